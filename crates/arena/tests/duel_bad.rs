@@ -56,6 +56,8 @@ loop do
       body = "<h1>help!</h1>" if mode == "liar" && served > 200
       body = "<h1>help!</h1>" if mode == "mixer" && served > 100 && served % 50 == 0
       body = "<h1>help!</h1>" if mode == "early" && keep && (early -= 1) >= 0
+      # Never under full load, it answers otherwise those who ask once, after a while.
+      body = "<h1>help!</h1>" if mode == "sour" && !keep && served > 12 && loads == 0
       exit!(3) if mode == "mortal" && served > 300
       status = mode == "stranger" ? "404 Not Found" : "200 OK"
       # After warming up and full load, it answers only those who ask once.
@@ -248,6 +250,18 @@ fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
     arena::report::table::print(&summary, &mut text, 120).unwrap();
     let text = String::from_utf8(text).unwrap();
     assert!(text.contains("At your traffic\nAt 60 requests/s"), "{text}");
+}
+
+#[test]
+fn who_answers_otherwise_between_loads_at_the_rate_is_disqualified() {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    let (_, words) = duel_with(&["sour"], &|options| {
+        options.rate = Some(Rate::said(20.0));
+        options.p99_max_ms = Some(3_000.0);
+        options.plan = Plan { open_s: 1.5, ..PLAN };
+    })
+    .unwrap();
+    assert!(words.contains("sour -w 1 -t 1 is disqualified: "), "{words}");
 }
 
 #[test]

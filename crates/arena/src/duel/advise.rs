@@ -28,14 +28,14 @@ const RATE_SHOWN: f64 = 0.9;
 pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
     let (rivals, out) = rivals(summary);
     let at_rate = summary.traffic.as_ref().and_then(|_| choose_at_rate(&rivals, wishes));
-    let Some(choice) = at_rate.or_else(|| choose(&rivals, wishes)) else { return nobody(out) };
+    let Some(choice) = at_rate.or_else(|| choose(&rivals, wishes)) else { return advice_of_none(out) };
     let best = choice.best;
     let other = against(&choice, &rivals, wishes);
     let mut reasons = reasons(&choice, &rivals, other);
     reasons.extend(out);
     let sentence = match summary.traffic.as_ref().filter(|_| choice.is_at_rate) {
         Some(traffic) => at_rate::sentence(&choice, other, wishes, traffic),
-        None => sentence(best, other, wishes) + &at_rate::nobody(summary.traffic.as_ref()),
+        None => sentence(best, other, wishes) + &at_rate::not_for_the_rate(summary.traffic.as_ref()),
     };
     Advice {
         contender: best.who.name.clone(),
@@ -52,7 +52,7 @@ fn for_users(commands: &str) -> String {
     port.map_or_else(|_| commands.to_owned(), |port| port.replace_all(commands, "127.0.0.1:9292").into_owned())
 }
 
-fn nobody(out: Vec<String>) -> Advice {
+fn advice_of_none(out: Vec<String>) -> Advice {
     Advice {
         contender: String::new(),
         sentence: "no server can be recommended for this app on this machine: none got through the duel".to_owned(),
@@ -70,8 +70,8 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     // best: a wide range is no excuse for a p99 far above it, and no charge against one that is near.
     let best = rivals.iter().filter_map(|one| one.p99).min_by(|a, b| a.median.total_cmp(&b.median));
     let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Sense::Lower));
-    let is_told = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
-    let keeps = |one: &&Rival| one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_told(spread));
+    let is_shown = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
+    let keeps = |one: &&Rival| one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_shown(spread));
     let mut within: Vec<&Rival> = rivals.iter().filter(keeps).collect();
     let out: Vec<&Rival> = rivals.iter().filter(|one| !keeps(one)).collect();
     let is_over = within.is_empty();
@@ -205,8 +205,7 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
     }
     reasons.extend(because(choice));
-    let told = |one: &&Rival| at_rate::not_carried(one);
-    reasons.extend(choice.out.iter().filter(|_| choice.is_at_rate).filter_map(told));
+    reasons.extend(choice.out.iter().filter(|_| choice.is_at_rate).filter_map(|one| at_rate::not_carried(one)));
     let faster =
         |one: &&&Rival| !choice.is_at_rate && one.rate.median > best.rate.median && one.who.name != best.who.name;
     for fast in choice.out.iter().filter(faster) {
@@ -215,10 +214,10 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         reasons.push(format!("{name} serves more, {rate}, but its p99 of {p99} at 80 % load is above {bound}"));
     }
     // The best of each other server, so that nobody has to look for it.
-    let mut told = vec![best.server(), other.map_or("", |other| other.server())];
+    let mut named = vec![best.server(), other.map_or("", |other| other.server())];
     for one in rivals {
-        if !told.contains(&one.server()) {
-            told.push(one.server());
+        if !named.contains(&one.server()) {
+            named.push(one.server());
             let share = match !are_apart(one.rate, best.rate) {
                 true => format!("level in rate with {}", best.who.name),
                 false => format!("{} the rate of {}", times(one.rate.median, best.rate.median), best.who.name),

@@ -1,6 +1,6 @@
 //! The recommendation for the user's own rate of requests: who carries it, and how that is said. Pure.
 
-use crate::record::summary::{Carried, Held, Traffic};
+use crate::record::summary::{Held, Traffic};
 use crate::stats::are_apart;
 use loadgen::metric::rate_in_words;
 
@@ -8,8 +8,8 @@ use super::choice::{Because, Choice, Wishes};
 use super::compare::{Rival, SAME_P99, of_its_p99, server, times};
 
 /// What is not known of any rate.
-pub const DOUBT: &str = "requests came at random times (Poisson) at your rate: visitors who come in bursts, or all on \
-                         the hour, wait longer";
+pub const DOUBT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the hour, \
+                         wait longer";
 
 /// Room that is worth having: twice the rate.
 const ROOM: u32 = 2;
@@ -18,17 +18,11 @@ const ROOM: u32 = 2;
 /// that; and the rest. None where nobody is left, or nobody was asked.
 pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<&'a Rival<'a>>)> {
     let asked: Vec<&Rival> = rivals.iter().filter(|one| one.carried.is_some()).collect();
-    let holds = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| held(carried, times));
+    let holds = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| carried.holds(times));
     let is_room = asked.iter().any(|one| holds(one, 1) == Held::Yes && holds(one, ROOM) == Held::Yes);
     let is_in = |one: &&Rival| holds(one, 1) != Held::No && !(is_room && holds(one, ROOM) == Held::No);
     let (level, out): (Vec<&Rival>, Vec<&Rival>) = asked.into_iter().partition(is_in);
     (!level.is_empty()).then_some((level, out))
-}
-
-/// What broke at less is broken at more.
-fn held(carried: &Carried, times: u32) -> Held {
-    let is_broken = carried.steps.iter().any(|step| step.of <= times && step.held() == Held::No);
-    if is_broken { Held::No } else { carried.holds(times) }
 }
 
 /// As the other recommendation, with what counts at this rate.
@@ -42,7 +36,7 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;
     if choice.out.iter().any(|out| out.who.name == *whom) {
-        let what = match other.carried.map(|carried| held(carried, 1)) {
+        let what = match other.carried.map(|carried| carried.holds(1)) {
             Some(Held::No) => "it",
             _ => "twice of it",
         };
@@ -68,7 +62,7 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic
 /// Why this one of those that carry it.
 pub fn because(choice: &Choice) -> String {
     let name = &choice.best.who.name;
-    let holds = |times: u32| choice.best.carried.map_or(Held::Unsure, |carried| held(carried, times));
+    let holds = |times: u32| choice.best.carried.map_or(Held::Unsure, |carried| carried.holds(times));
     let room = match (holds(1), holds(ROOM)) {
         (Held::Yes, Held::Yes) => "carries your rate and twice of it",
         (Held::Yes, _) => "carries your rate",
@@ -95,13 +89,13 @@ pub fn because(choice: &Choice) -> String {
 
 /// What broke one that is out.
 pub fn not_carried(one: &Rival) -> Option<String> {
-    let step = one.carried?.steps.iter().find(|step| step.held() == Held::No)?;
+    let step = one.carried?.breaks_at()?;
     let of = if step.of == 1 { "your rate".to_owned() } else { format!("{} times your rate", step.of) };
     Some(format!("{} breaks at {of}, {}/s: {}", one.who.name, rate_in_words(step.per_s), step.what))
 }
 
 /// What the recommendation says more where it was not chosen for the rate.
-pub fn nobody(traffic: Option<&Traffic>) -> String {
+pub fn not_for_the_rate(traffic: Option<&Traffic>) -> String {
     let words = |traffic: &Traffic| format!("; nobody carries your {} requests/s", rate_in_words(traffic.per_s));
     traffic.map_or_else(String::new, words)
 }

@@ -151,8 +151,11 @@ fn the_disqualified_and_the_failing_do_not_count() {
         Figures("honest", 2, 3, [990.0, 1000.0, 1010.0], 9.0, 90.0),
     ]);
     both.cases[1].results[0].disqualified = Some("GET / is answered with 404".into());
+    // The one rule of all studies: more than 1 of 100, and not of 1000.
     both.cases[0].results[1].numbers.insert(FAILED.into(), near(50.0));
     both.cases[0].results[1].numbers.insert("requests".into(), near(9000.0));
+    assert!(advise(&both, &Wishes::default()).sentence.contains("use dropper"));
+    both.cases[0].results[1].numbers.insert(FAILED.into(), near(150.0));
     let advice = advise(&both, &Wishes::default());
     assert!(advice.sentence.contains("use honest") && advice.sentence.contains("nobody else"), "{}", advice.sentence);
     assert!(advice.reasons.iter().any(|reason| reason.contains("liar -w 2 -t 3 does not count: GET / is")));
@@ -252,7 +255,7 @@ fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
         "{advice:?}"
     );
     assert!(advice.reasons[0].contains("at your rate"), "{advice:?}");
-    assert!(advice.uncertainty.iter().any(|words| words.contains("at random times")), "{advice:?}");
+    assert!(advice.uncertainty.iter().any(|words| words.contains("each for itself")), "{advice:?}");
 }
 
 #[test]

@@ -11,16 +11,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// All of a plain file. What it is called stands before each complaint.
 pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
-    let told = |words: &str| format!("cannot read {what} {}: {words}", path.display());
-    let cannot = |error: io::Error| told(&error.to_string());
+    let complaint = |words: &str| format!("cannot read {what} {}: {words}", path.display());
+    let cannot = |error: io::Error| complaint(&error.to_string());
     // A device or a pipe may give bytes without end, or none.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
-        return Err(told("it is no plain file"));
+        return Err(complaint("it is no plain file"));
     }
     let mut bytes = Vec::new();
     File::open(path).map_err(cannot)?.take(most + 1).read_to_end(&mut bytes).map_err(cannot)?;
     if bytes.len() as u64 > most {
-        return Err(told(&format!("it has more than {most} bytes, which is the most")));
+        return Err(complaint(&format!("it has more than {most} bytes, which is the most")));
     }
     Ok(bytes)
 }

@@ -1,12 +1,9 @@
 //! Contenders of a duel side by side: their figures, which of them are level, and how a difference is said. Pure.
 
-use crate::record::summary::{Carried, Measured, Spread, Summary, Who};
-use loadgen::metric::{FAILED, Metric, P99, PSS_PEAK, RATE};
+use crate::record::summary::{Carried, Measured, Spread, Summary, Who, is_failing};
+use loadgen::metric::{Metric, P99, PSS_PEAK, RATE};
 
 use super::cases;
-
-/// More failures than this share of the requests count against a contender.
-const FAILED_MAX: f64 = 0.001;
 
 /// A contender with the figures that decide.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,14 +69,11 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
             continue;
         };
         let at_load = cases::measured(summary, &loaded, name);
-        let too_many = |one: &Measured| {
-            let number = |metric: &str| one.numbers.get(metric).map_or(0.0, |spread| spread.median);
-            number(FAILED) > FAILED_MAX * number("requests").max(1.0)
-        };
+        let too_many = |one: &Measured| is_failing(one.failed(), one.right());
         // At all of its capacity and no less some may fail: the draws of an open loop go above it.
         let half = cases::measured(summary, &cases::load(50), name);
         if [Some(result), half, at_load].into_iter().flatten().any(too_many) {
-            out.push(format!("{name} does not count: more than 1 of 1000 requests failed"));
+            out.push(format!("{name} does not count: more than 1 of 100 requests failed"));
             continue;
         }
         let from = |metric: &str| at_load.and_then(|one| one.numbers.get(metric));

@@ -1,7 +1,7 @@
 //! What a duel cannot know or did not check, said so that nobody believes more than was measured. Pure.
 
 use crate::record::Sample;
-use loadgen::metric::{FAILED, RATE};
+use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
 
 use super::cases;
 use super::learn::Learned;
@@ -85,10 +85,7 @@ pub fn of_samples(samples: &[Sample]) -> Vec<String> {
 /// Who got less than was offered, although it was a share of what it had done just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
-    let behind = |sample: &&Sample| {
-        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
-        number(RATE) < number("offered_per_s") * KEPT_UP
-    };
+    let behind = |sample: &&Sample| sample.number(RATE) < sample.number(OFFERED) * KEPT_UP;
     let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
     let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
     names.sort_unstable();
@@ -105,10 +102,7 @@ fn not_kept_up(samples: &[Sample]) -> Option<String> {
 
 fn few_requests(samples: &[Sample]) -> Vec<String> {
     let loaded = cases::load(80);
-    let requests = |sample: &Sample| {
-        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
-        number("requests") + number(FAILED)
-    };
+    let requests = |sample: &Sample| sample.number(REQUESTS) + sample.number(FAILED);
     let counting = samples.iter().filter(|one| one.case == loaded && one.disqualified.is_none());
     match counting.map(requests).min_by(f64::total_cmp) {
         Some(least) if least < REQUESTS_MIN => {

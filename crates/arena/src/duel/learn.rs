@@ -67,7 +67,7 @@ impl Learned {
             return Err(Unfit::Broken(format!("{words} is answered with {}", fault.status)));
         }
         if let Some(wanted) = asked.status.filter(|wanted| *wanted != first.status) {
-            return Err(Unfit::Unexpected(format!("{words} is answered with {}, not with {wanted}", told(first))));
+            return Err(Unfit::Unexpected(format!("{words} is answered with {}, not with {wanted}", in_words(first))));
         }
         let kind = kind(first);
         let mut learned = Learned {
@@ -80,7 +80,7 @@ impl Learned {
         };
         for answer in &answers[1..] {
             if let Verdict::Wrong(_) = learned.judge(answer) {
-                let (one, other) = (told(first), told(answer));
+                let (one, other) = (in_words(first), in_words(answer));
                 return Err(Unfit::Unsteady(format!("{words} is answered now with {one}, now with {other}")));
             }
             learned.widen(answer);
@@ -93,8 +93,8 @@ impl Learned {
         let words = self.asked.in_words();
         let found = kind(answer);
         if answer.status != self.status || found != self.kind {
-            let (wanted, told) = (format!("{} and {}", self.status, self.kind.in_words()), told(answer));
-            return Verdict::Wrong(format!("{words} is answered with {told}, not with {wanted}: {}", start(answer)));
+            let (wanted, found) = (format!("{} and {}", self.status, self.kind.in_words()), in_words(answer));
+            return Verdict::Wrong(format!("{words} is answered with {found}, not with {wanted}: {}", start(answer)));
         }
         if !self.location.matches(answer.location.as_bytes()) {
             return Verdict::Differs(format!("{words} leads to {}", answer.location.escape_debug()));
@@ -163,7 +163,7 @@ fn kind(answer: &Answer) -> Kind {
     Kind::of(&answer.content_type, &answer.body)
 }
 
-fn told(answer: &Answer) -> String {
+fn in_words(answer: &Answer) -> String {
     format!("{} and {}", answer.status, kind(answer).in_words())
 }
 

@@ -234,11 +234,10 @@ impl<'a> Duel<'a> {
     /// What is checked, and what was left out.
     fn tell(&mut self, one: &Contender, lesson: &Lesson) {
         self.says(format!("the right answers are those of {}:", one.name()));
-        let told = lesson.learned.len().min(PATHS_TOLD);
-        for known in &lesson.learned[..told] {
+        let (named, rest) = lesson.learned.split_at(lesson.learned.len().min(PATHS_TOLD));
+        for known in named {
             self.says(format!("  {}", known.in_words()));
         }
-        let rest = &lesson.learned[told..];
         if !rest.is_empty() {
             let exact = rest.iter().filter(|known| known.body.is_exact()).count();
             let varying = rest.len() - exact;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::record::Sample;
-use crate::record::summary::FAILED_SHARE_MAX;
+use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
 use loadgen::metric::{ELAPSED, FAILED, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
 /// Loads beyond twice the rate, at most.
@@ -120,10 +120,9 @@ impl Limits {
 
     /// Whether this load was too much for a server with so many processes, and why.
     pub fn broken(&self, sample: &Sample, workers: u32) -> Option<Broken> {
-        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
         let seen = self.seen(sample)?;
         let seen = seen.join(" and ");
-        let (cause, why) = if number(ENDED) > 0.0 {
+        let (cause, why) = if sample.number(ENDED) > 0.0 {
             (Cause::Ended, "the server ended under the load".to_owned())
         } else {
             self.why(sample, workers)
@@ -131,47 +130,52 @@ impl Limits {
         Some(Broken { cause, words: format!("{seen}: {why}") })
     }
 
+    /// Whether it was, why or not: what the machine did meanwhile need not be known.
+    pub fn is_broken(&self, sample: &Sample) -> bool {
+        self.seen(sample).is_some()
+    }
+
     fn seen(&self, sample: &Sample) -> Option<Vec<String>> {
-        let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
-        let (failed, right) = (number(FAILED), number(REQUESTS));
+        let (failed, right) = (sample.number(FAILED), sample.number(REQUESTS));
+        let is_failing = is_failing(failed, right);
         let mut seen = Vec::new();
-        let share = failed / (failed + right).max(1.0);
-        if share > FAILED_SHARE_MAX {
-            seen.push(format!("{:.0} % failed ({})", (share * 100.0).max(1.0), kinds(&sample.errors)));
+        if is_failing {
+            let percent = failed_share(failed, right) * 100.0;
+            seen.push(format!("{:.0} % failed ({})", percent.max(1.0), kinds(&sample.errors)));
         }
-        let p99 = number(P99);
+        let p99 = sample.number(P99);
         if p99 > self.p99_ms {
             seen.push(format!("the p99 was {p99:.0} ms"));
         }
-        let (rate, offered) = (number(RATE), number(OFFERED));
-        let late_s = number(ELAPSED) - number(SECONDS);
+        let (rate, offered) = (sample.number(RATE), sample.number(OFFERED));
+        let late_s = sample.number(ELAPSED) - sample.number(SECONDS);
         // Answers of the last moments come after the load, however fast it is.
-        let is_behind = late_s > number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
-        if offered > 0.0 && rate < offered * RATE_KEPT && (is_behind || share > FAILED_SHARE_MAX) {
+        let is_behind = late_s > sample.number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
+        if offered > 0.0 && rate < offered * RATE_KEPT && (is_behind || is_failing) {
             seen.push(format!("only {:.0} % of the rate was served in time", rate / offered * 100.0));
         }
-        if seen.is_empty() && number(ENDED) > 0.0 {
+        if seen.is_empty() && sample.number(ENDED) > 0.0 {
             seen.push("it ended".to_owned());
         }
         (!seen.is_empty()).then_some(seen)
     }
 
     fn why(&self, sample: &Sample, workers: u32) -> (Cause, String) {
-        let number = |name: &str| sample.numbers.get(name).copied();
-        let used = number(PROCESSORS).unwrap_or(0.0);
-        let swapped = number(SWAP).unwrap_or(0.0);
+        let (used, swapped) = (sample.number(PROCESSORS), sample.number(SWAP));
         if swapped > SWAPPED_MIB {
             return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
         }
-        let late = number(LATE).unwrap_or(0.0);
-        let is_late = late > 1.0 && late > number(P99).unwrap_or(0.0) / 10.0;
+        let late = sample.number(LATE);
+        let is_late = late > 1.0 && late > sample.number(P99) / 10.0;
         let shared = if is_late { ", and the load generator was late itself" } else { "" };
-        if let Some(bound) = number(BOUND_TO).filter(|bound| used >= bound * FULL) {
+        let bound = sample.number(BOUND_TO);
+        if bound > 0.0 && used >= bound * FULL {
             return (Cause::Processors, format!("the {bound:.0} left to it were full ({used:.2}){shared}"));
         }
         let cores = self.cores;
-        let generator = number(GENERATOR).unwrap_or(0.0);
-        let is_full = number(IDLE).is_some_and(|idle| idle < (1.0 - FULL) * 100.0);
+        let generator = sample.number(GENERATOR);
+        // On a machine whose idle time could not be read it is not known.
+        let is_full = sample.numbers.get(IDLE).is_some_and(|idle| *idle < (1.0 - FULL) * 100.0);
         let own = used + generator;
         if own >= f64::from(cores) * FULL || (is_full && own >= f64::from(cores) * MOSTLY_OURS) {
             let what = format!(
@@ -249,20 +253,20 @@ mod tests {
 
     #[test]
     fn what_broke_is_said_with_its_cause() {
-        let told = |numbers: &[(&str, f64)], cause: Cause, words: &str| {
+        let breaks = |numbers: &[(&str, f64)], cause: Cause, words: &str| {
             let (found, text) = broken(numbers).unwrap();
             assert!(found == cause && text.contains(words), "{found:?} {text}");
         };
-        told(&[(P99, 1840.0)], Cause::Queue, "the p99 was 1840 ms: requests queued while processors were free");
-        told(&[(P99, 1840.0), (PROCESSORS, 1.9)], Cause::Workers, "its 2 processes were full (1.90 of 4 processors)");
+        breaks(&[(P99, 1840.0)], Cause::Queue, "the p99 was 1840 ms: requests queued while processors were free");
+        breaks(&[(P99, 1840.0), (PROCESSORS, 1.9)], Cause::Workers, "its 2 processes were full (1.90 of 4 processors)");
         let ours = [(P99, 1840.0), (IDLE, 2.0), (PROCESSORS, 2.4), (GENERATOR, 1.1)];
-        told(&ours, Cause::Processors, "the machine's 4 processors were full (2.40 with the server, 1.10 with");
-        told(&[(P99, 1840.0), (IDLE, 2.0)], Cause::Others, "other work had the 4 processors (the server had 0.50");
-        told(&[(P99, 150.0), (BOUND_TO, 1.0), (PROCESSORS, 0.97)], Cause::Processors, "the 1 left to it were full");
-        told(&[(P99, 150.0), (SWAP, 80.0)], Cause::Memory, "80 MiB");
-        told(&[(RATE, 50.0), (ELAPSED, 19.0)], Cause::Queue, "only 50 % of the rate");
-        told(&[(ENDED, 1.0)], Cause::Ended, "the server ended under the load");
-        told(&[(P99, 150.0), (LATE, 40.0)], Cause::Queue, "the load generator was late itself");
+        breaks(&ours, Cause::Processors, "the machine's 4 processors were full (2.40 with the server, 1.10 with");
+        breaks(&[(P99, 1840.0), (IDLE, 2.0)], Cause::Others, "other work had the 4 processors (the server had 0.50");
+        breaks(&[(P99, 150.0), (BOUND_TO, 1.0), (PROCESSORS, 0.97)], Cause::Processors, "the 1 left to it were full");
+        breaks(&[(P99, 150.0), (SWAP, 80.0)], Cause::Memory, "80 MiB");
+        breaks(&[(RATE, 50.0), (ELAPSED, 19.0)], Cause::Queue, "only 50 % of the rate");
+        breaks(&[(ENDED, 1.0)], Cause::Ended, "the server ended under the load");
+        breaks(&[(P99, 150.0), (LATE, 40.0)], Cause::Queue, "the load generator was late itself");
         let errors = [("timeout".to_owned(), 30), ("status 503".to_owned(), 90)].into();
         let failing = Sample { errors, ..sample(&[(FAILED, 120.0)]) };
         let words = LIMITS.broken(&failing, 2).unwrap().words;

@@ -35,6 +35,8 @@ fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Op
     let numbers = |of: fn(&str) -> Option<u32>| -> BTreeSet<u32> {
         samples.iter().filter_map(|sample| of(&sample.case)).collect()
     };
+    let is_by_k6 = samples.iter().any(|sample| sample.command.starts_with("k6 "));
+    let distances = if is_by_k6 { "at even distances (k6)" } else { "at random times" };
     let mut list = Vec::new();
     for times in numbers(cases::times_of) {
         let rate = per_s * f64::from(times);
@@ -42,7 +44,7 @@ fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Op
             1 => format!("At your rate, {}/s", rate_in_words(rate)),
             times => format!("At {times} times your rate, {}/s", rate_in_words(rate)),
         };
-        let what = format!("an open loop at {} requests/s, the same for all, at random times", rate_in_words(rate));
+        let what = format!("an open loop at {} requests/s, the same for all, {distances}", rate_in_words(rate));
         list.push((cases::traffic(times), title, what, Some(rate)));
     }
     for processors in numbers(cases::processors_of).into_iter().rev() {

@@ -170,10 +170,13 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
             words.push(format!("{rate}, {name} does not carry it: {what}"));
         }
     }
-    let unsure = one.steps.first().filter(|step| step.broke > 0 && one.cost.is_some());
-    words.extend(
-        unsure.map(|step| format!("In {} of {} rounds that was too much: {}", step.broke, step.rounds, step.what)),
-    );
+    let at_rate = one.steps.first().filter(|_| one.cost.is_some());
+    words.extend(at_rate.and_then(|step| match (step.unsure(), step.broke) {
+        (Some(unsure), 0) => Some(format!("It held {unsure}")),
+        (Some(unsure), _) => Some(format!("It held {unsure}; where not: {}", step.what)),
+        (None, 0) => None,
+        (None, broke) => Some(format!("In {broke} of {} rounds that was too much: {}", step.rounds, step.what)),
+    }));
     words.extend(doubled(summary, one));
     words.extend(smaller_in_words(summary, traffic, one));
     words.extend(one.cost.as_ref().map(|cost| machine(cost, one)));
@@ -188,20 +191,20 @@ fn doubled(summary: &Summary, one: &Carried) -> Option<String> {
         let found = cases::measured(summary, &cases::traffic(times), &one.contender)?.numbers.get(P99)?;
         Some(format!(" with a p99 of {}", value(P99, found.median)))
     };
-    let broken = one.breaks_at().map(|step| {
-        let (times, rate) = (times_in_words(step.of), rate_in_words(step.per_s));
-        format!("{times}, {rate}/s, is too much{}: {}", in_rounds(step), step.what)
+    let named = |step: &Step| format!("{}, {}/s,", times_in_words(step.of), rate_in_words(step.per_s));
+    let carried = one.highest().filter(|step| step.of > 1).map(|step| {
+        format!("It carries {}{}", times_in_words(step.of).to_lowercase(), p99(step.of).unwrap_or_default())
     });
-    match one.highest() {
-        _ if one.breaks_at().is_some_and(|step| step.of == 1) => None,
-        Some(step) if step.of > 1 => {
-            let carried =
-                format!("It carries {}{}", times_in_words(step.of).to_lowercase(), p99(step.of).unwrap_or_default());
-            let beyond = broken.unwrap_or_else(|| "more was not asked".to_owned());
-            Some(format!("{carried}. {beyond}"))
-        }
-        _ => broken,
-    }
+    // Of the rate itself it was said before.
+    let between = one.between().filter(|step| step.of > 1).filter_map(|step| {
+        let what = if step.broke == 0 { String::new() } else { format!("; where not: {}", step.what) };
+        Some(format!("{} held {}{what}", named(step), step.unsure()?))
+    });
+    let broken = one.breaks_at().map(|step| format!("{} is too much: {}", named(step), step.what));
+    let is_open = broken.is_none() && carried.is_some();
+    let beyond = broken.or_else(|| is_open.then(|| "More was not asked".to_owned()));
+    let all: Vec<String> = carried.into_iter().chain(between).chain(beyond).collect();
+    (!all.is_empty()).then(|| all.join(". "))
 }
 
 fn times_in_words(times: u32) -> String {
@@ -209,14 +212,6 @@ fn times_in_words(times: u32) -> String {
         1 => "The rate itself".to_owned(),
         2 => "Twice the rate".to_owned(),
         times => format!("{times} times the rate"),
-    }
-}
-
-/// Where the rounds differ.
-fn in_rounds(step: &Step) -> String {
-    match step.held() {
-        Held::Unsure => format!(" in {} of {} rounds, which is not sure", step.broke, step.rounds),
-        _ => String::new(),
     }
 }
 
@@ -231,13 +226,11 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
         match step.held() {
             Held::Yes => format!("on {on} it holds the rate with a p99 of {}", p99.unwrap_or_else(|| "?".into())),
             Held::No => format!("on {on} it does not hold it: {}", step.what),
-            Held::Unsure if step.broke == 0 => {
-                format!(
-                    "on {on} it held the rate in the only round, with a p99 of {}",
-                    p99.unwrap_or_else(|| "?".into())
-                )
-            }
-            Held::Unsure => format!("on {on} it broke in {} of {} rounds", step.broke, step.rounds),
+            Held::Unsure => format!(
+                "on {on} it held the rate {}, with a p99 of {}",
+                step.unsure().unwrap_or_default(),
+                p99.unwrap_or_else(|| "?".into())
+            ),
         }
     };
     let steps: Vec<String> = one.smaller.iter().map(step).collect();
@@ -249,6 +242,7 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
 fn machine(cost: &Cost, one: &Carried) -> String {
     let to_spare = match one.highest() {
         Some(step) if step.of > 1 => format!("; this one carries {} times the traffic", step.of),
+        Some(_) if one.between().next().is_some() => "; whether this one carries more is not sure".to_owned(),
         Some(_) => "; no doubling of it is carried".to_owned(),
         None => ", if the rounds in which the rate held are the rule".to_owned(),
     };
@@ -266,7 +260,7 @@ fn machine(cost: &Cost, one: &Carried) -> String {
 /// How the other finalists do at the rate, against this one: only what the rounds tell apart is said to be less.
 fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String> {
     let own = cases::case(summary, &cases::traffic(1))?;
-    let told = |other: &&Carried| {
+    let against = |other: &Carried| {
         let name = &other.contender;
         if other.holds(1) == Held::No {
             return format!("{name} does not carry the rate");
@@ -285,8 +279,8 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
             format!("{name} has {}", words.join(" and "))
         }
     };
-    let all: Vec<String> =
-        traffic.carried.iter().filter(|other| other.contender != one.contender).map(|other| told(&other)).collect();
+    let others = traffic.carried.iter().filter(|other| other.contender != one.contender);
+    let all: Vec<String> = others.map(against).collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
 

@@ -1,17 +1,15 @@
 //! A turn at the user's rate: a server that was never under full load, so that its memory is that of this rate; then
 //! bound to fewer processors; then at twice the rate, and further until something breaks. That it breaks there is a
-//! result; only a wrong answer disqualifies.
+//! result; only a wrong answer disqualifies, under load or between two loads.
 
-use std::time::Instant;
-
+use procfs::process::Process;
 use procfs::{CurrentSI, KernelStats};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::measure::{Up, observed, of_outcome, seed};
-use crate::record::date::now;
+use crate::measure::{Up, open_connections, seed, warm_up_at};
 use crate::record::{Outcome, Sample};
-use loadgen::metric::{CPU, FAILED, PROCESSORS};
-use loadgen::{Open, Watch, Workload, watch_open};
+use loadgen::metric::{CPU, ELAPSED, FAILED, PROCESSORS, REQUESTS};
+use loadgen::{K6Load, Open, Workload};
 
 use super::cases;
 use super::crew::Contender;
@@ -20,7 +18,7 @@ use super::plan::Plan;
 use super::settings::Setting;
 use super::smaller::bound;
 use super::strain::{BOUND_TO, ENDED, GENERATOR, IDLE, Limits, SECONDS};
-use super::turn::{Account, CONNECTIONS, Stage};
+use super::turn::{Account, Stage};
 
 /// What is asked in it.
 pub struct Shape {
@@ -47,16 +45,15 @@ struct Step {
 impl Stage<'_> {
     /// The whole turn.
     pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &Plan, shape: &Shape) -> Account {
-        let load = |up: Up, one: &mut Contender, account: &mut Account| {
-            self.at_the_rate(up, (one, setting), (plan, shape), account)
-        };
+        let load =
+            |up: Up, one: &mut Contender, account: &mut Account| self.at_the_rate(up, one, (plan, shape), account);
         self.turn_of(one, setting, (&cases::traffic(1), shape.round), &load)
     }
 
     fn at_the_rate(
         &self,
         mut up: Up,
-        (one, setting): (&mut Contender, Setting),
+        one: &mut Contender,
         (plan, shape): (&Plan, &Shape),
         account: &mut Account,
     ) -> Result<(), String> {
@@ -70,27 +67,24 @@ impl Stage<'_> {
             // The same requests for all contenders at the same times.
             seed: seed(self.options.seed, shape.round, 100_u32.saturating_mul(times)),
         };
-        let warm = step(String::new(), 1, plan.heat_warm_s());
-        let wrong = self.asked_at(&mut up, &workload, &warm)?.wrong;
-        self.right(wrong, &mut up.server, one, account)?;
+        let warm = step(String::new(), 1, plan.heat_warm_s()).open(self.clients);
+        let warmth = warm_up_at(up.server.port(), &workload, &warm, &self.watch());
+        self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
         let mut load = |up: &mut Up, step: &Step, bound: Option<u32>| {
-            let (since, started) = (Instant::now(), now());
-            let mut outcome = self.asked_at(up, &workload, step)?;
-            outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
-            let has_ended = up.server.has_ended();
-            if has_ended {
-                outcome.numbers.insert(ENDED.to_owned(), 1.0);
-            }
-            let wrong = outcome.wrong.take().filter(|_| !has_ended);
-            let (case, took_s) = (step.case.clone(), since.elapsed().as_secs_f64());
-            let sample = Sample { case, started, took_s, ..of_outcome(outcome) };
-            let is_broken = shape.limits.broken(&sample, setting.workers).is_some();
-            account.samples.push(sample);
-            // What it answers otherwise is looked at; that it ended is not asked about.
-            wrong.map_or(Ok(()), |wrong| self.right(Some(wrong), &mut up.server, one, account))?;
-            Ok::<bool, String>(is_broken)
+            let run = &mut |up: &mut Up| -> Result<Outcome, String> {
+                let mut outcome = self.asked_at(up, &workload, step)?;
+                outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
+                Ok(outcome)
+            };
+            let too_much = |sample: &Sample| shape.limits.is_broken(sample);
+            let (mut sample, why) = self.checked(up, run, Some(&too_much), one, account);
+            let used = processors_used(&sample);
+            sample.numbers.insert(PROCESSORS.to_owned(), used);
+            let is_broken = shape.limits.is_broken(&sample);
+            account.samples.push(Sample { case: step.case.clone(), ..sample });
+            why.map_or(Ok::<bool, String>(is_broken), Err)
         };
         for times in &shape.times {
             let seconds = if *times > 2 { plan.beyond_s() } else { plan.open_s };
@@ -111,34 +105,64 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// An open loop at a rate, with what it took of the server and of the machine.
+    /// An open loop at a rate, with what the machine and the load generator did meanwhile,
+    /// and whether the server ended.
     fn asked_at(&self, up: &mut Up, workload: &Workload, step: &Step) -> Result<Outcome, String> {
-        let (per_s, seconds, seed) = (step.per_s, step.seconds, step.seed);
-        let steps = Open { per_s, seconds, connections: CONNECTIONS, keep: true, seed }.steps();
-        let watch = Watch { timeout: self.timeout, ..Watch::by_seconds() };
-        let (before, own_before) = (idle(), own_s());
-        let mut outcome = observed(up, |up| Ok(watch_open(up.server.port(), workload, &steps, &watch).with_course()))?;
+        let connections = open_connections(self.clients);
+        let load = K6Load::Rate { per_s: step.per_s, seconds: step.seconds, connections };
+        let (before, own_before) = (idle(), self.generator_s());
+        let mut outcome = self.made(up.server.port(), workload, &step.case, load, step.seed)?;
         let share = before.zip(idle()).map(|(before, after)| {
             let all = after.1.saturating_sub(before.1).max(1);
             after.0.saturating_sub(before.0) as f64 / all as f64
         });
         let numbers = &mut outcome.numbers;
         numbers.extend(share.map(|share| (IDLE.to_owned(), share * 100.0)));
-        let number = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
         // The time in which it worked off what had queued is one of work, too.
-        let span_s = number("elapsed_s").max(step.seconds);
-        let used = number(CPU) * (number("requests") + number(FAILED)) / 1e6 / span_s;
-        numbers.insert(PROCESSORS.to_owned(), used);
-        numbers.insert(GENERATOR.to_owned(), (own_s() - own_before) / span_s);
+        let span_s = numbers.get(ELAPSED).copied().unwrap_or(0.0).max(step.seconds);
+        numbers.insert(GENERATOR.to_owned(), (self.generator_s() - own_before) / span_s);
         numbers.insert(SECONDS.to_owned(), step.seconds);
+        if up.server.has_ended() {
+            // Answers that it cut short are no wrong ones.
+            numbers.insert(ENDED.to_owned(), 1.0);
+            outcome.wrong = None;
+        }
         Ok(outcome)
+    }
+
+    /// Processor time of the load generator: this program, or k6, which it has waited for.
+    fn generator_s(&self) -> f64 {
+        match self.options.k6 {
+            None => own_s(),
+            Some(_) => own_s() + children_s().unwrap_or(0.0),
+        }
     }
 }
 
-/// Processor time of the load generator, which is this program.
+impl Step {
+    /// For a loop of the arena's own, beside one of so many clients.
+    fn open(&self, clients: u32) -> Open {
+        let (per_s, seconds, seed) = (self.per_s, self.seconds, self.seed);
+        Open { per_s, seconds, connections: open_connections(clients), keep: true, seed }
+    }
+}
+
+/// How many processors the server used, by the processor time of its requests.
+fn processors_used(sample: &Sample) -> f64 {
+    let span_s = sample.number(ELAPSED).max(sample.number(SECONDS)).max(1e-3);
+    sample.number(CPU) * (sample.number(REQUESTS) + sample.number(FAILED)) / 1e6 / span_s
+}
+
+/// Processor time of this program.
 fn own_s() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+}
+
+/// Processor time of the children that it has waited for.
+fn children_s() -> Option<f64> {
+    let own = Process::myself().and_then(|own| own.stat()).ok()?;
+    Some((own.cutime + own.cstime).max(0) as f64 / procfs::ticks_per_second() as f64)
 }
 
 /// Ticks in which the machine's processors had nothing to do, and all ticks.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Server, Wanted};
-use crate::measure::{Load, Up, seed, warm_up};
+use crate::measure::{Load, Up, open_connections, seed, warm_up};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{P99, RATE};
@@ -24,8 +24,6 @@ use super::settings::Setting;
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
 /// A server that has answered before may take so long for its first answer, thrice.
 pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(10);
-/// Connections of an open loop, at most.
-pub(super) const CONNECTIONS: u32 = 512;
 
 /// What all turns have in common.
 pub struct Stage<'a> {
@@ -202,7 +200,7 @@ impl Stage<'_> {
         let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
         for percent in shape.loads {
             let per_s = rate * f64::from(*percent) / 100.0;
-            let share = K6Load::Rate { per_s, seconds: shape.open_s, connections: CONNECTIONS };
+            let share = K6Load::Rate { per_s, seconds: shape.open_s, connections: open_connections(self.clients) };
             self.load(&mut up, &workload, (shape, *percent, share), one, account)?;
         }
         self.check(&up.server, one, account)?;
@@ -222,28 +220,46 @@ impl Stage<'_> {
     ) -> Result<f64, String> {
         let case = if percent == 0 { shape.case.to_owned() } else { cases::load(percent) };
         let seed = seed(self.options.seed, shape.round, percent);
-        let checked = Load {
-            // All of them are asked at the beginning and at the end of the turn.
-            check: &mut |server| self.check_for(Duration::ZERO, server, one, account),
-            run: &mut |up| self.made(up.server.port(), workload, &case, load.clone(), seed),
-            checked: None,
-        };
-        let mut sample = checked.on(up);
+        let run = &mut |up: &mut Up| self.made(up.server.port(), workload, &case, load.clone(), seed);
+        let (mut sample, why) = self.checked(up, run, None, one, account);
         if percent > 0 {
             sample.numbers.insert("load_pct".to_owned(), f64::from(percent));
         }
-        let (why, rate) = (sample.disqualified.take(), sample.numbers.get(RATE).copied().unwrap_or(0.0));
+        let rate = sample.number(RATE);
         account.samples.push(Sample { case, ..sample });
-        if why.is_some() && !up.server.has_ended() {
-            // What the application itself answers otherwise by now is learned.
-            self.check(&up.server, one, account)?;
-        }
         why.map_or(Ok(rate), Err)
     }
 
+    /// A load with the checks before and after it; and why it disqualifies, if it does.
+    pub(super) fn checked(
+        &self,
+        up: &mut Up,
+        run: &mut dyn FnMut(&mut Up) -> Result<Outcome, String>,
+        too_much: Option<&dyn Fn(&Sample) -> bool>,
+        one: &mut Contender,
+        account: &mut Account,
+    ) -> (Sample, Option<String>) {
+        // All answers are asked for at the beginning and at the end of the turn.
+        let check = &mut |server: &Server| self.check_for(Duration::ZERO, server, one, account);
+        let mut sample = Load { check, run, checked: None, too_much }.on(up);
+        let why = sample.disqualified.take().map(|why| match up.server.has_ended() {
+            true => why,
+            // What the application itself answers otherwise by now is learned.
+            false => self.check(&up.server, one, account).err().unwrap_or(why),
+        });
+        (sample, why)
+    }
+
     /// By the arena's own loops, or by k6.
-    fn made(&self, port: u16, workload: &Workload, case: &str, load: K6Load, seed: u64) -> Result<Outcome, String> {
-        let watch = Watch { timeout: self.timeout, ..Watch::by_seconds() };
+    pub(super) fn made(
+        &self,
+        port: u16,
+        workload: &Workload,
+        case: &str,
+        load: K6Load,
+        seed: u64,
+    ) -> Result<Outcome, String> {
+        let watch = self.watch();
         match (&self.options.k6, load) {
             (Some(k6), load) => {
                 let case = format!("{case}-{}", self.turns.get());
@@ -259,6 +275,11 @@ impl Stage<'_> {
             }
             (None, K6Load::Requests { .. }) => Err("a duel counts no requests".to_owned()),
         }
+    }
+
+    /// How answers under load are looked at.
+    pub(super) fn watch(&self) -> Watch {
+        Watch { timeout: self.timeout, ..Watch::by_seconds() }
     }
 
     /// Asks for everything again; what changed is learned and told.

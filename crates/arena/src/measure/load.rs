@@ -30,6 +30,10 @@ pub struct Load<'a> {
     pub run: &'a mut dyn FnMut(&mut Up) -> Result<Outcome, String>,
     /// For a tool that does not look at answers: what is asked after it by a loop that does.
     pub checked: Option<(&'a Workload, Closed)>,
+    /// For a load that may be more than the server can do: whether it was, by its sample. That is a result: neither
+    /// that the server ended nor that it gave no right answer disqualifies it then, and nothing is asked of it after
+    /// the load. A wrong answer disqualifies all the same.
+    pub too_much: Option<&'a dyn Fn(&Sample) -> bool>,
 }
 
 impl Load<'_> {
@@ -38,15 +42,18 @@ impl Load<'_> {
     pub fn on(self, up: &mut Up) -> Sample {
         let since = Instant::now();
         let mut sample = Sample { started: now(), ..Sample::default() };
-        sample.disqualified = self.measure(up, &mut sample).err();
-        if up.server.has_ended() {
+        let measured = self.measure(up, &mut sample);
+        let was_too_much = measured == Ok(true);
+        sample.disqualified = measured.err();
+        if up.server.has_ended() && !was_too_much {
             sample.disqualified = Some(format!("the server ended in the middle of it\n{}", up.server.log_tail()));
         }
         sample.took_s = since.elapsed().as_secs_f64();
         sample
     }
 
-    fn measure(self, up: &mut Up, sample: &mut Sample) -> Result<(), String> {
+    /// Whether it was too much, where it may be.
+    fn measure(self, up: &mut Up, sample: &mut Sample) -> Result<bool, String> {
         (self.check)(&up.server).map_err(|why| format!("before the load: {why}"))?;
         let mut outcome = observed(up, self.run)?;
         // Nothing can be said of the times of answers that never came.
@@ -55,18 +62,23 @@ impl Load<'_> {
         let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
         outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         *sample = Sample { started: take(&mut sample.started), ..of_outcome(outcome) };
+        let was_too_much = self.too_much.is_some_and(|was| was(sample));
         // That it has ended is the better reason.
         if up.server.has_ended() {
-            return Ok(());
+            return Ok(was_too_much);
         }
-        silent.or(wrong).map_or(Ok(()), Err)?;
+        silent.filter(|_| !was_too_much).or(wrong).map_or(Ok(()), Err)?;
+        if was_too_much {
+            return Ok(true);
+        }
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
-        let Some((workload, plan)) = self.checked else { return Ok(()) };
+        let Some((workload, plan)) = self.checked else { return Ok(false) };
         let seen = loadgen::closed(up.server.port(), workload, &plan);
         let right = seen.numbers.get(REQUESTS).copied().unwrap_or(0.0);
         sample.numbers.insert(CHECKED.into(), right);
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
-        (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))
+        (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
+        Ok(false)
     }
 }
 
@@ -79,7 +91,7 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
 }
 
 /// What a load showed, as a sample.
-pub fn of_outcome(outcome: Outcome) -> Sample {
+fn of_outcome(outcome: Outcome) -> Sample {
     let Outcome { command, mut numbers, errors, course, .. } = outcome;
     if let (Some(p50), Some(p99)) = (numbers.get(P50), numbers.get(P99)) {
         let ratio = p99 / p50.max(1e-3);

@@ -3,19 +3,32 @@
 
 mod load;
 mod rounds;
+mod sitting;
 
-pub use load::{Load, Up, observed, of_outcome, shortened};
+pub use load::{Load, Up, observed, shortened};
 pub use rounds::{CHECKED_ENOUGH, measured};
+pub use sitting::{Stray, leave_out, strays};
 
 use std::time::Duration;
 
 use crate::stats::Dice;
-use loadgen::{Warmth, Workload};
+use loadgen::metric::{FAILED, REQUESTS};
+use loadgen::{Open, Warmth, Watch, Workload};
 
 /// How long a server may work off what a load has left in its queue, before an answer is missed.
 pub const QUEUE_LEFT: Duration = Duration::from_secs(120);
 /// Warming up needs no more clients at a time.
 const WARM_UP_CLIENTS_MOST: u32 = 256;
+
+/// An open loop may have so many times the connections of the closed one beside it, and no fewer than these: what has
+/// to wait for a connection waits in the load generator, where the server does not see it.
+const CONNECTIONS_TIMES: u32 = 4;
+const CONNECTIONS_LEAST: u32 = 512;
+
+/// Connections of an open loop, at most, where a closed one has so many clients.
+pub fn open_connections(clients: u32) -> u32 {
+    clients.saturating_mul(CONNECTIONS_TIMES).max(CONNECTIONS_LEAST)
+}
 
 /// The seed of a load's draws: another one in each round and for each share of the capacity, the same for all
 /// contenders.
@@ -28,4 +41,23 @@ pub fn seed(of_run: u64, round: u32, load_pct: u32) -> u64 {
 /// every worker and thread must have had work.
 pub fn warm_up(port: u16, workload: &Workload, (clients, at_once): (u32, u32), max_s: f64) -> Warmth {
     loadgen::warm_up(port, workload, clients.max(at_once).min(WARM_UP_CLIENTS_MOST), max_s)
+}
+
+/// Warms up at a rate, and no faster: a server whose memory at that rate is measured must not have been under full
+/// load.
+pub fn warm_up_at(port: u16, workload: &Workload, open: &Open, watch: &Watch) -> Warmth {
+    let seen = loadgen::watch_open(port, workload, &open.steps(), watch).outcome;
+    let number = |name: &str| seen.numbers.get(name).copied().unwrap_or(0.0);
+    let (requests, failed) = (number(REQUESTS) as u64, number(FAILED) as u64);
+    Warmth { requests, failed, seconds: open.seconds, stable: false, wrong: seen.wrong }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_loop_has_connections_enough_whoever_makes_it() {
+        assert_eq!([1, 16, 128, 500, u32::MAX].map(open_connections), [512, 512, 512, 2000, u32::MAX]);
+    }
 }

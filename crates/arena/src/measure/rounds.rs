@@ -52,7 +52,8 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
     let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    Measured { contender: name.to_owned(), numbers: numbers.collect(), errors, disqualified, remarks, course }
+    let (contender, numbers) = (name.to_owned(), numbers.collect());
+    Measured { contender, numbers, errors, disqualified, not_compared: None, remarks, course }
 }
 
 /// Whether the load generator measured itself.

@@ -65,4 +65,9 @@ impl Sample {
     pub fn is_timed(&self) -> bool {
         self.undivided.is_none() && !self.numbers.contains_key(DIVIDED)
     }
+
+    /// The number of this name; 0 where it has none.
+    pub fn number(&self, name: &str) -> f64 {
+        self.numbers.get(name).copied().unwrap_or(0.0)
+    }
 }

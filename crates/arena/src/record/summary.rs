@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
-use loadgen::metric::FAILED;
+use loadgen::metric::{FAILED, REQUESTS};
 
 /// The format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -121,6 +121,9 @@ pub struct Measured {
     pub errors: BTreeMap<String, u64>,
     /// Why it is not ranked.
     pub disqualified: Option<String>,
+    /// Why its figures stand beside those of the others and are compared with none of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
     /// What a reader must know of its figures, in sentences.
     #[serde(default)]
     pub remarks: Vec<String>,
@@ -192,23 +195,46 @@ pub enum PlotKind {
     Lines,
 }
 
-/// A contender that fails more of its requests than this is shown, and neither ranked nor the best of anything.
+/// A contender that fails more of its requests than this is shown, and neither ranked nor the best of anything; nor is
+/// it recommended, and a rate at which it does so is one that it does not carry.
 pub const FAILED_SHARE_MAX: f64 = 0.01;
+
+/// The share of requests that got no right answer. What is counted as a request had one.
+pub fn failed_share(failed: f64, right: f64) -> f64 {
+    if failed > 0.0 { failed / (right + failed) } else { 0.0 }
+}
+
+/// Whether that is more than [`FAILED_SHARE_MAX`].
+pub fn is_failing(failed: f64, right: f64) -> bool {
+    failed_share(failed, right) > FAILED_SHARE_MAX
+}
 
 impl Measured {
     /// The share of its requests that got no right answer, over all rounds.
     pub fn failed_share(&self) -> f64 {
-        let sum = |name: &str| self.numbers.get(name).map_or(0.0, |spread| spread.all.iter().sum::<f64>());
-        let (failed, requests) = (sum(FAILED), sum("requests"));
-        // What is counted as a request had a right answer.
-        if failed > 0.0 { failed / (requests + failed) } else { 0.0 }
+        failed_share(self.failed(), self.right())
+    }
+
+    /// Requests without a right answer, over all rounds.
+    pub fn failed(&self) -> f64 {
+        self.sum(FAILED)
+    }
+
+    /// Requests with a right answer, over all rounds.
+    pub fn right(&self) -> f64 {
+        self.sum(REQUESTS)
+    }
+
+    fn sum(&self, name: &str) -> f64 {
+        self.numbers.get(name).map_or(0.0, |spread| spread.all.iter().sum())
     }
 }
 
 impl Case {
     /// Whether this result can be ranked and be the best of something.
     pub fn counts(&self, result: &Measured) -> bool {
-        result.disqualified.is_none() && (self.is_about_failures || result.failed_share() <= FAILED_SHARE_MAX)
+        let is_in = result.disqualified.is_none() && result.not_compared.is_none();
+        is_in && (self.is_about_failures || !is_failing(result.failed(), result.right()))
     }
 }
 
@@ -345,9 +371,11 @@ impl Step {
         }
     }
 
-    /// Whether it held in more than half of its rounds.
-    pub fn held_mostly(&self) -> bool {
-        self.broke * 2 < self.rounds
+    /// Where its rounds do not tell: in how many of them it held.
+    pub fn unsure(&self) -> Option<String> {
+        let held = self.rounds.saturating_sub(self.broke);
+        let rounds = if self.rounds == 1 { "round" } else { "rounds" };
+        (self.held() == Held::Unsure).then(|| format!("in {held} of {} {rounds}, not sure", self.rounds))
     }
 }
 
@@ -366,19 +394,26 @@ impl Cost {
 }
 
 impl Carried {
-    /// The highest multiple up to which all held mostly.
+    /// The highest multiple that the rounds tell it carries.
     pub fn highest(&self) -> Option<&Step> {
-        self.steps.iter().take_while(|step| step.held_mostly()).last()
+        self.steps.iter().take_while(|step| step.held() == Held::Yes).last()
     }
 
-    /// The lowest multiple that was mostly too much.
+    /// The lowest multiple at which the rounds tell that it breaks.
     pub fn breaks_at(&self) -> Option<&Step> {
-        self.steps.iter().find(|step| !step.held_mostly())
+        self.steps.iter().find(|step| step.held() == Held::No)
     }
 
-    /// Whether so many times the rate held; a multiple that was not asked is told by its neighbours.
+    /// Between the two: the multiples of which the rounds do not tell it, rising.
+    pub fn between(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter().skip_while(|step| step.held() == Held::Yes).take_while(|step| step.held() != Held::No)
+    }
+
+    /// Whether so many times the rate held. What breaks at less breaks at more; of a multiple that was not asked
+    /// nothing else is known.
     pub fn holds(&self, times: u32) -> Held {
+        let is_broken = self.steps.iter().any(|step| step.of <= times && step.held() == Held::No);
         let asked = self.steps.iter().find(|step| step.of == times);
-        asked.map_or(Held::Unsure, Step::held)
+        if is_broken { Held::No } else { asked.map_or(Held::Unsure, Step::held) }
     }
 }

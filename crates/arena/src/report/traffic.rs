@@ -93,15 +93,17 @@ fn rate(step: &Step) -> String {
 }
 
 fn broken(one: &Carried) -> Vec<String> {
-    let carries = one.highest().map_or_else(|| "not surely the rate".to_owned(), rate);
-    let Some(step) = one.breaks_at() else {
-        return vec![carries, "not reached".to_owned(), String::new()];
-    };
-    let rounds = match step.held() {
-        Held::Unsure => format!(", in {} of {} rounds", step.broke, step.rounds),
-        _ => String::new(),
-    };
-    vec![carries, format!("{}{rounds}", rate(step)), step.what.clone()]
+    let unsure = one.between().filter_map(|step| Some(format!("{} {}", rate(step), step.unsure()?)));
+    let carries: Vec<String> = one.highest().map(rate).into_iter().chain(unsure).collect();
+    let carries = if carries.is_empty() { "not the rate".to_owned() } else { carries.join("; ") };
+    match one.breaks_at() {
+        Some(step) => vec![carries, rate(step), step.what.clone()],
+        None => {
+            let doubt = one.between().find(|step| step.broke > 0).map_or_else(String::new, |step| step.what.clone());
+            let breaks = if doubt.is_empty() { "not reached" } else { "not surely" };
+            vec![carries, breaks.to_owned(), doubt]
+        }
+    }
 }
 
 fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
@@ -123,8 +125,10 @@ fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
         match step.held() {
             Held::Yes => format!("holds{p99}"),
             Held::No => format!("does not hold{p99}: {}", step.what),
-            Held::Unsure if step.broke == 0 => format!("held in the only round{p99}"),
-            Held::Unsure => format!("broke in {} of {} rounds{p99}: {}", step.broke, step.rounds, step.what),
+            Held::Unsure => {
+                let what = if step.broke == 0 { String::new() } else { format!("; where not: {}", step.what) };
+                format!("held {}{p99}{what}", step.unsure().unwrap_or_default())
+            }
         }
     };
     Facts {
@@ -148,4 +152,32 @@ fn cost(one: &Carried, traffic: &Traffic) -> Vec<String> {
     }
     cells.extend([format!("{:.0}", cost.memory_mib), format!("{:.0}", cost.cpu_s_per_million), cost.machine()]);
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(broke: &[u32]) -> Vec<String> {
+        let step = |(of, broke): (u32, &u32)| Step {
+            of,
+            per_s: f64::from(of) * 100.0,
+            rounds: 3,
+            broke: *broke,
+            what: if *broke > 0 { "the p99 was 900 ms".to_owned() } else { String::new() },
+        };
+        broken(&Carried { steps: [1, 2, 4].into_iter().zip(broke).map(step).collect(), ..Carried::default() })
+    }
+
+    #[test]
+    fn what_the_rounds_do_not_tell_is_said_in_how_many() {
+        let slow = "the p99 was 900 ms";
+        assert_eq!(
+            cells(&[0, 1, 3]),
+            ["the rate (100/s); 2 × (200/s) in 2 of 3 rounds, not sure", "4 × (400/s)", slow]
+        );
+        assert_eq!(cells(&[0, 0, 0]), ["4 × (400/s)", "not reached", ""]);
+        assert_eq!(cells(&[0, 0, 2]), ["2 × (200/s); 4 × (400/s) in 1 of 3 rounds, not sure", "not surely", slow]);
+        assert_eq!(cells(&[3, 3, 3]), ["not the rate", "the rate (100/s)", slow]);
+    }
 }

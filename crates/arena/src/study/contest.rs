@@ -189,6 +189,7 @@ impl Turn<'_> {
             check: &mut |server| loadgen::check_patiently(server.port(), workload, QUEUE_LEFT),
             run: &mut |up| case::run(case, self.family, up, &mut whole, seed, self.k6),
             checked: is_blind.then_some((workload, checked)),
+            too_much: None,
         };
         let mut sample = load.on(up);
         if case.load_pct == 0 {

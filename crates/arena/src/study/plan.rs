@@ -1,10 +1,11 @@
 //! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may
 //! take.
 
+use crate::measure;
 use crate::record::summary::Published;
 use crate::stats::Dice;
 use loadgen::Workload;
-use loadgen::metric::RATE;
+use loadgen::metric::{OFFERED, RATE};
 
 use super::asked::Asked;
 use super::effort::Effort;
@@ -43,8 +44,6 @@ pub struct Case {
     pub published: Vec<Published>,
 }
 
-/// An open loop may have so many times the connections of the closed one before it.
-const OPEN_CONNECTIONS: u32 = 4;
 /// What the load that divides a request's time has of a case's own, as long as it is neither too short to be a mean nor
 /// longer than is needed, in seconds.
 const DIVIDED_SHARE: f64 = 0.25;
@@ -62,7 +61,7 @@ impl Case {
 
     /// At most, where it is one.
     pub fn open_connections(&self) -> u32 {
-        self.clients * OPEN_CONNECTIONS
+        measure::open_connections(self.clients)
     }
 
     /// A guess at what the whole of it takes. A counted load is taken to last as long as a timed one.
@@ -236,7 +235,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         load_pct: 0,
         slowest_pct: 0,
         x: None,
-        metrics: metrics.clone(),
+        metrics: metrics.iter().map(|name| shown_as(name, recipe.tool).to_owned()).collect(),
         published: published(None),
     };
     if !recipe.users.is_empty() {
@@ -274,6 +273,13 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         ..step(*percent, "=", "the slowest one’s capacity, the same for all")
     }));
     cases
+}
+
+/// Beside slow clients, and those that hang, the others ask at a rate that the arena chose: that so many were answered
+/// is no merit of the server.
+fn shown_as(metric: &str, tool: Tool) -> &str {
+    let is_chosen = matches!(tool, Tool::SlowClients | Tool::Stuck);
+    if is_chosen && metric == RATE { OFFERED } else { metric }
 }
 
 #[cfg(test)]
@@ -356,6 +362,13 @@ mod tests {
         assert!(
             Plan::of(&recipe, &asked(&recipe, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
         );
+    }
+
+    #[test]
+    fn a_rate_that_the_arena_offers_is_not_shown_as_one_that_a_server_reached() {
+        assert_eq!(shown_as(RATE, Tool::Stuck), OFFERED);
+        assert_eq!(shown_as(RATE, Tool::SlowClients), OFFERED);
+        assert_eq!((shown_as("p99_ms", Tool::Stuck), shown_as(RATE, Tool::Killed)), ("p99_ms", RATE));
     }
 
     #[test]

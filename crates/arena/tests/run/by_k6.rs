@@ -74,7 +74,7 @@ fn a_ladder_has_its_rates_from_k6_and_what_it_dropped_has_failed() {
     assert_eq!((number(1, "failed"), number(1, "late_ms")), (Some(7.0), None), "{summary}");
     assert!(number(1, "offered_per_s").unwrap() > rate, "{summary}");
     assert_eq!(summary["cases"][1]["results"][0]["errors"]["dropped"], 7);
-    assert!(asked.contains("-e VUS=8 "), "{asked}");
+    assert!(asked.contains("-e VUS=512 "), "{asked}");
 }
 
 #[test]
@@ -181,4 +181,21 @@ fn what_k6_counted_on_other_machines_is_a_run_like_any_other() {
     let here = runs.find(|path| *path != folder).unwrap();
     let output = run(said_of("good", "7"), &["--into", here.to_str().unwrap(), &one]);
     assert!(!output.status.success() && said(&output).contains("it was measured here"), "{}", said(&output));
+}
+
+#[test]
+fn a_duel_at_a_rate_has_k6_make_those_loads_as_well() {
+    let home = Home::with(&["good"]);
+    let rackup = home.path("apps/tiny/config.ru").display().to_string();
+    let words = ["duel", &rackup, "--rate", "20", "--quick", "--budget", "1", "--load", "k6"];
+    let output = home.run_with_k6(&words);
+    assert!(output.status.success(), "{}", said(&output));
+    let asked = home.asked_k6();
+    for load in ["RATE=20.000", "RATE=40.000"] {
+        assert!(asked.contains(load), "{load}: {asked}");
+    }
+    let summary = home.summary();
+    let at_rate = summary["cases"].as_array().unwrap().iter().find(|case| case["name"] == "traffic-1").unwrap();
+    assert!(at_rate["what"].as_str().unwrap().contains("k6"), "{at_rate}");
+    assert!(at_rate["results"][0]["disqualified"].is_null(), "{at_rate}");
 }
