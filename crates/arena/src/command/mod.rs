@@ -75,7 +75,7 @@ impl Arena {
             Command::Duel(duel) => duel.obey(&home, out),
             Command::Import(import) => import.obey(&home, out),
             Command::Compare(compare) => compare.obey(out),
-            Command::Report(report) => report.obey(out),
+            Command::Report(report) => report.obey(&home, out),
             Command::Ring(ring) => ring.obey(out),
             Command::Guard { .. } => Ok(()),
         }

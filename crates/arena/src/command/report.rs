@@ -5,10 +5,13 @@ use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 
+use super::home::Home;
 use super::words::{print, say};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
-use crate::{report, stats};
+use crate::report;
+use crate::report::splice::Shown;
+use crate::study::shown;
 
 /// Of which runs.
 #[derive(Debug, Args)]
@@ -28,45 +31,45 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
-        let mut all: Vec<(PathBuf, Summary)> = Vec::new();
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
+        let mut all: Vec<Run> = Vec::new();
         for path in &self.runs {
             let folder = Folder::open(path)?;
-            let mut summary = folder.read_summary()?;
-            // The page of an older run shows what today's rules make of its figures.
-            for case in &mut summary.cases {
-                case.ranking = stats::ranking_of(case);
-            }
+            let (summary, shortcomings) = shown(&home.0, &folder)?;
             if !self.check {
                 folder.write_page(&report::page::html(&summary)?)?;
             }
-            all.push((path.clone(), summary));
+            all.push(Run { path: path.clone(), summary, shortcomings });
         }
         if let Some(file) = &self.splice {
             return self.splice(file, &all, out);
         }
-        for (_, summary) in &all {
-            print(summary, out)?;
+        for run in &all {
+            print(&run.summary, out)?;
         }
         let Some(file) = &self.index else { return Ok(()) };
-        let links = all.iter().map(|(path, summary)| (link(file, &path.join("report.html")), summary.clone()));
+        let links = all.iter().map(|run| (link(file, &run.path.join("report.html")), run.summary.clone()));
         let page = report::index::html(&links.collect::<Vec<_>>())?;
         std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    fn splice(&self, file: &Path, all: &[(PathBuf, Summary)], out: &mut dyn Write) -> Result<(), String> {
+    fn splice(&self, file: &Path, all: &[Run], out: &mut dyn Write) -> Result<(), String> {
         let told = |error: std::io::Error| format!("{}: {error}", file.display());
         let before = std::fs::read_to_string(file).map_err(told)?;
         let mut text = before.clone();
-        for (path, summary) in all {
+        for Run { path, summary, shortcomings } in all {
+            if !shortcomings.is_empty() {
+                say(out, &format!("{}: shown with a mark: {}", path.display(), shortcomings.join("; ")))?;
+            }
             // A page may show other metrics of the same run as well: `round-3/p99_ms`.
             let is_of = |name: &String| name.split('/').next() == Some(&summary.study);
             let mut names: Vec<String> = report::splice::names(&text).into_iter().filter(is_of).collect();
             if names.is_empty() {
                 names.push(summary.study.clone());
             }
+            let link = link(file, path);
             for name in names {
-                text = report::splice::splice(&text, &name, summary, &link(file, path))?;
+                text = report::splice::splice(&text, &name, Shown { summary, link: &link, shortcomings })?;
             }
         }
         if text == before {
@@ -81,6 +84,13 @@ impl Report {
         std::fs::write(file, text).map_err(told)?;
         say(out, &format!("{}: its tables are written anew", file.display()))
     }
+}
+
+/// A run that is reported.
+struct Run {
+    path: PathBuf,
+    summary: Summary,
+    shortcomings: Vec<String>,
 }
 
 /// How a page refers to a file: by the way from its own folder; where there is none, by the path as it was given.

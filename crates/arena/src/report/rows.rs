@@ -21,6 +21,8 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// What the original published.
     pub published: Vec<Row>,
+    /// Whether the rows are of different numbers of rounds: more of them reach further from lowest to highest.
+    pub rounds_differ: bool,
 }
 
 /// A metric at the head.
@@ -49,6 +51,10 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Why it does not count.
     pub disqualified: Option<String>,
+    /// Of how many rounds its figures are.
+    pub rounds: usize,
+    /// Whether it was measured at another time than the others.
+    pub is_apart: bool,
     /// The share of requests that failed, where some did: `2.1 %`. More than 1 in 100 is not ranked.
     pub failed: String,
 }
@@ -68,6 +74,8 @@ pub struct Cell {
     pub share: Option<f64>,
     /// How many of its requests failed, where they are more than a ranking allows; for a matrix.
     pub failed: String,
+    /// Whether it was measured at another time than the others; for a matrix.
+    pub is_apart: bool,
 }
 
 /// The table of a case.
@@ -87,7 +95,9 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
             chip: looks.chip(&result.contender),
             cells: cells.collect(),
             disqualified: result.disqualified.clone(),
-            failed: if case.counts(result) { String::new() } else { failed(result.failed_share()) },
+            rounds: if result.disqualified.is_none() { rounds(result, &metrics) } else { 0 },
+            is_apart: result.not_compared.is_some(),
+            failed: too_many(case, result),
         }
     };
     let old = |old: &Published| {
@@ -98,11 +108,25 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
         let chip = Chip { title: old.server.clone(), ..Chip::default() };
         Row { name: old.server.clone(), chip, cells: metrics.iter().map(cell).collect(), ..Row::default() }
     };
+    let rows: Vec<Row> = in_order(case).iter().map(row).collect();
+    let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
     Table {
         columns: metrics.iter().map(|metric| column(metric)).collect(),
-        rows: in_order(case).iter().map(row).collect(),
+        rows,
         published: case.published.iter().map(old).collect(),
+        rounds_differ: rounds.len() > 1,
     }
+}
+
+/// Of how many rounds it has figures.
+fn rounds(result: &Measured, metrics: &[&Metric]) -> usize {
+    let figures = metrics.iter().filter_map(|metric| result.numbers.get(metric.name));
+    figures.map(Spread::rounds).max().unwrap_or(0)
+}
+
+/// How many of its requests failed, where that keeps it out of the ranking.
+fn too_many(case: &Case, result: &Measured) -> String {
+    if case.counts(result) { String::new() } else { failed(result.failed_share()) }
 }
 
 /// `2.1 %`; nothing where none failed.
@@ -223,7 +247,8 @@ fn matrix_cell(case: &Case, name: &str, metric: &Metric, best: &[String]) -> Cel
         Sense::Plain => None,
     });
     cell.share = share.filter(|share| share.is_finite());
-    cell.failed = result.filter(|result| !case.counts(result)).map_or_else(String::new, |it| failed(it.failed_share()));
+    cell.failed = result.map_or_else(String::new, |result| too_many(case, result));
+    cell.is_apart = result.is_some_and(|result| result.not_compared.is_some());
     cell
 }
 
@@ -260,6 +285,19 @@ mod tests {
         assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
         assert!(table.rows[0].cells[0].is_best && !table.rows[3].cells[0].is_best);
         assert_eq!(table.published[0].cells[0].text, "7.00");
+    }
+
+    #[test]
+    fn rows_say_of_how_many_rounds_they_are_where_that_differs() {
+        let table_of = |case: &Case| table(case, &Looks::default());
+        let mut some = case();
+        assert!(!table_of(&some).rounds_differ);
+        some.results[1] = result("b", &[50.0, 51.0, 49.0]);
+        let found = table_of(&some);
+        let rounds: Vec<usize> = found.rows.iter().map(|row| row.rounds).collect();
+        assert!(found.rounds_differ && rounds == [2, 3, 2, 0], "{rounds:?}");
+        some.results[1].numbers.clear();
+        assert!(!table_of(&some).rounds_differ, "one without a figure has no rounds");
     }
 
     #[test]

@@ -12,23 +12,34 @@ use super::look::Looks;
 use super::rows::{self, Cell, Row};
 use super::words;
 use crate::record::date;
-use crate::record::summary::{Case, Summary};
+use crate::record::summary::{Case, Summary, failed_share};
 use loadgen::metric::{FAILED, Metric};
 
 /// A table of one case shows no more metrics than this.
 const MOST_METRICS: usize = 5;
 
-/// The page with the table of this run in its place; the link leads to the run's folder.
-pub fn splice(markdown: &str, name: &str, summary: &Summary, link: &str) -> Result<String, String> {
+/// A run that is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// What it says.
+    pub summary: &'a Summary,
+    /// Where its folder is, from the page.
+    pub link: &'a str,
+    /// What it is not that METHOD.md wants of a run: said below its table.
+    pub shortcomings: &'a [String],
+}
+
+/// The page with the table of this run in its place.
+pub fn splice(markdown: &str, name: &str, shown: Shown) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
     let mut parts = name.splitn(3, '/').skip(1);
-    let table = table(summary, parts.next(), parts.next().unwrap_or_default(), link)?;
+    let table = table(shown, parts.next(), parts.next().unwrap_or_default())?;
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
 /// Whether the page says what the run says already.
-pub fn is_current(markdown: &str, name: &str, summary: &Summary, link: &str) -> Result<bool, String> {
-    Ok(splice(markdown, name, summary, link)? == markdown)
+pub fn is_current(markdown: &str, name: &str, shown: Shown) -> Result<bool, String> {
+    Ok(splice(markdown, name, shown)? == markdown)
 }
 
 /// The names that a page has places for, in their order.
@@ -57,7 +68,8 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 }
 
 /// Markdown, with a line of its date, machine and folder below.
-fn table(summary: &Summary, metric: Option<&str>, begin: &str, link: &str) -> Result<String, String> {
+fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, String> {
+    let Shown { summary, link, shortcomings } = shown;
     let looks = Looks::of(summary);
     let chosen = match metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
@@ -81,9 +93,13 @@ fn table(summary: &Summary, metric: Option<&str>, begin: &str, link: &str) -> Re
     let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
     let twins = words::twins(summary, &looks).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
+    let short = match shortcomings {
+        [] => String::new(),
+        all => format!(" **Not a run as METHOD.md wants it: {}.**", all.join("; ")),
+    };
     let place = format!(
         "{}; {}; {}; medians; bold: the best and what is level with it (nothing where all are level). \
-         {failures}{twins}[Run]({link}).{quick}",
+         {failures}{twins}[Run]({link}).{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
@@ -102,7 +118,13 @@ fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
         unit => format!("{}, {unit}", column.title),
     };
     let heads = data.columns.iter().take(count).map(unit).collect();
-    lines("", heads, data.rows.iter().map(|row| (title(row), numbers(row, count))))
+    let name = |row: &Row| match row.rounds {
+        rounds if data.rounds_differ && rounds > 0 => {
+            format!("{}, {}", title(row), words::count(rounds, "round", "rounds"))
+        }
+        _ => title(row),
+    };
+    lines("", heads, data.rows.iter().map(|row| (name(row), numbers(row, count))))
 }
 
 /// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
@@ -137,12 +159,13 @@ fn failed(cases: &[&Case], name: &str) -> String {
         spreads.flat_map(|spread| &spread.all).sum()
     };
     let (failed, right) = (sum(FAILED), sum("requests"));
-    if failed > 0.0 { rows::failed(failed / (failed + right)) } else { String::new() }
+    rows::failed(failed_share(failed, right))
 }
 
 fn title(row: &Row) -> String {
     match &row.disqualified {
         Some(_) => format!("{} (disqualified)", row.chip.title),
+        None if row.is_apart => format!("{} (at another time: not compared)", row.chip.title),
         None if !row.failed.is_empty() => format!("{} ({} failed)", row.chip.title, row.failed),
         None => row.chip.title.clone(),
     }
@@ -152,6 +175,7 @@ fn numbers(row: &Row, count: usize) -> Vec<String> {
     let number = |cell: &Cell| match (&row.disqualified, cell.is_best) {
         (Some(_), _) => "–".to_owned(),
         (None, true) => format!("**{}**", cell.text),
+        (None, false) if cell.is_apart => format!("{} (at another time)", cell.text),
         (None, false) if cell.failed.is_empty() => cell.text.clone(),
         (None, false) => format!("{} ({} failed)", cell.text, cell.failed),
     };
@@ -184,6 +208,10 @@ mod tests {
     use super::*;
     use crate::record::summary::{Measured, Spread, Who};
 
+    fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
+        Shown { summary, link, shortcomings: &[] }
+    }
+
     fn summary() -> Summary {
         let result = |name: &str, rate: f64| Measured {
             contender: name.into(),
@@ -212,8 +240,8 @@ mod tests {
     fn a_table_is_put_in_once_and_stays() {
         let page = "# T\n<!-- arena:begin s -->\nstale\n<!-- arena:end s -->\nafter\n";
         let run = summary();
-        assert_eq!(is_current(page, "s", &run, "runs/x"), Ok(false));
-        let new = splice(page, "s", &run, "runs/x").expect("a page");
+        assert_eq!(is_current(page, "s", shown(&run, "runs/x")), Ok(false));
+        let new = splice(page, "s", shown(&run, "runs/x")).expect("a page");
         assert!(new.contains("| a\\|b | **100** |") && new.contains("| c | 50.0 |"), "{new}");
         assert!(
             new.contains("2 January 2026; machine not recorded; 3 rounds")
@@ -221,13 +249,28 @@ mod tests {
                 && new.contains("[Run](runs/x).")
         );
         assert!(new.starts_with("# T\n") && new.ends_with("<!-- arena:end s -->\nafter\n") && !new.contains("stale"));
-        assert_eq!(splice(&new, "s", &run, "runs/x"), Ok(new.clone()));
-        assert_eq!(is_current(&new, "s", &run, "runs/x"), Ok(true));
+        assert_eq!(splice(&new, "s", shown(&run, "runs/x")), Ok(new.clone()));
+        assert_eq!(is_current(&new, "s", shown(&run, "runs/x")), Ok(true));
+    }
+
+    #[test]
+    fn what_a_run_lacks_and_who_was_measured_at_another_time_is_said_and_not_bold() {
+        let mut run = summary();
+        run.cases[0].results[0].not_compared = Some("measured an hour later".into());
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let short = ["2 rounds of at least 3".to_owned(), "no twin".to_owned()];
+        let new = splice(page, "s", Shown { shortcomings: &short, ..shown(&run, "x") }).expect("a page");
+        assert!(new.contains("| a\\|b (at another time: not compared) | 100 |"), "{new}");
+        assert!(new.contains("**Not a run as METHOD.md wants it: 2 rounds of at least 3; no twin.**"), "{new}");
+        run.cases.push(run.cases[0].clone());
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(new.contains("| a\\|b | 100 (at another time) | 100 (at another time) |"), "{new}");
+        assert!(!new.contains("METHOD.md"), "{new}");
     }
 
     #[test]
     fn what_is_wrong_with_the_page_is_said() {
-        let told = |page: &str| splice(page, "s", &summary(), "x").expect_err("a complaint");
+        let told = |page: &str| splice(page, "s", shown(&summary(), "x")).expect_err("a complaint");
         assert!(told("").contains("no place \"s\"") && told("").contains("it has none"));
         assert!(told("<!-- arena:begin t -->").contains("it has t"));
         assert!(told("<!-- arena:begin s -->").contains("never ends"));
@@ -236,8 +279,8 @@ mod tests {
         let knot = "<!-- arena:begin s -->\n<!-- arena:begin t -->\n<!-- arena:end s -->";
         assert!(told(knot).contains("another place begins"));
         let page = "<!-- arena:begin s/nonsense -->\n<!-- arena:end s/nonsense -->";
-        assert!(splice(page, "s/nonsense", &summary(), "x").is_err_and(|text| text.contains("no metric")));
-        assert!(splice(page, "s/nonsense", &Summary::default(), "x").is_err());
+        assert!(splice(page, "s/nonsense", shown(&summary(), "x")).is_err_and(|text| text.contains("no metric")));
+        assert!(splice(page, "s/nonsense", shown(&Summary::default(), "x")).is_err());
     }
 
     #[test]
@@ -249,7 +292,7 @@ mod tests {
         }
         run.cases.push(run.cases[0].clone());
         let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let new = splice(page, "s", &run, "x").expect("a page");
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.contains("| a\\|b | 100 (2.0 % failed) | 100 (2.0 % failed) | 2.0 % |"), "{new}");
         assert!(new.contains("Failed, of all |") && new.contains("| c | 50.0 | 50.0 | 0 |"), "{new}");
         assert!(new.contains("not ranked. [Run]"), "{new}");
@@ -262,7 +305,7 @@ mod tests {
         run.cases = vec![case("ladder"), case("ladder@50"), case("ladder@80")];
         let name = "s/requests_per_s/ladder@";
         let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
-        let new = splice(&page, name, &run, "x").expect("a page");
+        let new = splice(&page, name, shown(&run, "x")).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder@50 | ladder@80 |"), "{new}");
     }
 
@@ -272,7 +315,7 @@ mod tests {
         let case = run.cases[0].clone();
         run.cases = (1..=3).map(|x| Case { title: format!("{x} users"), ..case.clone() }).collect();
         let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let new = splice(page, "s", &run, "x").expect("a page");
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(
             new.contains("| Rate, requests/s | a\\|b | c |") && new.contains("| 3 users | **100** | 50.0 |"),
             "{new}"

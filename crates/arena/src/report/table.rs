@@ -100,7 +100,7 @@ fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::
         let heads = data.columns.iter().take(columns).map(heading);
         table.set_header(["".to_owned(), "".to_owned()].into_iter().chain(heads));
         for row in data.rows.iter().filter(|row| row.disqualified.is_none()) {
-            table.add_row(cells(row, columns));
+            table.add_row(cells(row, columns, data.rounds_differ));
         }
         for row in &data.published {
             let numbers = row.cells.iter().take(columns).map(|cell| Cell::new(&cell.text));
@@ -131,15 +131,21 @@ fn heading(column: &Column) -> String {
     if column.unit.is_empty() { column.title.clone() } else { format!("{}\n{}", column.title, column.unit) }
 }
 
-fn cells(row: &Row, columns: usize) -> Vec<Cell> {
+fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
     let star = if row.is_best { "★ " } else { "" };
     let number = |cell: &rows::Cell| {
         let star = if cell.is_best { "★ " } else { "" };
         let range = if cell.range.is_empty() { String::new() } else { format!("\n{}", cell.range) };
         Cell::new(format!("{star}{}{range}", cell.text))
     };
-    let failed = if row.failed.is_empty() { String::new() } else { format!("\n{} failed", row.failed) };
-    let names = [Cell::new(&row.rank), Cell::new(format!("{star}{}{failed}", row.chip.title))];
+    let mut name = format!("{star}{}", row.chip.title);
+    if !row.failed.is_empty() {
+        name.extend(["\n", &row.failed, " failed"]);
+    }
+    if with_rounds && row.rounds > 0 {
+        name.extend(["\n", &words::count(row.rounds, "round", "rounds")]);
+    }
+    let names = [Cell::new(&row.rank), Cell::new(name)];
     names.into_iter().chain(row.cells.iter().take(columns).map(number)).collect()
 }
 

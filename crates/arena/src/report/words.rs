@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::look::Looks;
 use super::number;
-use crate::record::summary::{Case, Spread, Summary};
+use crate::record::summary::{Case, Measured, Spread, Summary};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
@@ -181,7 +181,8 @@ pub fn twins(summary: &Summary, looks: &Looks) -> Option<Twins> {
     let compared = summary.cases.iter().filter_map(|case| {
         let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
-        let twin = case.twin.as_ref().filter(|twin| twin.disqualified.is_none())?;
+        let is_compared = |one: &Measured| one.disqualified.is_none() && one.not_compared.is_none();
+        let twin = case.twin.as_ref().filter(|twin| is_compared(twin) && original.not_compared.is_none())?;
         let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
         Some((case, ratio))
     });
@@ -316,7 +317,7 @@ fn goes_on(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Measured, Who};
+    use crate::record::summary::Who;
 
     fn case(metric: &str, numbers: &[(&str, &[f64])], ranking: &[&[&str]]) -> Case {
         let result = |(name, all): &(&str, &[f64])| {

@@ -5,7 +5,7 @@
 //! all and divides a request's time, with the application `behind` a middleware; `run` has all turns, in rounds, and
 //! can go on where an earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of
 //! the samples what the report shows; `by_k6` has k6 make the loads; `import` makes a run of those that k6 made
-//! elsewhere; `challenge` adds a recipe that is not the arena's.
+//! elsewhere; `challenge` adds a recipe that is not the arena's; `fit` looks at what a run lacks to be shown on a page.
 
 mod asked;
 mod bad_day;
@@ -18,6 +18,7 @@ mod contest;
 mod divide;
 mod effort;
 mod expect;
+mod fit;
 mod ground;
 mod import;
 mod ladder;
@@ -39,6 +40,7 @@ pub use asked::Asked;
 pub use challenge::Challenge;
 pub use check::surroundings;
 pub use effort::Effort;
+pub use fit::shown;
 pub use ground::Ground;
 pub use import::Import;
 pub use origin::Origin;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::contest::{Facts, Turn, can};
 use super::plan::{Case, Plan, divided_s};
 use super::ready::{Present, Ready, present};
+use super::recipe::Recipe;
 use super::services::Services;
 use super::summarize;
 use super::watcher::Watcher;
@@ -45,7 +46,7 @@ impl Ready<'_> {
         watcher.begins(first_rounds_s(&plan, &present, &done), 0.0);
         for round in 1..=plan.effort.most() {
             let earlier: Vec<Sample> = folder.samples()?.0.into_iter().filter(|sample| sample.round < round).collect();
-            let question = Question::of(round, &plan, &names, original.as_deref(), &earlier);
+            let question = Question::of((round, study), &plan, &names, original.as_deref(), &earlier);
             if question.is_answered() {
                 break;
             }
@@ -118,8 +119,14 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     /// By what the rounds before it said.
-    fn of(round: u32, plan: &Plan, names: &[&str], twin_of: Option<&'a str>, earlier: &[Sample]) -> Question<'a> {
-        let open = (round > plan.effort.rounds).then(|| summarize::open(plan, names, earlier));
+    fn of(
+        (round, study): (u32, &Recipe),
+        plan: &Plan,
+        names: &[&str],
+        twin_of: Option<&'a str>,
+        earlier: &[Sample],
+    ) -> Question<'a> {
+        let open = (round > plan.effort.rounds).then(|| summarize::open(study, plan, names, earlier));
         Question { open, slowest: summarize::slowest(plan, earlier), twin_of }
     }
 

@@ -8,13 +8,13 @@ use super::ground::Ground;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
-use crate::measure::measured;
+use crate::measure::{Stray, leave_out, measured, strays};
 use crate::record::date;
 use crate::record::machine::company_then;
-use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
+use crate::record::summary::{self, FORMAT, Plot, PlotKind, Spread, Summary, Who};
 use crate::record::{Sample, TWIN};
 use crate::stats;
-use loadgen::metric::{P99, RATE};
+use loadgen::metric::{Metric, P99, RATE, Sense};
 
 /// All of it.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
@@ -29,7 +29,9 @@ pub fn summary(
     took_s: f64,
 ) -> Summary {
     let names: Vec<&str> = who.iter().map(|one| one.name.as_str()).collect();
-    let cases = plan.cases().map(|case| one_case(case, plan, &names, samples));
+    // Loads of other machines say when they were imported, not when they were made.
+    let strays = if asked.machine.is_none() { strays(samples) } else { Vec::new() };
+    let cases = plan.cases().map(|case| one_case(case, plan, &names, samples, &strays));
     // In a run of one round the capacities are known too late for rates that are the same for all.
     let cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
     let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
@@ -49,7 +51,7 @@ pub fn summary(
     notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
     notes.extend(company_then(&machine));
     notes.extend(apart_in_words(samples).filter(|_| asked.machine.is_none()));
-    notes.extend(rounds_in_words(plan, &cases, rounds));
+    notes.extend(rounds_in_words(study, plan, &cases, rounds));
     let has_twin = cases.iter().any(|case| case.twin.is_some());
     Summary {
         format: FORMAT,
@@ -83,17 +85,24 @@ fn notes(study: &Recipe, ground: &Ground) -> Vec<String> {
 }
 
 /// How many rounds there were, and why not fewer or more.
-fn rounds_in_words(plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
+fn rounds_in_words(study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
     let (least, most) = (plan.effort.rounds, plan.effort.most());
     if least == most {
         return None;
     }
     // The best of a case stands among those that are compared with it.
-    let open: usize = cases.iter().map(|case| undecided(case).len().saturating_sub(1)).sum();
-    let why = match open {
-        0 => "every contender is told apart from the best of its case or found level with it".to_owned(),
-        1 => "one pair stayed undecided".to_owned(),
-        open => format!("{open} pairs stayed undecided"),
+    let family =
+        |case: &summary::Case| plan.cases().find(|one| one.name == case.name).map_or("", |one| one.family.as_str());
+    let open = |case: &summary::Case| -> usize {
+        let metrics = deciding(study, family(case), case);
+        metrics.into_iter().map(|metric| undecided(case, metric).len().saturating_sub(1)).sum()
+    };
+    let why = match cases.iter().map(open).sum::<usize>() {
+        0 => "in what ranks a case, or decides a use, every contender is told apart from the best or found level with \
+              it"
+        .to_owned(),
+        1 => "in what ranks a case, or decides a use, one pair stayed undecided".to_owned(),
+        open => format!("in what ranks a case, or decides a use, {open} pairs stayed undecided"),
     };
     Some(format!(
         "{least} {} of everything, then further ones of what was not decided, {most} at most: {rounds} in all; \
@@ -129,14 +138,29 @@ fn apart_in_words(samples: &[Sample]) -> Option<String> {
 
 /// What another round would be for: by family, the best of a case and all those that are neither told apart from it
 /// nor found level with it.
-pub fn open(plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
+pub fn open(study: &Recipe, plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
+    let strays = strays(samples);
     for case in plan.cases() {
-        for name in undecided(&one_case(case, plan, names, samples)) {
-            found.insert((case.family.clone(), name));
-        }
+        let summed = one_case(case, plan, names, samples, &strays);
+        let metrics = deciding(study, &case.family, &summed);
+        let open = metrics.into_iter().flat_map(|metric| undecided(&summed, metric));
+        found.extend(open.map(|name| (case.family.clone(), name)));
     }
     found
+}
+
+/// By which metrics something is said of this case: the one that ranks it, and those of the verdicts that rest on it.
+fn deciding(study: &Recipe, family: &str, case: &summary::Case) -> Vec<&'static Metric> {
+    let resting = study.verdicts.iter().filter(|verdict| verdict.cases.iter().any(|name| name == family));
+    let others = resting.filter_map(|verdict| verdict.metric.as_ref()).filter(|name| case.metrics.contains(name));
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for metric in case.metrics.first().into_iter().chain(others).filter_map(|name| Metric::of(name)) {
+        if metric.sense != Sense::Plain && !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    metrics
 }
 
 /// By family, what the slowest contender served in the first round in which all did what they can.
@@ -151,13 +175,14 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
     families.filter_map(|family| Some((family.recipe.name.clone(), rate(&family.recipe.name)?))).collect()
 }
 
-/// Those of one case, with its best where there are any.
-fn undecided(case: &summary::Case) -> Vec<String> {
-    let Some(metric) = case.metrics.first() else { return Vec::new() };
-    let figure = |name: &String| {
-        case.results.iter().find(|result| result.contender == *name).and_then(|result| result.numbers.get(metric))
-    };
-    let mut ranked = case.ranking.iter().flatten();
+/// Those of one case by one metric, with its best where there are any.
+fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
+    let ranked = case.results.iter().filter(|result| case.counts(result));
+    let figures = ranked.filter_map(|one| Some((one.contender.clone(), one.numbers.get(metric.name)?.clone())));
+    let figures: Vec<(String, Spread)> = figures.collect();
+    let figure = |name: &String| figures.iter().find(|(one, _)| one == name).map(|(_, spread)| spread);
+    let ranking = stats::ranking(figures.clone(), metric.sense);
+    let mut ranked = ranking.iter().flatten();
     let Some((best, leader)) = ranked.next().and_then(|name| Some((name, figure(name)?))) else { return Vec::new() };
     let mut open: Vec<String> =
         ranked.filter(|name| figure(name).is_some_and(|one| stats::are_open(leader, one))).cloned().collect();
@@ -167,7 +192,7 @@ fn undecided(case: &summary::Case) -> Vec<String> {
     open
 }
 
-fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> summary::Case {
+fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays: &[Stray]) -> summary::Case {
     let of = |name: &str| -> Vec<&Sample> {
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
     };
@@ -189,6 +214,7 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample]) -> sum
         is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
         ..summary::Case::default()
     };
+    leave_out(&mut found, strays);
     found.ranking = stats::ranking_of(&found);
     found
 }
@@ -277,7 +303,37 @@ mod tests {
             summary::Case { metrics: vec![RATE.into()], results: results.into(), ..summary::Case::default() };
         case.ranking = stats::ranking_of(&case);
         assert_eq!(case.ranking, [vec!["best", "equal", "near"], vec!["slow"]]);
-        assert_eq!(undecided(&case), ["near", "best"]);
+        assert_eq!(undecided(&case, Metric::of(RATE).unwrap()), ["near", "best"]);
+    }
+
+    #[test]
+    fn further_rounds_go_by_what_a_verdict_rests_on_as_well() {
+        let study: Recipe = toml::from_str(
+            r#"
+            title = "T"
+            question = "Q?"
+            about = []
+            app = "a"
+            contenders = []
+            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 1 }
+            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+            metrics = ["requests_per_s", "p99_ms", "requests"]
+            case = []
+            [[verdict]]
+            use_case = "U"
+            cases = ["c"]
+            metric = "p99_ms"
+            [[verdict]]
+            use_case = "V"
+            cases = ["other"]
+            metric = "failed"
+            "#,
+        )
+        .unwrap();
+        let metrics = study.metrics.clone();
+        let case = summary::Case { metrics, ..summary::Case::default() };
+        let names = |family: &str| deciding(&study, family, &case).iter().map(|one| one.name).collect::<Vec<_>>();
+        assert_eq!((names("c"), names("other")), (vec![RATE, P99], vec![RATE]));
     }
 
     #[test]
