@@ -1,12 +1,13 @@
 //! Clients that ask until they are told to stop: 32 of them, three quarters with connections that they keep, a quarter
 //! with a new one for each request. Each answer is checked by the arena.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use loadgen::{Closed, Until, Watch, Workload, watch_closed};
+use parking_lot::Mutex;
 
 use crate::count::Count;
 use crate::pace;
@@ -47,7 +48,7 @@ impl Load {
                 while !is_over.load(Ordering::Acquire) {
                     let plan = Closed { clients, until: Until::Seconds(TURN_S), keep, seed };
                     let seen = watch_closed(port, &workload, &plan, &watch);
-                    counts.lock().unwrap_or_else(PoisonError::into_inner).add(&seen);
+                    counts.lock().add(&seen);
                     seed += u64::from(GROUPS);
                     turns[group as usize].fetch_add(1, Ordering::AcqRel);
                 }
@@ -71,7 +72,7 @@ impl Load {
 
     /// The numbers of now.
     pub fn count(&self) -> Count {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.counts.lock().clone()
     }
 
     /// Stops asking, waits for what was asked, and says what was seen.

@@ -2,8 +2,10 @@
 //! it shows of itself while it runs.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::count::Count;
 use crate::kin::{self, Kin, Marks};
@@ -48,7 +50,7 @@ impl Stage {
 
     /// What others may see.
     pub fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shown.lock()
     }
 
     /// Says what happens now.
@@ -60,7 +62,7 @@ impl Stage {
     pub fn count(&self) -> Count {
         let mut all = Count::default();
         for counts in &self.shown().counts {
-            all.join(&counts.lock().unwrap_or_else(PoisonError::into_inner));
+            all.join(&counts.lock());
         }
         all
     }

@@ -3,11 +3,12 @@
 //! connection that has been idle longest, and its latency counts from that time even if it had to wait here.
 
 use std::collections::VecDeque;
-use std::sync::{Barrier, Condvar, Mutex, PoisonError};
+use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bench_kit::stats::Dice;
+use parking_lot::{Condvar, Mutex};
 
 use crate::client::{Client, Request};
 use crate::closed::expect;
@@ -139,13 +140,9 @@ impl Plan {
 }
 
 impl Counter {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The next request for an idle connection; none when there will be no more.
     fn next(&self) -> Option<Job> {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         waiting.idle += 1;
         loop {
             if let Some(job) = waiting.jobs.pop_front() {
@@ -156,7 +153,7 @@ impl Counter {
                 return None;
             }
             // The kernel wakes those first who have waited longest.
-            waiting = self.news.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            self.news.wait(&mut waiting);
         }
     }
 }

@@ -2,12 +2,13 @@
 //! runs it, read by the watchdog's; plain numbers, so that neither ever waits for the other.
 
 use std::ffi::c_void;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::IoThread;
 use engine::snapshot::{RunView, WorkerView};
+use parking_lot::Mutex;
 
 use crate::sys;
 
@@ -48,11 +49,6 @@ struct Alarm(*mut c_void);
 // SAFETY: the address is only handed to fg_alarm_set, under the lock of `Gauge::alarm`, which is emptied before the
 // interpreter is closed; the store itself is atomic.
 unsafe impl Send for Alarm {}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing under these locks can panic half-way through a change.
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// One interpreter's gauge.
 pub struct Gauge {
@@ -105,7 +101,7 @@ impl Gauge {
 
     /// What begins to run does so on this I/O thread.
     pub fn enter_io(&self, io: &Arc<IoThread>) {
-        let (term, mut held) = (io.term(), lock(&self.io));
+        let (term, mut held) = (io.term(), self.io.lock());
         if !held.as_ref().is_some_and(|(before, of)| Arc::ptr_eq(before, io) && *of == term) {
             *held = Some((io.clone(), term));
         }
@@ -123,13 +119,13 @@ impl Gauge {
         self.started.store(0, Ordering::Relaxed);
         if self.has_told.load(Ordering::Relaxed) {
             self.has_told.store(false, Ordering::Relaxed);
-            *lock(&self.running) = None;
+            *self.running.lock() = None;
         }
     }
 
     /// A long request tells who it is.
     pub fn tell(&self, run: RunView) {
-        *lock(&self.running) = Some(run);
+        *self.running.lock() = Some(run);
         self.has_told.store(true, Ordering::Relaxed);
     }
 
@@ -140,7 +136,7 @@ impl Gauge {
 
     /// It is opened anew.
     pub fn open(&self) {
-        *lock(&self.opened) = Instant::now();
+        *self.opened.lock() = Instant::now();
         self.served.store(0, Ordering::Relaxed);
         self.ends.store(false, Ordering::Relaxed);
     }
@@ -165,7 +161,7 @@ impl Gauge {
         let mut running = Vec::new();
         // Of a shorter one nobody has asked who it is.
         if started != 0 && age > 2 * TICK.as_nanos() as u64 {
-            let run = lock(&self.running).clone().unwrap_or_default();
+            let run = self.running.lock().clone().unwrap_or_default();
             running.push(RunView { age_ms: age as f64 / 1e6, ..run });
         }
         WorkerView {
@@ -173,7 +169,7 @@ impl Gauge {
             state: "ready".to_owned(),
             threads: 1,
             served: self.served.load(Ordering::Relaxed),
-            age_s: now.saturating_duration_since(*lock(&self.opened)).as_secs_f64(),
+            age_s: now.saturating_duration_since(*self.opened.lock()).as_secs_f64(),
             running,
             ..WorkerView::default()
         }
@@ -207,7 +203,7 @@ impl Gauge {
     /// Sets or, before the interpreter is closed, takes away the place to write to.
     pub fn connect(&self, address: Option<*mut c_void>) {
         let alarm = address.filter(|address| !address.is_null()).map(Alarm);
-        *lock(&self.alarm) = alarm;
+        *self.alarm.lock() = alarm;
     }
 
     /// Interrupts the script where that is due at `now`.
@@ -218,7 +214,7 @@ impl Gauge {
         }
         if self.on_io.load(Ordering::Relaxed)
             && now.saturating_sub(started) >= HELD.as_nanos() as u64
-            && let Some((io, term)) = &*lock(&self.io)
+            && let Some((io, term)) = &*self.io.lock()
         {
             io.replace(*term);
         }
@@ -229,7 +225,7 @@ impl Gauge {
         if !due {
             return;
         }
-        let alarm = lock(&self.alarm);
+        let alarm = self.alarm.lock();
         if let Some(Alarm(address)) = alarm.as_ref() {
             // SAFETY: the interpreter is open as long as its address is here (`connect`), and we hold the lock.
             unsafe { sys::fg_alarm_set(*address) };

@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::queue::{Offer, Queue};
 use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::gauge::Clock;
 use crate::interpreter::{Interpreter, Place, Step};
@@ -213,8 +214,7 @@ impl Pool {
 
     /// How often an interpreter was replaced, by reason.
     pub fn restarts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
-        // Nothing under this lock can panic half-way through a change.
-        self.restarts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.restarts.lock()
     }
 
     /// Runs a request whose turn has come, in a runner.

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::keep::Keep;
 use crate::settings::Settings;
@@ -31,19 +33,14 @@ impl Shared {
         Shared { keep, memory_bytes, boot_time, app, environment, sources: Mutex::default() }
     }
 
-    fn sources(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<[u8]>>> {
-        // Nothing under this lock can panic half-way through a change.
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A file of code as it was when it was first read. An interpreter that is made anew must not find the code of the
     /// next deploy, which may be half there.
     pub fn source(&self, path: &Path) -> Option<Arc<[u8]>> {
-        self.sources().get(path).cloned()
+        self.sources.lock().get(path).cloned()
     }
 
     /// Remembers it. Two interpreters may have read it side by side: the first counts.
     pub fn remember(&self, path: &Path, source: Arc<[u8]>) -> Arc<[u8]> {
-        self.sources().entry(path.to_owned()).or_insert(source).clone()
+        self.sources.lock().entry(path.to_owned()).or_insert(source).clone()
     }
 }

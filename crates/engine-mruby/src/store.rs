@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use ruby_native::tree;
 
 const SHARDS: usize = 16;
@@ -51,7 +51,7 @@ impl Store {
 
     fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
         let index = (self.hasher.hash_one(key) % SHARDS as u64) as usize;
-        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+        self.shards[index].lock()
     }
 
     /// The value of a key, as a tree.
@@ -92,7 +92,7 @@ impl Store {
     /// Removes everything.
     pub fn clear(&self) {
         for shard in &self.shards {
-            *shard.lock().unwrap_or_else(PoisonError::into_inner) = Shard::default();
+            *shard.lock() = Shard::default();
         }
     }
 
@@ -100,7 +100,7 @@ impl Store {
     pub fn len(&self) -> usize {
         let now = Instant::now();
         let count = |shard: &Mutex<Shard>| {
-            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut shard = shard.lock();
             shard.sweep(now);
             shard.entries.len()
         };

@@ -35,7 +35,7 @@ unsafe impl Send for Vm {}
 
 /// Opening two interpreters at once is not safe: mruby has a little state of its own for that moment. Says whether the
 /// hash of strings has its seed.
-static OPENING: std::sync::Mutex<bool> = std::sync::Mutex::new(false);
+static OPENING: parking_lot::Mutex<bool> = parking_lot::Mutex::new(false);
 
 fn seed() {
     let mut bytes = [0; 8];
@@ -50,7 +50,7 @@ impl Vm {
     ///
     /// An exception while it loads comes back as the error.
     pub fn open(host: NonNull<Host>, memory_bytes: usize, rackup: &Path) -> Result<Vm, Box<AppError>> {
-        let mut seeded = OPENING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut seeded = OPENING.lock();
         if !*seeded {
             seed();
             *seeded = true;

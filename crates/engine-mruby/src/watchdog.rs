@@ -3,11 +3,12 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::Instant;
 
 use engine::snapshot::WorkerView;
+use parking_lot::{Condvar, Mutex};
 
 use crate::gauge::{Clock, Gauge, TICK};
 
@@ -64,7 +65,7 @@ impl Watchdog {
     /// To be called when something has begun to run or to wait. Costs one look at a flag while the watchdog is awake.
     pub fn wake(&self) {
         if self.asleep.load(Ordering::SeqCst) {
-            let _held = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let _held = self.state.lock();
             self.asleep.store(false, Ordering::SeqCst);
             self.changed.notify_one();
         }
@@ -82,9 +83,9 @@ impl Watchdog {
     }
 
     fn wait(&self, long: bool) {
-        let guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if !long {
-            drop(self.changed.wait_timeout(guard, TICK));
+            self.changed.wait_for(&mut state, TICK);
             return;
         }
         self.asleep.store(true, Ordering::SeqCst);
@@ -94,7 +95,7 @@ impl Watchdog {
             return;
         }
         // Once a second it looks whether anybody still needs it.
-        drop(self.changed.wait_timeout(guard, std::time::Duration::from_secs(1)));
+        self.changed.wait_for(&mut state, std::time::Duration::from_secs(1));
         self.asleep.store(false, Ordering::SeqCst);
     }
 }

@@ -1,9 +1,10 @@
 //! How many workers several applications may have together. When all places are taken, an application that needs a
 //! worker makes one that has nothing to do leave another application.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::event::Event;
@@ -47,7 +48,7 @@ pub struct Share {
 
 impl std::fmt::Debug for Budget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let held: usize = self.lock().held();
+        let held: usize = self.members.lock().held();
         write!(f, "Budget({held} of {})", self.places)
     }
 }
@@ -86,23 +87,18 @@ impl Budget {
 
     /// One more application.
     pub(crate) fn join(self: &Arc<Budget>, events: UnboundedSender<Event>) -> Share {
-        let mut members = self.lock();
+        let mut members = self.members.lock();
         members.next += 1;
         let id = members.next;
         members.all.push((id, Member { events, standing: Standing::default(), was_asked: false }));
         Share { budget: self.clone(), id }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Members> {
-        // Nothing under this lock can panic half-way through a change.
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Share {
     /// Says how the application stands now.
     pub fn tell(&self, standing: Standing) {
-        let mut members = self.budget.lock();
+        let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
             member.was_asked &= standing.holds >= member.standing.holds;
             member.standing = standing;
@@ -115,7 +111,7 @@ impl Share {
 
     /// There is none to give up, after all.
     pub fn keep(&self) {
-        let mut members = self.budget.lock();
+        let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
             member.was_asked = false;
         }
@@ -124,7 +120,7 @@ impl Share {
     /// Takes one more place. When there is none, somebody who does not need all of his is told to give one up; when
     /// everybody does, but `has_none` of us is there to answer, whoever has most.
     pub fn take(&self, has_none: bool) -> bool {
-        let mut members = self.budget.lock();
+        let mut members = self.budget.members.lock();
         if members.held() < self.budget.places {
             if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
                 member.standing.holds += 1;
@@ -138,7 +134,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.budget.lock().all.retain(|(id, _)| *id != self.id);
+        self.budget.members.lock().all.retain(|(id, _)| *id != self.id);
     }
 }
 

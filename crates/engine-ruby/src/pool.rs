@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use engine::{Engine, Fault, Meter, Reply, Request, Snapshot, Status, count, reply};
 use machine::Memory;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::runtime::Handle;
@@ -111,8 +112,7 @@ impl Pool {
 
     /// What is known of workers and requests, for a moment.
     pub fn dispatch(&self) -> MutexGuard<'_, Dispatch> {
-        // Nothing under this lock can panic half-way through a change.
-        self.dispatch.lock().unwrap_or_else(PoisonError::into_inner)
+        self.dispatch.lock()
     }
 
     /// The number of a worker's lane, and the lane.
@@ -319,7 +319,7 @@ impl Pool {
 
     /// Of workers that are gone, what is still being read.
     pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
-        self.last_answers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_answers.lock()
     }
 
     /// Why a worker is gone, as far as it is known here.
@@ -344,7 +344,7 @@ impl Pool {
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
         if !is_ending || worker.reason.is_some() || died_of_memory {
-            *self.ends().entry(reason.name()).or_default() += 1;
+            *self.ends.lock().entry(reason.name()).or_default() += 1;
         }
         Gone { id, pid, death }
     }
@@ -403,12 +403,12 @@ impl Pool {
 
     /// Notes that the log says how this worker ended, and why.
     pub fn has_told_end(&self, worker: u32) {
-        self.told_ends.lock().unwrap_or_else(PoisonError::into_inner).insert(worker);
+        self.told_ends.lock().insert(worker);
     }
 
     /// Whether it does, and forgets it: asked once, when the end of the process is known.
     pub fn is_end_told(&self, worker: u32) -> bool {
-        self.told_ends.lock().unwrap_or_else(PoisonError::into_inner).remove(&worker)
+        self.told_ends.lock().remove(&worker)
     }
 
     /// Nothing is made any more of what the kernel had killed when its count was this.
@@ -431,32 +431,27 @@ impl Pool {
         }
     }
 
-    fn ends(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
-        // Nothing under this lock can panic half-way through a change; the same holds for the board.
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// How many workers have ended, by reason.
     pub fn restarts_by(&self) -> BTreeMap<String, u64> {
-        self.ends().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+        self.ends.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
     /// Shows what the supervisor knows.
     pub fn show(&self, board: Board) {
-        *self.board.lock().unwrap_or_else(PoisonError::into_inner) = board;
+        *self.board.lock() = board;
     }
 
     /// All there is to see.
     pub fn snapshot(&self) -> Snapshot {
         self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
-        let board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
+        let board = self.board.lock();
         let snapshot = board.snapshot(&mut self.dispatch(), Instant::now());
         Snapshot { status: self.status(), restarts_by: self.restarts_by(), ..snapshot }
     }
 
     /// See [`Board::processes`].
     pub fn processes(&self) -> usize {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner).processes()
+        self.board.lock().processes()
     }
 
     /// Whether somebody looks at snapshots, now and then.
@@ -513,7 +508,7 @@ impl Engine for Pool {
     fn status(&self) -> Status {
         let dispatch = self.dispatch();
         let (restarts, gone) = {
-            let ends = self.ends();
+            let ends = self.ends.lock();
             let gone = [Reason::Scale, Reason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
             (ends.values().sum::<u64>(), gone.iter().sum())
         };

@@ -10,12 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
+use parking_lot::Mutex;
 
 use crate::start_error::no_ruby;
 use crate::{scripts, user};
@@ -194,7 +195,7 @@ impl Evaluated {
         if !is_same {
             return None;
         }
-        let mut place = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.waiting.lock();
         let user = new_user(mold.user, place.as_ref()?.is_root);
         if user.is_some() && !self.changes_user {
             return None;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::{Buf, BytesMut};
@@ -14,6 +14,7 @@ use engine::snapshot::RunView;
 use engine::{Duplex, Fault, Input, Response, Sink};
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
+use parking_lot::Mutex;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
@@ -130,14 +131,9 @@ impl Slot {
         Slot { pid, may_name_files, ..self }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock can panic half-way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes a request on; it comes back when the worker has just died. [`Slot::flush`] sends it.
     pub fn push(&self, mut job: Box<Job>) -> Result<(), Box<Job>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.is_open {
             return Err(job);
         }
@@ -183,7 +179,7 @@ impl Slot {
         let mut out = BytesMut::new();
         loop {
             {
-                let mut state = self.lock();
+                let mut state = self.state.lock();
                 if state.is_writing || state.out.is_empty() {
                     return false;
                 }
@@ -191,7 +187,7 @@ impl Slot {
                 mem::swap(&mut state.out, &mut out);
             }
             let written = self.write(&out);
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.is_writing = false;
             if written < out.len() {
                 out.advance(written);
@@ -226,7 +222,7 @@ impl Slot {
 
     /// Takes a frame of the worker.
     pub fn receive(&self, frame: Frame) -> Result<Step, WireError> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         match frame.kind {
             kind::ANSWER => self.answer(&mut state, frame),
             kind::CHUNK => Ok(state.row.first("CHUNK")?.chunk(frame.payload)),
@@ -263,12 +259,12 @@ impl Slot {
     /// Requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let is_unanswered = |job: &Job| !job.is_answered();
-        self.lock().row.0.iter().filter(|running| running.job.as_deref().is_some_and(is_unanswered)).count()
+        self.state.lock().row.0.iter().filter(|running| running.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
     /// Whether a connection is the application's that it has not come for yet.
     pub fn awaits_takeover(&self) -> bool {
-        !self.lock().upgrades.is_empty()
+        !self.state.lock().upgrades.is_empty()
     }
 
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
@@ -306,7 +302,7 @@ impl Slot {
 
     /// Gives a sink back after a chunk, or word that nobody wants more.
     pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let Some(running) = state.row.0.front_mut() else {
             if let Some(fault) = &state.closed_by {
                 sink.fail(fault.clone());
@@ -326,7 +322,7 @@ impl Slot {
     /// The connection has ended: all that was sent and is not answered to its end. A body in the middle of which it has
     /// ended fails by this fault.
     pub fn close(&self, fault: Fault) -> Vec<Left> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_open = false;
         state.closed_by = Some(fault);
         state.upgrades.clear();
@@ -338,12 +334,12 @@ impl Slot {
 
     /// From now on it takes no request.
     pub fn refuse(&self) {
-        self.lock().is_open = false;
+        self.state.lock().is_open = false;
     }
 
     /// How many requests it has.
     pub fn load(&self) -> usize {
-        self.lock().row.0.iter().filter(|running| running.job.is_some()).count()
+        self.state.lock().row.0.iter().filter(|running| running.job.is_some()).count()
     }
 
     /// Whether something was sent that may have an answer among what is still to be read.
@@ -385,7 +381,7 @@ impl Slot {
 
     /// Takes back what has not begun, oldest first.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let ahead = state.row.0.iter_mut().skip(1);
         let taken = ahead.filter_map(|running| {
             let job = running.job.take()?;
@@ -398,7 +394,7 @@ impl Slot {
     /// How it stands. A deadline that has passed is told once, and its client is answered; and once more when it has
     /// been over for `patience`.
     pub fn look(&self, now: Instant, patience: Duration) -> Look {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for running in state.row.0.iter_mut().filter(|running| running.is_newly_left()) {
             running.leave(now);
             self.control.cancel(self.number, running.seq);
@@ -424,7 +420,7 @@ impl Slot {
 
     /// A file that a worker fetches: the body of the request that runs.
     pub fn file(&self, seq: u32) -> Option<Arc<engine::TempFile>> {
-        let state = self.lock();
+        let state = self.state.lock();
         let running = state.row.0.iter().find(|running| running.seq == seq)?;
         match &running.job.as_ref()?.request.input {
             Input::File(file, _) => Some(file.clone()),
@@ -434,7 +430,7 @@ impl Slot {
 
     /// Takes the connection to the client away from HTTP.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let running = state.row.0.iter_mut().find(|running| running.seq == seq)?;
         let job = running.job.as_mut().filter(|job| !job.is_answered())?;
         job.request.takeover.take().map(|takeover| takeover.take())
@@ -442,7 +438,7 @@ impl Slot {
 
     /// The application's end of an upgraded connection.
     pub fn upgrade(&self, seq: u32) -> Option<Duplex> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let at = state.upgrades.iter().position(|(waiting, _)| *waiting == seq)?;
         state.upgrades.remove(at).map(|(_, duplex)| duplex)
     }
@@ -454,7 +450,7 @@ impl Slot {
 
     /// What runs.
     pub fn running(&self, now: Instant) -> Option<RunView> {
-        let state = self.lock();
+        let state = self.state.lock();
         let running = state.row.0.front()?;
         let request = &running.job.as_ref()?.request;
         Some(RunView {

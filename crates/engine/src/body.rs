@@ -5,11 +5,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
+use parking_lot::{Condvar, Mutex};
 
 use crate::fault::Fault;
 
@@ -90,13 +91,6 @@ pub fn stream(capacity: usize) -> (Sink, Source) {
     (Sink(shared.clone()), Source(shared))
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock can panic half-way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn wake(waker: &mut Option<Waker>) {
     if let Some(waker) = waker.take() {
         waker.wake();
@@ -114,14 +108,13 @@ impl State {
 impl Sink {
     /// Puts a chunk in, waiting for room in this thread until `deadline`.
     pub fn send_blocking(&self, chunk: Bytes, deadline: Instant) -> Result<(), SendError> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         while !state.source_gone && state.bytes >= self.0.capacity {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(SendError::Late);
             }
-            let waited = self.0.changed.wait_timeout(state, left);
-            state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+            self.0.changed.wait_for(&mut state, left);
         }
         if state.source_gone {
             return Err(SendError::Gone);
@@ -135,7 +128,7 @@ impl Sink {
     pub async fn send(&self, chunk: Bytes) -> Result<(), SendError> {
         let mut chunk = Some(chunk);
         poll_fn(|context| {
-            let mut state = self.0.lock();
+            let mut state = self.0.state.lock();
             if state.source_gone {
                 return Poll::Ready(Err(SendError::Gone));
             }
@@ -154,12 +147,12 @@ impl Sink {
 
     /// Whether nobody reads any more.
     pub fn is_gone(&self) -> bool {
-        self.0.lock().source_gone
+        self.0.state.lock().source_gone
     }
 
     /// Takes everything back, if whoever has the source has not claimed it yet.
     pub fn take_back(&self) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if state.hold == Hold::Sink && !state.source_gone {
             state.hold = Hold::TakenBack;
         }
@@ -169,7 +162,7 @@ impl Sink {
     /// Says that whoever sends is about to go away, and would have the connection closed in the way of its protocol.
     /// The stream goes on until it ends.
     pub fn leave(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.is_leaving = true;
         wake(&mut state.source_waker);
     }
@@ -185,7 +178,7 @@ impl Sink {
     }
 
     fn end(&self, how: Result<(), Fault>) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if state.end.is_none() {
             state.end = Some(how);
             wake(&mut state.source_waker);
@@ -203,7 +196,7 @@ impl Drop for Sink {
 impl Source {
     /// Whether the sink has not taken everything back; from now on it cannot any more.
     pub fn claim(&self) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if state.hold == Hold::Sink {
             state.hold = Hold::Source;
         }
@@ -212,12 +205,12 @@ impl Source {
 
     /// Whether whoever sends is about to go away; see [`Sink::leave`].
     pub fn is_leaving(&self) -> bool {
-        self.0.lock().is_leaving
+        self.0.state.lock().is_leaving
     }
 
     /// The next chunk; `None` after the last.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         match self.0.take(&mut state) {
             Some(next) => Poll::Ready(next),
             None => {
@@ -229,7 +222,7 @@ impl Source {
 
     /// The next chunk, waiting for it in this thread until `deadline`; `Err(None)` when it did not come in time.
     pub fn next_blocking(&mut self, deadline: Instant) -> Result<Option<Bytes>, Option<Fault>> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         loop {
             if let Some(next) = self.0.take(&mut state) {
                 return next.transpose().map_err(Some);
@@ -238,8 +231,7 @@ impl Source {
             if left.is_zero() {
                 return Err(None);
             }
-            let waited = self.0.changed.wait_timeout(state, left);
-            state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+            self.0.changed.wait_for(&mut state, left);
         }
     }
 }
@@ -267,7 +259,7 @@ impl Shared {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.source_gone = true;
         state.chunks.clear();
         state.bytes = 0;

@@ -6,9 +6,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::answer::Answer;
@@ -66,7 +67,7 @@ impl IoThread {
 
     /// Has something done after the present turn of the event loop, which the caller belongs to.
     pub fn defer(&self, work: Work) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.work.push_back(work);
         // The loop looks for all of it when it is woken once.
         let waker = if state.work.len() == 1 { state.waker.clone() } else { None };
@@ -79,7 +80,7 @@ impl IoThread {
     /// Ready when the event loop of the OS thread of this term has to stop: for work, or because another one goes on
     /// with it. To be polled by nothing but the event loop.
     pub fn poll_work(&self, term: u64, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.term != term {
             return Poll::Ready(());
         }
@@ -99,7 +100,7 @@ impl IoThread {
     pub fn work(self: &Arc<IoThread>, term: u64) -> bool {
         loop {
             let work = {
-                let mut state = self.state();
+                let mut state = self.state.lock();
                 if state.term != term {
                     return false;
                 }
@@ -116,12 +117,12 @@ impl IoThread {
 
     /// Which OS thread it is, counted from 0.
     pub fn term(&self) -> u64 {
-        self.state().term
+        self.state.lock().term
     }
 
     /// The OS thread of this term does not come back from its work: has another one go on.
     pub fn replace(&self, term: u64) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.term != term || !(self.start)(term + 1) {
             return;
         }
@@ -132,11 +133,6 @@ impl IoThread {
         if let Some(waker) = waker {
             waker.wake();
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock can panic half-way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -150,7 +146,7 @@ pub(crate) fn deliver(way: oneshot::Sender<Answer>, answer: Answer) {
         None => Some((way, answer)),
         Some(term) => CURRENT.with_borrow(|current| {
             let Some(current) = current else { return Some((way, answer)) };
-            let mut state = current.state();
+            let mut state = current.state.lock();
             if state.term != term {
                 return Some((way, answer));
             }

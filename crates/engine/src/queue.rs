@@ -5,8 +5,9 @@
 //! lost. The worker used last is used first, since its memory is still in the processor's cache.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::forecast::Forecast;
 
@@ -252,7 +253,7 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Hands in a job: to an idle worker if there is one, else to the end of the line.
     pub fn offer(&self, job: J) -> Offer<W, J> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.closed {
             return Offer::Closed(job);
         }
@@ -272,7 +273,7 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.line.is_empty()
             && let Some(job) = state.line.pop(Instant::now())
         {
@@ -284,17 +285,17 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Takes out the jobs that have waited too long by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
-        self.lock().line.overdue(now)
+        self.state.lock().line.overdue(now)
     }
 
     /// Begins nothing from now on: workers that are released stay idle.
     pub fn pause(&self, now: Instant) {
-        self.lock().line.pause(now);
+        self.state.lock().line.pause(now);
     }
 
     /// Goes on: jobs that have waited, each with a worker that is idle.
     pub fn resume(&self, now: Instant) -> Vec<(W, J)> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.line.resume(now);
         let mut pairs = Vec::new();
         while let Some(worker) = state.idle.pop() {
@@ -311,35 +312,30 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Whether nothing is begun.
     pub fn is_paused(&self) -> bool {
-        self.lock().line.is_paused()
+        self.state.lock().line.is_paused()
     }
 
     /// Asks something of the first job that waits.
     pub fn first<T>(&self, ask: impl Fn(&J) -> T) -> Option<T> {
-        self.lock().line.first().map(ask)
+        self.state.lock().line.first().map(ask)
     }
 
     /// Takes an idle worker out of its turn, if there is one of this kind.
     pub fn take_idle(&self, suits: impl Fn(&W) -> bool) -> Option<W> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let at = state.idle.iter().position(suits)?;
         Some(state.idle.remove(at))
     }
 
     /// Refuses offers from now on. What waits is still served.
     pub fn close(&self) {
-        self.lock().closed = true;
+        self.state.lock().closed = true;
     }
 
     /// How many are on each side now.
     pub fn depth(&self) -> Depth {
-        let state = self.lock();
+        let state = self.state.lock();
         Depth { idle: state.idle.len(), waiting: state.line.len() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<W, J>> {
-        // Nothing under this lock can panic half-way through a change, so a poisoned lock still guards a whole state.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

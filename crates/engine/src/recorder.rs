@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use crate::fault::{Culprit, Fault};
 use crate::response::Response;
@@ -85,7 +86,7 @@ impl Recorder {
             }),
             ..about()
         };
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if is_refused {
             return push(&mut kept.refused, past);
         }
@@ -99,7 +100,7 @@ impl Recorder {
 
     /// What the thread of a request was doing when its time was over; this is learned after its answer.
     pub fn add_backtrace(&self, id: &str, lines: &[String]) {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let Kept { slow, failed, .. } = &mut *kept;
         for past in slow.iter_mut().chain(failed).filter(|past| past.id == id) {
             past.backtrace = lines.iter().take(BACKTRACE_LINES).cloned().collect();
@@ -108,7 +109,7 @@ impl Recorder {
 
     /// All that is kept, newest first.
     pub fn read(&self) -> Recorded {
-        let kept = self.lock();
+        let kept = self.kept.lock();
         let read = |kept: &VecDeque<Past>| kept.iter().cloned().collect();
         Recorded { slow: read(&kept.slow), failed: read(&kept.failed), refused: read(&kept.refused) }
     }
@@ -119,11 +120,6 @@ impl Recorder {
         let is_due = |last: u64| last > now_ms || now_ms - last >= between;
         let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
         self.refused_at_ms.fetch_update(set, fetch, |last| is_due(last).then_some(now_ms)).is_ok()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Nothing under this lock can panic half-way through a change.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

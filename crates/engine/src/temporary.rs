@@ -7,9 +7,9 @@ use std::io::{self, ErrorKind};
 use std::ops::Deref;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 use tempfile::TempDir;
 
@@ -79,7 +79,7 @@ impl TempFile {
         let more = length.saturating_sub(taken.load(Ordering::Relaxed));
         let add = |sum: u64| sum.checked_add(more).filter(|sum| *sum <= MEMORY_BYTES);
         if IN_MEMORY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
-            let why = WHY_IN_MEMORY.lock().map_or_else(|_| String::new(), |why| why.clone());
+            let why = WHY_IN_MEMORY.lock().clone();
             let limit = MEMORY_BYTES >> 20;
             return Err(io::Error::new(ErrorKind::StorageFull, format!("the {limit} MiB of memory are full: {why}")));
         }
@@ -141,9 +141,7 @@ fn warn_once(error: &io::Error) {
         target: "server",
         "large bodies and responses that wait are kept in memory, {limit} MiB at most: {text}"
     );
-    if let Ok(mut kept) = WHY_IN_MEMORY.lock() {
-        *kept = text;
-    }
+    *WHY_IN_MEMORY.lock() = text;
 }
 
 /// A folder of this process, which goes with it.

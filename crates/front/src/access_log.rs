@@ -5,10 +5,12 @@
 //! terminal or a full disk must not stop the answering of requests. The loss is itself logged.
 
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use crate::log_line::{self, Entry, LogFormat};
 use crate::query_log::QueryLog;
@@ -43,13 +45,6 @@ struct Pending {
     is_closed: bool,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Pending> {
-        // Appending bytes cannot leave it half-changed in a way that matters.
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl AccessLog {
     /// A log with a writer thread of its own. `dropped` counts the lines that are lost because it is full.
     pub fn new(
@@ -63,7 +58,7 @@ impl AccessLog {
         let spawned = std::thread::Builder::new().name("access-log".into()).spawn(move || write_all(&theirs, writer));
         if let Err(error) = &spawned {
             tracing::error!(target: "front", "there will be no access log: {error}");
-            shared.lock().is_closed = true;
+            shared.pending.lock().is_closed = true;
         }
         AccessLog { format, query, dropped, shared, writer: spawned.ok() }
     }
@@ -74,7 +69,7 @@ impl AccessLog {
     }
 
     fn add(&self, line: &[u8]) {
-        let mut pending = self.shared.lock();
+        let mut pending = self.shared.pending.lock();
         if pending.is_closed || pending.lines.len() + line.len() > BUFFER_BYTES {
             pending.lost += 1;
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -90,7 +85,7 @@ impl AccessLog {
 
 impl Drop for AccessLog {
     fn drop(&mut self) {
-        self.shared.lock().is_closed = true;
+        self.shared.pending.lock().is_closed = true;
         self.shared.changed.notify_all();
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
@@ -102,13 +97,13 @@ impl Drop for AccessLog {
 fn write_all(shared: &Shared, mut writer: impl Write) {
     let mut batch = Vec::new();
     loop {
-        let mut pending = shared.lock();
+        let mut pending = shared.pending.lock();
         while pending.lines.is_empty() && !pending.is_closed {
             pending.is_writer_awake = false;
-            pending = shared.changed.wait(pending).unwrap_or_else(PoisonError::into_inner);
+            shared.changed.wait(&mut pending);
         }
         if !pending.is_closed {
-            pending = shared.changed.wait_timeout(pending, GATHER_TIME).unwrap_or_else(PoisonError::into_inner).0;
+            shared.changed.wait_for(&mut pending, GATHER_TIME);
         }
         std::mem::swap(&mut batch, &mut pending.lines);
         let lost = std::mem::take(&mut pending.lost);

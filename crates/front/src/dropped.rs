@@ -1,7 +1,8 @@
 //! Headers of answers that were left out: one line in the log for each name, and not for each answer.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::fault_log::Whose;
 
@@ -13,7 +14,7 @@ static NAMES: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
 /// Writes those of which there was no word yet.
 pub(crate) fn write(dropped: &[(String, &'static str)], whose: &Whose) {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = NAMES.lock();
     let names = names.get_or_insert_default();
     for (name, why) in dropped {
         if names.len() < NAMES_MAX && names.insert(name.clone()) {

@@ -8,11 +8,12 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::thread;
 
 use engine::IoThread;
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
@@ -133,8 +134,7 @@ impl EventLoop {
         if self.io.poll_work(term, context).is_ready() {
             return Poll::Ready(Pause::Work);
         }
-        // Nothing under this lock can panic.
-        let mut closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut closed = self.closed.lock();
         Pin::new(&mut *closed).poll(context).map(|_| Pause::End)
     }
 }

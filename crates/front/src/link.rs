@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use bytes::Bytes;
 use engine::request::Takeover;
 use engine::{Duplex, Engine, Fault, Hints, Peer, Reply, body};
 use http::{HeaderMap, Method, Uri};
+use parking_lot::Mutex;
 
 use crate::drain::Stop;
 use crate::log_line::{Entry, Target};
@@ -295,11 +296,6 @@ impl Link {
         }
     }
 
-    fn aside(&self) -> MutexGuard<'_, Aside> {
-        // Nothing under this lock can panic half-way through a change.
-        self.aside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A response begins: hints already given may still go out before it, later ones and take-overs may not.
     ///
     /// Here the turn changes first and the flag is looked at then; `Turn::with` does it the other way round. So
@@ -307,7 +303,7 @@ impl Link {
     pub(crate) fn close_turn(&self) {
         self.turn.fetch_add(1, SeqCst);
         if self.aside_flag.load(SeqCst) {
-            let mut aside = self.aside();
+            let mut aside = self.aside.lock();
             if !self.is_flushed() {
                 // Bytes of an earlier response are still in hyper's hands: the hints could come only after this one.
                 aside.hints.clear();
@@ -317,12 +313,12 @@ impl Link {
 
     /// hyper was given a placeholder for this.
     pub(crate) fn add_part(&self, part: Part) {
-        self.aside().parts.push_back(part);
+        self.aside.lock().parts.push_back(part);
     }
 
     /// Sends of the part whose placeholder hyper writes now.
     pub(crate) fn send_part(&self, send: impl FnOnce(&mut Part) -> Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let mut aside = self.aside();
+        let mut aside = self.aside.lock();
         let Some(part) = aside.parts.front_mut() else {
             return Poll::Ready(Err(io::Error::other("a placeholder that stands for no file")));
         };
@@ -339,7 +335,7 @@ impl Link {
     }
 
     pub(crate) fn take_hints(&self) -> Vec<u8> {
-        let mut aside = self.aside();
+        let mut aside = self.aside.lock();
         if aside.taken.is_none() {
             self.aside_flag.store(false, Relaxed);
         }
@@ -348,16 +344,16 @@ impl Link {
 
     /// Whether the connection has been taken over.
     pub(crate) fn has_taken(&self) -> bool {
-        self.has_aside() && self.aside().taken.is_some()
+        self.has_aside() && self.aside.lock().taken.is_some()
     }
 
     pub(crate) fn take_taken(&self) -> Option<Duplex> {
-        if self.has_aside() { self.aside().taken.take() } else { None }
+        if self.has_aside() { self.aside.lock().taken.take() } else { None }
     }
 
     /// Gives the connection from the service to its task, which takes it away from hyper.
     pub(crate) fn hand_over(&self, handover: Handover) {
-        self.aside().handover = Some(handover);
+        self.aside.lock().handover = Some(handover);
         self.handed.store(true, Relaxed);
     }
 
@@ -366,7 +362,7 @@ impl Link {
     }
 
     pub(crate) fn take_handover(&self) -> Option<Handover> {
-        self.aside().handover.take()
+        self.aside.lock().handover.take()
     }
 }
 
@@ -449,7 +445,7 @@ impl Turn {
 
     /// Does something unless the response has begun.
     fn with(&self, act: impl FnOnce(&mut Aside)) {
-        let mut aside = self.link.aside();
+        let mut aside = self.link.aside.lock();
         self.link.aside_flag.store(true, SeqCst);
         if self.link.turn.load(SeqCst) == self.number {
             act(&mut aside);

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::header::HeaderName;
+use parking_lot::Mutex;
 
 use crate::sanitize::Sanitized;
 use crate::trust::Trusted;
@@ -57,7 +57,7 @@ impl Notices {
     /// Says what was left out of a request of this peer, if that is news.
     pub(crate) fn tell(&self, found: &Sanitized, peer: Option<IpAddr>, trusted: &[Trusted], passes_underscores: bool) {
         if found.distrusted.iter().any(|name| *name != OF_CLIENTS) {
-            let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut peers = self.peers.lock();
             if peers.is_next(peer, Instant::now()) {
                 tracing::info!(target: "front", "{}", distrusted(&found.distrusted, peer, trusted));
             }

@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::Limits;
@@ -117,11 +118,6 @@ impl Room {
         }
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        // Nothing under this lock can panic half-way through a change.
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A number for a connection.
     pub(crate) fn number(&self) -> u64 {
         self.serial.fetch_add(1, Relaxed)
@@ -135,7 +131,7 @@ impl Room {
 
     /// A connection begins.
     pub(crate) fn enter<O: Occupant + 'static>(&self, link: &Arc<O>) {
-        let mut inside = self.inside();
+        let mut inside = self.inside.lock();
         inside.present += 1;
         inside.put(link.clone());
         drop(inside);
@@ -144,7 +140,7 @@ impl Room {
 
     /// A connection can be closed again after it could not.
     pub(crate) fn shelve<O: Occupant + 'static>(&self, link: &Arc<O>) {
-        let mut inside = self.inside();
+        let mut inside = self.inside.lock();
         inside.take(&**link);
         inside.put(link.clone());
         drop(inside);
@@ -153,7 +149,7 @@ impl Room {
 
     /// A connection ends.
     pub(crate) fn leave(&self, link: &dyn Occupant) {
-        let mut inside = self.inside();
+        let mut inside = self.inside.lock();
         inside.present = inside.present.saturating_sub(1);
         inside.take(link);
         inside.stuck = None;
@@ -206,7 +202,7 @@ impl Room {
 
     /// Closes the connection that can best be spared, of which there is too little; whether there was one.
     fn dismiss(&self, short_of: &str) -> bool {
-        let mut inside = self.inside();
+        let mut inside = self.inside.lock();
         let places = self.places;
         let is_settled = inside.present >= places || self.permits.available_permits() > 0;
         let Some((link, state)) = inside.find(self.state(Stage::Idle, Instant::now()).since(), is_settled) else {
@@ -246,7 +242,7 @@ impl Room {
     pub(crate) fn admit(self: &Arc<Room>, peer: SocketAddr) -> Result<Option<Visitor>, Refused> {
         let Some(most) = self.per_client else { return Ok(None) };
         let client = client(peer.ip());
-        let mut inside = self.inside();
+        let mut inside = self.inside.lock();
         let count = inside.clients.entry(client).or_default();
         if *count >= most {
             if let Some((times, ago)) = inside.refused.due() {
@@ -327,7 +323,7 @@ pub(crate) struct Visitor {
 
 impl Drop for Visitor {
     fn drop(&mut self) {
-        let mut inside = self.room.inside();
+        let mut inside = self.room.inside.lock();
         if let Some(count) = inside.clients.get_mut(&self.client) {
             *count -= 1;
             if *count == 0 {

@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Fault, TempFile};
+use parking_lot::Mutex;
 
 use crate::alarm::Alarm;
 use crate::coded::Incoming;
@@ -91,14 +92,14 @@ impl Spool {
 
     /// Whether all of it has been read, to a good end.
     pub(crate) fn is_read_out(&self) -> bool {
-        let state = self.0.lock();
+        let state = self.0.state.lock();
         let is_empty = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
         is_empty && state.end == Some(Ok(()))
     }
 
     /// The next bytes for the client. Reading back from the file blocks for one piece that was written just now.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         if let Some(bytes) = state.memory.pop_front() {
             state.memory_len -= bytes.len();
             state.hold.taken = state.hold.taken.saturating_add(bytes.len() as u64);
@@ -133,7 +134,7 @@ impl Spool {
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.0.state.lock();
         state.is_reader_gone = true;
         state.memory.clear();
         (state.file, state.refused) = (None, None);
@@ -149,7 +150,7 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
             if !shared.has_room(cx, &mut alarm) {
                 return Poll::Pending;
             }
-            let mut state = shared.lock();
+            let mut state = shared.state.lock();
             if state.is_reader_gone {
                 return Poll::Ready(None);
             }
@@ -160,7 +161,7 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
         })
         .await;
         let Some(next) = next else { return };
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         match next {
             Some(Ok(bytes)) => state.put(bytes),
             Some(Err(fault)) => state.end = Some(Err(fault)),
@@ -175,13 +176,8 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock panics.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn has_room(&self, cx: &mut Context<'_>, alarm: &mut Alarm) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
         let now = Instant::now();
         if would_go_to_file && !state.is_reader_gone && !alarm.is_over(cx, state.hold.until(now)) {
@@ -286,7 +282,7 @@ mod tests {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
             let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
-            spool.0.lock().file = Some(full.into());
+            spool.0.state.lock().file = Some(full.into());
             // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
             for number in 0..3 {
                 sink.send(piece(number)).await.unwrap();
@@ -299,7 +295,7 @@ mod tests {
                 settle().await;
             }
             // The disk has room again.
-            spool.0.lock().file = None;
+            spool.0.state.lock().file = None;
             for number in 3..6 {
                 sink.send(piece(number)).await.unwrap();
                 settle().await;
@@ -321,7 +317,7 @@ mod tests {
             let (sink, source) = stream(1);
             let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
             // It has taken so much that it may be waited for, even on a machine that is busy.
-            spool.0.lock().hold.taken = u64::MAX;
+            spool.0.state.lock().hold.taken = u64::MAX;
             let sender = tokio::spawn(async move {
                 for number in 0..40 {
                     sink.send(piece(number)).await.unwrap();
@@ -333,7 +329,7 @@ mod tests {
                 assert!(got == Some(Ok(piece(number))), "piece {number}");
             }
             sender.await.unwrap();
-            assert!(spool.0.lock().file.is_none());
+            assert!(spool.0.state.lock().file.is_none());
         });
     }
 
@@ -363,7 +359,7 @@ mod tests {
                 sink.send(piece(number)).await.unwrap();
                 settle().await;
             }
-            let kept = |spool: &Spool| spool.0.lock().file.as_ref().map(|file| file.metadata().unwrap().len());
+            let kept = |spool: &Spool| spool.0.state.lock().file.as_ref().map(|file| file.metadata().unwrap().len());
             assert_eq!(kept(&spool), Some(2 * MEMORY_BYTES as u64));
             let mut read = 0;
             while read < 3 * MEMORY_BYTES {

@@ -2,7 +2,9 @@
 //! application anew, and to compile one takes longer than to use it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use super::Pattern;
 
@@ -20,7 +22,7 @@ struct Cache {
 /// The pattern of this source, compiled now or before.
 pub fn pattern(source: &[u8], options: u32) -> Result<Arc<Pattern>, String> {
     static CACHE: OnceLock<Mutex<Cache>> = OnceLock::new();
-    let cache = || CACHE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let cache = || CACHE.get_or_init(Mutex::default).lock();
     let key = (source.to_vec(), options);
     if let Some((pattern, used)) = cache().patterns.get_mut(&key) {
         *used = true;

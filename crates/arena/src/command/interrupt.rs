@@ -6,10 +6,10 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use indicatif::ProgressBar;
+use parking_lot::Mutex;
 use procfs::process::Process;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -49,7 +49,7 @@ pub(super) fn measures(folder: &Path, goes_on: Option<String>) {
 }
 
 fn shown<T>(with: impl FnOnce(&mut Shown) -> T) -> T {
-    with(&mut SHOWN.lock().unwrap_or_else(PoisonError::into_inner))
+    with(&mut SHOWN.lock())
 }
 
 fn listen(ready: &SyncSender<Result<(), String>>) {

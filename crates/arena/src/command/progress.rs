@@ -1,10 +1,10 @@
 //! What a person sees while a run goes on: a bar with the time left on a terminal, lines elsewhere.
 
 use std::io::{IsTerminal, Write, stderr};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 
 use super::interrupt;
 use crate::study::Watcher;
@@ -43,9 +43,7 @@ impl Progress {
 
     /// For work that is counted in turns and knows its own time.
     pub fn stands_at(&self, done: usize, of: usize, left_s: f64) {
-        if let Ok(mut state) = self.state.lock() {
-            state.told_left_s = Some(left_s);
-        }
+        self.state.lock().told_left_s = Some(left_s);
         self.bar.set_length(of.max(1) as u64);
         self.bar.set_position(done as u64);
         self.bar.enable_steady_tick(Duration::from_secs(1));
@@ -58,7 +56,7 @@ impl Progress {
 
     /// By what was done so far and how long that took: "about 12 min left".
     fn left(&self) -> String {
-        let Ok(state) = self.state.lock() else { return String::new() };
+        let state = self.state.lock();
         let spent = state.since.elapsed().as_secs_f64();
         // What the plan says, until enough has happened to know better.
         let pace = if state.passed_s > 20.0 { spent / state.passed_s } else { 1.0 };
@@ -72,9 +70,7 @@ impl Progress {
 
 impl Watcher for Progress {
     fn begins(&self, seconds: f64, passed: f64) {
-        if let Ok(mut state) = self.state.lock() {
-            *state = State { since: Instant::now(), all_s: seconds, passed_s: passed, told_left_s: None };
-        }
+        *self.state.lock() = State { since: Instant::now(), all_s: seconds, passed_s: passed, told_left_s: None };
         self.bar.set_length(seconds.max(1.0) as u64);
         self.bar.enable_steady_tick(Duration::from_secs(1));
     }
@@ -91,10 +87,9 @@ impl Watcher for Progress {
     }
 
     fn passed(&self, seconds: f64) {
-        if let Ok(mut state) = self.state.lock() {
-            state.passed_s += seconds;
-            self.bar.set_position(state.passed_s as u64);
-        }
+        let mut state = self.state.lock();
+        state.passed_s += seconds;
+        self.bar.set_position(state.passed_s as u64);
     }
 
     fn said(&self, line: &str) {

@@ -2,8 +2,9 @@
 //! middle.
 
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::guard;
 use super::ledger::{Entry, KILLING, Ledger};
@@ -17,12 +18,12 @@ static GATE: Mutex<()> = Mutex::new(());
 /// Whoever starts something, writes down what was measured, or tells somebody passes here, and holds what it gets
 /// meanwhile: when servers are ended because the program has to end, nobody passes any more.
 pub fn gate() -> MutexGuard<'static, ()> {
-    GATE.lock().unwrap_or_else(PoisonError::into_inner)
+    GATE.lock()
 }
 
 /// Writes it down, here and with the guard.
 pub fn note(entry: &Entry) {
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own = OWN.lock();
     own.change(entry);
     guard::tell(entry);
 }
@@ -31,8 +32,8 @@ pub fn note(entry: &Entry) {
 /// for as long as `patience`, unless `is_hurried` says otherwise.
 pub fn halt(patience: Duration, is_hurried: &dyn Fn() -> bool) {
     // Whoever holds it for long waits for somebody who does not read what is said.
-    until(KILLING, || GATE.try_lock().map(mem::forget).is_ok());
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    until(KILLING, || GATE.try_lock().map(mem::forget).is_some());
+    let mut own = OWN.lock().clone();
     (own.owner, own.guard) = (std::process::id(), guard::id());
     own.end(patience, is_hurried);
 }

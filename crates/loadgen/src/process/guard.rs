@@ -5,8 +5,9 @@ use std::io::{BufRead, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::ledger::{Entry, Ledger};
 
@@ -24,13 +25,13 @@ pub fn post(words: &[&str]) -> Result<(), String> {
     // Whoever waits for the end of our output does not wait for it. Ctrl-C is for a terminal's group, which it leaves.
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let child = command.spawn().map_err(|error| format!("cannot start a guard for the servers: {error}"))?;
-    *GUARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+    *GUARD.lock() = Some(child);
     Ok(())
 }
 
 /// Lets it go, and waits until it has gone: nothing is left to be ended.
 pub fn dismiss() {
-    let guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let guard = GUARD.lock().take();
     if let Some(mut child) = guard {
         drop(child.stdin.take());
         let _ = child.wait();
@@ -46,11 +47,11 @@ pub fn stand(owner: u32, input: impl BufRead) {
 }
 
 pub(super) fn id() -> Option<u32> {
-    GUARD.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Child::id)
+    GUARD.lock().as_ref().map(Child::id)
 }
 
 pub(super) fn tell(entry: &Entry) {
-    let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut guard = GUARD.lock();
     let Some(pipe) = guard.as_mut().and_then(|child| child.stdin.as_mut()) else { return };
     // Without a guard the program still ends all by itself, as long as it is not killed.
     let _ = pipe.write_all(format!("{}\n", written(entry)).as_bytes());

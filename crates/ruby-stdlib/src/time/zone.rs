@@ -1,11 +1,12 @@
 //! Time zones: that of the system (TZ, /etc/localtime), and those that an application names in its own ENV["TZ"].
 
 use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 use super::{now, seconds};
 use ruby_native::Raise;
@@ -21,8 +22,7 @@ const LAST: i64 = 253_400_000_000;
 /// The zone of a name such as Europe/Berlin, EST5EDT, or a file's path; UTC where there is none, as in C's library.
 fn named(name: &str) -> TimeZone {
     static KNOWN: OnceLock<Mutex<HashMap<String, TimeZone>>> = OnceLock::new();
-    // Nothing under this lock can panic half-way through a change.
-    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.get_or_init(Mutex::default).lock();
     if let Some(zone) = known.get(name) {
         return zone.clone();
     }

@@ -1,9 +1,9 @@
 //! What has been, second by second and minute by minute, so that somebody who comes to look sees what led there.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::admin::histogram::{Peaks, Reading, Summary, rounded};
@@ -144,7 +144,7 @@ impl Step {
 impl History {
     /// Takes note of what an application does now; to be called each second.
     pub fn note(&self, app: &str, look: &Look, now: Instant) {
-        let mut all = self.lock();
+        let mut all = self.0.lock();
         let past = all.entry(app.to_owned()).or_default();
         for (step, seconds, kept) in STEPS {
             past.tracks.entry(step).or_default().note(look, now, Duration::from_secs(seconds), kept);
@@ -161,7 +161,7 @@ impl History {
 
     /// The points of an application from this number on.
     pub fn columns(&self, app: &str, step: Step, from: u64) -> Columns {
-        let all = self.lock();
+        let all = self.0.lock();
         let seconds = STEPS.iter().find(|(of, _, _)| *of == step).map_or(1, |(_, seconds, _)| *seconds);
         let Some(track) = all.get(app).and_then(|past| past.tracks.get(&step)) else {
             return Columns { app: app.to_owned(), step_s: seconds, ..Columns::default() };
@@ -171,7 +171,7 @@ impl History {
 
     /// The last seconds of an application.
     pub fn recent(&self, app: &str, reading: &Reading, now: Instant) -> Recent {
-        let all = self.lock();
+        let all = self.0.lock();
         let Some(past) = all.get(app) else { return Recent::default() };
         let Some((since, before)) = past.last.front() else { return Recent::default() };
         // Those of the first look were before it.
@@ -191,14 +191,9 @@ impl History {
 
     /// The longest times of the last minute.
     pub fn longest(&self, app: &str, reading: &Reading) -> Peaks {
-        let all = self.lock();
+        let all = self.0.lock();
         let peaks = all.get(app).map(|past| &past.peaks).into_iter().flatten();
         peaks.fold(reading.peaks, |longest, one| longest.longest(*one))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Past>> {
-        // A point more or less does no harm.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

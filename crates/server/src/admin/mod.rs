@@ -19,10 +19,11 @@ pub mod state;
 pub mod view;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use front::{Bind, Listener};
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::admin::guard::Guard;
@@ -106,7 +107,7 @@ impl Admin {
     }
 
     fn listen(&self) -> Result<(), String> {
-        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let made = self.made.lock().take();
         let control = match (&self.control, made) {
             (Control::Off, _) => None,
             (Control::Path(path), Some(listener)) => {
@@ -127,7 +128,7 @@ impl Admin {
             self.state.set_control(&path);
             self.serving.service.serve(listener, Door::Control, Guard::Nobody);
         }
-        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let listener = self.listener.lock().take();
         let Some(listener) = listener else { return Ok(()) };
         listener.open().map_err(|error| format!("--admin: {error}"))?;
         let guard = match (&self.token, listener.local()) {

@@ -2,11 +2,12 @@
 //! be found as long as the server lives.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use front::{Lanes, Listener, Stop};
+use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle as Task;
@@ -101,7 +102,7 @@ impl Service {
         let task = self.runtime.spawn(async move {
             front::serve(vec![listener], &service.lanes, Arc::new(desktop), Arc::new(front_settings()), stop).await;
         });
-        self.serving.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        self.serving.lock().push(task);
     }
 
     async fn run(self: &Arc<Service>) {
@@ -126,7 +127,7 @@ impl Service {
         }
         self.control.drain();
         self.admin.drain();
-        let tasks = std::mem::take(&mut *self.serving.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.serving.lock());
         for task in tasks {
             // One that panicked has said so.
             let _ = task.await;

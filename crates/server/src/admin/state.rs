@@ -4,11 +4,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use machine::Memory;
+use parking_lot::Mutex;
 use rustix::process::{Signal, getpid, kill_process};
 use tracing::info;
 
@@ -115,12 +116,12 @@ impl AdminState {
     /// Where it is told what to do: a socket that is there now.
     pub fn set_control(&self, path: &Path) {
         let file = inode_of(path).map(|inode| (path.to_owned(), inode));
-        *self.control.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        *self.control.lock() = file;
     }
 
     /// The file of the control socket.
     pub fn control_file(&self) -> Option<ControlFile> {
-        self.control.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.control.lock().clone()
     }
 
     /// Where it shows itself.
@@ -140,7 +141,7 @@ impl AdminState {
 
     /// The memory of the server, looked at now and then.
     pub fn share_kib(&self) -> u64 {
-        let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut share = self.share.lock();
         let (then, kib) = *share.get_or_insert_with(|| (Instant::now(), share_kib()));
         if then.elapsed() < SHARE_TIME {
             return kib;

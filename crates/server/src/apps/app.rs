@@ -2,13 +2,14 @@
 //! and what was said and done about it.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use engine::{Engine, Meter, Order, Reply, Request, Snapshot, Status};
+use parking_lot::{Mutex, MutexGuard};
 use tracing::warn;
 
 use crate::apps::context::AppContext;
@@ -134,12 +135,12 @@ impl App {
 
     /// Generations that finish what they have, the oldest first.
     pub fn leaving(&self) -> Vec<Arc<Generation>> {
-        self.log().leaving.clone()
+        self.log.lock().leaving.clone()
     }
 
     /// What was deployed, the last one first; the start counts as one.
     pub fn deploys(&self) -> Vec<Deploy> {
-        self.log().deploys.iter().cloned().collect()
+        self.log.lock().deploys.iter().cloned().collect()
     }
 
     /// Whether a reload is on its way.
@@ -222,7 +223,7 @@ impl App {
         self.shutdown.hurry(time);
         wait_until(Instant::now() + GIVE_UP_TIME, || !self.turns.is_running());
         self.current().stop(time);
-        wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log().leaving.is_empty());
+        wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());
     }
 
     /// Requests given to it since the start.
@@ -233,7 +234,7 @@ impl App {
     /// What this generation, the current one, does now, with the counts of all generations since the start.
     pub fn snapshot_of(&self, current: &Arc<Generation>) -> Snapshot {
         let (mut past, others) = {
-            let log = self.log();
+            let log = self.log.lock();
             (log.past.clone(), log.leaving.iter().chain(&log.outgoing).cloned().collect::<Vec<_>>())
         };
         for old in others.iter().filter(|old| !Arc::ptr_eq(old, current)) {
@@ -248,20 +249,16 @@ impl App {
 
     /// This generation is to be replaced: it counts until it is gone.
     pub(crate) fn part_with(&self, old: &Arc<Generation>) {
-        self.log().outgoing = Some(old.clone());
+        self.log.lock().outgoing = Some(old.clone());
     }
 
     pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.remembered.lock()
     }
 
     /// Writes it down.
     pub(crate) fn note(&self, deploy: Deploy) {
-        let mut log = self.log();
+        let mut log = self.log.lock();
         log.deploys.push_front(deploy);
         log.deploys.truncate(DEPLOYS_MAX);
     }
@@ -279,7 +276,7 @@ impl App {
     /// Lets a generation that gets no requests any more finish what it has, in a thread of its own.
     pub(crate) fn retire(self: &Arc<App>, old: Arc<Generation>) {
         {
-            let mut log = self.log();
+            let mut log = self.log.lock();
             log.outgoing = None;
             log.leaving.push(old.clone());
         }
@@ -294,7 +291,7 @@ impl App {
     fn let_go(&self, old: &Arc<Generation>) {
         old.finish(self.context.drain_time, &self.shutdown);
         let last = old.engine().snapshot();
-        let mut log = self.log();
+        let mut log = self.log.lock();
         log.past.add(&last);
         log.leaving.retain(|other| !Arc::ptr_eq(other, old));
     }

@@ -1,10 +1,11 @@
 //! What all applications of a server have in common.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::apps::engines::{Budget, EngineContext};
@@ -53,8 +54,7 @@ impl AppContext {
 
     /// Which of these are not in the log yet. They are from now on.
     pub fn news(&self, notices: &[String]) -> Vec<String> {
-        // Nothing under this lock can panic half-way through a change.
-        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noticed = self.noticed.lock();
         let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
         noticed.extend(news.iter().cloned());
         news
@@ -62,11 +62,11 @@ impl AppContext {
 
     /// What a reload could not change.
     pub fn set_waiting(&self, changes: Vec<String>) {
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = changes;
+        *self.waiting.lock() = changes;
     }
 
     /// What the last reload could not change.
     pub fn waiting(&self) -> Vec<String> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.waiting.lock().clone()
     }
 }

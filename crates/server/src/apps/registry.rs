@@ -1,12 +1,13 @@
 //! All applications of the server.
 
 use std::fmt::Display;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use engine::{Engine, Order, Surroundings};
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::apps::app::App;
@@ -30,7 +31,7 @@ impl Apps {
             let app = App::start(found, settings, context.clone());
             // What fails later fails because it was called off.
             if let (Err(why), false) = (&app, context.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
-                *problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(named(several, &name, why));
+                *problem.lock() = Some(named(several, &name, why));
             }
             app.ok().map(Arc::new)
         };
@@ -41,7 +42,7 @@ impl Apps {
             loading.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
         });
         let apps = Apps(apps);
-        let problem = problem.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let problem = problem.into_inner();
         match problem {
             None if apps.0.len() == settings.apps.len() => Ok(apps),
             problem => {

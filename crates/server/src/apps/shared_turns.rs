@@ -1,7 +1,7 @@
 //! Turns, one at a time: whoever asks for something while it is being done waits for the next turn, and shares it with
 //! all others who have asked meanwhile. What is being done may have begun too early to see what they have changed.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 /// The turns of one thing that is done again and again, such as a reload.
 #[derive(Debug)]
@@ -23,20 +23,15 @@ impl<T: Clone> SharedTurns<T> {
         SharedTurns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Nothing under this lock can panic half-way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Whether it is being done.
     pub fn is_running(&self) -> bool {
-        let state = self.lock();
+        let state = self.state.lock();
         state.begun > state.ended
     }
 
     /// Does it, or lets somebody else who waits do it; what came of a time that began after this call.
     pub fn take(&self, act: impl FnOnce() -> T) -> T {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mine = state.begun + 1;
         loop {
             if state.ended >= mine
@@ -47,12 +42,12 @@ impl<T: Clone> SharedTurns<T> {
             if state.begun == state.ended {
                 break;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut state);
         }
         state.begun += 1;
         drop(state);
         let outcome = act();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.ended = state.begun;
         state.last = Some(outcome.clone());
         drop(state);

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::count;
 use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
+use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tracing::{info, warn};
 

@@ -5,12 +5,13 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::process::Child;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use engine::brief;
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
@@ -27,7 +28,7 @@ const ENDS: &str = "the server is shutting down";
 /// The older side.
 pub struct Upgrade {
     program: Program,
-    /// Until we begin to end: a socket is closed only when nobody holds it.
+    /// Until we begin to end: a socket is closed only when nobody holds it. Locked after the state, if both are.
     shares: Mutex<Vec<Shared>>,
     run_files: Arc<RunFiles>,
     apps: Arc<Apps>,
@@ -107,7 +108,7 @@ impl Upgrade {
 
     /// Starts a successor and waits until it serves beside us, or until it is known why not.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
-        match &mut *self.lock() {
+        match &mut *self.state.lock() {
             state @ State::Alone => *state = State::Trying,
             State::Trying => return Err("an upgrade is on its way already".to_owned()),
             State::Followed { pid, .. } => return Err(format!("process {pid} has taken over already")),
@@ -122,7 +123,7 @@ impl Upgrade {
         let outcome = self.raise().and_then(|successor| self.welcome(successor));
         if let Err(why) = &outcome {
             warn!(target: "server", "upgrade failed, this process goes on: {why}");
-            if let state @ State::Trying = &mut *self.lock() {
+            if let state @ State::Trying = &mut *self.state.lock() {
                 *state = State::Alone;
                 self.run_files.recant();
                 systemd::ready("serving; an upgrade has failed");
@@ -132,7 +133,7 @@ impl Upgrade {
     }
 
     fn welcome(self: &Arc<Upgrade>, mut successor: Successor) -> Result<u32, String> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if matches!(*state, State::Ending) {
             // Somebody wants no server at all.
             end(&mut successor.child);
@@ -155,7 +156,7 @@ impl Upgrade {
     /// Unicorn, end this process while it has no worker yet.
     pub fn puts_off_the_end(&self) -> bool {
         // Whoever waits for the successor looks at the flag after the state has changed.
-        let state = self.lock();
+        let state = self.state.lock();
         let puts_off = self.stays && matches!(*state, State::Trying);
         self.leaves.fetch_or(puts_off, Ordering::SeqCst);
         drop(state);
@@ -169,29 +170,29 @@ impl Upgrade {
 
     /// Whether a successor serves, too.
     pub fn is_followed(&self) -> bool {
-        matches!(*self.lock(), State::Followed { .. })
+        matches!(*self.state.lock(), State::Followed { .. })
     }
 
     /// Whether everything is a successor's by now.
     pub fn is_replaced(&self) -> bool {
-        matches!(*self.lock(), State::Replaced)
+        matches!(*self.state.lock(), State::Replaced)
     }
 
     /// Of the younger side: the older one has left its sockets to us.
     pub fn inherit(&self) {
-        let state = self.lock();
+        let state = self.state.lock();
         if matches!(*state, State::Replaced) {
             return;
         }
-        for Shared { share, .. } in self.shares().iter().filter(|shared| shared.is_taken && !shared.is_activated) {
+        for Shared { share, .. } in self.shares.lock().iter().filter(|shared| shared.is_taken && !shared.is_activated) {
             share.set_removes_file(true);
         }
     }
 
     /// To be called when this process begins to end: a successor, if there is one, owns everything from now on.
     pub fn hand_over(&self) -> bool {
-        let mut state = self.lock();
-        let shares = std::mem::take(&mut *self.shares());
+        let mut state = self.state.lock();
+        let shares = std::mem::take(&mut *self.shares.lock());
         let State::Followed { pid, channel, taken } = &*state else {
             if !matches!(*state, State::Replaced) {
                 *state = State::Ending;
@@ -239,7 +240,7 @@ impl Upgrade {
             io::ErrorKind::InvalidData => NoSuccessor::Meaningless(error),
             _ => NoSuccessor::Unreachable(error),
         };
-        for Shared { share, is_activated, .. } in &*self.shares() {
+        for Shared { share, is_activated, .. } in &*self.shares.lock() {
             channel.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
         }
         for ordered in self.apps.ordered() {
@@ -258,7 +259,7 @@ impl Upgrade {
         let (ours, pid) = (self.clone(), child.id());
         let spawned = thread::Builder::new().name("successor".into()).spawn(move || {
             let how = waited(&mut child);
-            let mut state = ours.lock();
+            let mut state = ours.state.lock();
             if matches!(*state, State::Followed { .. }) {
                 *state = State::Alone;
                 drop(state);
@@ -270,16 +271,6 @@ impl Upgrade {
         if let Err(error) = spawned {
             warn!(target: "server", "no thread to wait for process {pid}: {error}");
         }
-    }
-
-    /// Locked after the state, if both are.
-    fn shares(&self) -> MutexGuard<'_, Vec<Shared>> {
-        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // It is replaced whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use engine::count;
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -135,14 +136,9 @@ impl LogFile {
         self.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        // A file that is swapped half-way does not exist.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives the open file to somebody for a moment.
     pub fn with<T>(&self, take: impl FnOnce(&File) -> T) -> T {
-        take(&self.lock().file)
+        take(&self.open.lock().file)
     }
 
     /// Opens it by its name again; what was done in words.
@@ -158,7 +154,7 @@ impl LogFile {
             ),
             _ => why,
         })?;
-        let open = &mut *self.lock();
+        let open = &mut *self.open.lock();
         let inode = |file: &File| file.metadata().ok().map(|found| (found.dev(), found.ino()));
         let is_same = inode(&file).is_some_and(|new| inode(&open.file) == Some(new));
         open.file = file;
@@ -177,7 +173,7 @@ impl LogFile {
 
     /// Writes lines. A full disk costs lines, and nothing else.
     pub fn write(&self, bytes: &[u8]) {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         self.recover(&mut open);
         let lost = if open.failing.is_some() { bytes } else { &bytes[bytes.len() - open.put(bytes)..] };
         let begins = open.lose(lost);
@@ -194,7 +190,7 @@ impl LogFile {
 
     /// Looks whether it can be written again, where it could not.
     pub fn retry(&self) {
-        self.recover(&mut self.lock());
+        self.recover(&mut self.open.lock());
     }
 
     /// Says how much was lost, if there is room for that now.
@@ -217,7 +213,7 @@ impl LogFile {
 
     /// What became of the lines so far.
     pub fn view(&self) -> FileView {
-        let open = self.lock();
+        let open = self.open.lock();
         let failing = open.failing.as_ref();
         let since = failing.map(|failing| failing.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis());
         FileView {
@@ -237,7 +233,7 @@ impl ErrorSink {
             ErrorSink::StandardError => drop(io::stderr().write_all(line.as_bytes())),
             ErrorSink::File(file) => file.write(line.as_bytes()),
             ErrorSink::FormerStderr(former) => {
-                if let Some(stderr) = former.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                if let Some(stderr) = former.lock().as_mut() {
                     let _ = stderr.write_all(line.as_bytes());
                 }
             }
@@ -336,13 +332,13 @@ mod tests {
             let file = LogFile::open(&path, form, ErrorSink::FormerStderr(FormerStderr::default())).unwrap();
             file.write(b"2026");
             let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
-            let whole = std::mem::replace(&mut file.lock().file, full);
+            let whole = std::mem::replace(&mut file.open.lock().file, full);
             file.write(b"lost\n");
             file.write(b"lost too\n");
             file.retry();
             let seen = file.view();
             assert_eq!((seen.lost_lines, seen.lost_bytes, seen.why.as_deref()), (2, 14, Some(NO_SPACE)));
-            file.lock().file = whole;
+            file.open.lock().file = whole;
             file.write(b"next\n");
             assert_eq!(file.view().failing_since_ms, None);
             let text = fs::read_to_string(&path).unwrap();

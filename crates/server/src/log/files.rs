@@ -9,12 +9,13 @@ use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::config::settings::LogForm;
@@ -97,12 +98,12 @@ impl LogFiles {
         }
         if let Some(file) = &self.stderr {
             let before: OwnedFd = io::stderr().as_fd().try_clone_to_owned()?;
-            *self.former_stderr() = Some(before.into());
+            *self.former_stderr.lock() = Some(before.into());
             let (reader, writer) = io::pipe()?;
             rustix::stdio::dup2_stderr(&writer)?;
             ends.push(follow(reader, file.clone())?);
         }
-        *self.ends.lock().unwrap_or_else(PoisonError::into_inner) = ends;
+        *self.ends.lock() = ends;
         Ok(())
     }
 
@@ -137,14 +138,9 @@ impl LogFiles {
         self.files().into_iter().chain(&self.plain)
     }
 
-    fn former_stderr(&self) -> std::sync::MutexGuard<'_, Option<File>> {
-        // It is replaced whole.
-        self.former_stderr.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Says why there is no server to whoever started it, where standard error is a file by now.
     pub fn tell_starter(&self, text: &str) {
-        if let Some(mut before) = self.former_stderr().take() {
+        if let Some(mut before) = self.former_stderr.lock().take() {
             // It may be closed.
             let _ = before.write_all(text.as_bytes());
         }
@@ -153,7 +149,7 @@ impl LogFiles {
     /// The server serves: whoever started it can go. What a service manager reads stays: there it is said if the files
     /// cannot be written.
     pub fn let_starter_go(&self) {
-        self.former_stderr().take_if(|before| !init::is_below() && !is_journal(before));
+        self.former_stderr.lock().take_if(|before| !init::is_below() && !is_journal(before));
     }
 
     /// Where the files are.
@@ -189,7 +185,7 @@ impl LogFiles {
             let _ = file
                 .with(|file| if is_out { rustix::stdio::dup2_stdout(file) } else { rustix::stdio::dup2_stderr(file) });
         }
-        for end in self.ends.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for end in self.ends.lock().drain(..) {
             let _ = end.recv_timeout(LAST_WORDS_TIME);
         }
     }

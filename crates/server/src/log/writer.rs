@@ -4,11 +4,12 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use tracing::Subscriber;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::field::RecordFields;
@@ -88,7 +89,7 @@ pub fn line(form: LogForm, log: impl FnOnce()) -> Vec<u8> {
     let held = Arc::new(Held::default());
     let subscriber = tracing_subscriber::registry().with(layer(form, Lines(held.clone())));
     tracing::subscriber::with_default(subscriber, log);
-    std::mem::take(&mut held.lock().lines)
+    std::mem::take(&mut held.state.lock().lines)
 }
 
 fn layer<S>(form: LogForm, lines: Lines) -> Box<dyn Layer<S> + Send + Sync>
@@ -107,17 +108,16 @@ impl Log {
     pub fn flusher(&self) -> Flush {
         let held = self.held.clone();
         Box::new(move || {
-            let state = held.lock();
+            let mut state = held.state.lock();
             let wanted = state.put;
-            let waited = held.changed.wait_timeout_while(state, FLUSH_TIME, |state| state.written < wanted);
             // Whoever waits goes on in any case.
-            drop(waited);
+            held.changed.wait_while_for(&mut state, |state| state.written < wanted, FLUSH_TIME);
         })
     }
 
     /// Writes what is left.
     pub fn finish(mut self) {
-        self.held.lock().ended = true;
+        self.held.state.lock().ended = true;
         self.held.changed.notify_all();
         match self.thread.take() {
             // A writer that panicked has said so on standard error already.
@@ -128,13 +128,8 @@ impl Log {
 }
 
 impl Held {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock can panic half-way through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn put(&self, line: &[u8]) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.lines.len() + line.len() > HELD_BYTES {
             state.dropped += 1;
             self.ever_dropped.fetch_add(1, Ordering::Relaxed);
@@ -167,7 +162,7 @@ impl Held {
                 let _ = out.write_all(&told);
             }
             let _ = out.flush();
-            self.lock().written += batch.len() as u64;
+            self.state.lock().written += batch.len() as u64;
             self.changed.notify_all();
             batch.clear();
             if ended {
@@ -178,11 +173,10 @@ impl Held {
 
     /// Waits for a batch; says how many lines were dropped meanwhile, and whether the log has ended.
     fn take(&self, batch: &mut Vec<u8>) -> (u64, bool) {
-        let waited = self.changed.wait_while(self.lock(), |state| state.lines.is_empty() && !state.ended);
-        let state = waited.unwrap_or_else(PoisonError::into_inner);
-        let small = |state: &mut State| state.lines.len() < BATCH_BYTES && !state.ended;
-        let waited = self.changed.wait_timeout_while(state, BATCH_TIME, small);
-        let mut state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
+        let mut state = self.state.lock();
+        self.changed.wait_while(&mut state, |state| state.lines.is_empty() && !state.ended);
+        let is_small = |state: &mut State| state.lines.len() < BATCH_BYTES && !state.ended;
+        self.changed.wait_while_for(&mut state, is_small, BATCH_TIME);
         std::mem::swap(&mut state.lines, batch);
         (std::mem::take(&mut state.dropped), state.ended)
     }
@@ -296,7 +290,7 @@ mod tests {
         for line in expected.lines() {
             held.put(format!("{line}\n").as_bytes());
         }
-        held.lock().ended = true;
+        held.state.lock().ended = true;
         held.changed.notify_all();
         assert_eq!(String::from_utf8(thread.join().unwrap()).unwrap(), expected);
     }
@@ -308,7 +302,7 @@ mod tests {
         for _ in 0..5 {
             held.put(&line);
         }
-        held.lock().ended = true;
+        held.state.lock().ended = true;
         let mut out = Vec::new();
         held.write_all_to(&mut out);
         let told = String::from_utf8(out.split_off(HELD_BYTES)).unwrap();

@@ -7,7 +7,8 @@ use std::fs;
 use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// What tools that deploy call the symlink to the newest release.
 const CURRENT: &str = "current";
@@ -28,8 +29,7 @@ pub fn current() -> PathBuf {
 /// Remembers where a folder leads by this name.
 pub fn note(name: &Path) {
     let Ok(real) = fs::canonicalize(name) else { return };
-    // Nothing under this lock can panic half-way through a change.
-    let mut all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = NAMED.lock();
     if real != name && !all.iter().any(|(known, _)| known == name) {
         all.push((name.to_owned(), real));
     }
@@ -38,7 +38,7 @@ pub fn note(name: &Path) {
 /// Where the name leads by now that was used for this folder.
 pub fn followed(folder: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-    let all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = NAMED.lock();
     let name = all.iter().find(|(_, first)| *first == real || first == folder).map(|(name, _)| name)?;
     fs::canonicalize(name).ok()
 }

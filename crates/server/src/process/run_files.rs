@@ -1,8 +1,9 @@
 //! The files that say which process serves: the pid file and the state file.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tracing::{info, warn};
 
 use crate::process::pidfile::{OldPidfile, Pidfile};
@@ -69,7 +70,7 @@ impl RunFiles {
 
     /// The files that are open.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let pid = match &*self.lock() {
+        let pid = match &*self.pid.lock() {
             Pid::Ours(file) => Some(file.path().to_owned()),
             _ => None,
         };
@@ -85,7 +86,7 @@ impl RunFiles {
 
     /// Writes who serves.
     pub fn write(&self) -> Result<(), String> {
-        if let Pid::Ours(file) = &*self.lock() {
+        if let Pid::Ours(file) = &*self.pid.lock() {
             file.write()?;
         }
         self.state.as_ref().map_or(Ok(()), |file| file.write(self.control.get().map(String::as_str)))
@@ -95,7 +96,7 @@ impl RunFiles {
     pub fn follow(&self) {
         let Some(path) = &self.pid_path else { return };
         match Pidfile::claim(path) {
-            Ok(file) => *self.lock() = Pid::Ours(file),
+            Ok(file) => *self.pid.lock() = Pid::Ours(file),
             Err(why) => warn!(target: "server", "{why}"),
         }
         if let Err(why) = self.write() {
@@ -105,21 +106,21 @@ impl RunFiles {
 
     /// A successor is being started whose hooks look for our number where Unicorn has it by then.
     pub fn announce(&self) {
-        if let Pid::Ours(file) = &*self.lock() {
+        if let Pid::Ours(file) = &*self.pid.lock() {
             file.aside();
         }
     }
 
     /// There is no successor, after all.
     pub fn recant(&self) {
-        if let Pid::Ours(file) = &*self.lock() {
+        if let Pid::Ours(file) = &*self.pid.lock() {
             file.old().remove();
         }
     }
 
     /// A successor serves.
     pub fn give_away(&self) {
-        let mut pid = self.lock();
+        let mut pid = self.pid.lock();
         *pid = match std::mem::replace(&mut *pid, Pid::None) {
             Pid::Ours(file) => Pid::Aside(file.give_away()),
             other => other,
@@ -128,7 +129,7 @@ impl RunFiles {
 
     /// The successor is gone, and we are not.
     pub fn take_back(&self) {
-        let mut pid = self.lock();
+        let mut pid = self.pid.lock();
         *pid = match std::mem::replace(&mut *pid, Pid::None) {
             Pid::Aside(file) => file.take_back().map_or(Pid::None, Pid::Ours),
             other => other,
@@ -141,16 +142,11 @@ impl RunFiles {
 
     /// At the end.
     fn remove(&self) {
-        match std::mem::replace(&mut *self.lock(), Pid::None) {
+        match std::mem::replace(&mut *self.pid.lock(), Pid::None) {
             Pid::Ours(file) => file.remove(),
             Pid::Aside(file) => file.remove(),
             Pid::None => {}
         }
         self.state.iter().for_each(StateFile::remove);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pid> {
-        // It is replaced whole.
-        self.pid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,11 @@
 //! What a configuration says that is Ruby, or YAML with Ruby in it: the user's Ruby evaluates it and tells.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use engine_ruby::Evaluated;
 use engine_ruby::reader::{self, Question, Waiting};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
