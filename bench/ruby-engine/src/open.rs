@@ -105,13 +105,13 @@ impl Plan {
                 }
                 thread::park_timeout(left);
             }
-            let mut waiting = counter.lock();
+            let mut waiting = counter.waiting.lock();
             waited += u64::from(waiting.idle <= waiting.jobs.len());
             waiting.jobs.push_back(Job { due, long: *long });
             drop(waiting);
             counter.news.notify_one();
         }
-        counter.lock().closed = true;
+        counter.waiting.lock().closed = true;
         counter.news.notify_all();
         waited
     }

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(store.len(), 1);
         assert_eq!(store.delete(b"k"), Some(b"22".to_vec()));
         assert_eq!(store.delete(b"k"), None);
-        assert!(store.shards.iter().all(|shard| shard.lock().unwrap().bytes == 0));
+        assert!(store.shards.iter().all(|shard| shard.lock().bytes == 0));
     }
 
     #[test]

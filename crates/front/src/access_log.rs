@@ -134,7 +134,7 @@ mod tests {
             log.add(b"line\n");
         }
         drop(log);
-        assert_eq!(out.0.lock().unwrap().len(), 500);
+        assert_eq!(out.0.lock().len(), 500);
     }
 
     #[derive(Clone, Default)]
@@ -142,7 +142,7 @@ mod tests {
 
     impl Write for Shelf {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
