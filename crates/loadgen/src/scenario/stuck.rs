@@ -1,9 +1,14 @@
 //! One endpoint hangs for seconds, and some clients ask for it all the time. The others ask for something fast.
 
 use std::thread;
+use std::time::Instant;
 
 use super::{Told, compared, failures_in_words, fast};
-use crate::{Ask, Closed, Open, Until, Watch, Workload, watch_closed};
+use crate::{Ask, Closed, Open, Until, Watch, Workload, check, watch_closed};
+
+/// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
+/// how the first of those that hang begin.
+const TIMES: f64 = 5.0;
 
 /// How it goes.
 #[derive(Debug, Clone)]
@@ -12,25 +17,29 @@ pub struct Stuck {
     pub hangs: Ask,
     /// How many ask for that at a time.
     pub hanging: u32,
-    /// The others. They run as long alone before, for comparison.
+    /// The others, for so long or for longer, as what hangs requires it. They run as long alone before, for comparison.
     pub others: Open,
 }
 
 /// Runs it. The outcome is that of the others.
 pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String> {
     let hangs = Workload::of(vec![plan.hangs.clone()])?;
-    let before = fast(port, workload, &plan.others);
-    let seconds = Until::Seconds(plan.others.seconds);
-    let closed = Closed { clients: plan.hanging, until: seconds, keep: true, seed: plan.others.seed };
+    let asked = Instant::now();
+    let alone = check(port, &hangs);
+    let seconds = plan.others.seconds.max(TIMES * asked.elapsed().as_secs_f64());
+    let others = Open { seconds, ..plan.others };
+    let before = fast(port, workload, &others);
+    let closed = Closed { clients: plan.hanging, until: Until::Seconds(seconds), keep: true, seed: others.seed };
     let (mut now, stuck) = thread::scope(|scope| {
         let hanging = scope.spawn(|| watch_closed(port, &hangs, &closed, &Watch::default()));
-        let now = fast(port, workload, &plan.others);
+        let now = fast(port, workload, &others);
         (now, hanging.join())
     });
     let stuck = stuck.map_err(|_| "the load generator has crashed".to_owned())?;
     let mut words = vec![compared(&before, &now)];
     let path = plan.hangs.in_words();
     words.push(format!("{} clients that hang in {path}: {}", plan.hanging, failures_in_words(&stuck)));
+    words.extend(alone.err().map(|wrong| format!("alone: {wrong}")));
     words.extend(stuck.outcome.wrong.map(|wrong| format!("those that hang: {wrong}")));
     now.outcome.command = format!("{}; beside it {} clients in {path}", now.outcome.command, plan.hanging);
     Ok(Told { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })

@@ -33,6 +33,15 @@ fn a_stuck_endpoint_beside_fast_ones() {
 }
 
 #[test]
+fn a_load_beside_what_hangs_is_longer_than_that() {
+    let server = Small::start();
+    let others = Open { seconds: 0.01, ..OTHERS };
+    let told = stuck::run(server.port, &workload("/right"), &stuck::Stuck { hangs: ask("/slow"), hanging: 1, others });
+    // Five times 50 ms, of a hundred requests in a second.
+    assert!(number(&told.unwrap().outcome, "requests") >= 25.0);
+}
+
+#[test]
 fn what_a_killed_worker_takes_with_it_is_counted() {
     let server = Small::start();
     let control = &server.control;
