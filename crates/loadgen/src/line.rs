@@ -119,6 +119,11 @@ impl Line {
         self.read(sender, response, prepared).await
     }
 
+    /// Whether the server keeps it for another request.
+    pub fn is_open(&self) -> bool {
+        self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
+    }
+
     /// Ends the connection: nobody knows what else will come on it.
     pub fn hang_up(&mut self) {
         self.sender = None;

@@ -67,6 +67,10 @@ pub fn rate_in_words(per_s: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Connections that were open.
+pub const CONNECTIONS: &str = "connections";
+/// What the server's memory grew by for each of them, in KiB.
+pub const IDLE_KIB: &str = "idle_kib";
 /// Requests that got a right answer.
 pub const REQUESTS: &str = "requests";
 /// Requests that got no right answer.
@@ -121,7 +125,7 @@ pub const PARTS: [&str; 6] = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROC
 pub const RUN_QUEUE: &str = "run_queue_ms";
 
 /// All of them, in the order in which they are shown.
-pub const METRICS: [Metric; 44] = [
+pub const METRICS: [Metric; 46] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric(REQUESTS, "Requests", "", 0, Sense::Plain),
@@ -129,6 +133,8 @@ pub const METRICS: [Metric; 44] = [
     metric(CHECKED, "Checked", "answers", 0, Sense::Plain),
     metric("availability_pct", "Availability", "%", 2, Sense::Higher),
     metric(ELAPSED, "Elapsed", "s", 2, Sense::Lower),
+    metric(CONNECTIONS, "Connections", "", 0, Sense::Plain),
+    metric(IDLE_KIB, "Memory of an idle connection", "KiB", 1, Sense::Lower),
     metric("concurrency", "In flight", "", 1, Sense::Plain),
     metric("mean_ms", "Mean", "ms", 2, Sense::Lower),
     metric(P50, "p50", "ms", 2, Sense::Lower),

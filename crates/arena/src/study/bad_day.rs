@@ -6,7 +6,7 @@ use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
 use loadgen::metric::RATE;
-use loadgen::scenario::{Act, Told, killed, overload, reload, slow_clients, stuck};
+use loadgen::scenario::{Act, Told, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Watch, Workload};
 
 /// Those who ask for nothing special ask for this share of what the server can do.
@@ -41,6 +41,19 @@ pub fn run(
             let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
             let (hanging, others) = (hanging(server.shape()), others(port, workload, case, seed));
             stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
+        }
+        Tool::Uneven => {
+            let long = Ask::get(family.recipe.long_path.as_deref().unwrap_or("/"));
+            let long = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..long };
+            let share = f64::from(family.recipe.long_pct.unwrap_or(0)) / 100.0;
+            let per_s = family.recipe.per_s.unwrap_or(1.0);
+            let all = Open { per_s, seconds, connections: clients, keep: true, seed };
+            uneven::run(port, workload, &uneven::Uneven { long, share, all })?
+        }
+        Tool::IdleConnections => {
+            let memory = || server.usage().pss_kib;
+            let connections = family.recipe.connections.unwrap_or(clients);
+            idle::run(port, workload, &idle::Idle { connections }, &memory)?
         }
         Tool::Killed => {
             let act: Act = &mut || server.kill_worker();

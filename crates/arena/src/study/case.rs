@@ -65,9 +65,13 @@ pub fn run(
             ..Outcome::default()
         },
         Tool::Idle => after_idle(port, workload, (case.seconds * IDLE_LOADS).max(IDLE_S_LEAST)),
-        Tool::SlowClients | Tool::Stuck | Tool::Killed | Tool::Reload | Tool::Overload => {
-            bad_day::run(case, family, &mut up.server, capacity, seed)?
-        }
+        Tool::SlowClients
+        | Tool::Stuck
+        | Tool::Uneven
+        | Tool::IdleConnections
+        | Tool::Killed
+        | Tool::Reload
+        | Tool::Overload => bad_day::run(case, family, &mut up.server, capacity, seed)?,
     })
 }
 

@@ -17,6 +17,7 @@ const CLIENTS: RangeInclusive<u32> = 1..=10_000;
 const PERCENT: RangeInclusive<u32> = 1..=1000;
 /// Of a load, and until a server may shut down.
 const SECONDS_MOST: f64 = 3600.0;
+const PER_S_MOST: f64 = 1_000_000.0;
 const REQUESTS: RangeInclusive<u64> = 1..=100_000_000;
 /// Each client holds its own.
 const SEND_BYTES: RangeInclusive<usize> = 1..=16_777_216;
@@ -154,12 +155,28 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if (case.tool == Tool::Stuck) == case.stuck_path.is_none() {
         found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
     }
+    let of_uneven = [case.per_s.is_some(), case.long_path.is_some(), case.long_pct.is_some()];
+    if of_uneven != [case.tool == Tool::Uneven; 3] {
+        found.push("per_s, long_path and long_pct belong to uneven, which needs all three".into());
+    }
+    if case.per_s.is_some_and(|per_s| !(per_s > 0.0 && per_s <= PER_S_MOST)) {
+        found.push(format!("per_s is a number above 0, at most {PER_S_MOST}"));
+    }
+    if case.long_pct.is_some_and(|percent| !(1..=99).contains(&percent)) {
+        found.push("long_pct is a number from 1 to 99".into());
+    }
+    if case.long_path.as_ref().is_some_and(|path| !path.starts_with('/')) {
+        found.push(format!("long_path is {:?}: it begins with /", case.long_path.as_deref().unwrap_or_default()));
+    }
+    if (case.tool == Tool::IdleConnections) == case.connections.is_none() {
+        found.push("connections belongs to idle-connections, which needs it: how many there are".into());
+    }
     if (case.tool == Tool::SlowClients) == case.slow.is_none() {
         found.push("slow belongs to slow-clients, which needs it: how many trickle".into());
     }
-    let clients = case.users.iter().chain(&case.clients).chain(&case.slow);
+    let clients = case.users.iter().chain(&case.clients).chain(&case.slow).chain(&case.connections);
     if clients.into_iter().any(|number| !CLIENTS.contains(number)) {
-        found.push(format!("users, clients and slow: {}", from(&CLIENTS)));
+        found.push(format!("users, clients, connections and slow: {}", from(&CLIENTS)));
     }
     if case.load_pct.iter().chain(&case.slowest_pct).any(|percent| !PERCENT.contains(percent)) {
         found.push(format!("load_pct and slowest_pct: {}", from(&PERCENT)));

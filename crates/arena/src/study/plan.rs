@@ -278,7 +278,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
 /// Beside slow clients, and those that hang, the others ask at a rate that the arena chose: that so many were answered
 /// is no merit of the server.
 fn shown_as(metric: &str, tool: Tool) -> &str {
-    let is_chosen = matches!(tool, Tool::SlowClients | Tool::Stuck);
+    let is_chosen = matches!(tool, Tool::SlowClients | Tool::Stuck | Tool::Uneven);
     if is_chosen && metric == RATE { OFFERED } else { metric }
 }
 

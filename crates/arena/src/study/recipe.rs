@@ -150,6 +150,18 @@ pub struct CaseRecipe {
     /// Of stuck: what hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
+    /// Of uneven: requests per second, short and long ones together.
+    #[serde(default)]
+    pub per_s: Option<f64>,
+    /// Of uneven: what takes long.
+    #[serde(default)]
+    pub long_path: Option<String>,
+    /// Of uneven: how many of all requests take long, in percent.
+    #[serde(default)]
+    pub long_pct: Option<u32>,
+    /// Of idle-connections: how many there are.
+    #[serde(default)]
+    pub connections: Option<u32>,
     /// Of slow-clients: how many trickle.
     #[serde(default)]
     pub slow: Option<u32>,
@@ -194,6 +206,10 @@ pub enum Tool {
     SlowClients,
     /// An endpoint that hangs, and fast ones beside it.
     Stuck,
+    /// Short requests with some long ones among them, at a rate that is the same for all.
+    Uneven,
+    /// Connections on which nothing is asked any more.
+    IdleConnections,
     /// A worker killed now and then under load.
     Killed,
     /// Reloads under load.

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::{Told, failures_in_words};
+use super::{Told, add_failures, failures_in_words};
 use crate::metric;
 use crate::{Closed, Seen, Until, Watch, Workload, watch_closed};
 
@@ -31,12 +31,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
     let fresh = fresh.map_err(|_| "the load generator has crashed".to_owned())?;
     let words =
         vec![format!("connections kept: {}", sentence(&kept)), format!("a new connection each: {}", sentence(&fresh))];
-    let failed = kept.number(metric::FAILED).unwrap_or(0.0) + fresh.number(metric::FAILED).unwrap_or(0.0);
-    kept.outcome.numbers.insert(metric::FAILED.into(), failed);
-    for (kind, many) in fresh.outcome.errors {
-        *kept.outcome.errors.entry(kind).or_default() += many;
-    }
-    kept.outcome.wrong = kept.outcome.wrong.or(fresh.outcome.wrong);
+    add_failures(&mut kept, fresh);
     kept.outcome.command = format!("{}; as many again with a new connection each", kept.outcome.command);
     Ok(Told { outcome: kept.outcome, words, timeline: kept.timeline, acts: 0 })
 }

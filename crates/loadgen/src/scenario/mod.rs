@@ -2,12 +2,14 @@
 //! runs, does what happens on a bad day, and tells what those saw who asked for nothing special.
 
 pub mod big;
+pub mod idle;
 pub mod killed;
 pub mod overload;
 pub mod reload;
 pub mod slow_clients;
 pub mod stuck;
 mod trickle;
+pub mod uneven;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +17,9 @@ use std::time::{Duration, Instant};
 use crate::metric;
 use crate::outcome::Outcome;
 use crate::{Open, Second, Seen, Watch, Workload, check, watch_open};
+
+/// Open files that this program needs beside its connections.
+const FILES_KEPT: u64 = 200;
 
 /// What a scenario tells.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -101,6 +106,16 @@ pub(crate) fn failures_in_words(seen: &Seen) -> String {
         failed => format!("{failed} requests failed ({})", kinds.join(", ")),
     };
     format!("{failed}, {} were right, the longest took {:.0} ms", of("requests"), of("max_ms"))
+}
+
+/// Counts the failures of others as well, so that nobody gains by failing these.
+pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
+    let failed = seen.number(metric::FAILED).unwrap_or(0.0) + others.number(metric::FAILED).unwrap_or(0.0);
+    seen.outcome.numbers.insert(metric::FAILED.into(), failed);
+    for (kind, many) in others.outcome.errors {
+        *seen.outcome.errors.entry(kind).or_default() += many;
+    }
+    seen.outcome.wrong = seen.outcome.wrong.take().or(others.outcome.wrong);
 }
 
 /// The ones that ask for nothing special, watched.

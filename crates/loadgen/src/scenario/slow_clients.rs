@@ -9,11 +9,9 @@ use rustix::process::{Resource, getrlimit};
 use tokio::task::JoinSet;
 
 use super::trickle::{Counts, Style, trickle};
-use super::{Told, compared, fast};
+use super::{FILES_KEPT, Told, compared, fast};
 use crate::{Open, Workload, on_this_thread};
 
-/// What this program needs beside them.
-const FILES_KEPT: u64 = 200;
 /// In which the slow ones come.
 const ARRIVAL: Duration = Duration::from_secs(2);
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use loadgen::scenario::{Act, big, killed, overload, reload, slow_clients, stuck};
+use loadgen::scenario::{Act, big, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, BodyRule, Open, Workload};
 
 use crate::small::{LARGE, Small};
@@ -39,6 +39,29 @@ fn a_load_beside_what_hangs_is_longer_than_that() {
     let told = stuck::run(server.port, &workload("/right"), &stuck::Stuck { hangs: ask("/slow"), hanging: 1, others });
     // Five times 50 ms, of a hundred requests in a second.
     assert!(number(&told.unwrap().outcome, "requests") >= 25.0);
+}
+
+#[test]
+fn short_requests_are_measured_beside_long_ones() {
+    let server = Small::start();
+    let plan = uneven::Uneven { long: ask("/slow"), share: 0.2, all: OTHERS };
+    let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
+    assert!(number(&told.outcome, "p99_ms") < 50.0 && number(&told.outcome, "failed") == 0.0, "{told:?}");
+    assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{told:?}");
+    // Who lets the long ones fail has failed.
+    let plan = uneven::Uneven { long: ask("/garbage"), ..plan };
+    let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
+    assert!(number(&told.outcome, "failed") > 5.0, "{told:?}");
+}
+
+#[test]
+fn idle_connections_are_weighed() {
+    let server = Small::start();
+    let memory = || if server.connections() >= 100 { 1500 } else { 500 };
+    let told = idle::run(server.port, &workload("/right"), &idle::Idle { connections: 100 }, &memory).unwrap();
+    assert_eq!((number(&told.outcome, "connections"), number(&told.outcome, "idle_kib")), (100.0, 10.0), "{told:?}");
+    let told = idle::run(server.port, &workload("/close"), &idle::Idle { connections: 100 }, &memory).unwrap();
+    assert!(number(&told.outcome, "failed") == 100.0 && !told.outcome.numbers.contains_key("idle_kib"), "{told:?}");
 }
 
 #[test]

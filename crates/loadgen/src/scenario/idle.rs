@@ -1,0 +1,85 @@
+//! Connections on which one request was answered, and nothing more is asked: what does one of them take?
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, getrlimit};
+
+use super::{FILES_KEPT, Told};
+use crate::metric;
+use crate::outcome::Outcome;
+use crate::tally::Tally;
+use crate::work::Work;
+use crate::{Watch, Workload, on_this_thread};
+
+/// After so many failures no further connection is tried.
+const FAILURES_MOST: u32 = 20;
+/// What a server frees or takes a little later is seen too.
+const REST: Duration = Duration::from_secs(2);
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct Idle {
+    /// How many; fewer if this process may not have so many files open.
+    pub connections: u32,
+}
+
+/// Runs it. `memory` says how many KiB the server has now. The outcome has no [`metric::IDLE_KIB`] where the server kept fewer than
+/// half of the connections.
+pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<Told, String> {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(FILES_KEPT);
+    let wanted = plan.connections.min(u32::try_from(limit).unwrap_or(u32::MAX));
+    let mut words = Vec::new();
+    if wanted < plan.connections {
+        words.push(format!(
+            "{wanted} connections, not {}: more files may not be open here (ulimit -n)",
+            plan.connections
+        ));
+    }
+    let before = memory();
+    let (open, after, error) = on_this_thread(held(port, workload, wanted, memory))??;
+    let mut outcome = Outcome {
+        command: format!("{wanted} connections, a request on each, and {} s of rest", REST.as_secs()),
+        ..Outcome::default()
+    };
+    outcome.numbers.insert(metric::CONNECTIONS.into(), f64::from(open));
+    outcome.numbers.insert(metric::REQUESTS.into(), f64::from(open));
+    outcome.numbers.insert(metric::FAILED.into(), f64::from(wanted - open));
+    if open > wanted / 2 {
+        let kib = after.saturating_sub(before) as f64 / f64::from(open);
+        outcome.numbers.insert(metric::IDLE_KIB.into(), kib);
+    }
+    words.push(format!("{open} were open at the end"));
+    if let Some(error) = error {
+        outcome.errors.insert(error, u64::from(wanted - open));
+    }
+    Ok(Told { outcome, words, timeline: Vec::new(), acts: 0 })
+}
+
+/// How many are open after the rest, the memory then, and the first failure.
+async fn held(
+    port: u16,
+    workload: &Workload,
+    wanted: u32,
+    memory: &dyn Fn() -> u64,
+) -> Result<(u32, u64, Option<String>), String> {
+    let watch = Watch::default();
+    let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
+    let (mut lines, mut failures, mut first) = (Vec::new(), 0, None);
+    for _ in 0..wanted {
+        let mut line = work.line();
+        match work.exchange(&mut line, Instant::now(), 0).await.1 {
+            Ok(_) => lines.push(line),
+            Err(fault) => {
+                first.get_or_insert_with(|| fault.kind().into_owned());
+                failures += 1;
+                if failures >= FAILURES_MOST {
+                    break;
+                }
+            }
+        }
+    }
+    tokio::time::sleep(REST).await;
+    let after = memory();
+    let open = lines.iter().filter(|line| line.is_open()).count();
+    Ok((u32::try_from(open).unwrap_or(u32::MAX), after, first))
+}

@@ -1,0 +1,35 @@
+//! Short requests with some long ones among them, at the same rate for whatever server: how long do the short ones wait?
+
+use std::thread;
+
+use super::{Told, add_failures, failures_in_words, fast};
+use crate::{Ask, Open, Workload};
+
+/// How it goes.
+#[derive(Debug, Clone)]
+pub struct Uneven {
+    /// A request that takes long.
+    pub long: Ask,
+    /// How many of all are long ones: from 0 to 1.
+    pub share: f64,
+    /// All of them together.
+    pub all: Open,
+}
+
+/// Runs it. The outcome is that of the short ones, with the failures of both.
+pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<Told, String> {
+    let long = Workload::of(vec![plan.long.clone()])?;
+    let part = |share: f64, seed: u64| Open { per_s: plan.all.per_s * share, seed, ..plan.all.clone() };
+    let of_long = part(plan.share, plan.all.seed.wrapping_add(1));
+    let of_short = part(1.0 - plan.share, plan.all.seed);
+    let (mut short, long) = thread::scope(|scope| {
+        let long = scope.spawn(|| fast(port, &long, &of_long));
+        (fast(port, workload, &of_short), long.join())
+    });
+    let long = long.map_err(|_| "the load generator has crashed".to_owned())?;
+    let path = plan.long.in_words();
+    let words = vec![format!("{path}, {:.1}/s: {}", of_long.per_s, failures_in_words(&long))];
+    short.outcome.command = format!("{}; beside it {:.1}/s of {path}", short.outcome.command, of_long.per_s);
+    add_failures(&mut short, long);
+    Ok(Told { outcome: short.outcome, words, timeline: short.timeline, acts: 0 })
+}
