@@ -6,6 +6,8 @@ require "rails"
 require "active_record/railtie"
 require "action_controller/railtie"
 require "action_view/railtie"
+# With a Gemfile Bundler would load it here: a connection for each fibre, and not one that all fibres of a thread share.
+require "falcon/railtie" if defined?(Falcon)
 
 # Posts over PostgreSQL.
 module RailsPosts

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, look};
 use arena::place::{Place, PlaceOptions};
-use arena::study::Recipes;
+use arena::study::{Recipes, ServiceName};
 use loadgen::process::until;
 
 const NAMES: [&str; 23] = [
@@ -198,6 +198,17 @@ fn what_waits_is_served_by_as_many_processes_as_threads() {
         own.map(|entry| entry.workers * entry.threads).max()
     };
     assert_eq!((most("puma"), most("unicorn"), most("passenger")), (Some(32), Some(32), Some(32)));
+}
+
+#[test]
+fn who_runs_fibres_has_a_connection_for_each() {
+    let (studies, _) = Recipes::read(&here("../../arena/studies"));
+    for study in studies.0.iter().filter(|study| study.services.contains(&ServiceName::Postgresql)) {
+        let users = study.cases.iter().flat_map(|case| &case.users).max().copied().unwrap_or(1);
+        for entry in study.contenders.iter().filter(|entry| entry.recipe == "falcon") {
+            assert!(entry.workers * entry.threads >= users, "{}: {} users", study.name, users);
+        }
+    }
 }
 
 #[test]
