@@ -1,9 +1,9 @@
 //! What the fuzz targets see of this crate: the two readers of raw bytes, without the types that are its own business.
 //! Only there with the feature `fuzzing`, and no promise to anybody.
 
-use crate::chunks::Chunks;
-use crate::head::{Change, Framing, Scan, scan};
 use crate::limits::Limits;
+use crate::parse::chunks::Chunks;
+use crate::parse::head::{Change, Framing, Scan, scan};
 use crate::tests_support::limits;
 
 /// What a head was found to be.

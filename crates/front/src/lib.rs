@@ -1,60 +1,24 @@
 //! HTTP in, HTTP out. Listens, parses, limits, buffers, calls an engine and writes what it answers; this crate has
 //! never heard of Ruby. A request meets accept, connection, wire, head, service, intake, the engine, reply, out.
 
-mod accept;
-mod access_log;
-mod address;
-mod alarm;
 mod ask;
-mod chars;
-mod chunks;
-mod coded;
 mod connection;
 mod counts;
-mod date;
 mod drain;
-mod dropped;
-mod fault_log;
-mod forwarded;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod head;
-mod held;
-mod host;
-mod intake;
+mod http1;
 mod lanes;
 mod limits;
-mod link;
-mod listen;
-mod log_line;
-mod notices;
-mod out;
-mod page;
-mod private;
-mod proxy_headers;
-mod query_log;
-mod raw_head;
-mod refusal;
-mod refused;
-mod remote;
-mod reply;
-mod request_id;
-mod room;
-mod sanitize;
-mod sendfile;
-mod service;
+mod listener;
+mod log;
+mod parse;
+mod proxy;
+mod request;
+mod response;
 mod settings;
-mod socket;
-mod spool;
-mod stage;
-mod stepback;
-mod target;
-mod trust;
-mod upgrade;
-mod visit;
-mod websocket;
-mod wire;
+mod transport;
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod tests_support;
@@ -64,26 +28,27 @@ use std::time::Duration;
 
 use engine::Engine;
 
-pub use access_log::AccessLog;
-pub use address::{Bind, BindError, Endpoint, SocketOptions};
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use lanes::Lanes;
 pub use limits::{FOREVER, Limits};
-pub use listen::{Listener, Share, listen, listener_of};
-pub use log_line::LogFormat;
-pub use private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately};
-pub use query_log::QueryLog;
-pub use remote::RemoteAddress;
-pub use reply::status_of;
+pub use listener::address::{Bind, BindError, Endpoint, SocketOptions};
+pub use listener::listen::{Listener, Share, listen, listener_of};
+pub use listener::private::{PATH_BYTES as SOCKET_PATH_BYTES, listen_privately};
+pub use log::access_log::AccessLog;
+pub use log::log_line::LogFormat;
+pub use log::query_log::QueryLog;
+pub use proxy::remote::RemoteAddress;
+pub use proxy::trust::Trusted;
+pub use response::reply::status_of;
 pub use settings::Settings;
-pub use trust::Trusted;
 
-use crate::accept::Door;
-use crate::link::Common;
-use crate::notices::Notices;
-use crate::room::Room;
+use crate::connection::link::Common;
+use crate::connection::room::Room;
+use crate::http1::serve;
+use crate::listener::accept::{self, Door};
+use crate::log::notices::Notices;
 
 /// Connections that are cut off have so long to let go.
 const CUT_TIME: Duration = Duration::from_secs(1);
@@ -99,7 +64,7 @@ pub async fn serve(
     stop: Stop,
 ) -> Ended {
     let drain_time = settings.limits.drain_time;
-    let http = connection::http(&settings.limits);
+    let http = serve::http(&settings.limits);
     let room = Arc::new(Room::new(&settings.limits));
     let notices = Notices::default();
     let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http, notices });

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use engine::Scheme;
 
-use crate::access_log::AccessLog;
 use crate::counts::Counts;
 use crate::limits::Limits;
-use crate::remote::RemoteAddress;
-use crate::trust::Trusted;
+use crate::log::access_log::AccessLog;
+use crate::proxy::remote::RemoteAddress;
+use crate::proxy::trust::Trusted;
 
 /// Everything about serving that can be set. It does not change any more once serving has begun.
 #[derive(Debug)]

@@ -1,0 +1,377 @@
+//! Places for connections, so that nobody keeps others out: when all are taken and somebody new comes, the connection
+//! that has asked for nothing the longest is closed; where none is idle, the one that has sent its request most slowly;
+//! where there is no such one either, the one that has taken nothing of its answer the longest. Those that are so only
+//! for a moment come last. An answer that an engine still owes is never cut off.
+//!
+//! Connections stand in order on three shelves, with what they were at when they were put there. Their own tasks change
+//! what they are at without a word to anybody: whoever looks for a place puts those aside, or on another shelf, that he
+//! finds changed. One that was put aside comes back by itself. So each request costs at most one such step, and none as
+//! long as there is room.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::connection::stage::{Stage, State, StateCell};
+use crate::limits::Limits;
+
+/// One that was told to go is gone much sooner; where none can be told, it is looked again: some grow old meanwhile.
+const LOOK: Duration = Duration::from_millis(20);
+/// Who is closed, in this order: the first of a shelf that has stood there so long. A client that has just come must
+/// have time for its request, even where others only say half of theirs.
+const STEPS: [(usize, Duration); 5] = [
+    (IDLE, Duration::from_secs(1)),
+    (SLOW, Duration::from_secs(1)),
+    (STALLED, Duration::from_secs(5)),
+    (IDLE, Duration::ZERO),
+    LAST_STEP,
+];
+/// Not as long as connections are just coming or going.
+const LAST_STEP: (usize, Duration) = (SLOW, Duration::from_millis(100));
+/// The shelves.
+const IDLE: usize = 0;
+const SLOW: usize = 1;
+const STALLED: usize = 2;
+/// Up to this many connections always leave enough open files to everything else.
+const FEW: usize = 16;
+/// For this long no connection could be closed before the log says so.
+const STUCK: Duration = Duration::from_millis(200);
+/// The log says at most so often that places were short.
+const SAID_EACH: Duration = Duration::from_secs(10);
+/// Addresses of IPv6 with so many equal bits are one client: a single one has at least so many for itself.
+const CLIENT_BITS: u32 = 64;
+
+/// A connection, as the room sees it.
+pub(crate) trait Occupant: Send + Sync {
+    /// Which one it is.
+    fn number(&self) -> u64;
+
+    /// Who is at its other end; `None` for a Unix socket.
+    fn remote(&self) -> Option<SocketAddr>;
+
+    /// What it is at.
+    fn state(&self) -> State;
+
+    /// What it was at when it was put on a shelf; nothing when it is not there. The room's lock protects this.
+    fn shelved(&self) -> &StateCell;
+
+    /// Asks it to end, if it is still at what it was at, and counts that.
+    fn dismiss(&self, state: State);
+}
+
+/// All connections of one front, as far as they live.
+pub(crate) struct Room {
+    permits: Arc<Semaphore>,
+    places: usize,
+    per_client: Option<usize>,
+    /// Moments are counted from here.
+    epoch: Instant,
+    serial: AtomicU64,
+    inside: Mutex<Inside>,
+    /// A connection has come to a shelf.
+    changed: Notify,
+    /// A connection has ended.
+    left: Notify,
+}
+
+#[derive(Default)]
+struct Inside {
+    /// By the moment since when, and the number of the connection.
+    shelves: [BTreeMap<(u64, u64), Weak<dyn Occupant>>; 3],
+    /// Connections that live, on a shelf or not.
+    present: usize,
+    clients: HashMap<IpAddr, usize>,
+    displaced: Notice,
+    refused: Notice,
+    full: Notice,
+    /// Since when no connection can be closed.
+    stuck: Option<Instant>,
+}
+
+/// Where a connection stands that may be closed for another.
+fn shelf(state: State) -> Option<usize> {
+    match state.stage() {
+        Stage::Idle => Some(IDLE),
+        Stage::Head | Stage::Body => Some(SLOW),
+        Stage::Stalled => Some(STALLED),
+        Stage::Busy => None,
+    }
+}
+
+impl Room {
+    pub(crate) fn new(limits: &Limits) -> Room {
+        Room {
+            permits: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            places: limits.connections,
+            per_client: limits.connections_per_client,
+            epoch: Instant::now(),
+            serial: AtomicU64::new(0),
+            inside: Mutex::default(),
+            changed: Notify::new(),
+            left: Notify::new(),
+        }
+    }
+
+    /// A number for a connection.
+    pub(crate) fn number(&self) -> u64 {
+        self.serial.fetch_add(1, Relaxed)
+    }
+
+    /// What is said of a connection that is at this since then.
+    pub(crate) fn state(&self, stage: Stage, since: Instant) -> State {
+        let nanos = since.saturating_duration_since(self.epoch).as_nanos();
+        State::new(stage, u64::try_from(nanos).unwrap_or_default())
+    }
+
+    /// A connection begins.
+    pub(crate) fn enter<O: Occupant + 'static>(&self, link: &Arc<O>) {
+        let mut inside = self.inside.lock();
+        inside.present += 1;
+        inside.put(link.clone());
+        drop(inside);
+        self.changed.notify_waiters();
+    }
+
+    /// A connection can be closed again after it could not.
+    pub(crate) fn shelve<O: Occupant + 'static>(&self, link: &Arc<O>) {
+        let mut inside = self.inside.lock();
+        inside.take(&**link);
+        inside.put(link.clone());
+        drop(inside);
+        self.changed.notify_waiters();
+    }
+
+    /// A connection ends.
+    pub(crate) fn leave(&self, link: &dyn Occupant) {
+        let mut inside = self.inside.lock();
+        inside.present = inside.present.saturating_sub(1);
+        inside.take(link);
+        inside.stuck = None;
+        drop(inside);
+        self.left.notify_waiters();
+    }
+
+    /// A place, if one is free.
+    pub(crate) fn place_now(&self) -> Option<OwnedSemaphorePermit> {
+        self.permits.clone().try_acquire_owned().ok()
+    }
+
+    /// A place for somebody who is here already.
+    pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        if let Some(permit) = self.place_now() {
+            return Some(permit);
+        }
+        // In the queue for permits from now on: nobody who comes later is first.
+        let mut permit = pin!(self.permits.clone().acquire_owned());
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let is_told = self.dismiss("places for connections");
+            tokio::select! {
+                permit = &mut permit => return permit.ok(),
+                () = changed, if !is_told => {}
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    /// Returns when one more file may be opened: until then those connections are closed that can be spared. Where
+    /// there are few it does not ask.
+    pub(crate) async fn file(&self, is_there: impl Fn() -> bool) {
+        while self.places - self.permits.available_permits().min(self.places) > FEW && !is_there() {
+            self.file_or_soon().await;
+        }
+    }
+
+    /// Closes a connection, if one can be spared, and returns when one has ended, or it is time to look again.
+    pub(crate) async fn file_or_soon(&self) {
+        let mut left = pin!(self.left.notified());
+        left.as_mut().enable();
+        self.dismiss("open files");
+        tokio::select! {
+            () = left => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+
+    /// Closes the connection that can best be spared, of which there is too little; whether there was one.
+    fn dismiss(&self, short_of: &str) -> bool {
+        let mut inside = self.inside.lock();
+        let places = self.places;
+        let is_settled = inside.present >= places || self.permits.available_permits() > 0;
+        let Some((link, state)) = inside.find(self.state(Stage::Idle, Instant::now()).since(), is_settled) else {
+            let is_nobody = is_settled && inside.shelves.iter().all(BTreeMap::is_empty);
+            // Those that were told to go need a moment.
+            let since = is_nobody.then(|| *inside.stuck.get_or_insert_with(Instant::now));
+            if since.is_some_and(|since| since.elapsed() > STUCK) && inside.full.due().is_some() {
+                let why = if inside.present > 0 { "since all wait for answers" } else { "since there are none" };
+                tracing::warn!(
+                    target: "front",
+                    "there are no {short_of} left ({places} connections are allowed), and none can be closed, {why}: \
+                     new ones wait"
+                );
+            }
+            return false;
+        };
+        inside.stuck = None;
+        link.dismiss(state);
+        if let Some((times, ago)) = inside.displaced.due() {
+            let what = match state.stage() {
+                Stage::Idle => "that asked nothing",
+                Stage::Head | Stage::Body => "whose request came slowly",
+                Stage::Busy | Stage::Stalled => "that took nothing of its answer",
+            };
+            let peer =
+                link.remote().map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
+            tracing::warn!(
+                target: "front",
+                "there are no {short_of} left ({places} connections are allowed): {times} closed for new ones{ago}, \
+                 this time one {what}, from {peer}"
+            );
+        }
+        true
+    }
+
+    /// Counts a connection of a client, unless it has all it may have.
+    pub(crate) fn admit(self: &Arc<Room>, peer: SocketAddr) -> Result<Option<Visitor>, Refused> {
+        let Some(most) = self.per_client else { return Ok(None) };
+        let client = client(peer.ip());
+        let mut inside = self.inside.lock();
+        let count = inside.clients.entry(client).or_default();
+        if *count >= most {
+            if let Some((times, ago)) = inside.refused.due() {
+                tracing::warn!(
+                    target: "front",
+                    "{times} refused{ago} of clients that have all {most} connections they may have, this time one \
+                     from {client}"
+                );
+            }
+            return Err(Refused);
+        }
+        *count += 1;
+        Ok(Some(Visitor { room: self.clone(), client }))
+    }
+}
+
+impl Inside {
+    fn put(&mut self, link: Arc<dyn Occupant>) {
+        let state = link.state();
+        if let Some(shelf) = shelf(state) {
+            link.shelved().set(Some(state));
+            self.shelves[shelf].insert((state.since(), link.number()), Arc::downgrade(&link));
+        }
+    }
+
+    fn take(&mut self, link: &dyn Occupant) {
+        if let Some(state) = link.shelved().get()
+            && let Some(shelf) = shelf(state)
+        {
+            self.shelves[shelf].remove(&(state.since(), link.number()));
+        }
+        link.shelved().set(None);
+    }
+
+    /// Who is to be closed at this moment, and what it is at; those that changed go where they belong.
+    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Occupant>, State)> {
+        loop {
+            let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
+            let is_due = |(shelf, time): &&(usize, Duration)| {
+                let first = self.shelves[*shelf].first_key_value();
+                first.is_some_and(|((since, _), _)| u128::from(now.saturating_sub(*since)) >= time.as_nanos())
+            };
+            let (shelf, _) = steps.clone().find(is_due)?;
+            let (_, link) = self.shelves[*shelf].pop_first()?;
+            let Some(link) = link.upgrade() else { continue };
+            let before = link.shelved().get();
+            // Its task writes what it is at, then looks here; this is the other way round, so that one of both sees it.
+            link.shelved().set(None);
+            let state = link.state();
+            if Some(state) == before {
+                return Some((link, state));
+            }
+            self.put(link);
+        }
+    }
+}
+
+/// One client, for a limit on its connections.
+fn client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> (128 - CLIENT_BITS) << (128 - CLIENT_BITS);
+            Ipv6Addr::from(network).into()
+        }
+        address => address,
+    }
+}
+
+/// A client has as many connections as it may have.
+#[derive(Debug)]
+pub(crate) struct Refused;
+
+/// A connection of a client, which is counted as long as this is kept.
+pub(crate) struct Visitor {
+    room: Arc<Room>,
+    client: IpAddr,
+}
+
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        let mut inside = self.room.inside.lock();
+        if let Some(count) = inside.clients.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                inside.clients.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// Something the log is told now and then, with how often it happened.
+#[derive(Default)]
+struct Notice {
+    said: Option<Instant>,
+    count: u64,
+}
+
+impl Notice {
+    /// Counts one; how many there were since the log was last told, and since when, if it is to be told again.
+    fn due(&mut self) -> Option<(u64, String)> {
+        self.count += 1;
+        let passed = self.said.map(|said| said.elapsed());
+        if passed.is_some_and(|passed| passed < SAID_EACH) {
+            return None;
+        }
+        self.said = Some(Instant::now());
+        let ago = passed.map_or_else(String::new, |passed| format!(" in {} s", passed.as_secs()));
+        Some((std::mem::take(&mut self.count), ago))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_of_ipv6_is_its_network() {
+        let of = |address: &str| client(address.parse().unwrap()).to_string();
+        assert_eq!(of("192.0.2.7"), "192.0.2.7");
+        assert_eq!(of("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+    }
+
+    #[test]
+    fn the_log_is_told_once_in_a_while_how_often_it_was() {
+        let mut notice = Notice::default();
+        assert_eq!(notice.due(), Some((1, String::new())));
+        assert_eq!((notice.due(), notice.due()), (None, None));
+        notice.said = Instant::now().checked_sub(SAID_EACH);
+        assert_eq!(notice.due(), Some((3, " in 10 s".to_owned())));
+    }
+}

@@ -1,0 +1,143 @@
+//! One connection from its socket to its close: hyper over our wire, and what comes after hyper has done its part:
+//! the answer to a head that was refused, a relay, a close that loses nothing.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+
+use crate::connection::link::{Common, Link};
+use crate::connection::stage::Stage;
+use crate::http1::refused;
+use crate::http1::service;
+use crate::http1::upgrade;
+use crate::http1::wire::Wire;
+use crate::limits::Limits;
+use crate::transport::socket::Socket;
+
+/// hyper's buffers: it refuses less than this, and its default is of this size.
+const BUFFER_BYTES: usize = 400 * 1024;
+/// How long, and for how many bytes, a client that still sends is listened to after its last answer.
+const LINGER_TIME: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 4 * 1024 * 1024;
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Finished,
+    Cut,
+}
+
+/// hyper with our settings. Heads are timed and bounded by the wire before hyper sees them.
+pub(crate) fn http(limits: &Limits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.keep_alive(!limits.keep_alive.is_zero());
+    builder.header_read_timeout(None).max_buf_size(BUFFER_BYTES.max(limits.header_bytes + 64 * 1024));
+    if limits.header_count > 100 {
+        builder.max_headers(limits.header_count);
+    }
+    builder
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
+    let _open = common.settings.counts.connection();
+    let link = Link::new(common.clone(), &socket);
+    let theirs = link.clone();
+    let service = service_fn(move |request| service::answer(theirs.clone(), request));
+    let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);
+
+    let work = async {
+        let ended = poll_fn(|cx| {
+            if let Poll::Ready(ended) = Pin::new(&mut http).poll(cx) {
+                return Poll::Ready(Some(ended));
+            }
+            // Handed over, and everything of earlier responses is out.
+            if link.is_handed() && link.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
+        });
+        let ended = until_stopped(&link, ended).await;
+        let Some(ended) = ended else { return End::Cut };
+        let parts = http.into_parts();
+        match ended {
+            None => leave(&link, parts.io, parts.read_buf.to_vec()).await,
+            Some(ended) => close(&link, parts.io, ended).await,
+        }
+        End::Finished
+    };
+    let end = work.await;
+    common.room.leave(&*link);
+    end
+}
+
+/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain, or the wish for this
+/// place, only wakes it; the wire and the service look for themselves.
+async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
+    let stop = &link.common.stop;
+    let mut work = pin!(work);
+    let mut changed = pin!(stop.changed());
+    let mut seen = None;
+    poll_fn(|cx| {
+        // Registered once and again only after a change: this is no part of the hot path.
+        let level = (stop.is_draining(), stop.is_now());
+        if seen != Some(level) {
+            seen = Some(level);
+            while changed.as_mut().poll(cx).is_ready() {
+                changed.set(stop.changed());
+            }
+        }
+        if stop.is_now() {
+            return Poll::Ready(None);
+        }
+        work.as_mut().poll(cx).map(Some)
+    })
+    .await
+}
+
+/// The connection is the application's.
+async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
+    let Some(handover) = link.take_handover() else { return };
+    early.extend(wire.take_held());
+    let relay = upgrade::relay(link, wire.socket, early, handover);
+    let _ = until_stopped(link, relay).await;
+}
+
+/// hyper is done: with an error, or because the wire showed it an end.
+async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
+    if let Some((status, why)) = refusal(&wire, &ended) {
+        let text = refused::answer(link, wire.head(), wire.since(), status, &why);
+        if upgrade::write(&mut wire.socket, &text, link.common.settings.limits.write_time).await.is_err() {
+            return;
+        }
+    } else {
+        if !wire.head().is_empty() {
+            refused::gone(link, wire.head(), wire.since());
+        }
+        if let Err(error) = ended {
+            tracing::debug!(target: "front", "connection ended: {error}");
+            return;
+        }
+    }
+    if !wire.is_ended() && !link.is_displaced() && (wire.refusal.is_some() || wire.has_leftovers()) {
+        // Nothing is owed to it any more.
+        link.enter(Stage::Idle, Instant::now());
+        let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
+        let linger = poll_fn(|cx| if link.is_dismissed() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
+        let _ = until_stopped(link, linger).await;
+    }
+}
+
+/// Why a head was refused, by us or, if we missed something, by hyper.
+fn refusal(wire: &Wire, ended: &hyper::Result<()>) -> Option<(StatusCode, String)> {
+    if let Some(refusal) = wire.refusal {
+        return Some((refusal.status, refusal.why.to_owned()));
+    }
+    let error = ended.as_ref().err().filter(|error| error.is_parse())?;
+    let status = StatusCode::BAD_REQUEST;
+    let status = if error.is_parse_too_large() { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE } else { status };
+    Some((status, error.to_string().replace(['"', '\\'], "'")))
+}

@@ -1,0 +1,132 @@
+//! The life of a request: [`answer`] is all of it, from a head that hyper has parsed to a response that hyper writes.
+
+use std::fmt;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use engine::{Answer, Duplex, Fault, Reply};
+use hyper::body::Incoming;
+
+use crate::connection::link::{Handover, Link};
+use crate::connection::stage::Stage;
+use crate::request::intake::{self, IntakeError};
+use crate::request::visit::Visit;
+use crate::response::out::Out;
+use crate::response::reply::{self, Outcome};
+
+/// The engine answers on time by itself; the front steps in so much later.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// The client went away before its request was whole: nobody is there to be answered.
+#[derive(Debug)]
+pub(crate) struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the client went away")
+    }
+}
+
+impl std::error::Error for Gone {}
+
+/// Serves one request.
+pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) -> Result<http::Response<Out>, Gone> {
+    let (mut head, body) = request.into_parts();
+    let mut visit = Visit::new(link, &mut head);
+
+    let input = match intake::read(body, &visit.link).await {
+        Ok(input) => input,
+        Err(IntakeError::Gone) => return Err(Gone),
+        Err(problem) => return Ok(reply::intake(visit, &problem)),
+    };
+
+    if visit.link.state().stage() != Stage::Busy {
+        visit.link.enter(Stage::Busy, Instant::now());
+    }
+    let (reply, complete, deadline) = visit.call(head, input);
+    let deadline = reply.due().unwrap_or(deadline);
+
+    let answer = match wait(&visit.link, reply, deadline).await {
+        Waited::Answer(answer) => answer,
+        Waited::Late => {
+            let limit = deadline.saturating_duration_since(complete);
+            Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
+        }
+        Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
+    };
+    visit.queued(answer.queued);
+
+    if let Some(duplex) = visit.link.take_taken() {
+        return leave(&visit.link.clone(), visit.taken(duplex, None)).await;
+    }
+    match answer.result {
+        Err(Fault::ClientGone) => Err(Gone),
+        Err(fault) => Ok(reply::fault(visit, &fault)),
+        Ok(response) => {
+            let link = visit.link.clone();
+            match reply::response(visit, response).await {
+                Outcome::Http(response) => Ok(response),
+                Outcome::Leaves(handover) => leave(&link, handover).await,
+            }
+        }
+    }
+}
+
+/// Gives the connection away. Its task drops this future as soon as hyper has let go of all it had to write.
+async fn leave<T>(link: &Link, handover: Handover) -> T {
+    link.hand_over(handover);
+    pending().await
+}
+
+enum Waited {
+    Answer(Answer),
+    Late,
+    Taken(Duplex, Reply),
+}
+
+/// The answer is looked at once before anything is set: an engine that runs in this thread has it ready.
+async fn wait(link: &Link, mut reply: Reply, deadline: Instant) -> Waited {
+    let mut is_first = true;
+    let waited = poll_fn(|cx| {
+        if let Poll::Ready(answer) = Pin::new(&mut reply).poll(cx) {
+            return Poll::Ready(Some(answer));
+        }
+        if std::mem::take(&mut is_first) {
+            // The wire's own timer watches this: no timer is made for a request.
+            link.wait_until(Some(deadline + GRACE));
+        }
+        if link.is_late() || link.has_taken() { Poll::Ready(None) } else { Poll::Pending }
+    })
+    .await;
+    match waited {
+        Some(answer) => {
+            link.wait_until(None);
+            if reply.is_deferred() {
+                link.set_gave_way();
+            }
+            Waited::Answer(answer)
+        }
+        None => match link.take_taken() {
+            Some(duplex) => Waited::Taken(duplex, reply),
+            None => Waited::Late,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_future_of_a_request_is_small() {
+        // hyper moves it into its place for each request: a large one would be felt there.
+        assert!(size(answer) <= 2112, "{}", size(answer));
+    }
+}

@@ -1,0 +1,294 @@
+//! A connection that leaves HTTP: after a head (upgrade, partial hijack) or without one (full hijack), its bytes are
+//! relayed between the socket and the application until both directions have ended.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use engine::{Duplex, Fault, Sink, Source};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, WriteHalf};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::connection::link::{Handover, Link};
+use crate::parse::websocket::{self, Tracker};
+use crate::transport::socket::Socket;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 16 * 1024;
+/// How long a client has to answer a close frame, and an application to come to its end.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
+/// How often a silent client's connection is looked at for an application that has left it.
+const LOOK_TIME: Duration = Duration::from_millis(500);
+
+/// What the two directions of a relay tell each other.
+#[derive(Default)]
+struct Between {
+    /// The application has said all.
+    is_said: AtomicBool,
+    /// The client has said all, or is gone.
+    is_heard: AtomicBool,
+    /// What the client says is not relayed any more.
+    is_over: AtomicBool,
+    changed: Notify,
+}
+
+impl Between {
+    fn set(&self, flag: &AtomicBool) {
+        flag.store(true, SeqCst);
+        self.changed.notify_waiters();
+    }
+
+    async fn wait(&self, flag: &AtomicBool) {
+        loop {
+            let changed = self.changed.notified();
+            if flag.load(SeqCst) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// Relays until both directions have ended, or the connection is closed because the server, or the worker of the
+/// application, goes away. `early` is what the client sent before the hand-over.
+pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
+    let Handover { head, duplex, reply, record, tracker } = handover;
+    let (mut reader, writer) = tokio::io::split(socket);
+    let Duplex { incoming: from_app, outgoing: to_app } = duplex;
+    let between = Between::default();
+    let upward = up(&mut reader, early, to_app, &between);
+    let downward = async {
+        let mut down = Down { link, writer, from_app, tracker, between: &between, sent: 0, is_closed_by_us: false };
+        down.run(head).await;
+        between.set(&between.is_said);
+        (down.sent, down.is_closed_by_us)
+    };
+    // The application may go on after the connection's end; it is not told that the client has gone until it is done.
+    let running = async {
+        if let Some(reply) = reply {
+            reply.await;
+        }
+    };
+    let ((), (sent, is_closed_by_us), ()) = tokio::join!(upward, downward, running);
+    if let Some(mut record) = record {
+        record.bytes = sent;
+        if is_closed_by_us {
+            record.fault = "going_away";
+        }
+    }
+}
+
+/// Ends with the client's side, when the application has said all and reads no more, or when it is over.
+async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, between: &Between) {
+    if early.is_empty() || to_app.send(Bytes::from(early)).await.is_ok() {
+        let mut buffer = BytesMut::new();
+        loop {
+            buffer.reserve(READ_BYTES);
+            let read = tokio::select! {
+                read = timeout(LOOK_TIME, reader.read_buf(&mut buffer)) => read,
+                () = between.wait(&between.is_over) => {
+                    to_app.finish();
+                    break;
+                }
+            };
+            match read {
+                Err(_) if between.is_said.load(SeqCst) && to_app.is_gone() => break,
+                Err(_) => {}
+                Ok(Ok(0)) => {
+                    to_app.finish();
+                    break;
+                }
+                Ok(Ok(_)) => {
+                    if to_app.send(buffer.split().freeze()).await.is_err() {
+                        break;
+                    }
+                }
+                Ok(Err(_)) => {
+                    to_app.fail(Fault::ClientGone);
+                    break;
+                }
+            }
+        }
+    }
+    between.set(&between.is_heard);
+}
+
+/// From the application to the client.
+struct Down<'a> {
+    link: &'a Link,
+    writer: WriteHalf<Socket>,
+    from_app: Source,
+    tracker: Tracker,
+    between: &'a Between,
+    /// Bytes that went to the client.
+    sent: u64,
+    is_closed_by_us: bool,
+}
+
+enum Next {
+    Bytes(Bytes),
+    End,
+    /// The server, or the application's worker, goes away.
+    Leave,
+}
+
+impl Down<'_> {
+    async fn run(&mut self, head: Bytes) {
+        if self.write(&head).await.is_ok() && self.until_leaving().await {
+            self.close().await;
+        }
+        // A client that only half-closed still learns here that nothing more will come.
+        let _ = self.writer.shutdown().await;
+    }
+
+    /// Relays until the stream ends, or the connection is to be closed: then it says so. All connections are closed
+    /// over some time and not at once, for their clients come back.
+    async fn until_leaving(&mut self) -> bool {
+        let mut closes_at = None;
+        loop {
+            let next = tokio::select! {
+                next = self.next(closes_at.is_none()) => next,
+                () = until(closes_at) => return true,
+            };
+            match next {
+                Next::End => return false,
+                Next::Leave => {
+                    let time = self.link.common.settings.limits.websocket_drain;
+                    closes_at = Some(Instant::now() + time.mul_f64(share()));
+                }
+                Next::Bytes(bytes) => {
+                    if self.relay(&bytes).await.is_err() {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next of the application. It is asked for again and again while `asks` whether to leave is of interest.
+    async fn next(&mut self, asks: bool) -> Next {
+        let stop = &self.link.common.stop;
+        let from_app = &mut self.from_app;
+        poll_fn(|cx| match from_app.poll_next(cx) {
+            Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Next::Bytes(bytes)),
+            Poll::Ready(_) => Poll::Ready(Next::End),
+            // A stop wakes this task.
+            Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Leave),
+            Poll::Pending => Poll::Pending,
+        })
+        .await
+    }
+
+    /// Closes in the way of the protocol: a WebSocket between two frames, with 1001, which its client answers; anything
+    /// else by the end of what the client says, upon which the application may end well.
+    async fn close(&mut self) {
+        self.is_closed_by_us = true;
+        let ends = Instant::now() + CLOSE_TIME;
+        while self.tracker.is_within_frame() {
+            let next = tokio::select! {
+                next = self.next(false) => next,
+                () = until(Some(ends)) => return self.between.set(&self.between.is_over),
+            };
+            let Next::Bytes(bytes) = next else { return };
+            if self.relay(&bytes).await.is_err() {
+                return;
+            }
+        }
+        if !self.tracker.is_between_frames() {
+            self.between.set(&self.between.is_over);
+            return self.drain_app(ends).await;
+        }
+        if self.write(&websocket::GOING_AWAY).await.is_err() {
+            return;
+        }
+        // The application reads the client's answer and ends. The client then waits for the end of the connection,
+        // which is the server's to make (RFC 6455 section 7.1.1).
+        let between = self.between;
+        tokio::select! {
+            () = between.wait(&between.is_heard) => {}
+            () = self.until_app_ends() => {}
+            () = until(Some(ends)) => between.set(&between.is_over),
+        }
+    }
+
+    /// Until the application has said all. Nothing of it may be sent after the close frame.
+    async fn until_app_ends(&mut self) {
+        while matches!(self.next(false).await, Next::Bytes(_)) {}
+    }
+
+    /// Relays what the application still says.
+    async fn drain_app(&mut self, ends: Instant) {
+        loop {
+            let next = tokio::select! {
+                next = self.next(false) => next,
+                () = until(Some(ends)) => return,
+            };
+            let Next::Bytes(bytes) = next else { return };
+            if self.relay(&bytes).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn relay(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.tracker.take(bytes);
+        self.write(bytes).await?;
+        self.sent += bytes.len() as u64;
+        Ok(())
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        write(&mut self.writer, bytes, self.link.common.settings.limits.write_time).await
+    }
+}
+
+/// Until then; for ever without a time.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A random share, from 0 to 1.
+fn share() -> f64 {
+    f64::from(u32::from_be_bytes(uuid::Uuid::new_v4().as_bytes()[..4].try_into().unwrap_or_default()))
+        / f64::from(u32::MAX)
+}
+
+/// Writes all of it; every step must come to something within the time.
+pub(crate) async fn write(
+    writer: &mut (impl AsyncWriteExt + Unpin),
+    mut bytes: &[u8],
+    write_time: Duration,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = timeout(write_time, writer.write(bytes)).await??;
+        if count == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = &bytes[count..];
+    }
+    Ok(())
+}
+
+/// Closes so that the last answer arrives: a socket closed over unread bytes is reset, and the reset can overtake
+/// the answer. So the client's bytes are read and thrown away, within bounds, until it closes.
+pub(crate) async fn linger(socket: &mut Socket, most_time: Duration, most_bytes: usize) {
+    let ends = Instant::now() + most_time;
+    let mut buffer = vec![0; READ_BYTES];
+    let mut left = most_bytes;
+    if socket.shutdown().await.is_err() {
+        return;
+    }
+    while left > 0 {
+        match timeout(ends.saturating_duration_since(Instant::now()), socket.read(&mut buffer)).await {
+            Ok(Ok(count)) if count > 0 => left = left.saturating_sub(count),
+            _ => return,
+        }
+    }
+}

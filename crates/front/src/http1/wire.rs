@@ -1,0 +1,370 @@
+//! The socket as hyper sees it. Between the two sits what hyper cannot do: a head is checked before hyper gets it and
+//! is handed over in one piece, bytes of the next request wait here, heads and readers that are late are noticed with
+//! one timer per connection, and early hints go out between responses.
+//! hyper sees an end of the stream where this refuses something; `connection.rs` then sends the answer. Should hyper
+//! refuse a head by itself, what it writes goes nowhere, and the answer is made in the same place.
+
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use hyper::rt::ReadBufCursor;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::connection::link::Link;
+use crate::connection::stage::Stage;
+use crate::connection::stepback::StepBack;
+use crate::parse::held::Held;
+use crate::parse::refusal::Refusal;
+use crate::transport::alarm::Alarm;
+use crate::transport::sendfile;
+use crate::transport::socket::Socket;
+
+/// Bytes read from a socket at once.
+const READ_BYTES: usize = 32 * 1024;
+/// Bytes of later requests kept while one is being answered; what is beyond stays in the kernel.
+const AHEAD_BYTES: usize = 32 * 1024;
+/// While draining, how long after it was opened, or after its last answer, a connection may still bring a request: one
+/// that was sent while the answer before was on its way must not meet a closed door.
+const FRESH_TIME: Duration = Duration::from_secs(1);
+/// A client that has closed its side may only have said all it had to say: for so long its request goes on.
+const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
+
+thread_local! {
+    /// Where sockets are read to before it is known whose bytes they are: one per thread instead of per connection.
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into_boxed_slice());
+}
+
+/// One connection, below hyper.
+pub(crate) struct Wire {
+    pub(crate) socket: Socket,
+    link: Arc<Link>,
+    held: Held,
+    /// Since when we wait for a head, and whether its first byte is there.
+    waiting: Waiting,
+    since: Instant,
+    is_ended: bool,
+    /// Something came since it was last noted that a body comes.
+    has_read: bool,
+    /// Since when a request goes on whose client has closed its side.
+    half_closed: Option<Instant>,
+    pub(crate) refusal: Option<Refusal>,
+    alarm: Alarm,
+    /// Since when the client takes nothing.
+    stalled: Option<Instant>,
+    hints: Vec<u8>,
+    turn: StepBack,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// For the first head of this connection.
+    First,
+    /// For the first byte of a further head.
+    Idle,
+    /// For the rest of a head.
+    Rest,
+    /// Not at all: a request is being answered.
+    Busy,
+}
+
+impl Wire {
+    pub(crate) fn new(socket: Socket, link: Arc<Link>) -> Wire {
+        Wire {
+            socket,
+            link,
+            held: Held::default(),
+            waiting: Waiting::First,
+            since: Instant::now(),
+            is_ended: false,
+            has_read: false,
+            half_closed: None,
+            refusal: None,
+            alarm: Alarm::default(),
+            stalled: None,
+            hints: Vec::new(),
+            turn: StepBack::default(),
+        }
+    }
+
+    /// Bytes that arrived and that hyper did not get.
+    pub(crate) fn take_held(&mut self) -> Vec<u8> {
+        self.held.take_rest()
+    }
+
+    /// Whether the client has closed its side.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended
+    }
+
+    /// Whether the client has sent, or is about to send, what nobody will read.
+    pub(crate) fn has_leftovers(&self) -> bool {
+        !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
+    }
+
+    /// What has come of a head that hyper will not see, if anything.
+    pub(crate) fn head(&self) -> &[u8] {
+        if self.waiting == Waiting::Rest { self.held.rest() } else { &[] }
+    }
+
+    /// Since when the present wait lasts.
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        self.link.set_waker(cx.waker());
+        if (self.turn.is_awaited() || !self.link.is_flushed()) && !self.link.is_busy() {
+            // The next request is looked at when the last answer is out: hyper drops what it has not written when it
+            // sees an end, and a bad head ends a connection.
+            self.link.set_awaits_flush(true);
+            return Poll::Pending;
+        }
+        if self.waiting == Waiting::Busy && !self.link.is_busy() {
+            (self.waiting, self.since) = (Waiting::Idle, self.link.ended());
+        }
+        loop {
+            if self.refusal.is_some() || self.give(cursor)? {
+                return Poll::Ready(Ok(()));
+            }
+            if self.refusal.is_some() {
+                return Poll::Ready(Ok(()));
+            }
+            let has_more = !self.held.rest().is_empty();
+            if self.is_ended && !(has_more && self.link.is_busy()) {
+                return if self.hides_end(cx) { Poll::Pending } else { Poll::Ready(Ok(())) };
+            }
+            if self.is_ended || (self.link.is_busy() && self.held.rest().len() >= AHEAD_BYTES) {
+                return self.pending(cx);
+            }
+            match self.fill(cx, cursor)? {
+                Poll::Ready(true) => return Poll::Ready(Ok(())),
+                Poll::Ready(false) => {}
+                Poll::Pending => return self.pending(cx),
+            }
+        }
+    }
+
+    /// Whether hyper must not see the end yet: it would drop the request, whose answer may be wanted.
+    fn hides_end(&mut self, cx: &mut Context<'_>) -> bool {
+        if !self.link.is_busy() || !self.held.is_at_a_head() {
+            return false;
+        }
+        self.link.set_wakes_at_end(true);
+        let since = *self.half_closed.get_or_insert_with(Instant::now);
+        !self.alarm.is_over(cx, since + HALF_CLOSED_TIME)
+    }
+
+    /// Gives hyper what it may have; whether that was anything.
+    fn give(&mut self, cursor: &mut ReadBufCursor<'_>) -> io::Result<bool> {
+        if self.held.rest().is_empty() {
+            return Ok(false);
+        }
+        if self.held.is_at_a_head() && !self.link.is_busy() {
+            self.scan_head();
+        }
+        self.held.give(cursor).map_err(|refusal| {
+            self.link.set_malformed(refusal);
+            io::Error::new(io::ErrorKind::InvalidData, refusal.why)
+        })
+    }
+
+    fn scan_head(&mut self) {
+        if self.waiting != Waiting::Rest {
+            if !self.held.begins_a_head() {
+                return;
+            }
+            (self.waiting, self.since) = (Waiting::Rest, Instant::now());
+        }
+        match self.held.scan(&self.link.common.settings.limits) {
+            Ok(false) if self.link.state().stage() == Stage::Head => {}
+            Ok(false) => self.link.enter(Stage::Head, self.since),
+            Ok(true) => {
+                self.link.begin(self.since);
+                self.waiting = Waiting::Busy;
+            }
+            Err(refusal) => self.refusal = Some(refusal),
+        }
+    }
+
+    /// Reads what is there; whether hyper got something of it.
+    fn fill(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> io::Result<Poll<bool>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            if Pin::new(&mut self.socket).poll_read(cx, &mut buffer)?.is_pending() {
+                return Ok(Poll::Pending);
+            }
+            let bytes: &[u8] = buffer.filled();
+            if bytes.is_empty() {
+                self.is_ended = true;
+                return Ok(Poll::Ready(false));
+            }
+            self.has_read = true;
+            let count = self.held.pass(bytes, cursor);
+            self.held.add(&bytes[count..]);
+            Ok(Poll::Ready(count > 0))
+        })
+    }
+
+    /// Nothing to read now: how long may that be so?
+    fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let limits = &self.link.common.settings.limits;
+        let until = match self.waiting {
+            Waiting::Busy => return self.pending_while_busy(cx),
+            Waiting::Rest | Waiting::First => self.since + limits.header_time,
+            Waiting::Idle => self.since + limits.keep_alive,
+        };
+        let is_between = matches!(self.waiting, Waiting::First | Waiting::Idle);
+        let until = if is_between && self.link.common.stop.is_draining() {
+            // What the kernel already holds is a request that was accepted: its event is on the way.
+            if self.socket.has_unread() {
+                return Poll::Pending;
+            }
+            until.min(self.since + FRESH_TIME)
+        } else {
+            until
+        };
+        // What the kernel holds already is a request: its event is on the way.
+        let is_dismissed = self.link.is_dismissed() && !self.socket.has_unread();
+        if !is_dismissed && !self.alarm.is_over(cx, until) {
+            return Poll::Pending;
+        }
+        if is_dismissed {
+            self.link.set_displaced();
+        }
+        if self.waiting == Waiting::Rest {
+            let why = match is_dismissed {
+                true => "there are no places for connections left, and the head of the request came slowly",
+                false => "the head of the request did not arrive in time",
+            };
+            self.refusal = Some(Refusal { status: StatusCode::REQUEST_TIMEOUT, why });
+        } else {
+            self.is_ended = true;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// hyper does not ask again by itself: not when the service begins to wait for something, which happens after
+    /// this, nor when it has done. So there is always an alarm for the shortest of what may come, and a wake-up at
+    /// the end when something is held for then.
+    fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.link.set_wakes_at_end(self.is_ended || !self.held.rest().is_empty());
+        if std::mem::take(&mut self.has_read) && !self.held.is_at_a_head() {
+            self.link.enter(Stage::Body, Instant::now());
+        }
+        let limits = &self.link.common.settings.limits;
+        let keep_alive = Some(limits.keep_alive).filter(|time| !time.is_zero()).unwrap_or(limits.body_time);
+        let next_look = limits.request_time.min(limits.body_time).min(keep_alive);
+        let next_look = Instant::now() + next_look;
+        let until = self.link.waits_until();
+        if self.alarm.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
+            // The service is polled right after this and looks at the flag.
+            self.link.wait_until(None);
+            self.link.set_late();
+        }
+        Poll::Pending
+    }
+
+    /// Notes how a write went; an error when the client has taken nothing for too long.
+    fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(went) = went {
+            self.turn.has_written();
+            if self.stalled.take().is_some() {
+                self.link.enter(Stage::Busy, Instant::now());
+            }
+            if went.as_ref().is_ok_and(|count| *count < wanted) {
+                self.link.set_flushed(false);
+            }
+            return Poll::Ready(went);
+        }
+        self.link.set_flushed(false);
+        let since = *self.stalled.get_or_insert_with(|| {
+            let now = Instant::now();
+            self.link.enter(Stage::Stalled, now);
+            now
+        });
+        let write_time = self.link.common.settings.limits.write_time;
+        if self.link.is_dismissed() || self.alarm.is_over(cx, since + write_time) {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
+        }
+        Poll::Pending
+    }
+
+    /// Sends early hints, if there are any and no response is half-way out.
+    fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.hints.is_empty() {
+            if !self.link.has_aside() || !self.link.is_flushed() {
+                return Poll::Ready(Ok(()));
+            }
+            self.hints = self.link.take_hints();
+        }
+        while !self.hints.is_empty() {
+            let went = Pin::new(&mut self.socket).poll_write(cx, &self.hints);
+            let count = ready!(self.wrote(cx, 0, went))?;
+            self.hints.drain(..count);
+        }
+        self.link.set_flushed(true);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Read for Wire {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut cursor: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().poll_bytes(cx, &mut cursor)
+    }
+}
+
+impl hyper::rt::Write for Wire {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let wanted = bytes.iter().map(|slice| slice.len()).sum();
+        if this.link.is_unserved() {
+            return Poll::Ready(Ok(wanted));
+        }
+        if !this.link.takes_gave_way() {
+            ready!(this.turn.poll(cx));
+        }
+        ready!(this.poll_hints(cx))?;
+        let went = match sendfile::before_placeholder(bytes) {
+            count if count == bytes.len() => Pin::new(&mut this.socket).poll_write_vectored(cx, bytes),
+            0 => this.link.send_part(|part| this.socket.poll_send_part(cx, part, bytes[0].len())),
+            count => this.socket.poll_write_more(cx, &bytes[..count]),
+        };
+        this.wrote(cx, wanted, went)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper calls this when its own buffer is empty.
+        let this = self.get_mut();
+        this.link.set_flushed(this.hints.is_empty());
+        if !this.link.is_busy() && matches!(this.link.state().stage(), Stage::Busy | Stage::Stalled) {
+            this.link.enter(Stage::Idle, this.link.ended());
+        }
+        if this.link.awaits_flush() {
+            this.link.set_awaits_flush(false);
+            cx.waker().wake_by_ref();
+        }
+        this.poll_hints(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // The connection's task may have an answer of its own to send before it closes.
+        Poll::Ready(Ok(()))
+    }
+}

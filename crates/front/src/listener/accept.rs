@@ -1,0 +1,230 @@
+//! Takes connections from one listener: a socket first, then a place for it, then a task of its own.
+//! While there is no place, and none can be made, nothing more is accepted: connections wait in the kernel's backlog.
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
+use rustix::net::{SocketFlags, accept_with};
+use rustix::process::{Resource, getrlimit};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::connection::link::Common;
+use crate::connection::room::Visitor;
+use crate::drain::Guard;
+use crate::http1::serve::{self, End};
+use crate::lanes::{Lane, Lanes};
+use crate::listener::listen::{Bound, FileKeeper, Listener};
+use crate::proxy::trust;
+use crate::transport::socket::{Homeless, Socket};
+
+/// The wait after an error such as too little memory: from the first to the last, doubling.
+const FIRST_WAIT: Duration = Duration::from_millis(10);
+const LAST_WAIT: Duration = Duration::from_secs(1);
+
+/// A listener on the lane that accepts.
+pub(crate) enum Door {
+    Tcp(TcpListener),
+    Unix(UnixListener, FileKeeper),
+}
+
+impl Door {
+    pub(crate) fn new(listener: Listener) -> io::Result<Door> {
+        Ok(match listener.socket {
+            Bound::Tcp(listener) => Door::Tcp(TcpListener::from_std(listener)?),
+            Bound::Unix(listener, file) => Door::Unix(UnixListener::from_std(listener)?, file),
+        })
+    }
+
+    /// One that the kernel holds, if there is one. It asks the kernel itself: the event loop may not have heard of it.
+    fn accept_now(&self) -> io::Result<Option<Homeless>> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let accepted = match self {
+            Door::Tcp(listener) => accept_with(listener, flags).map(|socket| Homeless::Tcp(socket.into())),
+            Door::Unix(listener, _) => accept_with(listener, flags).map(|socket| Homeless::Unix(socket.into())),
+        };
+        match accepted {
+            Ok(Homeless::Tcp(stream)) => {
+                without_delay(stream.set_nodelay(true));
+                Ok(Some(Homeless::Tcp(stream)))
+            }
+            Ok(homeless) => Ok(Some(homeless)),
+            Err(Errno::AGAIN) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The next connection, and where it comes from unless that is a Unix socket.
+    fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
+        match self {
+            Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+                without_delay(stream.set_nodelay(true));
+                (Socket::Tcp(stream), Some(peer))
+            }),
+            Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), None)),
+        }
+    }
+}
+
+fn without_delay(set: io::Result<()>) {
+    if let Err(error) = set {
+        tracing::debug!(target: "front", "cannot set TCP_NODELAY: {error}");
+    }
+}
+
+/// Accepts until the stop, and then what the kernel had accepted for us by then.
+pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
+    let mut wait = FIRST_WAIT;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = common.stop.draining() => break,
+            accepted = poll_fn(|cx| door.poll_accept(cx)) => accepted,
+        };
+        match accepted {
+            Ok((socket, peer)) => {
+                wait = FIRST_WAIT;
+                // Without one it may not be here.
+                if let Some(place) = place(&socket, peer, &common).await {
+                    settle(socket, lanes, &common, place, &guard);
+                }
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            // Somebody else's file makes room for this one: it is gone in a moment.
+            Err(error) if is_short_of_files(&error) => {
+                tokio::select! {
+                    () = common.stop.draining() => break,
+                    () = common.room.file_or_soon() => {}
+                }
+            }
+            Err(error) => {
+                tracing::warn!(target: "front", "cannot accept connections, trying again in {wait:?}: {error}");
+                tokio::select! {
+                    () = common.stop.draining() => break,
+                    () = tokio::time::sleep(wait) => wait = (wait * 2).min(LAST_WAIT),
+                }
+            }
+        }
+    }
+    // Nobody comes to a Unix socket any more before those who have come are let in.
+    if let Door::Unix(_, file) = &mut door {
+        file.remove();
+    }
+    empty_backlog(&door, lanes, &common, &guard);
+    // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
+    drop(door);
+    drop(guard);
+}
+
+/// A connection's right to be here, which ends with it.
+struct Place {
+    /// None for a connection that waited for a place when the server began to end, and is still served.
+    _permit: Option<OwnedSemaphorePermit>,
+    _visitor: Option<Visitor>,
+}
+
+/// The place of a connection, unless its client has enough of them. It was accepted first: only then is it known that
+/// one is needed, and for whom.
+async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<Place> {
+    let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
+        None => Ok(None),
+        Some(peer) => common.room.admit(peer),
+    };
+    let Ok(visitor) = visitor else {
+        common.settings.counts.turned_away();
+        return None;
+    };
+    let permit = async {
+        let permit = common.room.place().await;
+        common.room.file(|| has_more_than_spare_files(socket, common.settings.limits.spare_files)).await;
+        permit
+    };
+    let permit = tokio::select! {
+        biased;
+        permit = permit => permit,
+        () = common.stop.draining() => None,
+    };
+    Some(Place { _permit: permit, _visitor: visitor })
+}
+
+/// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the
+/// kernel gives the lowest that is free. While this one's is far from them, the next one's is not asked for: if that is
+/// among them all the same, it is noticed when it is there.
+fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
+    let Some(limit) = getrlimit(Resource::Nofile).current.filter(|_| spare > 0) else { return true };
+    let first_spare = limit - spare.min(limit / 4);
+    let is_below = |file: RawFd, number: u64| u64::try_from(file).is_ok_and(|file| file < number);
+    is_below(socket.as_fd().as_raw_fd(), first_spare / 2)
+        || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| is_below(next.as_raw_fd(), first_spare))
+}
+
+/// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are places.
+fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard) {
+    while let Some(permit) = common.room.place_now() {
+        let place = Place { _permit: Some(permit), _visitor: None };
+        match door.accept_now() {
+            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, place, guard),
+            Err(error) if is_of_one_connection(&error) => {}
+            _ => return,
+        }
+    }
+}
+
+/// A socket belongs to the event loop that accepted it until it is told otherwise.
+fn settle(socket: Socket, lanes: &Lanes, common: &Arc<Common>, place: Place, guard: &Guard) {
+    let lane = lanes.quietest();
+    let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
+    match moved {
+        Ok(moved) => spawn(moved, lane, common, place, guard),
+        Err(error) => lost(&error),
+    }
+}
+
+fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, place: Place, guard: &Guard) {
+    let (common, guard) = (common.clone(), guard.clone());
+    lane.spawn(async move {
+        let settled = match moved {
+            Moved::Stays(socket) => Ok(socket),
+            Moved::Goes(socket) => socket.settle(),
+        };
+        let socket = match settled {
+            Ok(socket) => socket,
+            Err(error) => return lost(&error),
+        };
+        let end = serve::serve(socket, common.clone()).await;
+        match end {
+            End::Finished if common.stop.is_draining() => guard.finished(),
+            End::Finished => {}
+            End::Cut => guard.cut(),
+        }
+        drop(place);
+    });
+}
+
+fn lost(error: &io::Error) {
+    tracing::warn!(target: "front", "a connection was lost: {error}");
+}
+
+/// A connection on its way to its lane.
+enum Moved {
+    Stays(Socket),
+    Goes(Homeless),
+}
+
+fn is_short_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+}
+
+/// The client had gone before it was accepted: no fault of ours.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}

@@ -1,0 +1,481 @@
+//! Listening sockets: bound here, or taken over from whoever had them before, such as systemd or an older process.
+//! A Unix socket that nobody listens on any more is replaced; one that answers belongs to somebody and is an error.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
+
+use crate::listener::address::{Bind, BindError, Endpoint, SocketOptions};
+
+/// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
+/// (`net.core.somaxconn`, usually 4096).
+const BACKLOG: i32 = 4096;
+/// How often a port is looked for that all addresses of a name have free.
+const TRIES: usize = 50;
+
+/// A bound address that accepts nothing yet. A Unix socket's file is removed when this is dropped.
+#[derive(Debug)]
+pub struct Listener {
+    pub(crate) socket: Bound,
+    asked: Bind,
+    local: Bind,
+    backlog: i32,
+}
+
+#[derive(Debug)]
+pub(crate) enum Bound {
+    Tcp(TcpListener),
+    Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] FileKeeper),
+}
+
+/// A second hold on a listening socket, by which another process can be given it.
+#[derive(Debug)]
+pub struct Share {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// The address as it was asked for.
+    pub asked: Bind,
+    /// The address as it is.
+    pub local: Bind,
+    file: Option<Arc<SocketFile>>,
+}
+
+impl Share {
+    /// Whether the end of the listener removes the file of its Unix socket.
+    pub fn set_removes_file(&self, removes: bool) {
+        if let Some(file) = &self.file {
+            file.is_ours.store(removes, Ordering::Release);
+        }
+    }
+
+    /// The file of a Unix socket.
+    pub fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|file| file.path.as_path())
+    }
+}
+
+impl Listener {
+    /// Takes the address. Until [`Listener::open`] whoever connects is refused.
+    pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
+        Listener::bind_as(&Endpoint::from(bind.clone()))
+    }
+
+    /// Takes all addresses of a name, or the one there is. Those that this machine does not have are left out, unless
+    /// there is no other. Port 0 becomes the same port for all.
+    pub fn bind_all(endpoint: &Endpoint) -> Result<Vec<Listener>, BindError> {
+        let Endpoint { bind, options } = endpoint;
+        let failed = |why| BindError { bind: bind.clone(), why };
+        let addresses = match bind {
+            Bind::Name(..) => bind.addresses().map_err(failed)?,
+            _ => return Listener::bind_as(endpoint).map(|listener| vec![listener]),
+        };
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match bind_each(&addresses) {
+                // The system chose a port for the first address that the next has no more.
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_any(&addresses) && tries < TRIES => {}
+                Err(error) => return Err(failed(error)),
+                Ok(bound) => return Ok(bound.into_iter().map(|one| Listener::new(one, bind, options)).collect()),
+            }
+        }
+    }
+
+    fn bind_as(Endpoint { bind, options }: &Endpoint) -> Result<Listener, BindError> {
+        let bound = match bind {
+            Bind::Tcp(address) => bind_tcp(*address),
+            Bind::Name(..) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it may be several addresses")),
+            Bind::Unix(path) => bind_unix(path, options),
+            Bind::Inherited(_) => Err(io::Error::new(io::ErrorKind::NotFound, "this process was not started with it")),
+        };
+        match bound {
+            Ok(bound) => Ok(Listener::new(bound, bind, options)),
+            Err(why) => Err(BindError { bind: bind.clone(), why }),
+        }
+    }
+
+    fn new((socket, local): (Bound, Bind), asked: &Bind, options: &SocketOptions) -> Listener {
+        Listener { socket, asked: asked.clone(), local, backlog: options.backlog.unwrap_or(BACKLOG) }
+    }
+
+    /// Takes over a socket that is bound already. The file of a Unix socket stays at the end, unless
+    /// [`Share::set_removes_file`] says otherwise.
+    pub fn adopt(socket: OwnedFd, asked: Bind) -> Result<Listener, BindError> {
+        match adopt(socket) {
+            Ok((socket, local)) => Ok(Listener { socket, asked, local, backlog: BACKLOG }),
+            Err(why) => Err(BindError { bind: asked, why }),
+        }
+    }
+
+    /// Lets connections in: the kernel holds them until they are accepted.
+    pub fn open(&self) -> Result<(), BindError> {
+        let opened = if socket_acceptconn(self.fd()).unwrap_or(false) {
+            Ok(())
+        } else {
+            rustix::net::listen(self.fd(), self.backlog)
+        };
+        opened.map_err(|error| BindError { bind: self.asked.clone(), why: error.into() })
+    }
+
+    /// The address, with the port that the system chose where 0 was asked for.
+    pub fn local(&self) -> Bind {
+        self.local.clone()
+    }
+
+    /// A second hold on it.
+    pub fn share(&self) -> io::Result<Share> {
+        let file = match &self.socket {
+            Bound::Tcp(_) => None,
+            Bound::Unix(_, FileKeeper(file)) => file.clone(),
+        };
+        let socket = self.fd().try_clone_to_owned()?;
+        Ok(Share { socket, asked: self.asked.clone(), local: self.local.clone(), file })
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Bound::Tcp(listener) => listener.as_fd(),
+            Bound::Unix(listener, _) => listener.as_fd(),
+        }
+    }
+}
+
+/// Binds and opens them all, or none.
+pub fn listen(binds: &[Bind]) -> Result<Vec<Listener>, BindError> {
+    let listeners: Vec<Vec<Listener>> =
+        binds.iter().map(|bind| Listener::bind_all(&Endpoint::from(bind.clone()))).collect::<Result<_, _>>()?;
+    let listeners: Vec<Listener> = listeners.into_iter().flatten().collect();
+    listeners.iter().try_for_each(Listener::open)?;
+    Ok(listeners)
+}
+
+fn new_socket(family: AddressFamily) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+fn bind_tcp(address: SocketAddr) -> io::Result<(Bound, Bind)> {
+    match bind_address(address) {
+        Err(error) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) && is_absent(&error) => {
+            bind_address(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port()))
+        }
+        bound => bound,
+    }
+}
+
+/// All of them that this machine has, on one port.
+fn bind_each(addresses: &[SocketAddr]) -> io::Result<Vec<(Bound, Bind)>> {
+    let (mut all, mut port, mut absent) = (Vec::new(), 0, None);
+    for address in addresses {
+        let port_here = if address.port() == 0 { port } else { address.port() };
+        match bind_address(SocketAddr::new(address.ip(), port_here)) {
+            Ok((socket, local)) => {
+                if let Bind::Tcp(address) = &local {
+                    port = address.port();
+                }
+                all.push((socket, local));
+            }
+            Err(error) if is_absent(&error) => absent = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match absent {
+        Some(error) if all.is_empty() => Err(error),
+        _ => Ok(all),
+    }
+}
+
+/// Whether the system may choose the port.
+fn is_any(addresses: &[SocketAddr]) -> bool {
+    addresses.iter().all(|address| address.port() == 0)
+}
+
+/// Whether this machine has no such address, as with IPv6 switched off.
+fn is_absent(error: &io::Error) -> bool {
+    [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL]
+        .into_iter()
+        .any(|number| error.raw_os_error() == Some(number.raw_os_error()))
+}
+
+fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {
+    let socket = new_socket(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
+    // Connections of a server that has just ended must not keep its successor from the port.
+    set_socket_reuseaddr(&socket, true)?;
+    if address.is_ipv6() {
+        // All addresses are also those of IPv4, whatever the system's default is.
+        set_ipv6_v6only(&socket, !address.ip().is_unspecified())?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    let listener = TcpListener::from(socket);
+    let local = Bind::Tcp(listener.local_addr()?);
+    Ok((Bound::Tcp(listener), local))
+}
+
+fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> {
+    let local = Bind::Unix(path.to_owned());
+    if let Some(name) = abstract_name(path) {
+        let socket = new_socket(AddressFamily::UNIX)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
+        return Ok((Bound::Unix(UnixListener::from(socket), FileKeeper(None)), local));
+    }
+    clear_stale(path)?;
+    if let Some(missing) = missing_folder(path) {
+        let why = format!("there is no folder {}: make it, or name another path", missing.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    let socket = new_socket(AddressFamily::UNIX)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+    let file = FileKeeper(Some(Arc::new(SocketFile::find(path, true)?)));
+    // As long as it is not open nobody gets in, whatever its mode is until here.
+    if options.owner.is_some() || options.group.is_some() {
+        chown(path, options.owner, options.group)
+            .map_err(|error| worded(&error, "its owner or group cannot be set"))?;
+    }
+    if let Some(mode) = options.mode {
+        let permissions = Permissions::from_mode(mode);
+        fs::set_permissions(path, permissions).map_err(|error| worded(&error, "its mode cannot be set"))?;
+    }
+    Ok((Bound::Unix(UnixListener::from(socket), file), local))
+}
+
+/// The first folder of a path that is not there.
+fn missing_folder(path: &Path) -> Option<&Path> {
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    folders.reverse();
+    let is_missing = |folder: &&Path| fs::metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    folders.into_iter().find(is_missing)
+}
+
+/// The name of a socket without a file.
+fn abstract_name(path: &Path) -> Option<&[u8]> {
+    path.as_os_str().as_bytes().strip_prefix(b"@")
+}
+
+fn worded(error: &io::Error, what: &str) -> io::Error {
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
+    if socket_type(&socket)? != SocketType::STREAM {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a stream socket"));
+    }
+    fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+    ioctl_fionbio(&socket, true)?;
+    match socket_domain(&socket)? {
+        AddressFamily::INET | AddressFamily::INET6 => {
+            let listener = TcpListener::from(socket);
+            let local = Bind::Tcp(listener.local_addr()?);
+            Ok((Bound::Tcp(listener), local))
+        }
+        AddressFamily::UNIX => {
+            let listener = UnixListener::from(socket);
+            let address = listener.local_addr()?;
+            let path = match (address.as_pathname(), address.as_abstract_name()) {
+                (Some(path), _) => path.to_owned(),
+                (None, name) => PathBuf::from(format!("@{}", String::from_utf8_lossy(name.unwrap_or_default()))),
+            };
+            // One without a name, or whose file is gone, has nothing to remove.
+            let file = SocketFile::find(&path, false).ok().map(Arc::new);
+            Ok((Bound::Unix(listener, FileKeeper(file)), Bind::Unix(path)))
+        }
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is neither a TCP nor a Unix socket")),
+    }
+}
+
+fn clear_stale(path: &Path) -> io::Result<()> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !found.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of that name that is not a socket"));
+    }
+    match listener_of(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody is listening on it")),
+    }
+}
+
+/// The name of a Unix socket.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    is_ours: AtomicBool,
+}
+
+impl SocketFile {
+    fn find(path: &Path, is_ours: bool) -> io::Result<SocketFile> {
+        let found = fs::symlink_metadata(path)?;
+        let (device, inode) = (found.dev(), found.ino());
+        Ok(SocketFile { path: path.to_owned(), device, inode, is_ours: AtomicBool::new(is_ours) })
+    }
+
+    /// Unless somebody else has put another file in its place.
+    fn remove(&self) {
+        let found = fs::symlink_metadata(&self.path);
+        let is_it = found.is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
+        if is_it && let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(target: "front", "cannot remove {}: {error}", self.path.display());
+        }
+    }
+}
+
+/// Removes the name of a Unix socket at the end of its listener, if it is ours by then.
+#[derive(Debug)]
+pub(crate) struct FileKeeper(Option<Arc<SocketFile>>);
+
+impl FileKeeper {
+    /// Removes the file, if it is ours: nobody new finds the socket.
+    pub(crate) fn remove(&mut self) {
+        if let Some(file) = self.0.take_if(|file| file.is_ours.load(Ordering::Acquire)) {
+            file.remove();
+        }
+    }
+}
+
+impl Drop for FileKeeper {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// The process that listens on a Unix socket. It never waits: one whose backlog is full is an error of the kind
+/// `WouldBlock`, and one that nobody listens on any more `ConnectionRefused`.
+pub fn listener_of(path: &Path) -> io::Result<u32> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let peer = rustix::net::sockopt::socket_peercred(&socket)?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_stale_socket_is_replaced_a_live_one_is_not_and_the_end_removes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        drop(UnixListener::bind(&path).unwrap());
+        let bind = Bind::Unix(path.clone());
+        let listeners = listen(std::slice::from_ref(&bind)).unwrap();
+        let error = listen(std::slice::from_ref(&bind)).unwrap_err();
+        assert!(error.to_string().contains("s.sock"), "{error}");
+        assert!(path.exists());
+        drop(listeners);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_unix_socket_gets_the_mode_and_the_owner_that_were_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let own = fs::metadata(folder.path()).unwrap();
+        let bound = |mode, owner| {
+            let options =
+                SocketOptions { mode: Some(mode), owner: Some(owner), group: Some(own.gid()), backlog: Some(7) };
+            Listener::bind_as(&Endpoint { bind: Bind::Unix(path.clone()), options })
+        };
+        for mode in [0o777, 0o640] {
+            let listener = bound(mode, own.uid()).unwrap();
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, mode);
+            listener.open().unwrap();
+            UnixStream::connect(&path).unwrap();
+        }
+        if own.uid() != 0 {
+            let error = bound(0o600, 0).unwrap_err().to_string();
+            assert!(error.contains("its owner or group cannot be set"), "{error}");
+        }
+        assert!(!path.exists(), "nothing is left of what could not be bound");
+    }
+
+    #[test]
+    fn an_abstract_socket_has_no_file() {
+        let name = format!("@foolsgold-test-{}", std::process::id());
+        let bind: Bind = format!("unix://{name}").parse().unwrap();
+        let listeners = listen(std::slice::from_ref(&bind)).unwrap();
+        assert_eq!(listeners[0].local(), bind);
+        assert!(!Path::new(&name).exists());
+        let address = std::os::unix::net::SocketAddr::from_abstract_name(&name[1..]).unwrap();
+        UnixStream::connect_addr(&address).unwrap();
+        assert!(listen(&[bind]).is_err(), "it is taken");
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("precious");
+        fs::write(&path, "data").unwrap();
+        assert!(listen(&[Bind::Unix(path.clone())]).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "data");
+    }
+
+    #[test]
+    fn a_name_is_all_its_addresses_on_one_port() {
+        let listeners = listen(&["tcp://localhost:0".parse().unwrap()]).unwrap();
+        let locals: Vec<Bind> = listeners.iter().map(Listener::local).collect();
+        let Bind::Tcp(first) = &locals[0] else { panic!("not TCP") };
+        assert!(first.ip().is_loopback() && listeners.len() <= 2);
+        for local in &locals {
+            let Bind::Tcp(address) = local else { panic!("not TCP") };
+            assert_eq!(address.port(), first.port());
+            std::net::TcpStream::connect(address).unwrap();
+        }
+    }
+
+    #[test]
+    fn all_addresses_are_those_of_both_kinds() {
+        let listeners = listen(&["tcp://[::]:0".parse().unwrap()]).unwrap();
+        let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
+        std::net::TcpStream::connect(("127.0.0.1", address.port())).unwrap();
+        assert!(address.is_ipv4() || std::net::TcpStream::connect(("::1", address.port())).is_ok());
+    }
+
+    #[test]
+    fn a_bound_address_lets_nobody_in_before_it_is_opened() {
+        let listener = Listener::bind(&"127.0.0.1:0".parse().unwrap()).unwrap();
+        let Bind::Tcp(address) = listener.local() else { panic!("not TCP") };
+        assert!(std::net::TcpStream::connect(address).is_err());
+        listener.open().unwrap();
+        std::net::TcpStream::connect(address).unwrap();
+    }
+
+    #[test]
+    fn what_was_handed_over_keeps_its_file_until_it_is_told_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.sock");
+        let first = listen(&[Bind::Unix(path.clone())]).unwrap().remove(0);
+        let share = first.share().unwrap();
+        share.set_removes_file(false);
+        drop(first);
+        assert!(path.exists(), "the successor has it");
+        let second = Listener::adopt(share.socket, share.asked).unwrap();
+        assert_eq!(second.local(), Bind::Unix(path.clone()));
+        UnixStream::connect(&path).unwrap();
+        second.share().unwrap().set_removes_file(true);
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_stream_sockets_are_taken_over() {
+        let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = Listener::adopt(datagrams.into(), Bind::Inherited(3)).unwrap_err();
+        assert_eq!(error.to_string(), "cannot listen on fd://3: it is not a stream socket");
+        assert!(Listener::bind(&Bind::Inherited(3)).unwrap_err().to_string().contains("was not started with it"));
+    }
+}

@@ -1,0 +1,83 @@
+//! A Unix socket for one user only: nobody else may connect, not even in the moment between its making and its mode.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
+
+use crate::listener::address::{Bind, BindError};
+use crate::listener::listen::Listener;
+
+/// The owner connects; others are not let in.
+const MODE: u32 = 0o600;
+/// For the path of a Unix socket: what the kernel has room for, without the zero at the end.
+pub const PATH_BYTES: usize = 107;
+
+/// Binds a socket of mode 0600. With `replace`, it takes the name from whoever listens there now: the successor of a
+/// server does so, whose predecessor then goes on to serve those who are connected.
+pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindError> {
+    let bind = Bind::Unix(path.to_owned());
+    let failed = |why: io::Error| BindError { bind: bind.clone(), why };
+    if path.as_os_str().len() > PATH_BYTES {
+        let why = format!("the path of a Unix socket has at most {PATH_BYTES} bytes; name a shorter one");
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
+    if replace && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        fs::remove_file(path).map_err(failed)?;
+    }
+    // As long as it is not open, nobody gets in.
+    let listener = Listener::bind(&bind)?;
+    fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(failed)?;
+    listener.open()?;
+    Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::listener::listen::listener_of;
+    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
+    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn only_its_owner_may_connect_and_its_successor_takes_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        let first = listen_privately(&path, false).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert!(listen_privately(&path, false).is_err(), "somebody listens there");
+        let second = listen_privately(&path, true).unwrap();
+        drop(first);
+        assert!(UnixStream::connect(&path).is_ok(), "the first took the second's name away");
+        drop(second);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn whoever_listens_is_known_even_while_nothing_is_accepted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control");
+        assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        rustix::net::bind(&socket, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        rustix::net::listen(&socket, 0).unwrap();
+        assert_eq!(listener_of(&path).unwrap(), std::process::id());
+        // That question waits to be accepted, and there is no room for another.
+        assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let busy = listen_privately(&path, false).unwrap_err().to_string();
+        assert!(busy.contains("somebody is listening"), "{busy}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes");
+        fs::write(&path, "mine").unwrap();
+        assert!(listen_privately(&path, true).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+        let long = folder.path().join("x".repeat(120));
+        assert!(listen_privately(&long, false).unwrap_err().to_string().contains("at most 107"));
+    }
+}

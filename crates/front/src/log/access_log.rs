@@ -1,0 +1,153 @@
+//! One line per request. Lines are put together (`log_line.rs`) in the thread that served the request, added to one
+//! buffer, and written by a thread of their own.
+//!
+//! When the writer cannot keep up and the buffer is full, lines are dropped and counted, not waited for: a stuck
+//! terminal or a full disk must not stop the answering of requests. The loss is itself logged.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::log::log_line::{self, Entry, LogFormat};
+use crate::log::query_log::QueryLog;
+
+/// Bytes of lines that may wait for the writer: about twenty thousand requests.
+const BUFFER_BYTES: usize = 4 * 1024 * 1024;
+/// Lines are gathered for so long before they are written, to write many at once.
+const GATHER_TIME: Duration = Duration::from_millis(2);
+
+/// Where the lines go. Dropping it writes what is left.
+#[derive(Debug)]
+pub struct AccessLog {
+    format: LogFormat,
+    query: QueryLog,
+    /// Lines that were dropped since the start, counted together with others.
+    dropped: Arc<AtomicU64>,
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    pending: Mutex<Pending>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    lines: Vec<u8>,
+    lost: u64,
+    is_writer_awake: bool,
+    is_closed: bool,
+}
+
+impl AccessLog {
+    /// A log with a writer thread of its own. `dropped` counts the lines that are lost because it is full.
+    pub fn new(
+        format: LogFormat,
+        query: QueryLog,
+        writer: impl Write + Send + 'static,
+        dropped: Arc<AtomicU64>,
+    ) -> AccessLog {
+        let shared = Arc::new(Shared::default());
+        let theirs = shared.clone();
+        let spawned = std::thread::Builder::new().name("access-log".into()).spawn(move || write_all(&theirs, writer));
+        if let Err(error) = &spawned {
+            tracing::error!(target: "front", "there will be no access log: {error}");
+            shared.pending.lock().is_closed = true;
+        }
+        AccessLog { format, query, dropped, shared, writer: spawned.ok() }
+    }
+
+    /// Adds a line.
+    pub(crate) fn write(&self, entry: &Entry<'_>) {
+        log_line::with(self.format, &self.query, entry, |line| self.add(line));
+    }
+
+    fn add(&self, line: &[u8]) {
+        let mut pending = self.shared.pending.lock();
+        if pending.is_closed || pending.lines.len() + line.len() > BUFFER_BYTES {
+            pending.lost += 1;
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        pending.lines.extend_from_slice(line);
+        if !pending.is_writer_awake {
+            pending.is_writer_awake = true;
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        self.shared.pending.lock().is_closed = true;
+        self.shared.changed.notify_all();
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// The writer's life: wait for a line, gather for a moment, write.
+fn write_all(shared: &Shared, mut writer: impl Write) {
+    let mut batch = Vec::new();
+    loop {
+        let mut pending = shared.pending.lock();
+        while pending.lines.is_empty() && !pending.is_closed {
+            pending.is_writer_awake = false;
+            shared.changed.wait(&mut pending);
+        }
+        if !pending.is_closed {
+            shared.changed.wait_for(&mut pending, GATHER_TIME);
+        }
+        std::mem::swap(&mut batch, &mut pending.lines);
+        let lost = std::mem::take(&mut pending.lost);
+        let is_last = pending.is_closed;
+        drop(pending);
+        if lost > 0 {
+            tracing::warn!(target: "front", "{lost} lines of the access log were lost: its reader is too slow");
+        }
+        if let Err(error) = writer.write_all(&batch).and_then(|()| writer.flush()) {
+            tracing::warn!(target: "front", "cannot write the access log: {error}");
+        }
+        batch.clear();
+        if is_last {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_is_written_at_the_end() {
+        let out = Shelf::default();
+        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, out.clone(), Arc::default());
+        for _ in 0..100 {
+            log.add(b"line\n");
+        }
+        drop(log);
+        assert_eq!(out.0.lock().len(), 500);
+    }
+
+    #[derive(Clone, Default)]
+    struct Shelf(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shelf {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! One line of the access log, put together in a buffer of its thread.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::Uri;
+use jiff::Timestamp;
+
+use crate::log::query_log::QueryLog;
+
+/// Methods, and targets, are cut to so many bytes in the log.
+const METHOD_BYTES: usize = 64;
+const TARGET_BYTES: usize = 2048;
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Words with spaces between.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// What a line says.
+pub(crate) struct Entry<'a> {
+    /// `None` for a Unix socket.
+    pub(crate) client: Option<SocketAddr>,
+    /// Empty where it could not be read.
+    pub(crate) method: &'a [u8],
+    pub(crate) target: Target<'a>,
+    /// 0 where there was no answer.
+    pub(crate) status: u16,
+    pub(crate) bytes: u64,
+    pub(crate) took: Duration,
+    pub(crate) queued: Duration,
+    pub(crate) id: &'a str,
+    /// One word for what went wrong, or nothing.
+    pub(crate) fault: &'a str,
+    /// The same in words of our own, or nothing.
+    pub(crate) reason: &'a str,
+    /// The application, where there are several; else nothing.
+    pub(crate) app: &'a str,
+}
+
+/// What was asked for, as far as it is known.
+#[derive(Clone, Copy)]
+pub(crate) enum Target<'a> {
+    Whole(&'a Uri),
+    /// As it was sent; empty where nothing could be read.
+    Raw(&'a [u8]),
+}
+
+/// Puts the line together and lends it.
+pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: impl FnOnce(&[u8])) {
+    LINE.with_borrow_mut(|line| {
+        line.text.clear();
+        match format {
+            LogFormat::Text => line.words(entry, query),
+            LogFormat::Json => line.json(entry, query),
+        }
+        line.text.push('\n');
+        add(line.text.as_bytes());
+    });
+}
+
+thread_local! {
+    static LINE: RefCell<Line> = const { RefCell::new(Line { text: String::new(), second: 0, stamp: String::new() }) };
+}
+
+/// The line being put together, and the formatted second it was last done in.
+struct Line {
+    text: String,
+    second: u64,
+    stamp: String,
+}
+
+impl Line {
+    fn words(&mut self, entry: &Entry<'_>, query: &QueryLog) {
+        self.stamp();
+        self.text.push(' ');
+        self.client(entry.client);
+        self.text.push(' ');
+        self.or_dash(|line| line.method(entry.method));
+        self.text.push(' ');
+        self.or_dash(|line| line.target(&entry.target, query));
+        // Writing to a string cannot fail, here and below.
+        let _ = match entry.status {
+            0 => write!(self.text, " -"),
+            status => write!(self.text, " {status}"),
+        };
+        let (total, queued) = (millis(entry.took), millis(entry.queued));
+        let _ = write!(self.text, " {} {total:.3} {queued:.3} {}", entry.bytes, entry.id);
+        if !entry.fault.is_empty() {
+            let _ = write!(self.text, " {}", entry.fault);
+        }
+        if !entry.reason.is_empty() {
+            let _ = write!(self.text, " \"{}\"", entry.reason);
+        }
+        if !entry.app.is_empty() {
+            let _ = write!(self.text, " app={}", entry.app);
+        }
+    }
+
+    fn json(&mut self, entry: &Entry<'_>, query: &QueryLog) {
+        self.text.push_str("{\"time\":\"");
+        self.stamp();
+        self.text.push_str("\",\"client\":\"");
+        self.client(entry.client);
+        self.text.push_str("\",\"method\":");
+        self.or_null(|line| line.method(entry.method));
+        self.text.push_str(",\"target\":");
+        self.or_null(|line| line.target(&entry.target, query));
+        let _ = match entry.status {
+            0 => write!(self.text, ",\"status\":null"),
+            status => write!(self.text, ",\"status\":{status}"),
+        };
+        let (total, queued) = (millis(entry.took), millis(entry.queued));
+        let _ = write!(self.text, ",\"bytes\":{},\"ms\":{total:.3},\"queue_ms\":{queued:.3}", entry.bytes);
+        let _ = write!(self.text, ",\"id\":\"{}\"", entry.id);
+        if !entry.fault.is_empty() {
+            let _ = write!(self.text, ",\"fault\":\"{}\"", entry.fault);
+        }
+        if !entry.reason.is_empty() {
+            let _ = write!(self.text, ",\"reason\":\"{}\"", entry.reason);
+        }
+        if !entry.app.is_empty() {
+            let _ = write!(self.text, ",\"app\":\"{}\"", entry.app);
+        }
+        self.text.push('}');
+    }
+
+    /// What is written, or a dash where that is nothing.
+    fn or_dash(&mut self, write: impl FnOnce(&mut Line)) {
+        let before = self.text.len();
+        write(self);
+        if self.text.len() == before {
+            self.text.push('-');
+        }
+    }
+
+    /// What is written, as a string of JSON, or null where that is nothing.
+    fn or_null(&mut self, write: impl FnOnce(&mut Line)) {
+        let before = self.text.len();
+        self.text.push('"');
+        write(self);
+        if self.text.len() > before + 1 {
+            self.text.push('"');
+        } else {
+            self.text.truncate(before);
+            self.text.push_str("null");
+        }
+    }
+
+    /// RFC 3339 in UTC, with milliseconds.
+    fn stamp(&mut self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if now.as_secs() != self.second || self.stamp.is_empty() {
+            self.second = now.as_secs();
+            self.stamp = date_time(self.second);
+        }
+        self.text.push_str(&self.stamp);
+        let _ = write!(self.text, ".{:03}Z", now.subsec_millis());
+    }
+
+    fn client(&mut self, client: Option<SocketAddr>) {
+        let _ = match client {
+            Some(address) => write!(self.text, "{}", address.ip().to_canonical()),
+            None => write!(self.text, "unix"),
+        };
+    }
+
+    fn method(&mut self, method: &[u8]) {
+        let most = self.text.len() + METHOD_BYTES;
+        escape(&mut self.text, most, method);
+    }
+
+    fn target(&mut self, target: &Target<'_>, shown: &QueryLog) {
+        let most = self.text.len() + TARGET_BYTES;
+        let mut add = |bytes: &[u8]| escape(&mut self.text, most, bytes);
+        let (path, query) = match target {
+            Target::Raw(bytes) => match memchr::memchr(b'?', bytes) {
+                Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
+                None => (*bytes, None),
+            },
+            Target::Whole(uri) => {
+                if let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) {
+                    [scheme, "://", authority.as_str()].iter().for_each(|part| add(part.as_bytes()));
+                }
+                (uri.path().as_bytes(), uri.query().map(str::as_bytes))
+            }
+        };
+        add(path);
+        if let Some(query) = query {
+            shown.show(query, add);
+        }
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
+
+/// Adds the bytes, up to a length of the whole, with everything escaped that could end a word, a string or a line, or
+/// move a terminal. Percent-encoding is right in both formats, and what the client should have written.
+fn escape(text: &mut String, most: usize, bytes: &[u8]) {
+    let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'"' && *byte != b'\\';
+    if let Ok(plain) = std::str::from_utf8(bytes)
+        && text.len() + plain.len() <= most
+        && bytes.iter().all(is_plain)
+    {
+        return text.push_str(plain);
+    }
+    for byte in bytes {
+        if text.len() >= most {
+            return;
+        }
+        if is_plain(byte) {
+            text.push(char::from(*byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+}
+
+fn date_time(second: u64) -> String {
+    let stamp = i64::try_from(second).ok().and_then(|second| Timestamp::from_second(second).ok());
+    stamp.unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_right() {
+        assert_eq!(date_time(0), "1970-01-01T00:00:00");
+        assert_eq!(date_time(951_782_400), "2000-02-29T00:00:00");
+        assert_eq!(date_time(1_735_689_599), "2024-12-31T23:59:59");
+        assert_eq!(date_time(4_107_542_400), "2100-03-01T00:00:00");
+    }
+
+    #[test]
+    fn targets_cannot_break_a_line_or_a_string() {
+        let mut text = String::new();
+        escape(&mut text, 2048, "/a\"b\\c\n\u{1b}é d".as_bytes());
+        assert_eq!(text, "/a%22b%5Cc%0A%1B%C3%A9%20d");
+        let mut text = String::new();
+        escape(&mut text, 10, format!("/{}", "a".repeat(100)).as_bytes());
+        assert_eq!(text.len(), 10);
+    }
+
+    #[test]
+    fn queries_are_shown_without_secrets() {
+        let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
+        let mut line = Line { text: String::new(), second: 0, stamp: String::new() };
+        line.target(&Target::Whole(&uri), &QueryLog::default());
+        line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
+        line.target(&Target::Whole(&uri), &QueryLog::None);
+        assert_eq!(line.text, "http://h:80/a?b=c&token=[FILTERED]/a?token=[FILTERED]&c=%22http://h:80/a");
+    }
+
+    #[test]
+    fn a_line_says_what_was_refused_and_why() {
+        let entry = Entry {
+            client: None,
+            method: b"GET",
+            target: Target::Raw(b"/a\xe9\" "),
+            status: 400,
+            bytes: 7,
+            took: Duration::from_millis(2),
+            queued: Duration::ZERO,
+            id: "the-id",
+            fault: "refused",
+            reason: "a header has no colon",
+            app: "",
+        };
+        let of = |format, entry: &Entry<'_>| {
+            let mut line = String::new();
+            with(format, &QueryLog::default(), entry, |bytes| line = String::from_utf8(bytes.to_vec()).unwrap());
+            line
+        };
+        let said = "unix GET /a%E9%22%20 400 7 2.000 0.000 the-id refused \"a header has no colon\"\n";
+        assert!(of(LogFormat::Text, &entry).ends_with(said), "{}", of(LogFormat::Text, &entry));
+        let said = "\"client\":\"unix\",\"method\":\"GET\",\"target\":\"/a%E9%22%20\",\"status\":400,\"bytes\":7,\
+                    \"ms\":2.000,\"queue_ms\":0.000,\"id\":\"the-id\",\"fault\":\"refused\",\
+                    \"reason\":\"a header has no colon\"}\n";
+        assert!(of(LogFormat::Json, &entry).ends_with(said), "{}", of(LogFormat::Json, &entry));
+        let entry = Entry { method: b"", target: Target::Raw(b""), status: 0, reason: "", app: "shop", ..entry };
+        assert!(of(LogFormat::Text, &entry).ends_with("unix - - - 7 2.000 0.000 the-id refused app=shop\n"));
+        assert!(of(LogFormat::Json, &entry).contains("\"method\":null,\"target\":null,\"status\":null,"));
+        assert!(of(LogFormat::Json, &entry).ends_with(",\"fault\":\"refused\",\"app\":\"shop\"}\n"));
+    }
+}

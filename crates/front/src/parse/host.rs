@@ -1,0 +1,45 @@
+//! Whether a text can name a host: the value of Host, and the authority of a whole URL in a request line.
+
+use std::net::Ipv6Addr;
+
+use crate::parse::refusal::{Refusal, bad};
+
+/// `host` or `host:port` without user information (RFC 9110 section 4.2.4 has no place for it).
+pub(crate) fn check(value: &[u8]) -> Result<(), Refusal> {
+    let (name, port) = match value {
+        [b'[', ..] => {
+            let Some(end) = memchr::memchr(b']', value) else { return bad("the host has an open bracket") };
+            let inside = std::str::from_utf8(&value[1..end]).unwrap_or_default();
+            if inside.parse::<Ipv6Addr>().is_err() {
+                return bad("the host is not an IPv6 address");
+            }
+            (&b"v6"[..], &value[end + 1..])
+        }
+        _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
+    };
+    if name.is_empty() || !name.iter().all(|byte| is_name(*byte)) || !is_rightly_encoded(name) {
+        return bad("the host is not a name");
+    }
+    match port {
+        [] | [b':'] => Ok(()),
+        [b':', digits @ ..] if is_port(digits) => Ok(()),
+        _ => bad("the port of the host is not a number up to 65535"),
+    }
+}
+
+fn is_port(digits: &[u8]) -> bool {
+    digits.iter().all(u8::is_ascii_digit) && std::str::from_utf8(digits).is_ok_and(|text| text.parse::<u16>().is_ok())
+}
+
+/// Whether two digits follow each percent sign.
+fn is_rightly_encoded(name: &[u8]) -> bool {
+    let mut parts = name.split(|byte| *byte == b'%');
+    parts.next();
+    parts.all(|part| part.get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*')
+        || matches!(byte, b'+' | b',' | b';' | b'=')
+}

@@ -1,0 +1,134 @@
+//! What a trusted proxy says of the client before it: with which scheme it came, under which id.
+
+use engine::Scheme;
+use http::header::{self, HeaderMap, HeaderName};
+
+use crate::proxy::request_id::RequestId;
+
+const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const SCHEME: HeaderName = HeaderName::from_static("x-forwarded-scheme");
+const SSL: HeaderName = HeaderName::from_static("x-forwarded-ssl");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What was said, and believed.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) scheme: Scheme,
+    pub(crate) id: Option<RequestId>,
+}
+
+/// Reads the headers of a trusted peer.
+pub(crate) fn read(headers: &HeaderMap) -> Told {
+    Told { scheme: scheme(headers), id: id(headers) }
+}
+
+/// The scheme by the first header that says one. Of several values the last counts, as in Rack 3: it is what the
+/// trusted peer itself saw or chose to write, while those before it may be the client's own words.
+fn scheme(headers: &HeaderMap) -> Scheme {
+    let proto = [PROTO, SCHEME].into_iter().find_map(|name| last(headers, &name, ","));
+    let said = proto.or_else(|| {
+        let ssl = last(headers, &SSL, ",").filter(|word| word.eq_ignore_ascii_case("on"));
+        ssl.map_or_else(|| forwarded_proto(headers), |_| Some("https"))
+    });
+    match said {
+        Some(word) if word.eq_ignore_ascii_case("https") || word.eq_ignore_ascii_case("wss") => Scheme::Https,
+        _ => Scheme::Http,
+    }
+}
+
+/// The last of all values of this header that is not empty.
+fn last<'a>(headers: &'a HeaderMap, name: &HeaderName, separator: &str) -> Option<&'a str> {
+    let value = headers.get_all(name).iter().next_back()?.to_str().ok()?;
+    value.rsplit(separator).next().map(str::trim).filter(|word| !word.is_empty())
+}
+
+/// `proto` of the last element of `Forwarded` (RFC 7239), whose values may be quoted, with commas in them.
+fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get_all(header::FORWARDED).iter().next_back()?.to_str().ok()?;
+    let element = pieces(value, ',').pop()?;
+    let pairs = pieces(element, ';').into_iter().filter_map(|pair| pair.split_once('='));
+    let mut protos = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("proto"));
+    protos.next().map(|(_, value)| value.trim().trim_matches('"'))
+}
+
+/// Splits at separators outside quotes. To be walked from the front only: what is quoted depends on what came before.
+fn pieces(text: &str, separator: char) -> Vec<&str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let separates = move |c| {
+        let escaped = std::mem::take(&mut is_escaped);
+        match c {
+            '\\' if is_quoted && !escaped => is_escaped = true,
+            '"' if !escaped => is_quoted = !is_quoted,
+            _ => {}
+        }
+        c == separator && !is_quoted
+    };
+    text.split(separates).collect()
+}
+
+/// The id, if there is one and one only.
+fn id(headers: &HeaderMap) -> Option<RequestId> {
+    let mut values = headers.get_all(REQUEST_ID).iter();
+    let first = values.next()?;
+    if values.next().is_some() { None } else { RequestId::told(first.as_bytes()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn map(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(name, value);
+        }
+        map
+    }
+
+    fn scheme_of(pairs: &[(&'static str, &'static str)]) -> Scheme {
+        read(&map(pairs)).scheme
+    }
+
+    #[test]
+    fn each_header_can_say_https() {
+        for pair in [
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-proto", "HTTPS"),
+            ("x-forwarded-proto", "http, https"),
+            ("x-forwarded-proto", "wss"),
+            ("x-forwarded-scheme", "https"),
+            ("x-forwarded-ssl", "on"),
+            ("forwarded", "for=1.2.3.4;proto=https"),
+            ("forwarded", "Proto=\"https\";for=\"[::1]:80\""),
+            ("forwarded", "proto=http, for=\"a,proto=http;\\\"x\" ; proto=https"),
+        ] {
+            assert_eq!(scheme_of(&[pair]), Scheme::Https, "{pair:?}");
+        }
+        for pair in [
+            ("x-forwarded-proto", "http"),
+            ("x-forwarded-proto", "https, http"),
+            ("x-forwarded-proto", ""),
+            ("x-forwarded-ssl", "off"),
+            ("forwarded", "for=1.2.3.4"),
+            ("forwarded", "proto=https, for=1.2.3.4"),
+            ("forwarded", "for=\"x;proto=https\""),
+            ("x-forwarded-for", "https"),
+        ] {
+            assert_eq!(scheme_of(&[pair]), Scheme::Http, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn what_proxies_set_counts_before_what_clients_could_slip_through() {
+        assert_eq!(scheme_of(&[("forwarded", "proto=https"), ("x-forwarded-proto", "http")]), Scheme::Http);
+        assert_eq!(scheme_of(&[("x-forwarded-ssl", "on"), ("x-forwarded-proto", "http")]), Scheme::Http);
+        assert_eq!(scheme_of(&[("x-forwarded-proto", "https"), ("x-forwarded-proto", "http")]), Scheme::Http);
+    }
+
+    #[test]
+    fn two_ids_are_none() {
+        assert!(read(&map(&[("x-request-id", "a"), ("x-request-id", "b")])).id.is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! Takes out of a request's headers what must not reach the application: what only a proxy may say, from any other
+//! peer; names that could pass for others; `Proxy`.
+
+use http::header::{HeaderMap, HeaderName};
+
+use crate::proxy::proxy_headers;
+
+/// What was taken out, for the log, and what is there.
+#[derive(Debug, Default)]
+pub(crate) struct Sanitized {
+    /// Whether a trusted peer sent headers of a proxy.
+    pub(crate) has_proxy_headers: bool,
+    /// Headers of a proxy that another peer sent.
+    pub(crate) distrusted: Vec<HeaderName>,
+    /// Names with underscores.
+    pub(crate) underscored: Vec<HeaderName>,
+}
+
+/// Goes over the names once. Most requests have nothing to take out: they cost a look at each name.
+pub(crate) fn sanitize(headers: &mut HeaderMap, is_trusted: bool, passes_underscores: bool) -> Sanitized {
+    let mut found = Sanitized::default();
+    let mut has_proxy = false;
+    for name in headers.keys() {
+        let text = name.as_str();
+        if memchr::memchr(b'_', text.as_bytes()).is_some() {
+            if !passes_underscores || is_protected(text) {
+                found.underscored.push(name.clone());
+            }
+        } else if text == "proxy" {
+            has_proxy = true;
+        } else if proxy_headers::contains(text) {
+            if is_trusted {
+                found.has_proxy_headers = true;
+            } else {
+                found.distrusted.push(name.clone());
+            }
+        }
+    }
+    if has_proxy {
+        // Its key would be HTTP_PROXY, which programs take for the proxy that they are to use (CVE-2016-5385).
+        headers.remove("proxy");
+    }
+    for name in found.distrusted.iter().chain(&found.underscored) {
+        headers.remove(name);
+    }
+    found
+}
+
+/// Whether a name with underscores could pass for one that others than the client are believed to write: in the
+/// environment both have the same key.
+fn is_protected(name: &str) -> bool {
+    let dashed = name.replace('_', "-");
+    let is_framing = matches!(dashed.as_str(), "content-length" | "content-type" | "transfer-encoding");
+    // A browser lets no script write `Sec-...`.
+    is_framing || dashed.starts_with("sec-") || proxy_headers::contains(&dashed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    fn left(names: &[&'static str], is_trusted: bool, passes_underscores: bool) -> (Vec<String>, Sanitized) {
+        let mut headers = HeaderMap::new();
+        for name in names {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_static("1"));
+        }
+        let found = sanitize(&mut headers, is_trusted, passes_underscores);
+        let mut left: Vec<String> = headers.keys().map(|name| name.as_str().to_owned()).collect();
+        left.sort_unstable();
+        (left, found)
+    }
+
+    #[test]
+    fn a_stranger_s_words_are_taken_out_and_the_rest_stays() {
+        let said = ["x-forwarded-for", "x-forwarded-for", "client-ip", "remote-user", "x-requested-with", "accept"];
+        let (names, found) = left(&said, false, true);
+        assert_eq!(names, ["accept", "x-requested-with"]);
+        assert_eq!((found.distrusted.len(), found.has_proxy_headers), (3, false));
+        let (names, found) = left(&said, true, true);
+        assert_eq!((names.len(), found.distrusted.len(), found.has_proxy_headers), (5, 0, true));
+        assert!(!left(&["accept"], true, true).1.has_proxy_headers);
+    }
+
+    #[test]
+    fn a_header_proxy_is_taken_out_whoever_sends_it() {
+        for is_trusted in [true, false] {
+            let (names, _) = left(&["proxy", "proxy-connection", "accept"], is_trusted, true);
+            assert_eq!(names, ["accept", "proxy-connection"]);
+        }
+    }
+
+    #[test]
+    fn underscores_pass_unless_they_could_pass_for_something_else() {
+        let plain = ["api_key", "x-a_b", "_", "x_csrf_token"];
+        assert_eq!(left(&plain, false, true).0, ["_", "api_key", "x-a_b", "x_csrf_token"]);
+        let (names, found) = left(&plain, true, false);
+        assert_eq!((names.len(), found.underscored.len()), (0, 4));
+        for name in [
+            "x_forwarded_for",
+            "x-forwarded_for",
+            "x_forwarded-host",
+            "client_ip",
+            "remote_user",
+            "ssl_client_cert",
+            "content_type",
+            "content_length",
+            "transfer_encoding",
+            "sec_fetch_site",
+            "x_request_id",
+        ] {
+            for is_trusted in [true, false] {
+                let (names, found) = left(&[name], is_trusted, true);
+                assert_eq!((names.len(), found.underscored.len()), (0, 1), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Reads a request's body to its end before the request goes on: in memory while it is small, in a file without a
+//! name when it is not. A slow client costs a connection and some disk, never an interpreter.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use engine::{Input, TempFile};
+use http_body::Body;
+use hyper::body::Incoming;
+
+use crate::connection::link::Link;
+
+/// Bytes per second that a long body must come at.
+const LEAST_RATE: u64 = 500;
+
+/// Why a body was not taken.
+#[derive(Debug)]
+pub(crate) enum IntakeError {
+    /// Longer than allowed.
+    TooLarge,
+    /// Nothing of it came for too long, or it came too slowly.
+    Late,
+    /// Not complete when the place of its connection was wanted.
+    Displaced,
+    /// Not written as HTTP says; the connection knows why.
+    Malformed,
+    /// The client closed before the end.
+    Gone,
+    /// It could not be kept.
+    Disk(io::Error),
+}
+
+/// The whole body.
+pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, IntakeError> {
+    if body.is_end_stream() {
+        return Ok(Input::Empty);
+    }
+    let limits = &link.common.settings.limits;
+    if body.size_hint().lower() > limits.body_bytes {
+        return Err(IntakeError::TooLarge);
+    }
+    let begun = Instant::now();
+    let mut store = Store::new(limits.body_memory_bytes);
+    link.wait_until(Some(due(begun, begun, 0, limits.body_time)));
+    while let Some(bytes) = next(&mut body, link).await? {
+        if store.len + bytes.len() as u64 > limits.body_bytes {
+            return Err(IntakeError::TooLarge);
+        }
+        store.add(bytes).map_err(IntakeError::Disk)?;
+        link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
+    }
+    link.wait_until(None);
+    store.finish().map_err(IntakeError::Disk)
+}
+
+/// When more of a body must have come: within `silence` of the last bytes; and, so that nobody holds a connection for
+/// long with a byte now and then, what takes longer in all at no less than [`LEAST_RATE`].
+fn due(begun: Instant, last: Instant, received: u64, silence: Duration) -> Instant {
+    let paid_for = Duration::from_millis(received.saturating_mul(1000) / LEAST_RATE);
+    let at_this_rate = begun.checked_add(silence.saturating_add(paid_for));
+    at_this_rate.map_or(last + silence, |at| at.min(last + silence))
+}
+
+/// The next bytes; trailers are dropped.
+async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeError> {
+    poll_fn(|cx| {
+        loop {
+            return match Pin::new(&mut *body).poll_frame(cx) {
+                Poll::Ready(None) => Poll::Ready(Ok(None)),
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(bytes) => Poll::Ready(Ok(Some(bytes))),
+                    Err(_) => continue,
+                },
+                Poll::Ready(Some(Err(_))) if link.malformed().is_some() => Poll::Ready(Err(IntakeError::Malformed)),
+                Poll::Ready(Some(Err(_))) => Poll::Ready(Err(IntakeError::Gone)),
+                Poll::Pending if link.is_late() => Poll::Ready(Err(IntakeError::Late)),
+                Poll::Pending if link.is_dismissed() => Poll::Ready(Err(IntakeError::Displaced)),
+                Poll::Pending => Poll::Pending,
+            };
+        }
+    })
+    .await
+}
+
+/// What has been read so far.
+struct Store {
+    memory_bytes: usize,
+    first: Bytes,
+    joined: BytesMut,
+    file: Option<Arc<TempFile>>,
+    /// So many bytes come before those in memory.
+    in_file: u64,
+    len: u64,
+}
+
+impl Store {
+    fn new(memory_bytes: usize) -> Store {
+        Store { memory_bytes, first: Bytes::new(), joined: BytesMut::new(), file: None, in_file: 0, len: 0 }
+    }
+
+    /// Writes to the file block this thread, for as much as may be in memory: into the page cache. The file system
+    /// takes a few large pieces for half of what many small ones cost.
+    fn add(&mut self, bytes: Bytes) -> io::Result<()> {
+        self.len += bytes.len() as u64;
+        if self.first.is_empty() && self.joined.is_empty() && self.file.is_none() && bytes.len() <= self.memory_bytes {
+            self.first = bytes;
+            return Ok(());
+        }
+        if self.first.len() + self.joined.len() + bytes.len() > self.memory_bytes {
+            self.empty_to_file()?;
+            if bytes.len() > self.memory_bytes {
+                return self.put(&bytes);
+            }
+        }
+        if self.joined.is_empty() {
+            self.joined.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.joined.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    /// One of both is empty.
+    fn empty_to_file(&mut self) -> io::Result<()> {
+        let (first, mut joined) = (std::mem::take(&mut self.first), std::mem::take(&mut self.joined));
+        self.put(&first)?;
+        self.put(&joined)?;
+        joined.clear();
+        self.joined = joined;
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let file = match &self.file {
+            Some(file) => file,
+            None => self.file.insert(Arc::new(TempFile::new()?)),
+        };
+        file.put(bytes, self.in_file)?;
+        self.in_file += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<Input> {
+        if self.file.is_some() {
+            self.empty_to_file()?;
+        }
+        Ok(match self.file {
+            Some(file) => Input::File(file, self.len),
+            None if self.len == 0 => Input::Empty,
+            None if self.joined.is_empty() => Input::Memory(self.first),
+            None => Input::Memory(self.joined.freeze()),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    fn store(memory_bytes: usize, pieces: &[&'static str]) -> Input {
+        let mut store = Store::new(memory_bytes);
+        for piece in pieces {
+            store.add(Bytes::from_static(piece.as_bytes())).unwrap();
+        }
+        store.finish().unwrap()
+    }
+
+    #[test]
+    fn a_body_may_take_as_long_as_it_goes_on_and_is_not_too_slow() {
+        let (begun, minute) = (Instant::now(), Duration::from_secs(60));
+        assert_eq!(due(begun, begun, 0, minute), begun + minute);
+        let hour = begun + 60 * minute;
+        assert_eq!(due(begun, hour, 10_000_000, minute), hour + minute, "2700 bytes per second");
+        assert!(due(begun, hour, 1_000_000, minute) < hour, "280 bytes per second");
+        assert_eq!(due(begun, begun + minute, 5_000, minute), begun + minute + Duration::from_secs(10));
+        assert_eq!(due(begun, begun, u64::MAX, minute), begun + minute);
+    }
+
+    #[test]
+    fn small_bodies_stay_in_memory_and_large_ones_go_to_a_file() {
+        assert!(matches!(store(5, &[]), Input::Empty));
+        assert!(matches!(store(5, &["abc"]), Input::Memory(bytes) if bytes == "abc"));
+        assert!(matches!(store(5, &["ab", "c", "de"]), Input::Memory(bytes) if bytes == "abcde"));
+        let Input::File(file, 7) = store(5, &["ab", "cde", "f", "g"]) else { panic!("not in a file") };
+        let mut read = [0; 7];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert_eq!(&read, b"abcdefg");
+        let Input::File(file, 18) = store(5, &["ab", "cdefghij", "kl", "mn", "o", "pq", "r"]) else { panic!() };
+        let mut read = [0; 18];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert_eq!(&read, b"abcdefghijklmnopqr");
+        assert!(matches!(store(0, &["a"]), Input::File(_, 1)), "nothing may be in memory");
+    }
+}

@@ -1,0 +1,198 @@
+//! What is known of a request, and what the engine is given of it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use engine::{Duplex, Hints, Input, Reply, Request, Scheme};
+use http::header::{self, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{Method, Uri, Version};
+
+use crate::connection::link::{Handover, Link, Record, Turn};
+use crate::log::fault_log::Whose;
+use crate::parse::websocket::{self, Tracker};
+use crate::proxy::forwarded::{self, Told};
+use crate::proxy::request_id::RequestId;
+use crate::proxy::sanitize::sanitize;
+use crate::request::form::{Form, wants_html};
+
+/// What is known of a request from its head to its response.
+pub(crate) struct Visit {
+    pub(crate) link: Arc<Link>,
+    pub(crate) is_head: bool,
+    pub(crate) form: Form,
+    pub(crate) record: Option<Box<Record>>,
+    scheme: Scheme,
+    id: RequestId,
+    method: Method,
+    uri: Uri,
+    waited: Duration,
+    /// The application, where there are several.
+    app: Option<Arc<str>>,
+    asks_for_websocket: bool,
+}
+
+impl Visit {
+    pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
+        link.set_served();
+        let told = told(&link, &mut head.headers);
+        let id = told.id.unwrap_or_else(RequestId::new);
+        let record = link.common.settings.access_log.is_some().then(|| {
+            Box::new(Record {
+                received: link.received(),
+                link: link.clone(),
+                method: head.method.clone(),
+                target: head.uri.clone(),
+                id: id.clone(),
+                status: 0,
+                bytes: 0,
+                queued: Duration::ZERO,
+                fault: "",
+                reason: "",
+                app: None,
+            })
+        });
+        let is_head = head.method == Method::HEAD;
+        let form = match wants_html(&head.headers) {
+            _ if link.common.settings.json_errors => Form::Json,
+            true => Form::Html,
+            false => Form::Text,
+        };
+        let asks_for_websocket = websocket::is_asked_for(&head.headers);
+        let (method, uri) = (head.method.clone(), head.uri.clone());
+        Visit {
+            is_head,
+            form,
+            link,
+            record,
+            scheme: told.scheme,
+            id,
+            method,
+            uri,
+            waited: Duration::ZERO,
+            app: None,
+            asks_for_websocket,
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    /// Which request it is, for the log.
+    pub(crate) fn whose(&self) -> Whose {
+        let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
+        Whose { id: self.id().to_owned(), method, path, app: self.app.clone() }
+    }
+
+    /// Hands the request to the engine: when it was complete, and when it must be answered. No part of the future
+    /// above, which would keep a place for the request.
+    pub(crate) fn call(&mut self, head: Parts, input: Input) -> (Reply, Instant, Instant) {
+        let request = self.request(head, input);
+        let (complete, deadline) = (request.complete, request.deadline);
+        let engine = &self.link.common.engine;
+        let app = engine.app_of(&request);
+        let reply = engine.call(request);
+        if let Some(record) = &mut self.record {
+            record.app.clone_from(&app);
+        }
+        self.app = app;
+        (reply, complete, deadline)
+    }
+
+    /// How long it waited for a worker.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    pub(crate) fn queued(&mut self, queued: Duration) {
+        self.waited = queued;
+        if let Some(record) = &mut self.record {
+            record.queued = queued;
+        }
+    }
+
+    pub(crate) fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
+        self.link.close_turn();
+        let tracker = if self.asks_for_websocket { Tracker::from_head() } else { Tracker::other() };
+        Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
+    }
+
+    fn request(&self, head: Parts, input: Input) -> Request {
+        let limits = &self.link.common.settings.limits;
+        let now = Instant::now();
+        let (target, path, query) = target(&head.uri);
+        let mut headers = head.headers;
+        make_length_plain(&mut headers);
+        if let Some(authority) = head.uri.authority() {
+            replace_host(&mut headers, authority.as_str());
+        }
+        let settings = &self.link.common.settings;
+        let peer = settings.remote_address.of(&self.link.peer, self.link.is_trusted, &headers);
+        let turn = |link| Turn::new(link);
+        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(turn(&self.link)) as Arc<dyn Hints>);
+        Request {
+            id: self.id().to_owned(),
+            method: head.method,
+            target,
+            path,
+            script_length: 0,
+            query,
+            version: head.version,
+            headers,
+            scheme: self.link.common.settings.scheme.unwrap_or(self.scheme),
+            peer,
+            input,
+            received: self.link.received(),
+            complete: now,
+            deadline: now + limits.request_time,
+            queue_deadline: now + limits.queue_wait,
+            is_own: false,
+            hints,
+            takeover: Some(Box::new(turn(&self.link))),
+        }
+    }
+}
+
+/// What a proxy said, after all that must not reach the application is out of the headers.
+fn told(link: &Link, headers: &mut HeaderMap) -> Told {
+    let settings = &link.common.settings;
+    let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
+    let has_dropped = !found.distrusted.is_empty() || !found.underscored.is_empty();
+    if has_dropped && !settings.trusted.is_empty() {
+        let peer = link.peer.remote.map(|remote| remote.ip().to_canonical());
+        link.common.notices.tell(&found, peer, &settings.trusted, settings.passes_underscores);
+    }
+    if found.has_proxy_headers { forwarded::read(headers) } else { Told::default() }
+}
+
+/// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),
+/// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is near enough for an application.
+fn target(uri: &Uri) -> (String, String, String) {
+    let path = uri.path();
+    let path = if path.is_empty() { "/" } else { path };
+    let query = uri.query().unwrap_or_default();
+    let target = match (uri.authority(), uri.path_and_query()) {
+        (None, Some(whole)) => whole.as_str().to_owned(),
+        _ => uri.to_string(),
+    };
+    (target, path.to_owned(), query.to_owned())
+}
+
+/// A number of bytes without leading zeros, which programs read in more ways than one.
+fn make_length_plain(headers: &mut HeaderMap) {
+    let Some(value) = headers.get(header::CONTENT_LENGTH).filter(|value| value.as_bytes().starts_with(b"0")) else {
+        return;
+    };
+    // It was checked before hyper got it.
+    if let Some(length) = value.to_str().ok().and_then(|text| text.parse::<u64>().ok()) {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    }
+}
+
+/// RFC 9112 section 3.2.2: the authority of an absolute target counts, not the Host header beside it.
+fn replace_host(headers: &mut HeaderMap, authority: &str) {
+    if let Ok(value) = HeaderValue::from_str(authority) {
+        headers.insert(header::HOST, value);
+    }
+}

@@ -1,0 +1,121 @@
+//! Response bodies that the application has put into the chunked coding itself (Rack::Chunked of Rack 2, Rails before
+//! 7.1): they are taken out of it, since the front says where each body ends.
+
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use engine::{Fault, Source};
+
+use crate::parse::chunks::Chunks;
+
+/// Bytes of trailers, which are thrown away.
+const TRAILER_BYTES: usize = 16 << 10;
+
+/// The body of a response as it comes from the engine.
+pub(crate) struct Incoming {
+    source: Source,
+    coding: Option<Coding>,
+}
+
+/// How far the chunks have come.
+struct Coding {
+    chunks: Chunks,
+    is_done: bool,
+}
+
+impl Incoming {
+    pub(crate) fn new(source: Source, is_chunked: bool) -> Incoming {
+        Incoming { source, coding: is_chunked.then(Coding::new) }
+    }
+
+    /// The next bytes; `None` after the last.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
+        let Some(coding) = &mut self.coding else { return self.source.poll_next(cx) };
+        loop {
+            return Poll::Ready(match ready!(self.source.poll_next(cx)) {
+                Some(Ok(bytes)) => match coding.decode(&bytes) {
+                    Ok(data) if data.is_empty() => continue,
+                    decoded => Some(decoded),
+                },
+                None => coding.end().err().map(Err),
+                failed => failed,
+            });
+        }
+    }
+}
+
+/// Takes all of a body out of its coding.
+pub(crate) fn decode(bytes: &Bytes) -> Result<Bytes, Fault> {
+    let mut coding = Coding::new();
+    let data = coding.decode(bytes)?;
+    coding.end()?;
+    Ok(data)
+}
+
+impl Coding {
+    fn new() -> Coding {
+        Coding { chunks: Chunks::new(TRAILER_BYTES), is_done: false }
+    }
+
+    fn decode(&mut self, bytes: &Bytes) -> Result<Bytes, Fault> {
+        if bytes.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let mut pieces = Vec::new();
+        let fed = self.chunks.decode(bytes, |range| pieces.push(bytes.slice(range)));
+        let fed = fed.map_err(|refusal| wrong(&format!("is not in chunks ({})", refusal.why)))?;
+        if fed.bytes < bytes.len() {
+            return Err(wrong("goes on behind its last chunk"));
+        }
+        self.is_done = fed.is_done;
+        if pieces.len() == 1 {
+            return Ok(pieces.swap_remove(0));
+        }
+        let mut joined = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+        pieces.iter().for_each(|piece| joined.extend_from_slice(piece));
+        Ok(joined.freeze())
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        if std::mem::replace(&mut self.is_done, true) { Ok(()) } else { Err(wrong("ends before its last chunk")) }
+    }
+}
+
+fn wrong(how: &str) -> Fault {
+    Fault::BadAnswer(format!("transfer-encoding is chunked, but the body {how}: leave that header to the server"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(body: &[u8]) -> Result<Bytes, Fault> {
+        decode(&Bytes::copy_from_slice(body))
+    }
+
+    #[test]
+    fn what_the_chunks_carry_is_the_body() {
+        assert_eq!(decoded(b"5\r\nhello\r\n1;a=b\r\n!\r\n0\r\nx: y\r\n\r\n").unwrap(), "hello!");
+        assert_eq!(decoded(b"5\r\nhello\r\n0\r\n\r\n").unwrap(), "hello");
+        assert_eq!(decoded(b"0\r\n\r\n").unwrap(), "");
+    }
+
+    #[test]
+    fn what_is_not_in_chunks_is_refused() {
+        for body in [&b"hello"[..], b"5\r\nhello\r\n", b"5\r\nhel", b"0\r\n\r\nmore", b""] {
+            assert!(matches!(decoded(body), Err(Fault::BadAnswer(_))), "{}", body.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn pieces_may_be_cut_anywhere() {
+        let body = b"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n";
+        for size in 1..body.len() {
+            let mut coding = Coding::new();
+            let data: Result<Vec<Bytes>, Fault> =
+                body.chunks(size).map(|piece| coding.decode(&Bytes::copy_from_slice(piece))).collect();
+            assert_eq!(data.unwrap().concat(), b"hello world");
+            assert_eq!(coding.end(), Ok(()));
+        }
+    }
+}

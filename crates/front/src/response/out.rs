@@ -1,0 +1,228 @@
+//! A response's body as hyper takes it. It ends the request when it is dropped: the connection is free for the next
+//! one and the access-log line is written.
+
+use std::fs::File;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::Fault;
+use http_body::{Body, Frame, SizeHint};
+use tokio::task::JoinHandle;
+
+use crate::connection::link::Link;
+use crate::connection::link::Record;
+use crate::log::fault_log::{self, Whose};
+use crate::response::spool::Spool;
+use crate::transport::sendfile::{self, Part};
+
+/// The body.
+pub(crate) struct Out {
+    kind: Kind,
+    /// What the application announced and is not sent yet; `None` where it announced nothing.
+    announced: Option<u64>,
+    link: Arc<Link>,
+    record: Option<Box<Record>>,
+    /// What broke it off: told to hyper, which then drops what it has not written, when that is written.
+    failed: Option<io::Error>,
+    /// The request, for the log; none where the body cannot fail. In a box, since most bodies have none.
+    whose: Option<Box<Whose>>,
+}
+
+pub(crate) enum Kind {
+    Empty,
+    Full(Bytes),
+    Spool(Spool),
+    File(FileReader),
+}
+
+pub(crate) struct FileReader {
+    file: Arc<File>,
+    at: u64,
+    len: u64,
+    /// A part that is not in memory, in a thread that may block.
+    reading: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Out {
+    pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
+        Out { kind, announced, link, record, failed: None, whose: None }
+    }
+
+    /// Of this request.
+    pub(crate) fn of(mut self, whose: Option<Whose>) -> Out {
+        self.whose = whose.map(Box::new);
+        self
+    }
+
+    /// Breaks it off when what came before has been written: the client gets that, as under other servers.
+    fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
+        if let Some(record) = &mut self.record {
+            record.fault = fault.name();
+        }
+        self.failed = Some(io::Error::other(fault.to_string()));
+        self.link.set_awaits_flush(true);
+        Poll::Pending
+    }
+
+    /// Counts bytes on their way out and cuts what is beyond the announced length.
+    fn count(&mut self, mut bytes: Bytes) -> Bytes {
+        if let Some(left) = &mut self.announced {
+            if bytes.len() as u64 > *left {
+                tracing::error!(target: "app", "a response is longer than its Content-Length; the rest is not sent");
+                bytes.truncate(*left as usize);
+                if let Some(record) = &mut self.record {
+                    record.fault = Fault::BadAnswer(String::new()).name();
+                }
+            }
+            *left -= bytes.len() as u64;
+        }
+        if let Some(record) = &mut self.record {
+            record.bytes += bytes.len() as u64;
+        }
+        bytes
+    }
+
+    /// The end, unless more was announced.
+    fn finish<T>(&mut self) -> Poll<Option<T>> {
+        if self.announced.is_none_or(|left| left == 0) {
+            return Poll::Ready(None);
+        }
+        tracing::error!(target: "app", "a response is shorter than its Content-Length; the connection is cut");
+        self.fail(&Fault::BadAnswer("shorter than announced".into()))
+    }
+}
+
+impl Body for Out {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        let this = self.get_mut();
+        if this.failed.is_some() {
+            return if this.link.awaits_flush() { Poll::Pending } else { Poll::Ready(this.failed.take().map(Err)) };
+        }
+        loop {
+            let next = match &mut this.kind {
+                Kind::Empty => None,
+                Kind::Full(bytes) => {
+                    let bytes = std::mem::take(bytes);
+                    this.kind = Kind::Empty;
+                    Some(Ok(bytes))
+                }
+                Kind::Spool(spool) => std::task::ready!(spool.poll_next(cx)),
+                Kind::File(reader) => std::task::ready!(reader.poll_next(cx)),
+            };
+            match next {
+                None => return this.finish(),
+                Some(Err(fault)) => {
+                    if let Some(whose) = &this.whose {
+                        fault_log::write(&fault, whose, Duration::ZERO);
+                    }
+                    return this.fail(&fault);
+                }
+                Some(Ok(bytes)) => {
+                    let is_surplus = !bytes.is_empty() && this.announced == Some(0);
+                    let bytes = this.count(bytes);
+                    if is_surplus {
+                        this.kind = Kind::Empty;
+                        return Poll::Ready(None);
+                    }
+                    if bytes.is_empty() {
+                        continue;
+                    }
+                    if let Kind::File(reader) = &mut this.kind {
+                        reader.take(&bytes, &this.link);
+                    }
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.kind, Kind::Empty) && self.announced.is_none_or(|left| left == 0)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.kind {
+            Kind::Empty if self.is_end_stream() => SizeHint::with_exact(0),
+            Kind::Full(bytes) if self.announced.is_none() => SizeHint::with_exact(bytes.len() as u64),
+            Kind::File(reader) if self.announced.is_none() => SizeHint::with_exact(reader.len - reader.at),
+            // hyper goes by the Content-Length header then, where there is one.
+            _ => SizeHint::default(),
+        }
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        self.link.end();
+        // As much as was announced is all of it, though the application may not have come to its end.
+        if let Some(record) = &mut self.record
+            && record.fault.is_empty()
+            && self.announced != Some(0)
+            && !is_read_out(&self.kind)
+        {
+            record.fault = self.link.cut_by().name();
+        }
+    }
+}
+
+fn is_read_out(kind: &Kind) -> bool {
+    match kind {
+        Kind::Empty => true,
+        Kind::Full(_) => false,
+        Kind::Spool(spool) => spool.is_read_out(),
+        Kind::File(reader) => reader.at == reader.len,
+    }
+}
+
+impl FileReader {
+    pub(crate) fn new(file: File, len: u64) -> FileReader {
+        FileReader { file: Arc::new(file), at: 0, len, reading: None }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// What hyper gets for the next bytes of the file: they are in memory now, and `take` notes that it has them.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
+        if self.at == self.len {
+            return Poll::Ready(None);
+        }
+        let left =
+            usize::try_from(self.len - self.at).map_or(sendfile::PART_BYTES, |left| left.min(sendfile::PART_BYTES));
+        let next = match self.reading.is_none().then(|| sendfile::now(&self.file, self.at, left)) {
+            Some(Ok(Some(bytes))) => Ok(bytes),
+            Some(Err(error)) => Err(error),
+            Some(Ok(None)) | None => {
+                let (file, at) = (self.file.clone(), self.at);
+                let reading = self.reading.get_or_insert_with(|| {
+                    tokio::task::spawn_blocking(move || sendfile::bring_into_memory(&file, at, left))
+                });
+                let read = std::task::ready!(Pin::new(reading).poll(cx));
+                self.reading = None;
+                let read = read.unwrap_or_else(|_| Err(io::Error::other("the reading thread died")));
+                read.map(|()| sendfile::placeholder(left))
+            }
+        };
+        Poll::Ready(Some(next.map_err(|error| {
+            tracing::error!(target: "front", "cannot read the file of a response: {error}");
+            Fault::Broken(format!("file of a response: {error}"))
+        })))
+    }
+
+    /// Notes that hyper has taken these; what it has a placeholder for is sent by the wire.
+    fn take(&mut self, bytes: &Bytes, link: &Link) {
+        if sendfile::is_placeholder(bytes) {
+            link.add_part(Part::new(self.file.clone(), self.at, bytes.len()));
+        }
+        self.at += bytes.len() as u64;
+    }
+}

@@ -1,0 +1,146 @@
+//! What a person sees when there is no answer from the application: a small page, or plain text for a program.
+//! In production it says the status and the request id and nothing else; in development also what went wrong.
+
+use std::fmt::Write;
+
+use engine::Fault;
+use http::StatusCode;
+
+use crate::connection::raw_head::reason;
+use crate::request::form::Form;
+
+/// What a page may tell.
+pub(crate) struct Page<'a> {
+    pub(crate) status: StatusCode,
+    /// Empty for requests that got none.
+    pub(crate) id: &'a str,
+    /// What was wrong with the request: harmless to tell.
+    pub(crate) why: &'a str,
+    /// In development only.
+    pub(crate) fault: Option<&'a Fault>,
+}
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:12vh auto;padding:0 1.5rem;\
+color:#24211c;background:#fdfbf6}h1{font-weight:600;font-size:1.6rem}code,pre{font:14px/1.5 ui-monospace,monospace}\
+pre{overflow:auto;padding:1rem;background:#f3ede0;border-radius:6px}small{color:#8a8272}";
+
+/// The page and its media type.
+pub(crate) fn render(page: &Page<'_>, form: Form) -> (String, &'static str) {
+    match form {
+        Form::Text => (text(page), "text/plain; charset=utf-8"),
+        Form::Html => (html(page), "text/html; charset=utf-8"),
+        Form::Json => (json(page), "application/json"),
+    }
+}
+
+/// As an API says what is wrong.
+fn json(page: &Page<'_>) -> String {
+    let mut out = String::from("{\"error\":\"");
+    let words = if page.why.is_empty() { reason(page.status) } else { page.why };
+    let fault = page.fault.map(|fault| format!(": {fault}")).unwrap_or_default();
+    for c in words.chars().chain(fault.chars()) {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '"' | '\\' => write!(out, "\\{c}"),
+            c if c.is_control() => write!(out, "\\u{:04x}", u32::from(c)),
+            c => out.write_char(c),
+        };
+    }
+    out.push_str("\"}\n");
+    out
+}
+
+fn text(page: &Page<'_>) -> String {
+    let mut out = format!("{} {}\n", page.status.as_str(), reason(page.status));
+    if !page.why.is_empty() {
+        let _ = writeln!(out, "{}", page.why);
+    }
+    if let Some(fault) = page.fault {
+        let _ = writeln!(out, "\n{fault}");
+        for line in fault.lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    if !page.id.is_empty() {
+        let _ = writeln!(out, "request {}", page.id);
+    }
+    out
+}
+
+fn html(page: &Page<'_>) -> String {
+    let title = format!("{} {}", page.status.as_str(), reason(page.status));
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n"
+    );
+    if !page.why.is_empty() {
+        let _ = writeln!(out, "<p>{}</p>", Escaped(page.why));
+    }
+    if let Some(fault) = page.fault {
+        let _ = writeln!(out, "<p><code>{}</code></p>", Escaped(&fault.to_string()));
+        let lines = fault.lines();
+        if !lines.is_empty() {
+            let _ = writeln!(out, "<pre>{}</pre>", Escaped(&lines.join("\n")));
+        }
+    }
+    if !page.id.is_empty() {
+        let _ = writeln!(out, "<p><small>request {}</small></p>", Escaped(page.id));
+    }
+    out.push_str("</body></html>\n");
+    out
+}
+
+struct Escaped<'a>(&'a str);
+
+impl std::fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\'' => f.write_str("&#39;")?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::AppError;
+
+    #[test]
+    fn nothing_of_the_application_is_taken_for_markup() {
+        let fault = Fault::App(Box::new(AppError {
+            class: "<b>".into(),
+            message: "\"<script>'&".into(),
+            backtrace: vec!["<a>:1".into()],
+            ..AppError::default()
+        }));
+        let page = Page { status: StatusCode::INTERNAL_SERVER_ERROR, id: "i", why: "<w>", fault: Some(&fault) };
+        let (html, _) = render(&page, Form::Html);
+        for raw in ["<b>", "<script>", "<a>", "<w>", "\"<", "'&"] {
+            assert!(!html.contains(raw), "{raw} in {html}");
+        }
+        assert!(html.contains("&lt;a&gt;:1"));
+    }
+
+    #[test]
+    fn an_api_is_told_in_json() {
+        let fault = Fault::BadAnswer("a \"b\"\n\\".into());
+        let page = Page { status: StatusCode::BAD_GATEWAY, id: "", why: "no", fault: Some(&fault) };
+        let (text, _) = render(&page, Form::Json);
+        assert!(text.starts_with("{\"error\":\"no: ") && text.ends_with("\"}\n"), "{text}");
+        assert!(text.contains("a \\\"b\\\"\\u000a\\\\"), "{text}");
+    }
+
+    #[test]
+    fn in_production_only_the_status_and_the_id_are_told() {
+        let page = Page { status: StatusCode::BAD_GATEWAY, id: "the-id", why: "", fault: None };
+        assert_eq!(render(&page, Form::Text).0, "502 Bad Gateway\nrequest the-id\n");
+    }
+}

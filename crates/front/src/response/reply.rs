@@ -1,0 +1,343 @@
+//! From an engine's answer to an HTTP response. The only place that chooses a status for a fault.
+
+use std::future::poll_fn;
+use std::io::ErrorKind;
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use engine::{Body, Fault, Response, ResponseHead};
+use http::StatusCode;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::connection::link::Handover;
+use crate::connection::raw_head::{reason, write_head};
+use crate::limits::FOREVER;
+use crate::log::dropped;
+use crate::log::fault_log;
+use crate::parse::refusal::Refusal;
+use crate::parse::websocket::{self, Tracker};
+use crate::request::intake::IntakeError;
+use crate::request::visit::Visit;
+use crate::response::coded::{self, Incoming};
+use crate::response::date;
+use crate::response::out::{FileReader, Kind, Out};
+use crate::response::page::{self, Page};
+use crate::response::spool::Spool;
+
+/// Who is refused may try again after this time, where waiting has no limit that would say it.
+const RETRY_TIME: Duration = Duration::from_secs(10);
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
+/// sent as one piece with its length.
+const GATHERED_BYTES: usize = 64 * 1024;
+
+/// A body that breaks off.
+const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the body has no end" };
+
+/// What becomes of the connection.
+pub(crate) enum Outcome {
+    Http(http::Response<Out>),
+    Leaves(Handover),
+}
+
+/// The status with which a request is answered that failed by the fault of this name ([`Fault::name`]).
+pub fn status_of(fault: &str) -> StatusCode {
+    match fault {
+        "out_of_time" => StatusCode::GATEWAY_TIMEOUT,
+        "queue_full" | "queue_wait" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
+        "worker_died" => StatusCode::BAD_GATEWAY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The answer for a request that failed.
+pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
+    fault_log::write(fault, &visit.whose(), visit.waited());
+    let status = status_of(fault.name());
+    let settings = visit.link.common.settings.clone();
+    let shown = Some(fault).filter(|_| settings.development);
+    let mut response = error(visit, status, "", shown, fault.name());
+    // Trying again later makes sense.
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
+        let seconds = wait.as_secs().clamp(1, 60);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// The answer for a body that was not taken.
+pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out> {
+    let (status, why, name) = match problem {
+        IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
+        IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
+        IntakeError::Displaced => {
+            visit.link.set_displaced();
+            let why = "there are no places for connections left, and the body of the request came slowly";
+            (StatusCode::REQUEST_TIMEOUT, why, "body_late")
+        }
+        IntakeError::Gone | IntakeError::Malformed => {
+            let Refusal { status, why } = visit.link.malformed().unwrap_or(NO_END);
+            (status, why, "body_malformed")
+        }
+        IntakeError::Disk(error) => {
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.whose());
+            match error.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                    (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
+                }
+                _ => (StatusCode::INTERNAL_SERVER_ERROR, "the body cannot be kept", "disk_error"),
+            }
+        }
+    };
+    let mut response = error(visit, status, why, None, name);
+    // The rest of the body is still under way, and nobody will read it.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn error(
+    mut visit: Visit,
+    status: StatusCode,
+    why: &'static str,
+    fault: Option<&Fault>,
+    name: &'static str,
+) -> http::Response<Out> {
+    let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.form);
+    if let Some(record) = &mut visit.record {
+        record.fault = name;
+        record.reason = why;
+    }
+    let mut headers = HeaderMap::with_capacity(6);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    finish(visit, status, headers, Content::Full(Bytes::from(text)))
+}
+
+/// The answer the application gave.
+pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
+    let Response { head, body } = response;
+    if !head.dropped().is_empty() {
+        dropped::write(head.dropped(), &visit.whose());
+    }
+    let content = match body {
+        Body::Stream(source) if !is_bodiless(&visit, head.status) => {
+            // In a place of its own: the future of a request is to be small.
+            match Box::pin(gather(Incoming::new(source, head.is_chunked()))).await {
+                Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
+                Ok(Gathered::Going(first, source)) => {
+                    let file_bytes = visit.link.common.settings.limits.spool_bytes;
+                    Ok(Content::Stream(Spool::start(first, source, file_bytes)))
+                }
+                Err(found) => Err(found),
+            }
+        }
+        Body::Upgrade(duplex) => return Outcome::Leaves(leave(visit, head, duplex)),
+        body => whole(body, head.is_chunked(), is_bodiless(&visit, head.status)),
+    };
+    Outcome::Http(match content.and_then(|content| checked(&visit, head, content)) {
+        Ok((status, headers, content)) => finish(visit, status, headers, content),
+        Err(found) => fault(visit, &found),
+    })
+}
+
+/// A body that need not be waited for.
+fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fault> {
+    Ok(match body {
+        Body::Unasked | Body::Stream(_) | Body::Upgrade(_) => Content::Unknown,
+        Body::Empty | Body::Full(_) if is_chunked && is_bodiless => Content::Unknown,
+        Body::Full(bytes) if is_chunked => Content::Full(coded::decode(&bytes)?),
+        Body::Empty => Content::Full(Bytes::new()),
+        Body::Full(bytes) => Content::Full(bytes),
+        Body::File(file, len) => Content::File(FileReader::new(file, len)),
+        Body::Taken => {
+            return Err(Fault::BadAnswer("the connection was said to be taken, but was not".to_owned()));
+        }
+    })
+}
+
+/// The answer taken apart, if its head and its body agree.
+fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(StatusCode, HeaderMap, Content), Fault> {
+    let bad = |why: String| Err(Fault::BadAnswer(why));
+    let is_chunked = head.is_chunked();
+    let (status, mut headers) = (head.status, head.headers);
+    if status.is_informational() {
+        return bad(format!("status {status} cannot end a request"));
+    }
+    let is_whole_file = matches!(content, Content::File(_)) && status != StatusCode::PARTIAL_CONTENT;
+    // A file may have grown since the application looked, and a coding says better where the body ends (RFC 9112
+    // section 6.3).
+    if is_whole_file || is_chunked {
+        headers.remove(header::CONTENT_LENGTH);
+    }
+    let wanted = announced(&headers).map_err(|why| Fault::BadAnswer(why.to_owned()))?;
+    match (wanted, content.len()) {
+        (Some(wanted), Some(len)) if wanted > len && !is_bodiless(visit, status) => {
+            bad(format!("the Content-Length is {wanted}, but the body has {len} bytes"))
+        }
+        _ => Ok((status, headers, content)),
+    }
+}
+
+enum Content {
+    Full(Bytes),
+    File(FileReader),
+    Stream(Spool),
+    /// A body that is not sent, of a length nobody knows.
+    Unknown,
+}
+
+impl Content {
+    fn len(&self) -> Option<u64> {
+        match self {
+            Content::Full(bytes) => Some(bytes.len() as u64),
+            Content::File(reader) => Some(reader.len()),
+            Content::Stream(_) | Content::Unknown => None,
+        }
+    }
+}
+
+/// What the application's Content-Length says, if it has one.
+fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
+    let mut values = headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err("there are two Content-Length headers");
+    }
+    let bytes = value.as_bytes();
+    if bytes.is_empty() || bytes.len() > 19 || !bytes.iter().all(u8::is_ascii_digit) {
+        return Err("the Content-Length is not a number of bytes");
+    }
+    Ok(Some(bytes.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))))
+}
+
+/// RFC 9110 section 6.4.1.
+fn has_no_content(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
+    visit.is_head || has_no_content(status)
+}
+
+/// Puts the front's own headers in and settles how the body's end is shown.
+fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content: Content) -> http::Response<Out> {
+    own_headers(&visit, &mut headers);
+    if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
+        headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    } else {
+        headers.remove(header::UPGRADE);
+    }
+    let wanted = announced(&headers).ok().flatten();
+    let mut left = None;
+    let kind = if has_no_content(status) {
+        headers.remove(header::CONTENT_LENGTH);
+        Kind::Empty
+    } else if visit.is_head {
+        if let (None, Some(len)) = (wanted, content.len()) {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from(len));
+        }
+        Kind::Empty
+    } else {
+        if wanted.is_some() && wanted == content.len() {
+            // hyper writes the same number.
+            headers.remove(header::CONTENT_LENGTH);
+        } else {
+            left = wanted;
+        }
+        match content {
+            Content::Full(bytes) if bytes.is_empty() => Kind::Empty,
+            Content::Full(bytes) => Kind::Full(bytes),
+            Content::File(reader) => Kind::File(reader),
+            Content::Stream(spool) => Kind::Spool(spool),
+            Content::Unknown => Kind::Empty,
+        }
+    };
+    visit.link.close_turn();
+    visit.link.common.settings.counts.answered(status.as_u16());
+    if let Some(record) = &mut visit.record {
+        record.status = status.as_u16();
+    }
+    // What is there already cannot fail any more.
+    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| visit.whose());
+    let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
+    let mut response = http::Response::new(out.of(whose));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    let reason = reason(status);
+    if status.canonical_reason() != Some(reason) {
+        response.extensions_mut().insert(hyper::ext::ReasonPhrase::from_static(reason.as_bytes()));
+    }
+    response
+}
+
+fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
+    if !headers.contains_key(X_REQUEST_ID)
+        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(visit.id().as_bytes()))
+    {
+        headers.insert(X_REQUEST_ID, id);
+    }
+    if !headers.contains_key(header::DATE) {
+        headers.insert(header::DATE, date::header());
+    }
+    headers.remove(header::TRANSFER_ENCODING);
+    let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
+        value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
+    });
+    if asks_to_close || visit.link.common.stop.is_draining() {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
+/// The head of an upgrade or of a partial hijack; the connection then is the application's.
+fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+    let (status, mut headers) = (head.status, head.headers);
+    own_headers(&visit, &mut headers);
+    let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
+    headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
+    let mut text = Vec::with_capacity(256);
+    write_head(&mut text, status, &headers);
+    visit.link.close_turn();
+    visit.link.common.settings.counts.answered(status.as_u16());
+    if let Some(record) = &mut visit.record {
+        record.status = status.as_u16();
+    }
+    let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(&headers);
+    let tracker = if is_websocket { Tracker::after_handshake() } else { Tracker::other() };
+    Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take(), tracker }
+}
+
+enum Gathered {
+    Whole(Bytes),
+    Going(Vec<Bytes>, Incoming),
+}
+
+/// Takes what is there already. A stream that fails here, before its head went out, can still be answered well.
+async fn gather(mut source: Incoming) -> Result<Gathered, Fault> {
+    let mut chunks = Vec::new();
+    let mut len = 0;
+    let is_whole = poll_fn(|cx| {
+        while len < GATHERED_BYTES {
+            match source.poll_next(cx) {
+                Poll::Ready(Some(Ok(bytes))) => {
+                    len += bytes.len();
+                    chunks.push(bytes);
+                }
+                Poll::Ready(Some(Err(fault))) => return Poll::Ready(Err(fault)),
+                Poll::Ready(None) => return Poll::Ready(Ok(true)),
+                Poll::Pending => break,
+            }
+        }
+        Poll::Ready(Ok(false))
+    })
+    .await?;
+    if !is_whole {
+        return Ok(Gathered::Going(chunks, source));
+    }
+    if chunks.len() == 1 {
+        return Ok(Gathered::Whole(chunks.swap_remove(0)));
+    }
+    let mut joined = BytesMut::with_capacity(len);
+    chunks.iter().for_each(|chunk| joined.extend_from_slice(chunk));
+    Ok(Gathered::Whole(joined.freeze()))
+}

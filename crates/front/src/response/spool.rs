@@ -1,0 +1,372 @@
+//! Takes a streamed response from the engine as fast as it is made and keeps it for a client that reads slowly:
+//! first in memory, then in a file without a name. An engine's thread is held back only when that is full too, when
+//! the disk takes nothing more, or for moments while the client keeps up, so that nothing goes to a file for it.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use engine::{Fault, TempFile};
+use parking_lot::Mutex;
+
+use crate::response::coded::Incoming;
+use crate::transport::alarm::Alarm;
+
+/// Bytes of one response kept in memory.
+const MEMORY_BYTES: usize = 256 * 1024;
+/// Bytes read back from the file at once.
+const READ_BYTES: u64 = 64 * 1024;
+
+/// For how long, in all, a response may be held back for a client that keeps up: at first, for each second that the
+/// client would need at [`KEEPS_UP_RATE`] for what it has taken, and at most.
+const FIRST_HOLD: Duration = Duration::from_millis(10);
+const KEEPS_UP_RATE: u64 = 32 << 20;
+const HOLD_MAX: Duration = Duration::from_secs(1);
+
+/// The reading end.
+pub(crate) struct Spool(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    file_bytes: u64,
+}
+
+#[derive(Default)]
+struct State {
+    memory: VecDeque<Bytes>,
+    memory_len: usize,
+    /// Bytes from `read` to `written` in the file come after those in memory.
+    file: Option<TempFile>,
+    read: u64,
+    written: u64,
+    /// What the disk did not take: it comes after all that is in the file, and nothing is taken until it has gone.
+    refused: Option<Bytes>,
+    has_complained: bool,
+    hold: Hold,
+    end: Option<Result<(), Fault>>,
+    is_reader_gone: bool,
+    reader: Option<Waker>,
+    pump: Option<Waker>,
+}
+
+/// The moments for which a response was held back.
+#[derive(Default)]
+struct Hold {
+    /// Since when it is.
+    since: Option<Instant>,
+    /// How long it was before.
+    spent: Duration,
+    /// How much the client has taken.
+    taken: u64,
+}
+
+impl Hold {
+    /// Until when it may be held back from now on.
+    fn until(&mut self, now: Instant) -> Instant {
+        let earned = Duration::from_millis(self.taken.saturating_mul(1_000) / KEEPS_UP_RATE);
+        let allowed = (FIRST_HOLD + earned).min(HOLD_MAX);
+        *self.since.get_or_insert(now) + allowed.saturating_sub(self.spent)
+    }
+
+    fn end(&mut self, now: Instant) {
+        if let Some(since) = self.since.take() {
+            self.spent += now.saturating_duration_since(since);
+        }
+    }
+}
+
+impl Spool {
+    /// Puts `first` in and starts a task that drains the source.
+    pub(crate) fn start(first: Vec<Bytes>, source: Incoming, file_bytes: u64) -> Spool {
+        let memory_len = first.iter().map(Bytes::len).sum();
+        let state = State { memory: first.into(), memory_len, ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes });
+        tokio::spawn(pump(source, shared.clone()));
+        Spool(shared)
+    }
+
+    /// Whether all of it has been read, to a good end.
+    pub(crate) fn is_read_out(&self) -> bool {
+        let state = self.0.state.lock();
+        let is_empty = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
+        is_empty && state.end == Some(Ok(()))
+    }
+
+    /// The next bytes for the client. Reading back from the file blocks for one piece that was written just now.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
+        let mut state = self.0.state.lock();
+        if let Some(bytes) = state.memory.pop_front() {
+            state.memory_len -= bytes.len();
+            state.hold.taken = state.hold.taken.saturating_add(bytes.len() as u64);
+            wake(&mut state.pump);
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+        if state.read < state.written {
+            let bytes = state.read_back().map_err(|error| broken(&error));
+            wake(&mut state.pump);
+            return Poll::Ready(Some(bytes));
+        }
+        if let Some(bytes) = state.refused.take() {
+            wake(&mut state.pump);
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+        match state.end.take() {
+            Some(Ok(())) => {
+                state.end = Some(Ok(()));
+                Poll::Ready(None)
+            }
+            Some(Err(fault)) => {
+                state.end = Some(Ok(()));
+                Poll::Ready(Some(Err(fault)))
+            }
+            None => {
+                state.reader = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let mut state = self.0.state.lock();
+        state.is_reader_gone = true;
+        state.memory.clear();
+        (state.file, state.refused) = (None, None);
+        wake(&mut state.pump);
+    }
+}
+
+/// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
+async fn pump(mut source: Incoming, shared: Arc<Shared>) {
+    let mut alarm = Alarm::default();
+    loop {
+        let next = poll_fn(|cx| {
+            if !shared.has_room(cx, &mut alarm) {
+                return Poll::Pending;
+            }
+            let mut state = shared.state.lock();
+            if state.is_reader_gone {
+                return Poll::Ready(None);
+            }
+            // For the reader's going, while the source has nothing.
+            state.pump = Some(cx.waker().clone());
+            drop(state);
+            source.poll_next(cx).map(Some)
+        })
+        .await;
+        let Some(next) = next else { return };
+        let mut state = shared.state.lock();
+        match next {
+            Some(Ok(bytes)) => state.put(bytes),
+            Some(Err(fault)) => state.end = Some(Err(fault)),
+            None => state.end = Some(Ok(())),
+        }
+        let is_over = state.end.is_some();
+        wake(&mut state.reader);
+        if is_over {
+            return;
+        }
+    }
+}
+
+impl Shared {
+    fn has_room(&self, cx: &mut Context<'_>, alarm: &mut Alarm) -> bool {
+        let mut state = self.state.lock();
+        let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
+        let now = Instant::now();
+        if would_go_to_file && !state.is_reader_gone && !alarm.is_over(cx, state.hold.until(now)) {
+            state.pump = Some(cx.waker().clone());
+            return false;
+        }
+        state.hold.end(now);
+        let is_full = state.memory_len >= MEMORY_BYTES && state.written - state.read >= self.file_bytes;
+        let is_file_full = state.written > state.read && state.written - state.read >= self.file_bytes;
+        if (is_full || is_file_full || state.refused.is_some()) && !state.is_reader_gone {
+            state.pump = Some(cx.waker().clone());
+            return false;
+        }
+        true
+    }
+}
+
+impl State {
+    /// To memory while that has room and nothing waits in the file, which must come first.
+    fn put(&mut self, bytes: Bytes) {
+        if self.is_reader_gone {
+            return;
+        }
+        if self.read == self.written && self.memory_len < MEMORY_BYTES {
+            self.memory_len += bytes.len();
+            self.memory.push_back(bytes);
+            return;
+        }
+        if let Err(error) = self.put_in_file(&bytes) {
+            self.refused = Some(bytes);
+            if !std::mem::replace(&mut self.has_complained, true) {
+                tracing::warn!(
+                    target: "front",
+                    "the temporary file of a response takes no more, so the application waits for the client: {error}"
+                );
+            }
+        }
+    }
+
+    fn put_in_file(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.file.is_none() {
+            self.file = Some(TempFile::new()?);
+        }
+        if let Some(file) = &self.file {
+            file.put(bytes, self.written)?;
+        }
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn read_back(&mut self) -> io::Result<Bytes> {
+        let Some(file) = &self.file else { return Err(io::ErrorKind::NotFound.into()) };
+        let mut bytes = vec![0; (self.written - self.read).min(READ_BYTES) as usize];
+        file.read_exact_at(&mut bytes, self.read)?;
+        self.read += bytes.len() as u64;
+        if self.read == self.written {
+            // All read: the disk gets its space back.
+            (self.read, self.written) = (0, 0);
+            file.clear()?;
+        }
+        Ok(Bytes::from(bytes))
+    }
+}
+
+fn wake(waker: &mut Option<Waker>) {
+    if let Some(waker) = waker.take() {
+        waker.wake();
+    }
+}
+
+fn broken(error: &io::Error) -> Fault {
+    tracing::error!(target: "front", "cannot read back the temporary file of a response: {error}");
+    Fault::Broken(format!("temporary file of a response: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    use engine::body::{SendError, stream};
+
+    /// Bytes of which each differs from its neighbours.
+    fn piece(number: usize) -> Bytes {
+        (0..MEMORY_BYTES).map(|at| (at + number) as u8).collect::<Vec<u8>>().into()
+    }
+
+    fn run(test: impl Future<Output = ()>) {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(test);
+    }
+
+    /// Lets the pump do what it can.
+    async fn settle() {
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn a_full_disk_holds_the_sender_back_and_loses_nothing() {
+        run(async {
+            let (sink, source) = stream(1);
+            let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            spool.0.state.lock().file = Some(full.into());
+            // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
+            for number in 0..3 {
+                sink.send(piece(number)).await.unwrap();
+                settle().await;
+            }
+            assert_eq!(sink.send_blocking(piece(3), Instant::now()), Err(SendError::Late));
+            for number in 0..3 {
+                let got = poll_fn(|cx| spool.poll_next(cx)).await;
+                assert!(got == Some(Ok(piece(number))), "piece {number}");
+                settle().await;
+            }
+            // The disk has room again.
+            spool.0.state.lock().file = None;
+            for number in 3..6 {
+                sink.send(piece(number)).await.unwrap();
+                settle().await;
+            }
+            sink.finish();
+            settle().await;
+            let mut rest = Vec::new();
+            while let Some(bytes) = poll_fn(|cx| spool.poll_next(cx)).await {
+                rest.extend_from_slice(&bytes.unwrap());
+            }
+            assert!(rest == [piece(3), piece(4), piece(5)].concat(), "{} bytes", rest.len());
+            assert!(spool.is_read_out());
+        });
+    }
+
+    #[test]
+    fn for_a_client_that_keeps_up_nothing_goes_to_a_file() {
+        run(async {
+            let (sink, source) = stream(1);
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            // It has taken so much that it may be waited for, even on a machine that is busy.
+            spool.0.state.lock().hold.taken = u64::MAX;
+            let sender = tokio::spawn(async move {
+                for number in 0..40 {
+                    sink.send(piece(number)).await.unwrap();
+                }
+                sink.finish();
+            });
+            for number in 0..40 {
+                let got = poll_fn(|cx| spool.poll_next(cx)).await;
+                assert!(got == Some(Ok(piece(number))), "piece {number}");
+            }
+            sender.await.unwrap();
+            assert!(spool.0.state.lock().file.is_none());
+        });
+    }
+
+    #[test]
+    fn who_keeps_up_is_waited_for_longer_and_nobody_for_long() {
+        let now = Instant::now();
+        let mut hold = Hold::default();
+        assert_eq!(hold.until(now), now + FIRST_HOLD);
+        let later = now + FIRST_HOLD / 2;
+        assert_eq!(hold.until(later), now + FIRST_HOLD, "it is the same wait");
+        hold.end(later);
+        assert_eq!(hold.until(later), later + FIRST_HOLD / 2);
+        hold.end(later + FIRST_HOLD);
+        assert_eq!(hold.until(later), later, "all is spent");
+        hold.taken = KEEPS_UP_RATE / 2;
+        assert_eq!(hold.until(later), later + Duration::from_millis(500) - FIRST_HOLD / 2);
+        hold.taken = u64::MAX;
+        assert!(hold.until(later) < later + HOLD_MAX);
+    }
+
+    #[test]
+    fn the_disk_has_its_space_back_when_the_file_was_read() {
+        run(async {
+            let (sink, source) = stream(1);
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            for number in 0..3 {
+                sink.send(piece(number)).await.unwrap();
+                settle().await;
+            }
+            let kept = |spool: &Spool| spool.0.state.lock().file.as_ref().map(|file| file.metadata().unwrap().len());
+            assert_eq!(kept(&spool), Some(2 * MEMORY_BYTES as u64));
+            let mut read = 0;
+            while read < 3 * MEMORY_BYTES {
+                read += poll_fn(|cx| spool.poll_next(cx)).await.unwrap().unwrap().len();
+            }
+            assert_eq!(kept(&spool), Some(0));
+            sink.finish();
+        });
+    }
+}

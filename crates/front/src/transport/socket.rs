@@ -1,0 +1,165 @@
+//! A TCP or Unix stream as one type, so that nothing above cares which it is. TLS will be one more arm.
+
+use std::io::{self, IoSlice};
+use std::net;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use engine::Peer;
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::transport::sendfile::Part;
+
+/// One accepted connection.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// A connection that belongs to no event loop.
+#[derive(Debug)]
+pub(crate) enum Homeless {
+    Tcp(net::TcpStream),
+    Unix(unix::net::UnixStream),
+}
+
+impl Homeless {
+    /// To be called on its lane, whose event loop it becomes part of.
+    pub(crate) fn settle(self) -> io::Result<Socket> {
+        match self {
+            Homeless::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
+            Homeless::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
+        }
+    }
+}
+
+impl Socket {
+    /// Takes it out of its event loop.
+    pub(crate) fn leave(self) -> io::Result<Homeless> {
+        match self {
+            Socket::Tcp(stream) => stream.into_std().map(Homeless::Tcp),
+            Socket::Unix(stream) => stream.into_std().map(Homeless::Unix),
+        }
+    }
+
+    /// Both addresses, where there are any.
+    pub(crate) fn peer(&self) -> Peer {
+        match self {
+            Socket::Tcp(stream) => Peer::new(stream.peer_addr().ok(), stream.local_addr().ok()),
+            Socket::Unix(_) => Peer::default(),
+        }
+    }
+
+    /// Whether its peer is on this machine, without an address.
+    pub(crate) fn is_unix(&self) -> bool {
+        matches!(self, Socket::Unix(_))
+    }
+
+    /// Whether the kernel holds bytes that nobody has read. A connection of which that is not known has none.
+    pub(crate) fn has_unread(&self) -> bool {
+        let count = match self {
+            Socket::Tcp(stream) => rustix::io::ioctl_fionread(stream),
+            Socket::Unix(stream) => rustix::io::ioctl_fionread(stream),
+        };
+        count.is_ok_and(|bytes| bytes > 0)
+    }
+
+    /// Sends this much of a file, or less.
+    pub(crate) fn poll_send_part(&self, cx: &mut Context<'_>, part: &mut Part, most: usize) -> Poll<io::Result<usize>> {
+        self.poll_send(cx, || match self {
+            Socket::Tcp(stream) => part.send(stream, most),
+            Socket::Unix(stream) => part.send(stream, most),
+        })
+    }
+
+    /// Writes what is followed by more at once: the kernel need not send it before that.
+    pub(crate) fn poll_write_more(&self, cx: &mut Context<'_>, bytes: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+        self.poll_send(cx, || {
+            let mut control = SendAncillaryBuffer::default();
+            Ok(match self {
+                Socket::Tcp(stream) => sendmsg(stream, bytes, &mut control, flags)?,
+                Socket::Unix(stream) => sendmsg(stream, bytes, &mut control, flags)?,
+            })
+        })
+    }
+
+    fn poll_send(&self, cx: &mut Context<'_>, mut send: impl FnMut() -> io::Result<usize>) -> Poll<io::Result<usize>> {
+        loop {
+            let went = match self {
+                Socket::Tcp(stream) => {
+                    ready!(stream.poll_write_ready(cx))?;
+                    stream.try_io(Interest::WRITABLE, &mut send)
+                }
+                Socket::Unix(stream) => {
+                    ready!(stream.poll_write_ready(cx))?;
+                    stream.try_io(Interest::WRITABLE, &mut send)
+                }
+            };
+            match went {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                went => return Poll::Ready(went),
+            }
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Tcp(stream) => stream.as_fd(),
+            Socket::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_read(cx, buf),
+            Socket::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Socket::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, bytes),
+            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, bytes),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Neither kind of socket holds bytes back in user space.
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
