@@ -83,6 +83,28 @@ fn idle_and_silent_connections_are_closed_without_a_word() {
 }
 
 #[test]
+fn a_connection_is_idle_from_the_end_of_its_answer_on_however_slowly_that_is_read() {
+    let mut settings = settings();
+    settings.limits.keep_alive = SHORT * 10;
+    let shelf = Shelf::default();
+    settings.access_log = shelf.log(front::LogFormat::Json);
+    let server = Server::with(settings, |request| {
+        // More than the sockets hold.
+        let length = if request.path == "/long" { 32 << 20 } else { 1 };
+        Reply::ready(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; length])))))
+    });
+    let mut client = server.connect();
+    client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the server has the whole answer", || shelf.text().contains("/long"));
+    let since = Instant::now();
+    eventually("an idle connection would be closed", || since.elapsed() > SHORT * 12);
+    assert_eq!(client.head().header("content-length"), Some("33554432"));
+    (0..32).for_each(|_| drop(client.exactly(1 << 20)));
+    assert_eq!(client.get("/").status, 200);
+    assert!(client.is_closed());
+}
+
+#[test]
 fn a_body_over_the_limit_is_413() {
     let mut settings = settings();
     settings.limits.body_bytes = 1000;

@@ -1,11 +1,11 @@
 //! What the three sides of one connection share: the wire (bytes), the service (requests) and, now and then, an
-//! engine's thread (early hints, take-over). All but the last two run in one task, so the numbers are plain relaxed
-//! atomics and the locks are never waited for.
+//! engine's thread (early hints, take-over). All but the last two run in one task, so a state changes with a plain
+//! store, and the locks are never waited for.
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -16,9 +16,14 @@ use engine::{Duplex, Engine, Fault, Hints, Peer, Reply, body};
 use http::{HeaderMap, Method, Uri};
 use parking_lot::Mutex;
 
+use crate::connection::awaited::Awaited;
+use crate::connection::clock::Clock;
+use crate::connection::deadline::Deadline;
+use crate::connection::epoch::Epoch;
+use crate::connection::eviction::Eviction;
 use crate::connection::raw_head::write_head;
 use crate::connection::room::{Occupant, Room};
-use crate::connection::stage::{Stage, State, StateCell};
+use crate::connection::state::{Stage, State, StateCell};
 use crate::drain::Stop;
 use crate::log::log_line::{Entry, Target};
 use crate::log::notices::Notices;
@@ -40,49 +45,32 @@ pub(crate) struct Common {
     pub(crate) notices: Notices,
 }
 
-/// What one connection shares.
+/// What one connection shares. Its state is one enum (`state.rs`), which changes here and nowhere else; beside it stand
+/// what the sides wait for, each a small type of its own, and what an engine's thread has left.
 pub(crate) struct Link {
     pub(crate) common: Arc<Common>,
     pub(crate) peer: Peer,
     /// Whether the peer's word about the client before it is taken.
     pub(crate) is_trusted: bool,
-    opened: Instant,
-    /// A request is with the service: set by the wire when it lets a head through, cleared with the response's body.
-    busy: AtomicBool,
-    /// Whether the wire holds something for when this request is done, and when the last one was, as below.
-    wakes_at_end: AtomicBool,
-    ended: AtomicU64,
-    /// When the service must have what it waits for, in nanoseconds since `opened`; the wire's timer watches it.
-    until: AtomicU64,
-    /// That moment is over.
-    late: AtomicBool,
-    /// When the first byte of the current head arrived, in nanoseconds since `opened`.
-    received: AtomicU64,
-    /// What is wrong with the body that arrives.
-    malformed: OnceLock<Refusal>,
-    /// The service has the request whose head hyper was given last.
-    served: AtomicBool,
-    /// hyper holds no byte that the socket did not take yet.
-    flushed: AtomicBool,
-    /// The task wants to be woken when all is written: for the next request's head, or to break a response off.
-    awaits_flush: AtomicBool,
-    /// Changes when a response begins, so that hints and take-overs of older requests are known as such.
-    turn: AtomicU64,
-    /// The task has let others go first since the request was handed in.
-    gave_way: AtomicBool,
-    aside_flag: AtomicBool,
-    aside: Mutex<Aside>,
-    handed: AtomicBool,
     /// Which connection this is, for the room.
     number: u64,
-    /// What it is at.
+    /// What it is at. Only its own task changes it.
     state: StateCell,
     /// What it was at when it was put on a shelf of the room, whose lock protects this; nothing when it is not there.
     shelved: StateCell,
-    /// What it was at when its place was wanted for somebody else.
-    dismissed: StateCell,
-    /// It is on its way out for that reason.
-    displaced: AtomicBool,
+    /// Whether its place is wanted for another.
+    eviction: Eviction,
+    /// When the service must have what it waits for; the wire's timer watches it.
+    deadline: Deadline,
+    /// What the task wants to be woken for.
+    awaited: Awaited,
+    /// When the first byte of the present request arrived.
+    received: AtomicU64,
+    /// What is wrong with the body that arrives.
+    malformed: OnceLock<Refusal>,
+    /// Whose hints and take-overs are taken.
+    epoch: Epoch,
+    aside: Mutex<Aside>,
     waker: OnceLock<Waker>,
 }
 
@@ -109,7 +97,6 @@ pub(crate) struct Handover {
     pub(crate) tracker: Tracker,
 }
 
-const NEVER: u64 = u64::MAX;
 /// Bytes of a connection that was taken over which are on the way, in each direction.
 const TAKEN_BYTES: usize = 64 * 1024;
 
@@ -117,127 +104,205 @@ impl Link {
     pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
         let peer = socket.peer();
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
-        let (opened, number) = (Instant::now(), common.room.number());
+        let number = common.room.number();
+        let opened = State::opened(common.room.clock().now());
         let link = Arc::new(Link {
             common,
             peer,
             is_trusted,
-            opened,
-            busy: AtomicBool::new(false),
-            wakes_at_end: AtomicBool::new(false),
-            ended: AtomicU64::new(0),
-            until: AtomicU64::new(NEVER),
-            late: AtomicBool::new(false),
+            number,
+            state: StateCell::new(opened),
+            shelved: StateCell::default(),
+            eviction: Eviction::default(),
+            deadline: Deadline::default(),
+            awaited: Awaited::default(),
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
-            served: AtomicBool::new(false),
-            flushed: AtomicBool::new(true),
-            awaits_flush: AtomicBool::new(false),
-            turn: AtomicU64::new(0),
-            gave_way: AtomicBool::new(false),
-            aside_flag: AtomicBool::new(false),
+            epoch: Epoch::default(),
             aside: Mutex::new(Aside::default()),
-            handed: AtomicBool::new(false),
-            number,
-            state: StateCell::default(),
-            shelved: StateCell::default(),
-            dismissed: StateCell::default(),
-            displaced: AtomicBool::new(false),
             waker: OnceLock::new(),
         });
-        link.state.set(Some(link.common.room.state(Stage::Idle, opened)));
         link.common.room.enter(&link);
         link
     }
 
-    fn nanos(&self, at: Instant) -> u64 {
-        u64::try_from(at.saturating_duration_since(self.opened).as_nanos()).unwrap_or(NEVER - 1)
+    fn clock(&self) -> Clock {
+        self.common.room.clock()
     }
 
-    pub(crate) fn is_busy(&self) -> bool {
-        self.busy.load(Relaxed)
+    /// What the connection is at.
+    pub(crate) fn state(&self) -> State {
+        // There always is one.
+        self.state.get().unwrap_or(State::opened(0))
     }
 
-    pub(crate) fn begin(&self, received: Instant) {
-        self.received.store(self.nanos(received), Relaxed);
-        self.until.store(NEVER, Relaxed);
-        self.late.store(false, Relaxed);
-        self.served.store(false, Relaxed);
-        self.busy.store(true, Relaxed);
-        self.state.set(Some(self.common.room.state(Stage::Busy, received)));
+    /// What the connection is at, without since when.
+    pub(crate) fn stage(&self) -> Stage {
+        self.state().stage
     }
 
-    pub(crate) fn end(&self) {
-        self.ended.store(self.nanos(Instant::now()), Relaxed);
-        self.busy.store(false, Relaxed);
-        if self.wakes_at_end.load(Relaxed) || self.common.stop.is_draining() {
+    /// Since when it is at that.
+    pub(crate) fn since(&self) -> Instant {
+        self.clock().instant(self.state().since)
+    }
+
+    pub(crate) fn received(&self) -> Instant {
+        self.clock().instant(self.received.load(Relaxed))
+    }
+
+    /// Changes the state; whether that changed anything. One that cannot be spared stands on no shelf of the room, and
+    /// comes back to one when it can. Only then the order matters in which this and the room look: each writes first.
+    fn change(self: &Arc<Link>, transition: impl FnOnce(State) -> State) -> bool {
+        let before = self.state();
+        let next = transition(before);
+        if next == before {
+            return false;
+        }
+        if next.stage.spare().is_none() || next.is_same_wait(before) {
+            self.state.set_soon(next);
+            return true;
+        }
+        self.state.set(Some(next));
+        if self.shelved.get().is_none() {
+            self.common.room.shelve(self);
+        }
+        true
+    }
+
+    /// A part of a head has come, its first byte at this moment.
+    pub(crate) fn head_began(self: &Arc<Link>, at: Instant) {
+        self.change(|state| state.head_began(self.clock().nanos(at)));
+    }
+
+    /// A head is refused, whose first byte came at this moment.
+    pub(crate) fn head_refused(self: &Arc<Link>, at: Instant) {
+        self.change(|state| state.head_refused(self.clock().nanos(at)));
+    }
+
+    /// hyper is given a whole head, whose first byte came at this moment: a request begins.
+    pub(crate) fn head_given(self: &Arc<Link>, at: Instant) {
+        self.received.store(self.clock().nanos(at), Relaxed);
+        self.deadline.clear();
+        self.awaited.clear();
+        self.change(|state| state.head_given(self.clock().nanos(at)));
+    }
+
+    /// The service has the request.
+    pub(crate) fn head_parsed(self: &Arc<Link>) {
+        self.change(State::head_parsed);
+    }
+
+    /// Some of a body has come, and it is not whole.
+    pub(crate) fn body_came(self: &Arc<Link>) {
+        self.change(|state| state.body_came(self.clock().now()));
+    }
+
+    /// The body, if there is one, is whole.
+    pub(crate) fn body_read(self: &Arc<Link>) {
+        self.change(|state| state.body_read(|| self.clock().now()));
+    }
+
+    /// hyper has all of the answer: the next request may come when that is written.
+    pub(crate) fn answered(self: &Arc<Link>) {
+        self.change(|state| state.answered(self.clock().now()));
+        if self.awaited.is_end() || self.common.stop.is_draining() {
             self.wake();
         }
     }
 
-    pub(crate) fn set_wakes_at_end(&self, wakes: bool) {
-        self.wakes_at_end.store(wakes, Relaxed);
+    /// Whether the task must let others go first before it writes; true once for each write.
+    pub(crate) fn must_yield(self: &Arc<Link>) -> bool {
+        self.change(State::yielded)
     }
 
-    pub(crate) fn ended(&self) -> Instant {
-        self.opened + Duration::from_nanos(self.ended.load(Relaxed))
+    /// The task has let others go first: the next write need not.
+    pub(crate) fn has_yielded(self: &Arc<Link>) {
+        self.change(State::yielded);
     }
 
-    pub(crate) fn received(&self) -> Instant {
-        self.opened + Duration::from_nanos(self.received.load(Relaxed))
+    /// The socket took all it was given.
+    pub(crate) fn wrote(self: &Arc<Link>) {
+        self.change(|state| state.wrote(|| self.clock().now()));
     }
 
-    /// The connection is at something else from now on. One that cannot be spared stands on no shelf of the room, and
-    /// comes back to one when it can.
-    pub(crate) fn enter(self: &Arc<Link>, stage: Stage, since: Instant) {
-        self.state.set(Some(self.common.room.state(stage, since)));
-        if stage != Stage::Busy && self.shelved.get().is_none() {
-            self.common.room.shelve(self);
-        }
+    /// The socket took a part of what it was given.
+    pub(crate) fn wrote_part(self: &Arc<Link>) {
+        self.change(|state| state.wrote_part(|| self.clock().now()));
     }
 
-    pub(crate) fn state(&self) -> State {
-        self.state.get().unwrap_or(State::new(Stage::Busy, 0))
+    /// The socket takes nothing; since when.
+    pub(crate) fn stalled(self: &Arc<Link>) -> Instant {
+        self.change(|state| state.stalled(|| self.clock().now()));
+        self.since()
     }
 
-    pub(crate) fn is_dismissed(&self) -> bool {
-        self.dismissed.get().is_some_and(|state| state == self.state())
+    /// All that came before the next bytes of hyper is written.
+    pub(crate) fn caught_up(self: &Arc<Link>) {
+        self.change(State::caught_up);
+    }
+
+    /// hyper has nothing left to write.
+    pub(crate) fn flushed(self: &Arc<Link>) {
+        self.change(State::flushed);
+    }
+
+    /// The last answer is out, and the connection is about to be closed.
+    pub(crate) fn closing(self: &Arc<Link>) {
+        self.change(|state| state.closing(self.clock().now()));
+    }
+
+    /// Whether its place is wanted for another connection, and it is still at what it was at then.
+    pub(crate) fn is_evicted(&self) -> bool {
+        self.eviction.is_asked(self.state())
     }
 
     /// The connection obeys and goes.
-    pub(crate) fn set_displaced(&self) {
-        self.displaced.store(true, Relaxed);
+    pub(crate) fn obey_eviction(&self) {
+        self.eviction.obey();
     }
 
-    pub(crate) fn is_displaced(&self) -> bool {
-        self.displaced.load(Relaxed)
+    pub(crate) fn obeys_eviction(&self) -> bool {
+        self.eviction.is_obeyed()
     }
 
     pub(crate) fn wait_until(&self, at: Option<Instant>) {
-        self.until.store(at.map_or(NEVER, |at| self.nanos(at)), Relaxed);
-        self.late.store(false, Relaxed);
+        match at {
+            Some(at) => self.deadline.set(self.clock().nanos(at)),
+            None => self.deadline.clear(),
+        }
     }
 
     pub(crate) fn waits_until(&self) -> Option<Instant> {
-        Some(self.until.load(Relaxed)).filter(|nanos| *nanos != NEVER).map(|at| self.opened + Duration::from_nanos(at))
+        self.deadline.at().map(|at| self.clock().instant(at))
     }
 
-    /// The next write need not let others go first.
-    pub(crate) fn set_gave_way(&self) {
-        self.gave_way.store(true, Relaxed);
-    }
-
-    /// Whether that was said, once.
-    pub(crate) fn takes_gave_way(&self) -> bool {
-        self.gave_way.load(Relaxed) && self.gave_way.swap(false, Relaxed)
-    }
-
+    /// The service is polled right after this and looks.
     pub(crate) fn set_late(&self) {
-        self.late.store(true, Relaxed);
+        self.deadline.pass();
     }
 
     pub(crate) fn is_late(&self) -> bool {
-        self.late.load(Relaxed)
+        self.deadline.is_passed()
+    }
+
+    /// The task wants to be woken at the end of the request, if something is held for then.
+    pub(crate) fn await_end_if(&self, is_something_held: bool) {
+        self.awaited.end_if(is_something_held);
+    }
+
+    /// The task wants to be woken when all is written: for the next request's head, or to break a response off.
+    pub(crate) fn await_flush(&self) {
+        self.awaited.flush();
+    }
+
+    /// Whether that was said and not all is written yet.
+    pub(crate) fn awaits_flush(&self) -> bool {
+        self.awaited.is_flush()
+    }
+
+    /// All is written, and the task is woken.
+    pub(crate) fn await_nothing(&self) {
+        self.awaited.clear();
     }
 
     /// A connection with such a body ends with it, so there is never a second one.
@@ -247,35 +312,6 @@ impl Link {
 
     pub(crate) fn malformed(&self) -> Option<Refusal> {
         self.malformed.get().copied()
-    }
-
-    pub(crate) fn set_served(&self) {
-        self.served.store(true, Relaxed);
-    }
-
-    /// Whether hyper was given a head of which the service has not heard: what it says then is a refusal of its own.
-    pub(crate) fn is_unserved(&self) -> bool {
-        self.is_busy() && !self.served.load(Relaxed)
-    }
-
-    /// Notes whether hyper holds no byte that the socket did not take yet.
-    pub(crate) fn set_flushed(&self, flushed: bool) {
-        self.flushed.store(flushed, Relaxed);
-    }
-
-    /// The task wants to be woken when all is written. It is unset then.
-    pub(crate) fn set_awaits_flush(&self, awaits: bool) {
-        self.awaits_flush.store(awaits, Relaxed);
-    }
-
-    /// Whether that was said and not all is written yet.
-    pub(crate) fn awaits_flush(&self) -> bool {
-        self.awaits_flush.load(Relaxed)
-    }
-
-    /// Whether all is written.
-    pub(crate) fn is_flushed(&self) -> bool {
-        self.flushed.load(Relaxed)
     }
 
     /// Why a request was given up in the middle: the server cuts off what runs at its end, or else its client has gone.
@@ -297,14 +333,11 @@ impl Link {
     }
 
     /// A response begins: hints already given may still go out before it, later ones and take-overs may not.
-    ///
-    /// Here the turn changes first and the flag is looked at then; `Turn::with` does it the other way round. So
-    /// either it sees the new turn, or we see its flag and wait here until it is done.
-    pub(crate) fn close_turn(&self) {
-        self.turn.fetch_add(1, SeqCst);
-        if self.aside_flag.load(SeqCst) {
+    pub(crate) fn end_epoch(&self) {
+        if self.epoch.end() {
+            // Whoever left something in this epoch holds the lock until it is done.
             let mut aside = self.aside.lock();
-            if !self.is_flushed() {
+            if !self.stage().is_flushed() {
                 // Bytes of an earlier response are still in hyper's hands: the hints could come only after this one.
                 aside.hints.clear();
             }
@@ -331,13 +364,13 @@ impl Link {
 
     /// Whether an engine's thread has left something.
     pub(crate) fn has_aside(&self) -> bool {
-        self.aside_flag.load(SeqCst)
+        self.epoch.is_left()
     }
 
     pub(crate) fn take_hints(&self) -> Vec<u8> {
         let mut aside = self.aside.lock();
         if aside.taken.is_none() {
-            self.aside_flag.store(false, Relaxed);
+            self.epoch.is_taken();
         }
         std::mem::take(&mut aside.hints)
     }
@@ -352,13 +385,9 @@ impl Link {
     }
 
     /// Gives the connection from the service to its task, which takes it away from hyper.
-    pub(crate) fn hand_over(&self, handover: Handover) {
+    pub(crate) fn hand_over(self: &Arc<Link>, handover: Handover) {
         self.aside.lock().handover = Some(handover);
-        self.handed.store(true, Relaxed);
-    }
-
-    pub(crate) fn is_handed(&self) -> bool {
-        self.handed.load(Relaxed)
+        self.change(State::upgraded);
     }
 
     pub(crate) fn take_handover(&self) -> Option<Handover> {
@@ -383,8 +412,8 @@ impl Occupant for Link {
         &self.shelved
     }
 
-    fn dismiss(&self, state: State) {
-        self.dismissed.set(Some(state));
+    fn evict(&self, state: State) {
+        self.eviction.ask(state);
         self.wake();
         self.common.settings.counts.displaced();
     }
@@ -440,14 +469,13 @@ pub(crate) struct Turn {
 
 impl Turn {
     pub(crate) fn new(link: &Arc<Link>) -> Turn {
-        Turn { link: link.clone(), number: link.turn.load(Relaxed) }
+        Turn { link: link.clone(), number: link.epoch.number() }
     }
 
     /// Does something unless the response has begun.
     fn with(&self, act: impl FnOnce(&mut Aside)) {
         let mut aside = self.link.aside.lock();
-        self.link.aside_flag.store(true, SeqCst);
-        if self.link.turn.load(SeqCst) == self.number {
+        if self.link.epoch.leave(self.number) {
             act(&mut aside);
         }
         drop(aside);

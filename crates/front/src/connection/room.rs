@@ -18,26 +18,23 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
-use crate::connection::stage::{Stage, State, StateCell};
+use crate::connection::clock::Clock;
+use crate::connection::state::{Spare, State, StateCell};
 use crate::limits::Limits;
 
 /// One that was told to go is gone much sooner; where none can be told, it is looked again: some grow old meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 /// Who is closed, in this order: the first of a shelf that has stood there so long. A client that has just come must
 /// have time for its request, even where others only say half of theirs.
-const STEPS: [(usize, Duration); 5] = [
-    (IDLE, Duration::from_secs(1)),
-    (SLOW, Duration::from_secs(1)),
-    (STALLED, Duration::from_secs(5)),
-    (IDLE, Duration::ZERO),
+const STEPS: [(Spare, Duration); 5] = [
+    (Spare::Idle, Duration::from_secs(1)),
+    (Spare::Slow, Duration::from_secs(1)),
+    (Spare::Stalled, Duration::from_secs(5)),
+    (Spare::Idle, Duration::ZERO),
     LAST_STEP,
 ];
 /// Not as long as connections are just coming or going.
-const LAST_STEP: (usize, Duration) = (SLOW, Duration::from_millis(100));
-/// The shelves.
-const IDLE: usize = 0;
-const SLOW: usize = 1;
-const STALLED: usize = 2;
+const LAST_STEP: (Spare, Duration) = (Spare::Slow, Duration::from_millis(100));
 /// Up to this many connections always leave enough open files to everything else.
 const FEW: usize = 16;
 /// For this long no connection could be closed before the log says so.
@@ -62,7 +59,7 @@ pub(crate) trait Occupant: Send + Sync {
     fn shelved(&self) -> &StateCell;
 
     /// Asks it to end, if it is still at what it was at, and counts that.
-    fn dismiss(&self, state: State);
+    fn evict(&self, state: State);
 }
 
 /// All connections of one front, as far as they live.
@@ -70,8 +67,7 @@ pub(crate) struct Room {
     permits: Arc<Semaphore>,
     places: usize,
     per_client: Option<usize>,
-    /// Moments are counted from here.
-    epoch: Instant,
+    clock: Clock,
     serial: AtomicU64,
     inside: Mutex<Inside>,
     /// A connection has come to a shelf.
@@ -82,7 +78,7 @@ pub(crate) struct Room {
 
 #[derive(Default)]
 struct Inside {
-    /// By the moment since when, and the number of the connection.
+    /// One for each [`Spare`], by the moment since when, and the number of the connection.
     shelves: [BTreeMap<(u64, u64), Weak<dyn Occupant>>; 3],
     /// Connections that live, on a shelf or not.
     present: usize,
@@ -94,23 +90,13 @@ struct Inside {
     stuck: Option<Instant>,
 }
 
-/// Where a connection stands that may be closed for another.
-fn shelf(state: State) -> Option<usize> {
-    match state.stage() {
-        Stage::Idle => Some(IDLE),
-        Stage::Head | Stage::Body => Some(SLOW),
-        Stage::Stalled => Some(STALLED),
-        Stage::Busy => None,
-    }
-}
-
 impl Room {
     pub(crate) fn new(limits: &Limits) -> Room {
         Room {
             permits: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             places: limits.connections,
             per_client: limits.connections_per_client,
-            epoch: Instant::now(),
+            clock: Clock::start(),
             serial: AtomicU64::new(0),
             inside: Mutex::default(),
             changed: Notify::new(),
@@ -123,10 +109,9 @@ impl Room {
         self.serial.fetch_add(1, Relaxed)
     }
 
-    /// What is said of a connection that is at this since then.
-    pub(crate) fn state(&self, stage: Stage, since: Instant) -> State {
-        let nanos = since.saturating_duration_since(self.epoch).as_nanos();
-        State::new(stage, u64::try_from(nanos).unwrap_or_default())
+    /// The clock by which all its connections go.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// A connection begins.
@@ -172,7 +157,7 @@ impl Room {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            let is_told = self.dismiss("places for connections");
+            let is_told = self.evict("places for connections");
             tokio::select! {
                 permit = &mut permit => return permit.ok(),
                 () = changed, if !is_told => {}
@@ -193,7 +178,7 @@ impl Room {
     pub(crate) async fn file_or_soon(&self) {
         let mut left = pin!(self.left.notified());
         left.as_mut().enable();
-        self.dismiss("open files");
+        self.evict("open files");
         tokio::select! {
             () = left => {}
             () = tokio::time::sleep(LOOK) => {}
@@ -201,11 +186,11 @@ impl Room {
     }
 
     /// Closes the connection that can best be spared, of which there is too little; whether there was one.
-    fn dismiss(&self, short_of: &str) -> bool {
+    fn evict(&self, short_of: &str) -> bool {
         let mut inside = self.inside.lock();
         let places = self.places;
         let is_settled = inside.present >= places || self.permits.available_permits() > 0;
-        let Some((link, state)) = inside.find(self.state(Stage::Idle, Instant::now()).since(), is_settled) else {
+        let Some((link, state)) = inside.find(self.clock.now(), is_settled) else {
             let is_nobody = is_settled && inside.shelves.iter().all(BTreeMap::is_empty);
             // Those that were told to go need a moment.
             let since = is_nobody.then(|| *inside.stuck.get_or_insert_with(Instant::now));
@@ -220,12 +205,12 @@ impl Room {
             return false;
         };
         inside.stuck = None;
-        link.dismiss(state);
+        link.evict(state);
         if let Some((times, ago)) = inside.displaced.due() {
-            let what = match state.stage() {
-                Stage::Idle => "that asked nothing",
-                Stage::Head | Stage::Body => "whose request came slowly",
-                Stage::Busy | Stage::Stalled => "that took nothing of its answer",
+            let what = match state.stage.spare() {
+                Some(Spare::Idle) => "that asked nothing",
+                Some(Spare::Slow) => "whose request came slowly",
+                Some(Spare::Stalled) | None => "that took nothing of its answer",
             };
             let peer =
                 link.remote().map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
@@ -262,37 +247,41 @@ impl Room {
 impl Inside {
     fn put(&mut self, link: Arc<dyn Occupant>) {
         let state = link.state();
-        if let Some(shelf) = shelf(state) {
+        if let Some(spare) = state.stage.spare() {
             link.shelved().set(Some(state));
-            self.shelves[shelf].insert((state.since(), link.number()), Arc::downgrade(&link));
+            self.shelf(spare).insert((state.since, link.number()), Arc::downgrade(&link));
         }
     }
 
     fn take(&mut self, link: &dyn Occupant) {
         if let Some(state) = link.shelved().get()
-            && let Some(shelf) = shelf(state)
+            && let Some(spare) = state.stage.spare()
         {
-            self.shelves[shelf].remove(&(state.since(), link.number()));
+            self.shelf(spare).remove(&(state.since, link.number()));
         }
         link.shelved().set(None);
+    }
+
+    fn shelf(&mut self, spare: Spare) -> &mut BTreeMap<(u64, u64), Weak<dyn Occupant>> {
+        &mut self.shelves[spare as usize]
     }
 
     /// Who is to be closed at this moment, and what it is at; those that changed go where they belong.
     fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Occupant>, State)> {
         loop {
             let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
-            let is_due = |(shelf, time): &&(usize, Duration)| {
-                let first = self.shelves[*shelf].first_key_value();
+            let is_due = |(spare, time): &&(Spare, Duration)| {
+                let first = self.shelves[*spare as usize].first_key_value();
                 first.is_some_and(|((since, _), _)| u128::from(now.saturating_sub(*since)) >= time.as_nanos())
             };
-            let (shelf, _) = steps.clone().find(is_due)?;
-            let (_, link) = self.shelves[*shelf].pop_first()?;
+            let (spare, _) = steps.clone().find(is_due)?;
+            let (_, link) = self.shelf(*spare).pop_first()?;
             let Some(link) = link.upgrade() else { continue };
             let before = link.shelved().get();
             // Its task writes what it is at, then looks here; this is the other way round, so that one of both sees it.
             link.shelved().set(None);
             let state = link.state();
-            if Some(state) == before {
+            if before.is_some_and(|before| state.is_same_wait(before)) {
                 return Some((link, state));
             }
             self.put(link);

@@ -5,14 +5,13 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 
 use crate::connection::link::{Common, Link};
-use crate::connection::stage::Stage;
 use crate::http1::refused;
 use crate::http1::service;
 use crate::http1::upgrade;
@@ -58,7 +57,8 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
                 return Poll::Ready(Some(ended));
             }
             // Handed over, and everything of earlier responses is out.
-            if link.is_handed() && link.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
+            let stage = link.stage();
+            if stage.is_upgraded() && stage.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
         });
         let ended = until_stopped(&link, ended).await;
         let Some(ended) = ended else { return End::Cut };
@@ -109,24 +109,24 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
 /// hyper is done: with an error, or because the wire showed it an end.
 async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
     if let Some((status, why)) = refusal(&wire, &ended) {
-        let text = refused::answer(link, wire.head(), wire.since(), status, &why);
+        let text = refused::answer(link, wire.head(), link.since(), status, &why);
         if upgrade::write(&mut wire.socket, &text, link.common.settings.limits.write_time).await.is_err() {
             return;
         }
     } else {
         if !wire.head().is_empty() {
-            refused::gone(link, wire.head(), wire.since());
+            refused::gone(link, wire.head(), link.since());
         }
         if let Err(error) = ended {
             tracing::debug!(target: "front", "connection ended: {error}");
             return;
         }
     }
-    if !wire.is_ended() && !link.is_displaced() && (wire.refusal.is_some() || wire.has_leftovers()) {
+    if !wire.is_ended() && !link.obeys_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
         // Nothing is owed to it any more.
-        link.enter(Stage::Idle, Instant::now());
+        link.closing();
         let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
-        let linger = poll_fn(|cx| if link.is_dismissed() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
+        let linger = poll_fn(|cx| if link.is_evicted() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
         let _ = until_stopped(link, linger).await;
     }
 }

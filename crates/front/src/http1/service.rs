@@ -11,7 +11,6 @@ use engine::{Answer, Duplex, Fault, Reply};
 use hyper::body::Incoming;
 
 use crate::connection::link::{Handover, Link};
-use crate::connection::stage::Stage;
 use crate::request::intake::{self, IntakeError};
 use crate::request::visit::Visit;
 use crate::response::out::Out;
@@ -43,9 +42,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         Err(problem) => return Ok(reply::intake(visit, &problem)),
     };
 
-    if visit.link.state().stage() != Stage::Busy {
-        visit.link.enter(Stage::Busy, Instant::now());
-    }
+    visit.link.body_read();
     let (reply, complete, deadline) = visit.call(head, input);
     let deadline = reply.due().unwrap_or(deadline);
 
@@ -76,7 +73,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
 }
 
 /// Gives the connection away. Its task drops this future as soon as hyper has let go of all it had to write.
-async fn leave<T>(link: &Link, handover: Handover) -> T {
+async fn leave<T>(link: &Arc<Link>, handover: Handover) -> T {
     link.hand_over(handover);
     pending().await
 }
@@ -88,7 +85,7 @@ enum Waited {
 }
 
 /// The answer is looked at once before anything is set: an engine that runs in this thread has it ready.
-async fn wait(link: &Link, mut reply: Reply, deadline: Instant) -> Waited {
+async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
     let mut is_first = true;
     let waited = poll_fn(|cx| {
         if let Poll::Ready(answer) = Pin::new(&mut reply).poll(cx) {
@@ -105,7 +102,7 @@ async fn wait(link: &Link, mut reply: Reply, deadline: Instant) -> Waited {
         Some(answer) => {
             link.wait_until(None);
             if reply.is_deferred() {
-                link.set_gave_way();
+                link.has_yielded();
             }
             Waited::Answer(answer)
         }

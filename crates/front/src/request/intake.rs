@@ -26,7 +26,7 @@ pub(crate) enum IntakeError {
     /// Nothing of it came for too long, or it came too slowly.
     Late,
     /// Not complete when the place of its connection was wanted.
-    Displaced,
+    Evicted,
     /// Not written as HTTP says; the connection knows why.
     Malformed,
     /// The client closed before the end.
@@ -79,7 +79,7 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
                 Poll::Ready(Some(Err(_))) if link.malformed().is_some() => Poll::Ready(Err(IntakeError::Malformed)),
                 Poll::Ready(Some(Err(_))) => Poll::Ready(Err(IntakeError::Gone)),
                 Poll::Pending if link.is_late() => Poll::Ready(Err(IntakeError::Late)),
-                Poll::Pending if link.is_dismissed() => Poll::Ready(Err(IntakeError::Displaced)),
+                Poll::Pending if link.is_evicted() => Poll::Ready(Err(IntakeError::Evicted)),
                 Poll::Pending => Poll::Pending,
             };
         }

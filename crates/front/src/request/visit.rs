@@ -34,7 +34,7 @@ pub(crate) struct Visit {
 
 impl Visit {
     pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
-        link.set_served();
+        link.head_parsed();
         let told = told(&link, &mut head.headers);
         let id = told.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
@@ -113,7 +113,7 @@ impl Visit {
     }
 
     pub(crate) fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
-        self.link.close_turn();
+        self.link.end_epoch();
         let tracker = if self.asks_for_websocket { Tracker::from_head() } else { Tracker::other() };
         Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
     }

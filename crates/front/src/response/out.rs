@@ -14,8 +14,7 @@ use engine::Fault;
 use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
-use crate::connection::link::Link;
-use crate::connection::link::Record;
+use crate::connection::link::{Link, Record};
 use crate::log::fault_log::{self, Whose};
 use crate::response::spool::Spool;
 use crate::transport::sendfile::{self, Part};
@@ -65,7 +64,7 @@ impl Out {
             record.fault = fault.name();
         }
         self.failed = Some(io::Error::other(fault.to_string()));
-        self.link.set_awaits_flush(true);
+        self.link.await_flush();
         Poll::Pending
     }
 
@@ -161,7 +160,7 @@ impl Body for Out {
 
 impl Drop for Out {
     fn drop(&mut self) {
-        self.link.end();
+        self.link.answered();
         // As much as was announced is all of it, though the application may not have come to its end.
         if let Some(record) = &mut self.record
             && record.fault.is_empty()

@@ -72,8 +72,8 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
-        IntakeError::Displaced => {
-            visit.link.set_displaced();
+        IntakeError::Evicted => {
+            visit.link.obey_eviction();
             let why = "there are no places for connections left, and the body of the request came slowly";
             (StatusCode::REQUEST_TIMEOUT, why, "body_late")
         }
@@ -253,7 +253,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
             Content::Unknown => Kind::Empty,
         }
     };
-    visit.link.close_turn();
+    visit.link.end_epoch();
     visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
@@ -297,7 +297,7 @@ fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handov
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
     let mut text = Vec::with_capacity(256);
     write_head(&mut text, status, &headers);
-    visit.link.close_turn();
+    visit.link.end_epoch();
     visit.link.common.settings.counts.answered(status.as_u16());
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
