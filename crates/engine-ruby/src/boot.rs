@@ -9,44 +9,44 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use uuid::Uuid;
 
 use crate::door::Pass;
-use crate::event::Event;
+use crate::fleet::Facts;
+use crate::message::Message;
 use crate::place::Place;
 use crate::pool::Pool;
 use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::supervisor::Supervisor;
-use crate::work::{Facts, Work};
+use crate::supervisor::{EventLoop, Supervisor};
 use crate::{door, watch};
 
-/// Events are few (a process begins, speaks or ends), and none may be lost.
+/// Messages are few (a process begins, speaks or ends), and none may be lost.
 #[expect(clippy::disallowed_methods, reason = "see above")]
-fn channel() -> (UnboundedSender<Event>, UnboundedReceiver<Event>) {
+fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
     unbounded_channel()
 }
 
 /// Starts everything, and waits for the first worker.
 pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
-    let (events, inbox) = channel();
+    let (messages, inbox) = channel();
     settings.meter.recorder.set_slow(settings.slow_time);
-    let pool = Pool::new(lanes, &settings, events.clone());
+    let pool = Pool::new(lanes, &settings, messages.clone());
     let (place, listener) = Place::new(settings.user.as_ref())?;
     let kill_time = settings.kill_time;
     let token = Uuid::new_v4().simple().to_string();
     let pass = Arc::new(Pass { token, uid: settings.user.as_ref().map(|user| user.uid) });
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
     let (told, telling) = mpsc::sync_channel(1);
-    let work = Work::new(settings, pool.clone(), (place, pass.clone()), events.clone(), told);
-    let (theirs, outbox) = (pool.clone(), events.clone());
+    let supervisor = EventLoop::new(settings, pool.clone(), (place, pass.clone()), messages.clone(), told);
+    let (theirs, outbox) = (pool.clone(), messages.clone());
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {
         runtime.block_on(async move {
             drop(tokio::spawn(door::keep(listener, pass, theirs.clone(), outbox)));
             drop(tokio::spawn(watch::watch(theirs, kill_time)));
-            work.run(inbox).await;
+            supervisor.run(inbox).await;
         });
     });
     let thread = thread.map_err(StartError::Machine)?;
     match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("exited".to_owned()))) {
-        Ok(facts) => Ok((pool, Supervisor::new(events, thread), facts)),
+        Ok(facts) => Ok((pool, Supervisor::new(messages, thread), facts)),
         Err(error) => {
             // It ends by itself now; what it has made is removed by then.
             let _ = thread.join();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::event::Event;
+use crate::message::Message;
 
 /// Shared by all of them.
 pub struct Budget {
@@ -23,7 +23,7 @@ struct Members {
 
 /// An application.
 struct Member {
-    events: UnboundedSender<Event>,
+    messages: UnboundedSender<Message>,
     standing: Standing,
     /// It was told to give a place up, and has not yet.
     was_asked: bool,
@@ -69,7 +69,7 @@ impl Members {
         others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
         let asked = others.pop().filter(|other| other.standing.spare_for.is_some() || must);
         if let Some(asked) = asked {
-            asked.was_asked = asked.events.send(Event::GiveUp).is_ok();
+            asked.was_asked = asked.messages.send(Message::GiveUp).is_ok();
         }
     }
 }
@@ -86,11 +86,11 @@ impl Budget {
     }
 
     /// One more application.
-    pub(crate) fn join(self: &Arc<Budget>, events: UnboundedSender<Event>) -> Share {
+    pub(crate) fn join(self: &Arc<Budget>, messages: UnboundedSender<Message>) -> Share {
         let mut members = self.members.lock();
         members.next += 1;
         let id = members.next;
-        members.all.push((id, Member { events, standing: Standing::default(), was_asked: false }));
+        members.all.push((id, Member { messages, standing: Standing::default(), was_asked: false }));
         Share { budget: self.clone(), id }
     }
 }
@@ -143,16 +143,16 @@ mod tests {
     use super::*;
     use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-    #[expect(clippy::disallowed_methods, reason = "a test with a few events")]
-    fn member(budget: &Arc<Budget>, holds: usize, spare_s: Option<u64>) -> (Share, UnboundedReceiver<Event>) {
-        let (events, inbox) = unbounded_channel();
-        let share = budget.join(events);
+    #[expect(clippy::disallowed_methods, reason = "a test with a few messages")]
+    fn member(budget: &Arc<Budget>, holds: usize, spare_s: Option<u64>) -> (Share, UnboundedReceiver<Message>) {
+        let (messages, inbox) = unbounded_channel();
+        let share = budget.join(messages);
         share.tell(Standing { holds, floor: 1, spare_for: spare_s.map(Duration::from_secs) });
         (share, inbox)
     }
 
-    fn was_asked(inbox: &mut UnboundedReceiver<Event>) -> bool {
-        matches!(inbox.try_recv(), Ok(Event::GiveUp))
+    fn was_asked(inbox: &mut UnboundedReceiver<Message>) -> bool {
+        matches!(inbox.try_recv(), Ok(Message::GiveUp))
     }
 
     #[test]

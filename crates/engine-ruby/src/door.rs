@@ -14,8 +14,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use crate::event::Event;
 use crate::frames::{self, Frame, Hello, Role, WireError};
+use crate::message::Message;
 use crate::pool::Pool;
 use crate::relay::relay;
 use crate::slot::Slot;
@@ -36,7 +36,7 @@ pub struct Pass {
 }
 
 /// Lets processes in for as long as the engine lives.
-pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, events: UnboundedSender<Event>) {
+pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messages: UnboundedSender<Message>) {
     let listener = match UnixListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -48,9 +48,9 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, event
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (pass, pool, events) = (pass.clone(), pool.clone(), events.clone());
+                let (pass, pool, messages) = (pass.clone(), pool.clone(), messages.clone());
                 drop(tokio::spawn(async move {
-                    if let Err(error) = enter(stream, &pass, &pool, &events).await {
+                    if let Err(error) = enter(stream, &pass, &pool, &messages).await {
                         tracing::warn!(target: "engine", "connection of a Ruby process refused: {error}");
                     }
                 }));
@@ -86,21 +86,21 @@ async fn enter(
     mut stream: UnixStream,
     pass: &Pass,
     pool: &Arc<Pool>,
-    events: &UnboundedSender<Event>,
+    messages: &UnboundedSender<Message>,
 ) -> Result<(), WireError> {
     let hello = timeout(HELLO_TIME, hello(&mut stream)).await.map_err(|_| WireError("no HELLO came".into()))??;
     pass.check(&stream, &hello)?;
     let broken = |error: io::Error| WireError(format!("{:?} connection: {error}", hello.role));
     match hello.role {
         Role::Mold => {
-            let _ = events.send(Event::Mold(hello.pid, stream));
+            let _ = messages.send(Message::Mold(hello.pid, stream));
         }
         Role::Control => {
-            let _ = events.send(Event::Control(hello.worker, hello.pid, stream));
+            let _ = messages.send(Message::Control(hello.worker, hello.pid, stream));
         }
         Role::Slot => {
             let stream = stream.into_std().map_err(broken)?;
-            let _ = events.send(Event::Slot(hello.worker, hello.slot, stream));
+            let _ = messages.send(Message::Slot(hello.worker, hello.slot, stream));
         }
         Role::Body => {
             let stream = stream.into_std().map_err(broken)?;

@@ -1,62 +1,48 @@
 //! The engine that runs a Rack application on worker processes of the user's own Ruby, behind one queue.
 //!
 //! Reading order: PROTOCOL.md, `frames` and `shapes` (the wire), `slot` and `answer` (one thread of a worker),
-//! `worker`, `pace` and `dispatch` (who gets what), `pool` (the way of a request), `watch` (deadlines), `supervisor`
-//! with `starts`, `arrivals`, `ends`, `size` and `health` (who lives), `door` (where Ruby comes in).
+//! `worker`, `pace` and `dispatch` (who gets what), `pool` (the way of a request), `watch` (deadlines), `fleet` (who
+//! lives: decides and does nothing), `supervisor` (does it), `door` (where Ruby comes in).
 
 #![expect(clippy::vec_box, reason = "a job is large, goes from hand to hand, and keeps its place in memory")]
 
 mod answer;
-mod arrivals;
-mod backoff;
 mod board;
 mod boot;
 mod budget;
-mod commands;
 mod control;
 mod dispatch;
 mod door;
-mod ends;
-mod event;
-mod exec_hooks;
 mod exit;
+mod fleet;
 pub mod frames;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod headroom;
-mod health;
 mod held;
 mod job;
-mod late;
 mod memory;
+mod message;
 pub mod native;
-mod orders;
 mod pace;
 mod place;
 mod pool;
-mod pressure;
 mod process;
 pub mod reader;
 mod reason;
 mod relay;
-mod reminder;
 mod row;
 mod scripts;
 mod settings;
 mod shapes;
-mod size;
 mod slot;
 mod start_error;
-mod starts;
 mod supervisor;
 mod taken;
 mod title;
 mod usage;
 pub mod user;
-mod view;
 mod watch;
-mod work;
 mod worker;
 
 use std::sync::Arc;

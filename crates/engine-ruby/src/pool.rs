@@ -18,11 +18,12 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use crate::board::Board;
+use crate::board;
 use crate::dispatch::{Dispatch, Offer, Orders};
-use crate::event::Event;
+use crate::fleet::View;
 use crate::frames::{self, WireError};
 use crate::job::{Death, Job};
+use crate::message::Message;
 use crate::reason::Reason;
 use crate::row::Step;
 use crate::settings::Settings;
@@ -60,9 +61,10 @@ pub struct Pool {
     meter: Arc<Meter>,
     /// As the log calls the application.
     app: Option<String>,
-    events: UnboundedSender<Event>,
+    messages: UnboundedSender<Message>,
     ends: Mutex<BTreeMap<&'static str, u64>>,
-    board: Mutex<Board>,
+    /// What the supervisor last showed: nobody who looks waits for it.
+    view: Mutex<View>,
     /// When somebody last looked at it, in seconds since the start; 0 for never.
     looked: AtomicU64,
     start: Instant,
@@ -79,7 +81,7 @@ pub struct Pool {
 
 impl Pool {
     /// Without a worker. Answers are read on these runtimes, each of which has one thread.
-    pub fn new(lanes: Vec<Handle>, settings: &Settings, events: UnboundedSender<Event>) -> Arc<Pool> {
+    pub fn new(lanes: Vec<Handle>, settings: &Settings, messages: UnboundedSender<Message>) -> Arc<Pool> {
         for (number, lane) in lanes.iter().enumerate() {
             drop(lane.spawn(async move { LANE.set(number) }));
         }
@@ -91,9 +93,9 @@ impl Pool {
             queue_places: settings.queue_places,
             meter: settings.meter.clone(),
             app: settings.app.clone(),
-            events,
+            messages,
             ends: Mutex::default(),
-            board: Mutex::default(),
+            view: Mutex::default(),
             looked: AtomicU64::new(0),
             start: Instant::now(),
             is_ending: AtomicBool::new(false),
@@ -175,7 +177,7 @@ impl Pool {
                         self.push(slot, job);
                     }
                     if after.is_worn {
-                        let _ = self.events.send(Event::Worn(slot.worker, Reason::MaxRequests));
+                        let _ = self.messages.send(Message::Worn(slot.worker, Reason::MaxRequests));
                     }
                     if after.goes_out {
                         slot.control.out_of_band();
@@ -230,7 +232,7 @@ impl Pool {
                 "worker {worker} (pid {pid}) {what}: {words}"
             );
             // Its successor is started before it is gone.
-            let _ = self.events.send(Event::Leaving(worker, reason));
+            let _ = self.messages.send(Message::Leaving(worker, reason));
         }
         if is_idle {
             self.stop(worker);
@@ -314,7 +316,7 @@ impl Pool {
                 pool.end_requests(gone, &[slot]);
             }));
         }
-        let _ = self.events.send(Event::WorkerGone(id, why));
+        let _ = self.messages.send(Message::WorkerGone(id, why));
     }
 
     /// Of workers that are gone, what is still being read.
@@ -339,7 +341,7 @@ impl Pool {
                 worker = id, pid, reason = name, signal = "SIGKILL", app,
                 "worker {id} (pid {pid}) exited: {words}"
             );
-            let _ = self.events.send(Event::OutOfMemory(id));
+            let _ = self.messages.send(Message::OutOfMemory(id));
         }
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
@@ -437,21 +439,21 @@ impl Pool {
     }
 
     /// Shows what the supervisor knows.
-    pub fn show(&self, board: Board) {
-        *self.board.lock() = board;
+    pub fn show(&self, view: View) {
+        *self.view.lock() = view;
     }
 
     /// All there is to see.
     pub fn snapshot(&self) -> Snapshot {
         self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
-        let board = self.board.lock();
-        let snapshot = board.snapshot(&mut self.dispatch(), Instant::now());
+        let view = self.view.lock();
+        let snapshot = board::snapshot(&view, &mut self.dispatch(), Instant::now());
         Snapshot { status: self.status(), restarts_by: self.restarts_by(), ..snapshot }
     }
 
-    /// See [`Board::processes`].
+    /// See [`View::processes`].
     pub fn processes(&self) -> usize {
-        self.board.lock().processes()
+        self.view.lock().processes
     }
 
     /// Whether somebody looks at snapshots, now and then.
@@ -462,7 +464,7 @@ impl Pool {
 
     /// More workers would be of use.
     pub fn want(&self) {
-        let _ = self.events.send(Event::Wanted);
+        let _ = self.messages.send(Message::Wanted);
     }
 
     /// The slot with this number in this worker.

@@ -12,17 +12,17 @@ use crate::control::Control;
 use crate::frames::{flag, frame, kind};
 
 #[expect(clippy::disallowed_methods, reason = "as the supervisor's")]
-fn pool() -> (Arc<Pool>, UnboundedReceiver<Event>) {
-    let (events, inbox) = unbounded_channel();
+fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
+    let (messages, inbox) = unbounded_channel();
     let pool = Pool {
         dispatch: Mutex::new(Dispatch::new(3)),
         lanes: vec![Handle::current()],
         queue_places: 3,
         meter: Arc::default(),
         app: None,
-        events,
+        messages,
         ends: Mutex::default(),
-        board: Mutex::default(),
+        view: Mutex::default(),
         looked: AtomicU64::new(0),
         start: Instant::now(),
         is_ending: AtomicBool::new(false),
@@ -81,7 +81,7 @@ async fn an_answer_that_was_written_before_the_worker_ended_is_read_whichever_co
     // The process ends. Its idle thread's connection is looked at first.
     drop((idle.2, busy.2));
     pool.clone().read(idle.0.clone(), idle.1).await;
-    assert!(matches!(inbox.recv().await, Some(Event::WorkerGone(1, None))));
+    assert!(matches!(inbox.recv().await, Some(Message::WorkerGone(1, None))));
     assert_eq!((pool.unfinished(), pool.unanswered()), (1, 1), "the engine is not ended while something is read");
     assert!(idle.0.push(job(Method::POST).0).is_err(), "who was chosen just now takes nothing any more");
     pool.clone().read(busy.0, busy.1).await;

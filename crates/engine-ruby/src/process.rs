@@ -1,47 +1,19 @@
 //! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
 
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::control::Control;
-use crate::event::Event;
 use crate::exit::Exit;
+use crate::message::Message;
 use crate::reader::Successor;
 use crate::settings::Settings;
-
-/// A process that we started.
-pub struct Mold {
-    pub since: Instant,
-    pub control: Option<Control>,
-    /// Set when it has loaded the application: whether it can fork.
-    pub ready: Option<bool>,
-    /// The worker it has become, of a Ruby that cannot fork.
-    pub worker: Option<u32>,
-    /// It has said that it cannot load the application, or will fork no more workers: that it ends is no news.
-    pub is_over: bool,
-    /// It makes way, since then, for one that does not load the application.
-    pub yields: Option<Instant>,
-    /// Its connection has ended.
-    pub is_silent: bool,
-    /// It has ended, in these words, and when that was heard.
-    pub ended: Option<(Exit, Instant)>,
-    /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
-    pub untold: Vec<(u32, u32)>,
-    /// Its share of memory, as last looked at.
-    pub pss_kib: Option<u64>,
-    /// As long as it has not loaded the application.
-    pub loading: Option<Loading>,
-}
 
 /// How many molds of this process, of whatever application and generation, load their application now.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
@@ -50,7 +22,8 @@ static LOADING: AtomicUsize = AtomicUsize::new(0);
 pub struct Loading(());
 
 impl Loading {
-    fn begin() -> Loading {
+    /// One more.
+    pub fn begin() -> Loading {
         LOADING.fetch_add(1, Ordering::SeqCst);
         Loading(())
     }
@@ -67,90 +40,6 @@ impl Drop for Loading {
     }
 }
 
-impl Mold {
-    /// One that was just started.
-    pub fn new() -> Mold {
-        let (control, ready, worker, ended, untold, pss_kib) = (None, None, None, None, Vec::new(), None);
-        let (is_over, yields, is_silent) = (false, None, false);
-        let loading = Some(Loading::begin());
-        Mold {
-            since: Instant::now(),
-            control,
-            ready,
-            worker,
-            is_over,
-            yields,
-            is_silent,
-            ended,
-            untold,
-            pss_kib,
-            loading,
-        }
-    }
-}
-
-/// A worker that was ordered, until it has ended.
-pub struct Booting {
-    pub since: Instant,
-    pub pid: Option<u32>,
-    /// The mold that forked it, until that has told of its end.
-    pub mold: Option<u32>,
-    pub control: Option<Arc<Control>>,
-    pub slots: Vec<(u32, UnixStream)>,
-    /// It has said that it is ready.
-    pub has_said_so: bool,
-    /// All its connections have come in, too.
-    pub is_ready: bool,
-    /// It is on its way out, and does not count.
-    pub is_leaving: bool,
-    /// No successor is to come: its place is free when it has ended.
-    pub is_last: bool,
-    /// It has something to do between requests.
-    pub has_errands: bool,
-    /// Its connection has ended, and how it ended is not known yet.
-    pub is_silent: bool,
-    /// How it ended, in words, as its mold has told.
-    pub ended: Option<Exit>,
-    /// For how long nothing was heard of it.
-    pub silent: Duration,
-    /// The log has said so.
-    pub is_silence_told: bool,
-    /// Its share of memory, and what it shares with nobody, as last looked at, and when that was.
-    pub pss_kib: Option<u64>,
-    pub own_kib: Option<u64>,
-    pub weighed: Option<Instant>,
-}
-
-impl Booting {
-    /// One that is being ordered.
-    pub fn new() -> Booting {
-        let (pid, mold, control, slots, pss_kib) = (None, None, None, Vec::new(), None);
-        let (own_kib, weighed) = (None, None);
-        let (has_said_so, is_ready, is_leaving, is_last, has_errands) = (false, false, false, false, false);
-        let (is_silent, ended) = (false, None);
-        let (since, silent) = (Instant::now(), Duration::ZERO);
-        Booting {
-            since,
-            pid,
-            mold,
-            control,
-            slots,
-            has_said_so,
-            is_ready,
-            is_leaving,
-            is_last,
-            has_errands,
-            is_silent,
-            ended,
-            silent,
-            is_silence_told: false,
-            pss_kib,
-            own_kib,
-            weighed,
-        }
-    }
-}
-
 /// Where a process finds its way in.
 pub struct Way<'a> {
     /// The folder of our Ruby files.
@@ -162,7 +51,7 @@ pub struct Way<'a> {
 }
 
 /// Starts one, or lets the process go on that has evaluated the configuration. Its end is an event, with its number.
-pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>) -> io::Result<u32> {
+pub fn start(settings: &Settings, way: &Way<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
     let mut command = match &settings.user {
         Some(user) => user.command(&settings.ruby),
         None => Command::new(&settings.ruby),
@@ -201,14 +90,14 @@ pub fn start(settings: &Settings, way: &Way<'_>, events: UnboundedSender<Event>)
         None => command.stdin(Stdio::inherit()).spawn()?,
     };
     let pid = child.id();
-    thread::Builder::new().name("ruby wait".into()).stack_size(64 << 10).spawn(move || wait(child, &events))?;
+    thread::Builder::new().name("ruby wait".into()).stack_size(64 << 10).spawn(move || wait(child, &messages))?;
     Ok(pid)
 }
 
-fn wait(mut child: Child, events: &UnboundedSender<Event>) {
+fn wait(mut child: Child, messages: &UnboundedSender<Message>) {
     let pid = child.id();
     let exit = child.wait().map_or(Exit::unknown(), Exit::new);
-    let _ = events.send(Event::Ended(pid, exit));
+    let _ = messages.send(Message::Ended(pid, exit));
 }
 
 /// Ends one without a chance to refuse. That it has ended already is no error.

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use engine::count;
 use machine::Standing;
 
-use crate::headroom::{Held, Need, RELIEF, REST, Room, full, is_close, shortage};
-use crate::process::Loading;
+use super::Fleet;
+use super::action::Action;
+use super::headroom::{Held, Need, RELIEF, REST, Room, full, is_close, shortage};
+use super::log_line::{LogLine, WorkerLine};
+use super::worker::{Life, WorkerProcess};
 use crate::reason::Reason;
-use crate::work::Work;
 
 /// How often memory is looked at: two or three small files of the kernel.
 const LOOK: Duration = Duration::from_millis(500);
@@ -16,14 +17,14 @@ const LOOK: Duration = Duration::from_millis(500);
 const WORKER_MIN: u64 = 16 << 20;
 /// A worker that was ready for so long has shown what it needs.
 const GROWN: Duration = Duration::from_secs(1);
+/// A worker that has not been weighed since it works is young for no longer.
+const YOUNG_MAX: Duration = Duration::from_secs(60);
 /// A worker that does not come to its end holds up the next for no longer.
 const RELIEF_MAX: Duration = Duration::from_secs(10);
-/// What the kernel has killed shows within this time; a worker that ends later has ended of something else.
-const KILL_TIME: Duration = Duration::from_secs(5);
 
-impl Work {
+impl Fleet {
     /// Whether one more worker may be added because requests wait.
-    pub(crate) fn has_room(&mut self, now: Instant) -> bool {
+    pub(super) fn has_room(&mut self, now: Instant) -> bool {
         let need = self.need(now);
         let room = self.headroom.room(need, now);
         if room == Room::No {
@@ -33,10 +34,7 @@ impl Work {
     }
 
     /// How many of so many workers that are missing may be started beside those that are there.
-    pub(crate) fn fitting(&mut self, missing: usize, now: Instant) -> usize {
-        if self.headroom.standing.is_none() {
-            self.headroom.standing = self.headroom.memory.look();
-        }
+    pub(super) fn fitting(&mut self, missing: usize, now: Instant) -> usize {
         let mut need = self.need(now);
         let loads = self.loads_in_workers();
         let fits = match self.headroom.standing {
@@ -71,110 +69,99 @@ impl Work {
 
     /// Whether the application is in none of the molds, so that each worker loads it.
     fn loads_in_workers(&self) -> bool {
-        let says = |name: &str| self.facts.iter().any(|(known, value)| known == name && value == "no");
-        says("preload") || says("fork")
+        self.says("preload", "no") || self.says("fork", "no")
+    }
+
+    fn staying_workers(&self) -> impl Iterator<Item = (u32, &WorkerProcess)> {
+        self.workers.iter().filter(|(_, worker)| worker.stays()).map(|(id, worker)| (*id, worker))
     }
 
     /// Whether a worker that stays has not been weighed at all.
     fn is_any_unknown(&self) -> bool {
-        self.workers.values().any(|worker| !worker.is_leaving && worker.own_kib.is_none())
+        self.staying_workers().any(|(_, worker)| worker.own_kib().is_none())
     }
 
     /// No worker is added for now, if there are fewer than there may be. The first time the log says so.
     fn hold(&mut self, need: Need, now: Instant) {
         let there = self.staying();
-        let Some(standing) = self.headroom.standing.filter(|_| there < self.settings.max_workers) else { return };
+        let Some(standing) = self.headroom.standing.filter(|_| there < self.policy.max_workers) else { return };
         let shortage = shortage(&standing, need, self.headroom.rests(now));
         let held = Held { seen: now, why: shortage, is_logged: true };
         if self.headroom.held.replace(held).is_none_or(|before| !before.is_logged) {
-            let wanted = match self.wanted {
-                wanted if wanted > there => format!("{there} of {} run", count(wanted, "worker")),
-                _ => format!("{} run, and requests wait", count(there, "worker")),
-            };
-            tracing::warn!(target: "engine", app = self.app(), "no memory for another worker: {shortage}; {wanted}");
+            self.log(LogLine::HeldByMemory { shortage, there, wanted: self.wanted });
         }
     }
 
     /// In bytes, of those that stay and have been weighed.
     fn largest_own(&self) -> u64 {
-        let staying = self.workers.values().filter(|worker| !worker.is_leaving);
-        staying.filter_map(|worker| worker.own_kib).max().unwrap_or(0) * 1024
+        self.staying_workers().filter_map(|(_, worker)| worker.own_kib()).max().unwrap_or(0) * 1024
     }
 
     fn need(&self, now: Instant) -> Need {
         let one = self.largest_own().max(WORKER_MIN);
-        let staying = self.workers.values().filter(|worker| !worker.is_leaving);
-        let others = staying.map(|worker| one.saturating_sub(worker.own_kib.unwrap_or(0) * 1024)).sum();
+        let growth = |worker: &WorkerProcess| one.saturating_sub(worker.own_kib().unwrap_or(0) * 1024);
+        let others = self.staying_workers().map(|(_, worker)| growth(worker)).sum();
         Need { one, others, is_guess: self.has_young(now) }
     }
 
     /// Whether a worker has not been weighed since it works.
-    pub(crate) fn has_young(&self, now: Instant) -> bool {
-        let is_young = |weighed: Option<Instant>, since: Instant| {
-            now.saturating_duration_since(since) < Duration::from_secs(60)
-                && weighed.is_none_or(|weighed| weighed.saturating_duration_since(since) < GROWN)
+    pub(super) fn has_young(&self, now: Instant) -> bool {
+        let is_young = |worker: &WorkerProcess| {
+            now.saturating_duration_since(worker.since) < YOUNG_MAX
+                && worker.weighed.is_none_or(|(then, _)| then.saturating_duration_since(worker.since) < GROWN)
         };
-        self.workers.values().any(|worker| !worker.is_leaving && is_young(worker.weighed, worker.since))
+        self.staying_workers().any(|(_, worker)| is_young(worker))
     }
 
     /// The kernel has chosen a worker. Its successor would be the next, so it comes when it has been seen that there is
     /// room for it.
-    pub(crate) fn memory_was_full(&mut self, id: u32, now: Instant) {
+    pub(super) fn memory_was_full(&mut self, id: u32, now: Instant) {
         self.headroom.relieved = Some((id, now));
         self.headroom.looked = None;
         self.watch_memory(now);
     }
 
-    /// Whoever the kernel has killed some time ago was none of our workers, or has been accounted for.
-    fn forget_kills(&mut self, now: Instant) {
-        match self.headroom.kills {
-            Some((then, _)) if now.saturating_duration_since(then) < KILL_TIME => return,
-            Some((_, kills)) => self.pool.forget_kills(kills),
-            None => {}
+    /// Looks at memory now and then.
+    pub(super) fn watch_memory(&mut self, now: Instant) {
+        let is_fresh = self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK);
+        if !is_fresh && !self.is_stopping() {
+            self.headroom.looked = Some(now);
+            self.act(Action::LookAtMemory);
         }
-        self.headroom.kills = Some((now, self.headroom.memory.kills()));
     }
 
-    /// Looks at memory now and then; when it is short, the largest worker leaves.
-    pub(crate) fn watch_memory(&mut self, now: Instant) {
-        if self.is_stopping || self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK) {
-            return;
-        }
-        let (there, most) = (self.staying(), self.settings.max_workers);
-        self.headroom.looked = Some(now);
-        self.headroom.standing = self.headroom.memory.look();
-        self.forget_kills(now);
+    /// When memory is short, the largest worker leaves.
+    pub(super) fn memory_stands(&mut self, standing: Option<Standing>, is_loading: bool, now: Instant) {
+        let (there, most) = (self.staying(), self.policy.max_workers);
+        self.headroom.standing = standing;
         // It was long ago, or they are all there by now.
         self.headroom.held.take_if(|held| now.saturating_duration_since(held.seen) > REST || there >= most);
-        let Some(standing) = self.headroom.standing.filter(Standing::is_short) else { return };
+        let Some(standing) = standing.filter(Standing::is_short) else { return };
         let is_under_way = self.headroom.relieved.is_some_and(|(id, then)| {
             let passed = now.saturating_duration_since(then);
             passed < RELIEF || passed < RELIEF_MAX && self.workers.contains_key(&id)
         });
         // What is being loaded goes first, by the kernel's hand: a reload must cost the old code nothing.
-        if is_under_way || Loading::is_under_way() {
+        if is_under_way || is_loading || self.is_stopping() {
             return;
         }
-        let staying = self.workers.iter().filter(|(_, worker)| worker.is_ready && !worker.is_leaving);
-        let weighed: Vec<(u64, u32)> = staying.filter_map(|(id, worker)| Some((worker.own_kib?, *id))).collect();
+        let serving = self.staying_workers().filter(|(_, worker)| worker.life == Life::Ready);
+        let weighed: Vec<(u64, u32)> = serving.filter_map(|(id, worker)| Some((worker.own_kib()?, id))).collect();
         // The last one stays: without it nothing is answered.
-        let Some((own, id)) = weighed.iter().max().filter(|_| weighed.len() > 1) else { return };
+        let Some((own_kib, worker)) = weighed.iter().max().copied().filter(|_| weighed.len() > 1) else { return };
         let why = shortage(&standing, self.need(now), true);
-        tracing::warn!(
-            target: "engine",
-            worker = id,
-            pid = self.workers.get(id).and_then(|worker| worker.pid),
-            app = self.app(),
-            "memory is short: {}; {} is the largest, with {} MiB of its own, and shuts down",
-            why.used(), self.named(*id), own.div_ceil(1024)
-        );
+        self.log_worker(worker, self.pid(worker), WorkerLine::Largest { shortage: why, own_kib });
         let is_logged = self.headroom.held.as_ref().is_some_and(|held| held.is_logged);
         self.headroom.held = Some(Held { seen: now, why, is_logged });
-        self.headroom.relieved = Some((*id, now));
+        self.headroom.relieved = Some((worker, now));
         // Where fewer may be there are to be fewer; else its successor comes when there is room for it.
-        if self.wanted > self.settings.min_workers.max(1) {
+        if self.wanted > self.policy.min_workers.max(1) {
             self.wanted -= 1;
         }
-        self.send_away(*id, Reason::Pressure);
+        self.send_away(worker, Reason::Pressure);
     }
 }
+
+#[cfg(test)]
+#[path = "pressure_test.rs"]
+mod tests;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 const FIRST_REMINDER: Duration = Duration::from_secs(30);
 
 /// When the log says next that a start takes long.
+#[derive(Debug)]
 pub struct Reminder {
     since: Instant,
     after: Duration,

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use engine::snapshot::Shortage;
-use machine::{Memory, Standing};
+use machine::Standing;
 
 /// Workers are added until so much of the limit is used, in percent. The rest is for requests and their bodies.
 const FULL_PERCENT: u64 = 90;
@@ -22,19 +22,18 @@ pub const REST: Duration = Duration::from_secs(30);
 pub const RELIEF: Duration = Duration::from_secs(2);
 
 /// What was last seen, and done.
+#[derive(Debug, Default)]
 pub struct Headroom {
-    pub memory: Memory,
     pub standing: Option<Standing>,
     pub looked: Option<Instant>,
     /// No worker is added for want of memory.
     pub held: Option<Held>,
     /// The worker that was sent away last, and when.
     pub relieved: Option<(u32, Instant)>,
-    /// How often the kernel had killed somebody, and when.
-    pub kills: Option<(Instant, u64)>,
 }
 
 /// A time in which no worker is added.
+#[derive(Debug)]
 pub struct Held {
     /// When that was seen last.
     pub seen: Instant,
@@ -64,12 +63,6 @@ pub struct Need {
 }
 
 impl Headroom {
-    /// Nothing has been looked at.
-    pub fn new() -> Headroom {
-        let memory = Memory::of_this_process();
-        Headroom { memory, standing: None, looked: None, held: None, relieved: None, kills: None }
-    }
-
     /// Why no worker is added, if that is for want of memory.
     pub fn shortage(&self) -> Option<Shortage> {
         self.held.as_ref().map(|held| held.why)
@@ -133,7 +126,7 @@ mod tests {
     fn headroom(used_mib: u64) -> Headroom {
         let (limit, used) = (200 * MIB, used_mib * MIB);
         let standing = Standing { limit, used, is_machine: false, stalled_percent: None };
-        Headroom { standing: Some(standing), ..Headroom::new() }
+        Headroom { standing: Some(standing), ..Headroom::default() }
     }
 
     #[test]

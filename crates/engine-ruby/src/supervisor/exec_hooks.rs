@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use engine::Surroundings;
 
-use crate::event::Prepared;
-use crate::work::Work;
+use super::event_loop::EventLoop;
+use crate::fleet::Speaker;
+use crate::message::Prepared;
 
-impl Work {
+impl EventLoop {
     /// Has them run, where there are any.
-    pub(crate) fn run_exec_hooks(&mut self, limit: Duration, to: SyncSender<Prepared>) {
-        if !self.facts.iter().any(|(name, value)| name == "before_exec" && value == "yes") {
+    pub(super) fn run_exec_hooks(&mut self, limit: Duration, to: SyncSender<Prepared>) {
+        if !self.fleet.says("before_exec", "yes") {
             let _ = to.send(Ok(Surroundings::default()));
             return;
         }
-        let forking = self.molds.iter().find(|(_, mold)| mold.ready == Some(true) && !mold.is_over);
-        let Some((pid, control)) = forking.and_then(|(pid, mold)| Some((*pid, mold.control.clone()?))) else {
+        let forking = self.fleet.forking_mold();
+        let Some((pid, control)) = forking.and_then(|pid| Some((pid, self.control(Speaker::Mold(pid))?))) else {
             let _ = to.send(Err("there is no process at the moment that could run them".to_owned()));
             return;
         };
@@ -27,7 +28,7 @@ impl Work {
     }
 
     /// What came of them.
-    pub(crate) fn exec_hooks_ended(&mut self, mold: u32, words: Vec<String>) {
+    pub(super) fn exec_hooks_ended(&mut self, mold: u32, words: Vec<String>) {
         let Some((_, to)) = self.preparing.take_if(|(preparing, _)| *preparing == mold) else { return };
         let mut words = words.into_iter();
         let why = words.next().unwrap_or_default();

@@ -1,0 +1,148 @@
+//! Workers come in, or say why they do not.
+
+use std::time::Duration;
+
+use super::super::scene::{MOLD, Scene, pid, policy, raised};
+use super::*;
+use crate::fleet::event::Event;
+use crate::fleet::log_line::LogLine;
+use crate::fleet::policy::Policy;
+
+/// A start in which one worker has been ordered.
+fn ordered(policy: Policy) -> Scene {
+    let mut scene = Scene::new(policy);
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "yes");
+    scene.feed(Event::Fill);
+    scene.read_log();
+    scene
+}
+
+#[test]
+fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_comes_last() {
+    let taken_in = format!("TakeIn {{ worker: 1, pid: {} }}", pid(1));
+    let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+    assert_eq!(scene.fleet.workers[&1].life, Life::Starting);
+    scene.feed(Event::WorkerConnected(1, pid(1)));
+    scene.feed(Event::ThreadConnected(1));
+    assert_eq!(scene.feed(Event::WorkerReady(1)), [""; 0], "a thread is missing");
+    assert_eq!(scene.fleet.workers[&1].life, Life::Booted);
+    assert_eq!(scene.feed(Event::ThreadConnected(1))[0], taken_in);
+    assert_eq!(scene.ready(), [1]);
+    assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0], "it is taken in once");
+
+    let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
+    // The connections may be here before its mold has told of it.
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerConnected(1, pid(1)));
+    scene.feed(Event::ThreadConnected(1));
+    assert_eq!(scene.fleet.workers[&1].life, Life::Starting);
+    assert_eq!(scene.feed(Event::WorkerReady(1))[0], taken_in);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+    assert_eq!((scene.ready(), scene.fleet.workers[&1].mold), (vec![1], Some(MOLD)));
+}
+
+#[test]
+fn the_first_worker_ends_the_start_and_no_other_does() {
+    let mut scene = ordered(policy(2, 2));
+    assert_eq!(scene.serve(MOLD, 1)[1..], ["Started([(\"fork\", \"yes\")])"]);
+    assert_eq!(scene.serve(MOLD, 2).len(), 1);
+    let log = scene.read_log();
+    assert!(matches!(log[0], LogLine::Worker(1, Some(_), WorkerLine::Ready { .. })), "{log:?}");
+}
+
+#[test]
+fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
+    let mut scene = ordered(policy(1, 1));
+    scene.boot(MOLD, 1);
+    // Without what scenes do: nobody takes it in.
+    let actions = scene.fleet.take(Event::WorkerReady(1), scene.now);
+    assert!(matches!(actions[..], [Action::TakeIn { worker: 1, .. }]));
+    scene.feed(Event::NotTakenIn(1));
+    assert_eq!((scene.fleet.workers[&1].life, scene.fleet.workers[&1].threads), (Life::Booted, 0));
+    assert!(scene.ready().is_empty());
+}
+
+#[test]
+fn a_worker_that_is_not_wanted_any_more_when_it_is_ready_goes_at_once() {
+    let mut scene = ordered(policy(1, 1));
+    scene.boot(MOLD, 1);
+    scene.feed(Event::Leaving(1, Reason::Scale));
+    assert_eq!(scene.feed(Event::WorkerReady(1))[1], "Retire(1, Scale)");
+    assert!(scene.ready().is_empty());
+}
+
+#[test]
+fn a_worker_that_is_ready_after_the_end_began_is_stopped() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.feed(Event::Leaving(1, Reason::Recycle));
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 2, pid: pid(2) });
+    scene.feed(Event::WorkerConnected(2, pid(2)));
+    scene.feed(Event::WorkerReady(2));
+    scene.feed(Event::Stop(scene.now + Duration::from_secs(1)));
+    let done = scene.feed(Event::ThreadConnected(2));
+    assert_eq!(done, ["Stop(Worker(2))".to_owned(), format!("TakeIn {{ worker: 2, pid: {} }}", pid(2))]);
+}
+
+#[test]
+fn a_worker_that_cannot_load_the_application_fails_the_start() {
+    let mut scene = ordered(policy(1, 1));
+    scene.boot(MOLD, 1);
+    let done = scene.feed(Event::WorkerFailed(1, raised()));
+    assert_eq!(done[..2], [format!("Kill({MOLD})"), format!("Kill({})", pid(1))]);
+    assert!(done[2].starts_with("CannotStart(App("), "{done:?}");
+}
+
+#[test]
+fn later_a_worker_that_cannot_load_the_application_costs_a_pause_and_its_end_is_no_news() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 2);
+    scene.read_log();
+    assert_eq!(scene.feed(Event::WorkerFailed(2, raised())), [""; 0]);
+    assert_eq!((scene.fleet.workers[&2].life, scene.fleet.staying()), (Life::Failed, 0));
+    assert_eq!(scene.feed(Event::WorkerReady(2)), [""; 0], "it has said that it cannot");
+    assert_eq!(scene.feed(Event::WorkerSilent(2)), ["Bury(2)", "Forget(Worker(2))"]);
+    assert!(matches!(scene.read_log()[..], [LogLine::BootFailed { .. }]));
+}
+
+#[test]
+fn what_fails_only_because_it_is_loaded_again_is_told_with_that() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.feed(Event::MoldShares(MOLD, vec!["a socket".to_owned()]));
+    scene.read_log();
+    scene.feed(Event::WorkerFailed(1, raised()));
+    let log = scene.read_log();
+    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    assert!(error.contains("ouch (it could be loaded before") && error.contains("share a socket. If"), "{error}");
+}
+
+#[test]
+fn a_hook_that_fails_ends_the_start_unless_starts_are_retried() {
+    let hook = || StartError::Hook("on_worker_boot".into(), String::new(), Box::default());
+    let mut scene = ordered(policy(1, 1));
+    scene.boot(MOLD, 1);
+    assert!(scene.feed(Event::HookFailed(1, hook())).iter().any(|done| done.starts_with("CannotStart(Hook(")));
+
+    let mut scene = ordered(Policy { retries_hooks: true, ..policy(1, 1) });
+    scene.boot(MOLD, 1);
+    assert_eq!(scene.feed(Event::HookFailed(1, hook())), [""; 0]);
+    assert!(!scene.fleet.is_over() && matches!(scene.read_log()[..], [LogLine::BootFailed { .. }]));
+    assert_eq!(scene.feed(Event::Fill), [""; 0]);
+    scene.pass(Duration::from_secs(1));
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 2 }}")], "the other one leaves");
+}
+
+#[test]
+fn a_worker_that_leaves_has_a_successor_or_keeps_its_place_until_it_has_ended() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Leaving(1, Reason::Recycle));
+    assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 2));
+    scene.feed(Event::Leaving(1, Reason::Idle));
+    assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 3));
+    scene.feed(Event::WorkerGone(1, None));
+    assert_eq!(scene.fleet.places_held(), 2);
+}

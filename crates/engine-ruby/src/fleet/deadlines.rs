@@ -1,0 +1,65 @@
+//! What does not come in time: boots that hang, and forks that do not happen.
+
+use std::time::{Duration, Instant};
+
+use super::action::Action;
+use super::log_line::{LogLine, Waiting};
+use super::mold::Mold;
+use super::{Fleet, Stage};
+use crate::start_error::StartError;
+
+/// A worker that takes another one's place has this time even where the start has no limit: while it hangs, none takes
+/// that place.
+const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
+
+impl Fleet {
+    /// Says what a start waits for, when it takes long. Where the application itself loads for long, its process tells
+    /// where.
+    fn remind(&mut self, now: Instant) {
+        let Some(passed) = self.reminder.due(now) else { return };
+        let loading = self.molds.iter().find(|(_, mold)| !mold.is_loaded());
+        let booting = self.workers.iter().find_map(|(id, worker)| Some((*id, worker.pid?)));
+        let waiting = match (loading, booting) {
+            (Some((pid, _)), _) => Waiting::Mold(*pid),
+            (None, Some((worker, pid))) => Waiting::Worker(worker, pid),
+            (None, None) => Waiting::Fork,
+        };
+        self.log(LogLine::NotReady { passed, waiting });
+    }
+
+    /// Ends what has timed out.
+    pub(super) fn look_for_late(&mut self, is_called_off: bool, now: Instant) {
+        let is_start = self.stage == Stage::Starting;
+        if is_start {
+            self.remind(now);
+        }
+        self.hear_the_dead(now);
+        let is_start = is_start && self.stage == Stage::Starting;
+        if is_start && is_called_off {
+            return self.cannot_start(StartError::CalledOff, now);
+        }
+        let limit = if is_start { self.policy.boot_time } else { self.policy.boot_time.min(LATER_BOOT_TIME) };
+        let late = self.late(limit, now);
+        if is_start && !late.is_empty() {
+            return self.cannot_start(StartError::Late(limit), now);
+        }
+        for pid in late {
+            self.log(LogLine::BootTimedOut { pid, limit });
+            self.act(Action::Kill(pid));
+        }
+    }
+
+    /// Processes that have not booted, or not forked, within this time.
+    fn late(&self, limit: Duration, now: Instant) -> Vec<u32> {
+        let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
+        let booting = self.workers.values().filter(|worker| worker.is_booting() && is_late(worker.since));
+        let (ordered, booting): (Vec<_>, Vec<_>) = booting.map(|worker| worker.pid).partition(Option::is_none);
+        let hangs = |mold: &Mold| !mold.is_loaded() || mold.is_forker() && !ordered.is_empty();
+        let molds = self.molds.iter().filter(|(_, mold)| hangs(mold) && is_late(mold.since));
+        molds.map(|(pid, _)| *pid).chain(booting.into_iter().flatten()).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "deadlines_test.rs"]
+mod tests;

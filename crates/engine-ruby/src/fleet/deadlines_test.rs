@@ -1,0 +1,89 @@
+//! What comes too late.
+
+use super::super::scene::{MOLD, Scene, pid, policy};
+use super::*;
+use crate::fleet::event::Event;
+
+const LATE: Event = Event::Late { is_called_off: false };
+const BOOT_TIME: Duration = Duration::from_secs(60);
+
+fn past(scene: &mut Scene) -> Vec<String> {
+    scene.pass(BOOT_TIME + Duration::from_millis(1));
+    scene.feed(LATE)
+}
+
+#[test]
+fn a_start_that_was_called_off_ends_and_a_service_does_not() {
+    let called_off = || Event::Late { is_called_off: true };
+    let mut scene = Scene::new(policy(1, 1));
+    scene.feed(Event::Fill);
+    assert_eq!(scene.feed(called_off()), [format!("Kill({MOLD})"), "CannotStart(CalledOff)".to_owned()]);
+    assert_eq!(Scene::serving(policy(1, 1)).feed(called_off()), [""; 0]);
+}
+
+#[test]
+fn a_start_has_its_time() {
+    let mut scene = Scene::new(policy(1, 1));
+    scene.feed(Event::Fill);
+    scene.pass(BOOT_TIME);
+    assert_eq!(scene.feed(LATE), [""; 0]);
+    scene.pass(Duration::from_millis(1));
+    assert_eq!(scene.feed(LATE), [format!("Kill({MOLD})"), "CannotStart(Late(60s))".to_owned()]);
+}
+
+#[test]
+fn a_start_that_takes_long_is_told_with_what_it_waits_for() {
+    let waiting = |scene: &mut Scene| {
+        scene.feed(LATE);
+        let log = scene.read_log().into_iter();
+        log.filter_map(|line| if let LogLine::NotReady { waiting, .. } = line { Some(waiting) } else { None })
+            .next_back()
+    };
+    let mut scene = Scene::new(policy(1, 1));
+    scene.feed(Event::Fill);
+    scene.pass(Duration::from_secs(30));
+    assert_eq!(waiting(&mut scene), Some(Waiting::Mold(MOLD)));
+    assert_eq!(waiting(&mut scene), None, "not again before as long");
+    scene.mold_ready(MOLD, "yes");
+    scene.feed(Event::Fill);
+    scene.pass(Duration::from_secs(30));
+    assert_eq!(waiting(&mut scene), Some(Waiting::Fork));
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+    scene.fleet.policy.boot_time = Duration::MAX;
+    scene.pass(Duration::from_secs(60));
+    assert_eq!(waiting(&mut scene), Some(Waiting::Worker(1, pid(1))));
+}
+
+#[test]
+fn later_a_worker_that_hangs_while_it_boots_is_killed() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 2);
+    scene.read_log();
+    assert_eq!(past(&mut scene), [format!("Kill({})", pid(2))]);
+    assert_eq!(scene.read_log(), [LogLine::BootTimedOut { pid: pid(2), limit: BOOT_TIME }]);
+}
+
+#[test]
+fn a_mold_that_does_not_fork_what_was_ordered_is_killed() {
+    let mut scene = Scene::serving(policy(1, 1));
+    assert_eq!(past(&mut scene), [""; 0], "it has nothing to do");
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    assert_eq!(past(&mut scene), [format!("Kill({MOLD})")]);
+}
+
+#[test]
+fn a_mold_that_hangs_while_it_loads_is_killed_even_where_a_start_has_no_limit() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.fleet.policy.boot_time = Duration::MAX;
+    scene.mold_ends(MOLD, 0);
+    scene.worker_ends(1);
+    scene.pass(Duration::from_secs(1));
+    scene.feed(Event::Fill);
+    scene.pass(LATER_BOOT_TIME);
+    assert_eq!(scene.feed(LATE), [""; 0]);
+    scene.pass(Duration::from_millis(1));
+    assert_eq!(scene.feed(LATE), [format!("Kill({})", MOLD + 1)]);
+}

@@ -1,0 +1,171 @@
+//! Workers and molds that end: what is still to be said of them, and what they leave to do.
+
+use std::time::{Duration, Instant};
+
+use super::action::{Action, Dead};
+use super::log_line::{LogLine, WorkerLine};
+use super::mold::{Connection, Mold, MoldState};
+use super::speaker::Speaker;
+use super::worker::{End, named};
+use super::{Fleet, Stage};
+use crate::exit::Exit;
+use crate::reason::Reason;
+use crate::settings::Preload;
+use crate::start_error::StartError;
+
+/// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+/// A mold says within this time how a worker of it has ended, unless it is busy with code of the application.
+const MOLDS_WORD: Duration = Duration::from_secs(5);
+/// What a process says just before it ends is here so long after that.
+const WORDS_TIME: Duration = Duration::from_millis(100);
+
+impl Fleet {
+    /// The connection of a worker has ended. How one that boots has ended is known to its mold, which says so at once.
+    pub(super) fn worker_silent(&mut self, id: u32, now: Instant) {
+        match self.workers.get_mut(&id) {
+            Some(worker) if worker.is_booting() && worker.mold.is_some() && worker.end.is_none() => {
+                worker.end = Some(End::Silent);
+                self.act(Action::LookAgain(id, MOLDS_WORD));
+            }
+            _ => self.worker_ended(id, None, now),
+        }
+    }
+
+    /// A mold has told how this worker of it ended.
+    pub(super) fn exited(&mut self, mold: u32, worker: u32, pid: u32, exit: Exit, now: Instant) {
+        self.molds.entry(mold).and_modify(|mold| mold.untold.retain(|(id, _)| *id != worker));
+        if let Some(process) = self.workers.get_mut(&worker) {
+            process.mold = None;
+            // While one boots, what it reports itself says more.
+            if process.is_booting() {
+                process.end = Some(End::Told(exit));
+                return self.act(Action::LookAgain(worker, LAST_WORDS));
+            }
+        }
+        self.worker_ended(worker, None, now);
+        self.log_worker(worker, Some(pid), WorkerLine::Exited(exit));
+    }
+
+    /// A worker is gone, or must be, if it has done wrong.
+    pub(super) fn worker_ended(&mut self, id: u32, why: Option<String>, now: Instant) {
+        let Some(worker) = self.workers.get(&id) else { return };
+        let (pid, mold, end) = (worker.pid, worker.mold, worker.end);
+        let (is_booting, stays) = (worker.is_booting(), worker.stays());
+        self.act(Action::Bury(id));
+        self.forget_worker(id);
+        if let (Some(why), Some(killed)) = (why, pid) {
+            self.log_worker(id, pid, WorkerLine::Killed { why });
+            self.act(Action::Kill(killed));
+        }
+        if let (Some(mold), Some(pid)) = (mold, pid) {
+            match self.molds.get_mut(&mold) {
+                Some(mold) => mold.untold.push((id, pid)),
+                None => self.log_worker(id, Some(pid), WorkerLine::ExitUnknown),
+            }
+        }
+        if self.is_stopping() {
+            return;
+        }
+        if is_booting {
+            let exit = end.and_then(|end| if let End::Told(exit) = end { Some(exit) } else { None });
+            self.act(Action::AskKernel(Dead::Worker { id, pid, exit }));
+        } else if stays {
+            self.backoff.replaced(now);
+        }
+    }
+
+    /// Drops all that is known of a worker.
+    pub(super) fn forget_worker(&mut self, id: u32) {
+        self.workers.remove(&id);
+        self.worn.retain(|(worn, _)| *worn != id);
+        self.act(Action::Forget(Speaker::Worker(id)));
+    }
+
+    /// Whether the kernel has killed a process that was not ready.
+    pub(super) fn kernel_asked(&mut self, dead: Dead, is_killed: bool, now: Instant) {
+        let killed = format!("exited: {}", Reason::OutOfMemory.words());
+        match dead {
+            Dead::Worker { id, pid, .. } if is_killed => {
+                self.act(Action::EndIsLogged(id));
+                self.memory_was_full(id, now);
+                // The other workers may be enough. If there is none, what follows says so.
+                if self.staying() > 0 {
+                    return self.log_worker(id, pid, WorkerLine::OutOfMemory);
+                }
+                self.cannot_start(too_early(id, pid, &killed), now);
+            }
+            Dead::Worker { id, pid, exit } => {
+                let how = exit.map_or_else(|| "exited".to_owned(), |exit| exit.to_string());
+                let error = too_early(id, pid, &how);
+                // Where the application is loaded by then, hooks are all that has run.
+                let is_of_hook = exit.is_some() && self.policy.preload != Preload::No;
+                if is_of_hook { self.hook_failed(error, now) } else { self.cannot_start(error, now) }
+            }
+            Dead::Mold { exit, has_connected, is_over } => {
+                let how = if is_killed { killed } else { exit.to_string() };
+                if !has_connected && self.stage == Stage::Starting {
+                    self.cannot_start(StartError::NoRuby(self.policy.ruby.clone(), how), now);
+                } else if !is_over {
+                    self.cannot_start(StartError::Ended(how), now);
+                }
+            }
+        }
+    }
+
+    pub(super) fn mold_silent(&mut self, pid: u32, now: Instant) {
+        self.molds.entry(pid).and_modify(|mold| mold.connection = Connection::Closed);
+        self.mold_may_be_gone(pid, now);
+    }
+
+    pub(super) fn mold_ended(&mut self, pid: u32, exit: Exit, now: Instant) {
+        self.molds.entry(pid).and_modify(|mold| mold.ended = Some((exit, now)));
+        self.mold_may_be_gone(pid, now);
+    }
+
+    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read. But
+    /// its last words may still be on their way.
+    pub(super) fn hear_the_dead(&mut self, now: Instant) {
+        let is_dead = |mold: &Mold| {
+            mold.ended.as_ref().is_some_and(|(_, since)| now.saturating_duration_since(*since) >= WORDS_TIME)
+        };
+        let ended = self.molds.iter().filter(|(_, mold)| is_dead(mold)).map(|(pid, _)| *pid);
+        ended.collect::<Vec<_>>().into_iter().for_each(|pid| self.mold_silent(pid, now));
+    }
+
+    /// Its end and its last words come on two ways: both must have come.
+    fn mold_may_be_gone(&mut self, pid: u32, now: Instant) {
+        if !self.molds.get(&pid).is_some_and(Mold::is_gone) {
+            return;
+        }
+        let Some(mold) = self.molds.remove(&pid) else { return };
+        self.act(Action::Forget(Speaker::Mold(pid)));
+        for (worker, pid) in &mold.untold {
+            self.log_worker(*worker, Some(*pid), WorkerLine::ExitUnknown);
+        }
+        let Some((exit, _)) = mold.ended else { return };
+        let orders = if mold.is_forker() { self.drop_orders() } else { 0 };
+        if !mold.is_loaded() {
+            let (has_connected, is_over) = (mold.connection != Connection::Awaited, mold.is_over());
+            self.act(Action::AskKernel(Dead::Mold { exit, has_connected, is_over }));
+        } else if let MoldState::Worker(worker) = mold.state {
+            self.log_worker(worker, Some(pid), WorkerLine::Exited(exit));
+            self.worker_ended(worker, None, now);
+        } else if orders > 0 && !self.is_stopping() {
+            let how = format!("the mold (pid {pid}) {exit}, before it forked a worker");
+            self.cannot_start(StartError::Ended(how), now);
+        } else if !self.is_stopping() && !mold.is_over() {
+            self.log(LogLine::MoldExited { pid, exit });
+            // Where the pool is elastic there will be another at once, but not again and again without a pause.
+            self.backoff.failed(now);
+        }
+    }
+}
+
+fn too_early(worker: u32, pid: Option<u32>, how: &str) -> StartError {
+    StartError::Ended(format!("{} {how} before it was ready", named(worker, pid)))
+}
+
+#[cfg(test)]
+#[path = "ends_test.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+//! Workers that are worn out, need too much memory or do not answer. Those that still serve are replaced one at a time,
+//! and only when the successor is there; those that do not are killed.
+
+use std::mem;
+use std::time::{Duration, Instant};
+
+use super::Fleet;
+use super::action::Action;
+use super::log_line::{LogLine, WorkerLine};
+use super::speaker::Speaker;
+use super::worker::Life;
+use crate::memory::Weight;
+use crate::reason::Reason;
+
+/// How often memory is looked at where it has a limit, where somebody watches, and otherwise.
+const LIMITED: Duration = Duration::from_secs(5);
+const WATCHED: Duration = Duration::from_secs(2);
+const UNWATCHED: Duration = Duration::from_secs(30);
+/// And where a worker is new and more may come, or memory is tight: what it needs decides about the next.
+const GROWING: Duration = Duration::from_secs(1);
+/// How often workers are asked whether they are there, at most and at least.
+const PINGS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+/// More than this at once is no silence of a worker: this process was stopped, or the machine asleep.
+const STEP_MAX: Duration = Duration::from_secs(1);
+/// A worker that is being replaced and does not come to its end does not hold up the next for longer.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
+
+impl Fleet {
+    /// Now and then.
+    pub(super) fn check_health(&mut self, passed: Duration, out: Vec<(u32, u32)>, is_watched: bool, now: Instant) {
+        self.listen_to_hearts(passed, out, now);
+        self.weigh(is_watched, now);
+        self.replace_worn(now);
+    }
+
+    /// A worker should be replaced.
+    pub(super) fn wear(&mut self, id: u32, reason: Reason, now: Instant) {
+        let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
+        if !is_known && self.workers.get(&id).is_some_and(|worker| worker.stays()) {
+            self.worn.push_back((id, reason));
+            self.replace_worn(now);
+        }
+    }
+
+    /// One worker more than wanted, while one is to be replaced.
+    pub(super) fn surge(&self) -> usize {
+        usize::from(!self.worn.is_empty() && self.checks.draining.is_none())
+    }
+
+    /// The next one goes when its successor is there and the one before it is gone.
+    fn replace_worn(&mut self, now: Instant) {
+        if let Some((id, since)) = self.checks.draining
+            && (!self.workers.contains_key(&id) || now.saturating_duration_since(since) > DRAIN_MAX)
+        {
+            self.checks.draining = None;
+        }
+        self.worn.retain(|(id, _)| self.workers.get(id).is_some_and(|worker| worker.stays()));
+        if self.is_stopping() || self.checks.draining.is_some() || self.worn.is_empty() {
+            return;
+        }
+        let serving = self.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays());
+        let ready = serving.count();
+        // Where there is no memory for a successor beside it, it goes first, unless it is the last.
+        if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
+            return;
+        }
+        if let Some((id, reason)) = self.worn.pop_front() {
+            self.checks.draining = Some((id, now));
+            self.send_away(id, reason);
+        }
+    }
+
+    /// Whatever a worker says, it is there.
+    pub(super) fn heard(&mut self, id: u32) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        worker.silent = Duration::ZERO;
+        if mem::take(&mut worker.is_silence_logged) {
+            let pid = worker.pid;
+            self.log_worker(id, pid, WorkerLine::AnswersAgain);
+        }
+    }
+
+    /// How long a worker may be silent before it looks hung: two questions unanswered.
+    pub(super) fn hush(&self) -> Duration {
+        2 * self.ping_every() + STEP_MAX
+    }
+
+    fn ping_every(&self) -> Duration {
+        (self.policy.worker_timeout / 4).clamp(PINGS.0, PINGS.1)
+    }
+
+    fn listen_to_hearts(&mut self, passed: Duration, out: Vec<(u32, u32)>, now: Instant) {
+        let limit = self.policy.worker_timeout;
+        let is_due = now.saturating_duration_since(self.checks.pinged) >= self.ping_every();
+        if is_due {
+            self.checks.pinged = now;
+        }
+        let (mut hung, hush) = (Vec::new(), self.hush());
+        for (id, worker) in self.workers.iter_mut().filter(|(_, worker)| !worker.is_booting()) {
+            worker.silent += passed.min(STEP_MAX);
+            if is_due {
+                self.actions.push(Action::Ping(*id));
+            }
+            if !limit.is_zero() && worker.silent > limit {
+                hung.extend(worker.pid.map(|pid| (*id, pid)));
+                worker.silent = Duration::ZERO;
+            } else if worker.silent > hush && worker.stays() && !worker.is_silence_logged {
+                worker.is_silence_logged = true;
+                let line = WorkerLine::Silent { silent: worker.silent, limit };
+                self.actions.push(Action::Log(LogLine::Worker(*id, worker.pid, line)));
+            }
+        }
+        hung.extend(out);
+        for (worker, pid) in hung {
+            self.log_worker(worker, Some(pid), WorkerLine::Hung);
+            self.act(Action::Mark(worker, Reason::Hung));
+            self.act(Action::Kill(pid));
+        }
+    }
+
+    fn weigh(&mut self, is_watched: bool, now: Instant) {
+        let often = match self.policy.worker_memory {
+            _ if self.wanted < self.policy.max_workers && self.has_young(now) => GROWING,
+            _ if self.headroom.is_tight() => GROWING,
+            _ if is_watched => WATCHED,
+            Some(_) => LIMITED,
+            None => UNWATCHED,
+        };
+        let is_due = self.checks.weighed.is_none_or(|then| now.saturating_duration_since(then) >= often);
+        if !is_due || self.checks.is_weighing || self.is_stopping() {
+            return;
+        }
+        let molds = self.molds.iter().filter(|(_, mold)| mold.is_loaded() && !mold.is_worker());
+        let molds = molds.map(|(pid, _)| (Speaker::Mold(*pid), *pid));
+        let workers = self.workers.iter().filter(|(_, worker)| !worker.is_booting());
+        let workers = workers.filter_map(|(id, worker)| Some((Speaker::Worker(*id), worker.pid?)));
+        let all: Vec<(Speaker, u32)> = molds.chain(workers).collect();
+        if !all.is_empty() {
+            (self.checks.weighed, self.checks.is_weighing) = (Some(now), true);
+            self.act(Action::Weigh(all));
+        }
+    }
+
+    /// Takes note of what they weigh.
+    pub(super) fn weighed(&mut self, weights: &[(Speaker, Option<Weight>)], now: Instant) {
+        self.checks.is_weighing = false;
+        let limit_kib = self.policy.worker_memory.map(|bytes| bytes / 1024);
+        for (who, weight) in weights {
+            let pss_kib = weight.map(|weight| weight.pss_kib);
+            let id = match who {
+                Speaker::Mold(pid) => {
+                    self.molds.entry(*pid).and_modify(|mold| mold.pss_kib = pss_kib);
+                    continue;
+                }
+                Speaker::Worker(id) => *id,
+            };
+            let Some(worker) = self.workers.get_mut(&id) else { continue };
+            worker.weighed = Some((now, *weight));
+            let pid = worker.pid;
+            match (limit_kib, pss_kib) {
+                (Some(limit_kib), Some(pss_kib)) if pss_kib > limit_kib => {
+                    self.log_worker(id, pid, WorkerLine::TooLarge { pss_kib, limit_kib });
+                    self.wear(id, Reason::Memory, now);
+                }
+                (Some(_), None) if !mem::replace(&mut self.checks.has_complained, true) => {
+                    self.log_worker(id, pid, WorkerLine::WeightUnknown);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "health_test.rs"]
+mod tests;

@@ -1,0 +1,171 @@
+//! Workers are replaced, weighed and asked whether they are there.
+
+use super::super::scene::{MIB, MOLD, Scene, pid, policy, used};
+use super::*;
+use crate::fleet::event::Event;
+use crate::fleet::policy::Policy;
+
+const TICK: Duration = Duration::from_millis(100);
+
+/// Whom the next look sends away.
+fn sent_away(scene: &mut Scene) -> Vec<String> {
+    let done = scene.check_health(TICK);
+    done.into_iter().filter(|action| action.starts_with("Retire")).collect()
+}
+
+#[test]
+fn a_worn_worker_leaves_when_its_successor_serves() {
+    let mut scene = Scene::serving(policy(2, 2));
+    assert_eq!(scene.feed(Event::Worn(1, Reason::MaxRequests)), [""; 0]);
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 3 }}")], "one more than wanted");
+    assert_eq!(sent_away(&mut scene), [""; 0]);
+    scene.serve(MOLD, 3);
+    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!((scene.ready(), scene.feed(Event::Fill).len()), (vec![2, 3], 0));
+}
+
+#[test]
+fn worn_workers_are_replaced_one_after_the_other() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Worn(1, Reason::MaxRequests));
+    scene.feed(Event::Worn(2, Reason::Memory));
+    scene.feed(Event::Worn(2, Reason::MaxRequests));
+    scene.fill_and_serve();
+    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(sent_away(&mut scene), [""; 0], "the first has not ended");
+    assert_eq!(scene.feed(Event::Fill), [""; 0]);
+    scene.worker_ends(1);
+    assert_eq!(sent_away(&mut scene), [""; 0]);
+    scene.fill_and_serve();
+    assert_eq!(sent_away(&mut scene), ["Retire(2, Memory)"], "once, and for the first reason");
+    scene.worker_ends(2);
+    assert_eq!((scene.ready(), sent_away(&mut scene).len()), (vec![3, 4], 0));
+}
+
+#[test]
+fn a_worn_worker_that_does_not_end_holds_up_the_next_no_longer_than_that() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Worn(1, Reason::MaxRequests));
+    scene.feed(Event::Worn(2, Reason::MaxRequests));
+    scene.fill_and_serve();
+    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    scene.pass(DRAIN_MAX - TICK);
+    assert_eq!((sent_away(&mut scene).len(), scene.fleet.surge()), (0, 0));
+    assert_eq!((sent_away(&mut scene).len(), scene.fleet.surge()), (0, 1));
+    scene.fill_and_serve();
+    assert_eq!(sent_away(&mut scene), ["Retire(2, MaxRequests)"]);
+}
+
+#[test]
+fn a_worn_worker_that_leaves_or_ends_by_itself_is_not_replaced_twice() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Worn(1, Reason::MaxRequests));
+    scene.feed(Event::Worn(2, Reason::MaxRequests));
+    scene.worker_ends(1);
+    scene.feed(Event::Leaving(2, Reason::Order));
+    scene.check_health(TICK);
+    assert_eq!(scene.fleet.surge(), 0);
+    assert_eq!(scene.feed(Event::Fill).len(), 2);
+    scene.feed(Event::Worn(2, Reason::MaxRequests));
+    scene.feed(Event::Worn(9, Reason::MaxRequests));
+    assert_eq!(scene.fleet.surge(), 0, "it leaves, and the other is nobody");
+}
+
+#[test]
+fn where_memory_does_not_hold_a_successor_the_worn_worker_goes_first_unless_it_is_the_last() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.weigh(&[(1, 100), (2, 100)]);
+    scene.standing = used(890);
+    scene.feed(Event::MemoryDue);
+    assert_eq!(scene.feed(Event::Worn(1, Reason::Recycle)), ["Retire(1, Recycle)"]);
+    scene.worker_ends(1);
+    assert_eq!(scene.feed(Event::Worn(2, Reason::Recycle)), [""; 0]);
+}
+
+#[test]
+fn workers_are_asked_whether_they_are_there_and_a_silent_one_is_told_and_then_killed() {
+    let mut scene = Scene::serving(policy(1, 1));
+    let second = Duration::from_secs(1);
+    let pings = (0..12).filter(|_| scene.check_health(second).contains(&"Ping(1)".to_owned())).count();
+    assert_eq!(pings, 2);
+    let silent = WorkerLine::Silent { silent: 12 * second, limit: 60 * second };
+    assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), silent)]);
+    assert_eq!(scene.fleet.view().workers[0].state, "hung");
+    scene.feed(Event::Heard(1));
+    scene.feed(Event::Heard(1));
+    assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::AnswersAgain)]);
+    (0..60).for_each(|_| drop(scene.check_health(second)));
+    scene.read_log();
+    let done = scene.check_health(second);
+    assert_eq!(done[done.len() - 2..], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
+    assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::Hung)]);
+}
+
+#[test]
+fn a_machine_that_was_asleep_is_no_silence_of_a_worker() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.check_health(Duration::from_secs(3600));
+    assert_eq!(scene.fleet.workers[&1].silent, STEP_MAX);
+    assert!(scene.read_log().is_empty());
+}
+
+#[test]
+fn without_a_limit_a_silent_worker_is_left_alone() {
+    let mut scene = Scene::serving(Policy { worker_timeout: Duration::ZERO, ..policy(1, 1) });
+    let done: Vec<String> = (0..100).flat_map(|_| scene.check_health(Duration::from_secs(1))).collect();
+    assert!(done.iter().all(|action| action.starts_with("Ping") || action.starts_with("Weigh")), "{done:?}");
+    assert_eq!(scene.read_log().len(), 1);
+}
+
+#[test]
+fn a_worker_that_is_away_for_too_long_is_killed() {
+    let mut scene = Scene::serving(policy(1, 1));
+    let out = vec![(1, pid(1))];
+    let done = scene.feed(Event::HealthDue { passed: TICK, out, is_watched: false });
+    assert_eq!(done[..2], ["Mark(1, Hung)".to_owned(), format!("Kill({})", pid(1))]);
+}
+
+#[test]
+fn a_worker_that_is_too_large_is_replaced_and_one_that_cannot_be_weighed_is_told_once() {
+    let mut scene = Scene::serving(Policy { worker_memory: Some(50 * MIB), ..policy(2, 2) });
+    scene.weigh(&[(1, 50), (2, 51)]);
+    let line = |worker, line| LogLine::Worker(worker, Some(pid(worker)), line);
+    let large = WorkerLine::TooLarge { pss_kib: 51 * 1024, limit_kib: 50 * 1024 };
+    assert_eq!(scene.read_log(), [line(2, large)]);
+    assert_eq!(scene.fleet.worn, [(2, Reason::Memory)]);
+    let unknown = || Event::Weighed(vec![(Speaker::Worker(1), None), (Speaker::Worker(7), None)]);
+    scene.feed(unknown());
+    scene.feed(unknown());
+    assert_eq!(scene.read_log(), [line(1, WorkerLine::WeightUnknown)]);
+    assert_eq!(scene.fleet.workers[&1].own_kib(), None);
+}
+
+#[test]
+fn processes_are_weighed_now_and_then_and_not_twice_at_once() {
+    let mut scene = Scene::serving(policy(1, 1));
+    let all = format!("Weigh([(Mold({MOLD}), {MOLD}), (Worker(1), {})])", pid(1));
+    assert_eq!(scene.check_health(TICK), std::slice::from_ref(&all));
+    assert_eq!(scene.check_health(UNWATCHED), ["Ping(1)"], "it is under way");
+    let weight = Weight { pss_kib: 7, own_kib: 3 };
+    scene.feed(Event::Weighed(vec![(Speaker::Mold(MOLD), Some(weight)), (Speaker::Worker(1), Some(weight))]));
+    assert_eq!(scene.fleet.view().molds[0].pss_kib, Some(7));
+    assert_eq!(scene.fleet.view().workers[0].pss_kib, Some(7));
+    assert_eq!(scene.check_health(TICK), std::slice::from_ref(&all));
+    scene.feed(Event::NotWeighed);
+    let watched = |scene: &mut Scene| {
+        scene.pass(WATCHED);
+        scene.feed(Event::HealthDue { passed: TICK, out: Vec::new(), is_watched: true })
+    };
+    assert_eq!(scene.check_health(WATCHED), [""; 0]);
+    assert_eq!(watched(&mut scene), [all]);
+}
+
+#[test]
+fn where_more_workers_may_come_a_young_one_is_weighed_often() {
+    let mut scene = Scene::serving(policy(1, 2));
+    assert_eq!(scene.check_health(TICK).len(), 1);
+    scene.weigh(&[(1, 20)]);
+    assert_eq!(scene.check_health(GROWING).len(), 1, "it may have grown");
+    scene.weigh(&[(1, 20)]);
+    assert_eq!(scene.check_health(GROWING).len(), 0, "it has worked for a second");
+}

@@ -1,0 +1,63 @@
+//! Orders of an operator, and their answers.
+
+use super::super::scene::{MOLD, Scene, pid, policy};
+use super::*;
+use crate::fleet::event::Event;
+
+/// Worker 1 serves, worker 2 boots and worker 3 has only been ordered.
+fn scene() -> Scene {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.feed(Event::Scale { min: 3, max: 3, loads: Vec::new() });
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 2);
+    scene
+}
+
+fn ok(text: &str) -> String {
+    format!("Answer(Ok({text:?}))")
+}
+
+fn refused(text: &str) -> String {
+    format!("Answer(Err({text:?}))")
+}
+
+#[test]
+fn a_worker_is_ended_when_it_has_finished() {
+    let mut scene = scene();
+    let ends = format!("worker 1 (pid {}) ends when it has finished what it runs", pid(1));
+    assert_eq!(scene.feed(Event::EndWorker(1)), ["Retire(1, Order)".to_owned(), ok(&ends)]);
+    assert!(scene.ready().is_empty());
+    let boots = format!("worker 2 (pid {}) is booting: it can only be ended at once", pid(2));
+    assert_eq!(scene.feed(Event::EndWorker(2)), [refused(&boots)]);
+    assert_eq!(scene.feed(Event::EndWorker(3)), [refused("worker 3 is not there yet")]);
+    assert_eq!(scene.feed(Event::EndWorker(9)), [refused("there is no worker 9: there are 1, 2, 3")]);
+}
+
+#[test]
+fn a_worker_is_ended_at_once_whatever_it_does() {
+    let mut scene = scene();
+    for worker in [1, 2] {
+        let killed = format!("worker {worker} (pid {}) was killed", pid(worker));
+        let done = [format!("Mark({worker}, Order)"), format!("Kill({})", pid(worker)), ok(&killed)];
+        assert_eq!(scene.feed(Event::KillWorker(worker)), done);
+    }
+    assert_eq!(scene.feed(Event::KillWorker(3)), [refused("worker 3 is not there yet")]);
+    assert_eq!(Scene::new(policy(1, 1)).feed(Event::KillWorker(3)), [refused("there is no worker 3: there is none")]);
+}
+
+#[test]
+fn all_that_serve_are_replaced() {
+    let mut scene = scene();
+    scene.serve(MOLD, 2);
+    assert_eq!(scene.feed(Event::Recycle), [ok("replacing 2 workers, one at a time")]);
+    assert_eq!(scene.fleet.worn, [(1, Reason::Recycle), (2, Reason::Recycle)]);
+}
+
+#[test]
+fn a_worker_that_serves_is_asked_for_its_backtraces() {
+    let mut scene = scene();
+    let ask = format!("AskForBacktraces {{ worker: 1, pid: {} }}", pid(1));
+    assert_eq!(scene.feed(Event::Backtraces(1)), [ask]);
+    assert_eq!(scene.feed(Event::Backtraces(2)), [refused("worker 2 is booting")]);
+    assert_eq!(scene.feed(Event::Backtraces(9)), [refused("there is no worker 9: there are 1, 2, 3")]);
+}

@@ -1,0 +1,152 @@
+//! Memory holds workers up, or sends them away.
+
+use super::super::scene::{MOLD, Scene, facts, pid, policy, used};
+use super::*;
+use crate::fleet::event::Event;
+
+/// Memory is looked at, and so much of 1000 MiB is used.
+fn look(scene: &mut Scene, mib: u64) -> Vec<String> {
+    scene.standing = used(mib);
+    scene.pass(LOOK);
+    scene.feed(Event::MemoryDue)
+}
+
+fn forks(done: &[String]) -> usize {
+    done.iter().filter(|action| action.starts_with("Fork")).count()
+}
+
+#[test]
+fn memory_is_looked_at_now_and_then_and_at_once_when_the_kernel_has_killed() {
+    let mut scene = Scene::serving(policy(1, 1));
+    assert_eq!(scene.feed(Event::MemoryDue), ["LookAtMemory"]);
+    assert_eq!(scene.feed(Event::MemoryDue), [""; 0]);
+    assert_eq!(scene.feed(Event::OutOfMemory(1)), ["LookAtMemory"]);
+    scene.pass(LOOK);
+    assert_eq!(scene.feed(Event::MemoryDue), ["LookAtMemory"]);
+}
+
+#[test]
+fn when_memory_is_short_the_largest_worker_leaves_and_the_next_only_when_that_has_shown() {
+    let mut scene = Scene::serving(policy(3, 3));
+    scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
+    assert_eq!(look(&mut scene, 900), ["LookAtMemory"]);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    let log = scene.read_log();
+    assert!(matches!(log[..], [LogLine::Worker(2, Some(_), WorkerLine::Largest { own_kib: 307_200, .. })]), "{log:?}");
+    assert_eq!((scene.fleet.wanted(), scene.fleet.staying()), (3, 2), "its successor comes when there is room");
+    assert_eq!(forks(&scene.feed(Event::Fill)), 0);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    scene.pass(RELIEF);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory"], "it has not ended");
+    scene.worker_ends(2);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(3, Pressure)"]);
+    scene.worker_ends(3);
+    scene.pass(RELIEF);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory"], "the last one stays");
+    assert_eq!(look(&mut scene, 200), ["LookAtMemory"]);
+    assert_eq!(forks(&scene.feed(Event::Fill)), 2);
+}
+
+#[test]
+fn where_fewer_may_be_there_are_fewer_after_one_had_to_leave() {
+    let mut scene = Scene::serving(policy(1, 2));
+    scene.feed(Event::Wanted);
+    scene.fill_and_serve();
+    scene.weigh(&[(1, 100), (2, 100)]);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    assert_eq!((scene.fleet.wanted(), scene.fleet.places_held()), (1, 2));
+    scene.worker_ends(2);
+    look(&mut scene, 200);
+    assert_eq!(scene.feed(Event::Wanted), [""; 0], "it rests");
+    scene.pass(REST);
+    look(&mut scene, 200);
+    assert_eq!(scene.feed(Event::Wanted).len(), 2);
+}
+
+#[test]
+fn nobody_leaves_while_an_application_is_loaded() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.weigh(&[(1, 100), (2, 100)]);
+    scene.is_loading = true;
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    scene.is_loading = false;
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+}
+
+#[test]
+fn that_memory_holds_no_more_workers_is_told_once() {
+    let mut scene = Scene::serving(policy(1, 3));
+    scene.pass(GROWN);
+    scene.weigh(&[(1, 100)]);
+    look(&mut scene, 890);
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Wanted);
+    assert!(matches!(scene.read_log()[..], [LogLine::HeldByMemory { there: 1, wanted: 1, .. }]));
+    assert!(scene.fleet.view().pool.is_held_by_memory);
+    scene.pass(REST);
+    look(&mut scene, 890);
+    assert!(!scene.fleet.view().pool.is_held_by_memory, "that was long ago");
+    scene.feed(Event::Wanted);
+    assert_eq!(scene.read_log().len(), 1);
+    look(&mut scene, 200);
+    assert_eq!(scene.feed(Event::Wanted).len(), 2);
+}
+
+#[test]
+fn what_is_missing_by_order_is_started_unless_memory_is_full_as_it_is() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.weigh(&[(1, 100)]);
+    look(&mut scene, 790);
+    scene.feed(Event::Scale { min: 3, max: 3, loads: Vec::new() });
+    assert_eq!(forks(&scene.feed(Event::Fill)), 2);
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.weigh(&[(1, 100)]);
+    look(&mut scene, 810);
+    scene.feed(Event::Scale { min: 3, max: 3, loads: Vec::new() });
+    assert_eq!(forks(&scene.feed(Event::Fill)), 0);
+}
+
+#[test]
+fn after_the_kernel_has_killed_none_is_started_until_that_shows_and_then_as_many_as_fit() {
+    let mut scene = Scene::serving(policy(4, 4));
+    scene.weigh(&[(1, 100), (2, 100), (3, 100), (4, 100)]);
+    look(&mut scene, 700);
+    (2..=4).for_each(|worker| drop(scene.worker_ends(worker)));
+    scene.feed(Event::OutOfMemory(2));
+    assert_eq!(forks(&scene.feed(Event::Fill)), 0);
+    scene.pass(RELIEF);
+    assert_eq!(forks(&scene.feed(Event::Fill)), 2);
+}
+
+#[test]
+fn without_a_worker_one_is_started_unless_the_kernel_would_kill_it_again() {
+    let mut scene = Scene::serving(policy(1, 1));
+    look(&mut scene, 999);
+    scene.worker_ends(1);
+    assert_eq!(forks(&scene.feed(Event::Fill)), 1);
+    let mut scene = Scene::serving(policy(1, 1));
+    look(&mut scene, 999);
+    scene.worker_ends(1);
+    scene.feed(Event::OutOfMemory(1));
+    assert_eq!(forks(&scene.feed(Event::Fill)), 0);
+    scene.pass(RELIEF);
+    assert_eq!(forks(&scene.feed(Event::Fill)), 1);
+}
+
+#[test]
+fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_others_come() {
+    let mut scene = Scene::new(policy(3, 3));
+    scene.standing = used(500);
+    scene.feed(Event::MemoryDue);
+    scene.feed(Event::Fill);
+    scene.feed(Event::MoldConnected(MOLD));
+    let mut says = facts("yes");
+    says.push(("preload".to_owned(), "no".to_owned()));
+    scene.feed(Event::MoldReady(MOLD, says));
+    assert_eq!(forks(&scene.feed(Event::Fill)), 1);
+    scene.serve(MOLD, 1);
+    assert_eq!(forks(&scene.feed(Event::Fill)), 0);
+    scene.weigh(&[(1, 150)]);
+    assert_eq!(forks(&scene.feed(Event::Fill)), 2);
+    assert_eq!(scene.fleet.pid(1), Some(pid(1)));
+}

@@ -1,0 +1,118 @@
+//! More workers, and fewer.
+
+use std::time::Duration;
+
+use super::super::scene::{MOLD, Scene, load, policy, used};
+use super::*;
+use crate::fleet::event::Event;
+
+/// From one to three workers, of which so many serve.
+fn elastic(workers: usize) -> Scene {
+    let mut scene = Scene::serving(policy(1, 3));
+    for _ in 1..workers {
+        scene.feed(Event::Wanted);
+        scene.fill_and_serve();
+    }
+    assert_eq!(scene.ready().len(), workers);
+    scene.logged.clear();
+    scene
+}
+
+#[test]
+fn one_more_worker_comes_while_requests_wait_and_none_while_one_is_on_its_way() {
+    let mut scene = elastic(1);
+    assert_eq!(scene.feed(Event::Wanted), ["TakePlace { has_none: false }", "Grown(2)"]);
+    assert_eq!(scene.read_log(), [LogLine::ScalingUp { wanted: 2 }]);
+    assert_eq!(scene.feed(Event::Wanted), [""; 0], "it has not been ordered");
+    scene.feed(Event::Fill);
+    assert_eq!(scene.feed(Event::Wanted), [""; 0], "it boots");
+    scene.serve(MOLD, 2);
+    assert_eq!(scene.feed(Event::Wanted)[1..], ["Grown(3)"]);
+    scene.fill_and_serve();
+    assert_eq!(scene.feed(Event::Wanted), [""; 0], "there are as many as may be");
+}
+
+#[test]
+fn the_first_worker_comes_whatever_memory_there_is_and_others_do_not() {
+    let mut scene = Scene::serving(policy(0, 2));
+    scene.standing = used(999);
+    scene.feed(Event::MemoryDue);
+    assert_eq!(scene.feed(Event::Wanted), ["TakePlace { has_none: true }", "Grown(1)"]);
+    scene.fill_and_serve();
+    assert_eq!(scene.feed(Event::Wanted), [""; 0]);
+    assert!(matches!(scene.read_log().last(), Some(LogLine::HeldByMemory { there: 1, wanted: 1, .. })));
+}
+
+#[test]
+fn without_a_place_among_those_that_applications_share_none_comes() {
+    let mut scene = elastic(1);
+    scene.has_place = false;
+    assert_eq!(scene.feed(Event::Wanted), ["TakePlace { has_none: false }"]);
+    assert_eq!(scene.fleet.wanted(), 1);
+}
+
+#[test]
+fn the_youngest_that_has_nothing_to_do_leaves_when_fewer_are_needed() {
+    let mut scene = elastic(3);
+    let loads = || vec![load(1, 0), load(2, 0), load(3, 1)];
+    assert_eq!(scene.feed(Event::Needed(3, loads())), [""; 0]);
+    assert_eq!(scene.feed(Event::Needed(2, loads())), ["Retire(2, Idle)"]);
+    assert_eq!((scene.ready(), scene.fleet.wanted()), (vec![1, 3], 2));
+    assert_eq!(scene.feed(Event::Fill), [""; 0], "nobody takes its place");
+    let busy = vec![load(1, 1), Load { is_leaving: true, ..load(2, 0) }, load(3, 1)];
+    assert_eq!(scene.feed(Event::Needed(0, busy)), [""; 0], "all are busy");
+    assert_eq!(scene.feed(Event::Needed(0, loads())), ["Retire(1, Idle)"], "and not more than the fewest");
+}
+
+#[test]
+fn several_leave_at_once_where_several_are_too_many() {
+    let mut scene = elastic(3);
+    let idle = vec![load(1, 0), load(2, 0), load(3, 0)];
+    assert_eq!(scene.feed(Event::Needed(0, idle)), ["Retire(3, Idle)", "Retire(2, Idle)"]);
+}
+
+#[test]
+fn a_place_is_given_up_unless_all_are_kept() {
+    let mut scene = elastic(2);
+    assert_eq!(scene.feed(Event::GiveUp(vec![load(1, 2), load(2, 3)])), ["Retire(1, Scale)"], "busy or not");
+    assert_eq!(scene.feed(Event::GiveUp(vec![load(2, 0)])), ["KeepPlace"]);
+}
+
+#[test]
+fn there_are_as_many_as_somebody_says() {
+    let answer = |text: &str| format!("Answer(Ok({text:?}))");
+    let scale = |min, max| Event::Scale { min, max, loads: vec![load(1, 0), load(2, 1), load(3, 0)] };
+    let mut scene = elastic(3);
+    assert_eq!(scene.feed(scale(1, 1)), ["Retire(3, Scale)".into(), "Retire(1, Scale)".into(), answer("1 worker")]);
+    assert_eq!(scene.read_log(), [LogLine::Scaled { min: 1, max: 1, wanted: 1 }]);
+    assert_eq!(scene.feed(scale(2, 4)), ["Grown(2)".into(), answer("from 2 to 4 workers, 2 now")]);
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 4 }}")]);
+    for (min, max) in [(3, 2), (0, 0), (1, WORKERS_MAX + 1)] {
+        let refused = scene.feed(scale(min, max));
+        assert!(refused.len() == 1 && refused[0].contains("MAX not below MIN"), "{refused:?}");
+    }
+    assert_eq!((scene.fleet.min_workers(), scene.fleet.policy.max_workers), (2, 4));
+}
+
+#[test]
+fn one_that_boots_is_forgotten_where_none_is_ready() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.worker_ends(1);
+    scene.worker_ends(2);
+    scene.feed(Event::Fill);
+    scene.feed(Event::Scale { min: 1, max: 1, loads: Vec::new() });
+    assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 2));
+    assert_eq!(scene.serve(MOLD, 3)[1..], ["Retire(3, Scale)"]);
+    assert_eq!(scene.serve(MOLD, 4).len(), 1);
+    assert_eq!(scene.ready(), [4]);
+}
+
+#[test]
+fn a_worker_that_is_not_there_yet_is_just_not_ordered() {
+    let mut scene = elastic(2);
+    scene.worker_ends(2);
+    scene.feed(Event::Needed(1, vec![load(1, 1)]));
+    assert_eq!((scene.fleet.wanted(), scene.feed(Event::Fill).len()), (1, 0));
+    scene.pass(Duration::from_secs(1));
+    assert_eq!(scene.ready(), [1]);
+}

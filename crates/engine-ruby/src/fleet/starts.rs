@@ -1,0 +1,168 @@
+//! Starts molds, has them fork workers, and tries again after a pause when that does not work.
+
+use std::time::{Duration, Instant};
+
+use super::action::{Action, Facts};
+use super::log_line::LogLine;
+use super::mold::{Connection, MoldState};
+use super::policy::Policy;
+use super::worker::{Life, WorkerProcess};
+use super::{Fleet, Stage};
+use crate::settings::Preload;
+use crate::start_error::StartError;
+
+/// A process that makes way for another has so long to end.
+const YIELD_TIME: Duration = Duration::from_secs(5);
+
+impl Fleet {
+    /// Orders what is missing.
+    pub(super) fn fill(&mut self, now: Instant) {
+        if self.is_stopping() || !self.backoff.pause(now).is_zero() || self.is_held_up(now) {
+            return;
+        }
+        let mut missing = (self.wanted + self.surge()).saturating_sub(self.staying());
+        if missing > 0 {
+            missing = self.fitting(missing, now);
+        }
+        if missing == 0 {
+            if self.molds.is_empty() && self.needs_mold() {
+                self.act(Action::StartMold);
+            }
+            return;
+        }
+        if let Some(mold) = self.forking_mold() {
+            (0..missing).for_each(|_| {
+                self.order(mold, now);
+            });
+            return;
+        }
+        // A process that cannot fork becomes a worker itself, so there must be one for each.
+        let free = self.molds.iter().filter(|(_, mold)| mold.state == MoldState::CannotFork);
+        let free: Vec<u32> = free.map(|(pid, _)| *pid).take(missing).collect();
+        for pid in &free {
+            let worker = self.order(*pid, now);
+            self.molds.entry(*pid).and_modify(|mold| mold.state = MoldState::Worker(worker));
+        }
+        let loading = self.molds.values().filter(|mold| !mold.is_loaded()).count();
+        let is_known_not_to_fork = self.molds.values().any(|mold| mold.is_no_forker());
+        let wanted = if is_known_not_to_fork { missing - free.len() } else { 1 };
+        (loading..wanted).for_each(|_| self.act(Action::StartMold));
+    }
+
+    /// Whether a mold that will not fork has still to end before workers load the application: a port that this opens
+    /// must be free by then. One whose earlier workers serve is not waited for.
+    fn is_held_up(&mut self, now: Instant) -> bool {
+        let has_worker = |pid: u32| self.workers.values().any(|worker| worker.mold == Some(pid));
+        let yielding = self.molds.iter().filter_map(|(pid, mold)| Some((*pid, mold.yields_since()?)));
+        let yielding: Vec<(u32, Instant)> = yielding.filter(|(pid, _)| !has_worker(*pid)).collect();
+        for (pid, since) in &yielding {
+            if now.saturating_duration_since(*since) > YIELD_TIME {
+                self.act(Action::Kill(*pid));
+            }
+        }
+        !yielding.is_empty()
+    }
+
+    /// Whether there must be a mold although no worker is missing: at the start, to learn whether the application can
+    /// be loaded; and later where a worker may be wanted at any moment.
+    fn needs_mold(&self) -> bool {
+        self.stage == Stage::Starting || (self.says("fork", "yes") && self.wanted < self.policy.max_workers)
+    }
+
+    fn order(&mut self, mold: u32, now: Instant) -> u32 {
+        let worker = self.next;
+        self.next += 1;
+        self.workers.insert(worker, WorkerProcess::ordered(now));
+        self.act(Action::Fork { mold, worker });
+        worker
+    }
+
+    /// Forgets workers that were ordered and never forked; how many there were.
+    pub(super) fn drop_orders(&mut self) -> usize {
+        let ordered = self.workers.iter().filter(|(_, worker)| worker.life == Life::Ordered);
+        let ordered: Vec<u32> = ordered.map(|(id, _)| *id).collect();
+        for id in &ordered {
+            self.forget_worker(*id);
+        }
+        ordered.len()
+    }
+
+    /// Tells whoever waits for the start; later it is for the log, and tried again after a pause.
+    pub(super) fn cannot_start(&mut self, error: StartError, now: Instant) {
+        if self.stage != Stage::Starting {
+            return self.try_again(&error, now);
+        }
+        self.stage = Stage::Over;
+        let workers = self.workers.values().filter_map(|worker| worker.pid);
+        let all: Vec<u32> = self.molds.keys().copied().chain(workers).collect();
+        all.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+        self.act(Action::CannotStart(error));
+    }
+
+    /// A hook has kept a worker from starting. Puma and Unicorn start another worker until one lives, also at their own
+    /// start.
+    pub(super) fn hook_failed(&mut self, error: StartError, now: Instant) {
+        if self.policy.retries_hooks { self.try_again(&error, now) } else { self.cannot_start(error, now) }
+    }
+
+    fn try_again(&mut self, error: &StartError, now: Instant) {
+        let pause = self.backoff.failed(now);
+        self.log(LogLine::BootFailed { pause, error: error.to_string() });
+    }
+
+    /// Tells whoever waits for the start that it is over.
+    pub(super) fn has_started(&mut self) {
+        if self.stage == Stage::Starting {
+            self.stage = Stage::Running;
+            self.act(Action::Started(self.facts.clone()));
+        }
+    }
+
+    pub(super) fn mold_connected(&mut self, pid: u32) {
+        let Some(mold) = self.molds.get_mut(&pid) else { return };
+        mold.connection = Connection::Open;
+        let Policy { preload, max_workers, .. } = self.policy;
+        self.act(Action::SetUp { mold: pid, preload, max_workers });
+    }
+
+    /// A mold has loaded the application. Where no worker is wanted yet, that was the start.
+    pub(super) fn mold_ready(&mut self, pid: u32, facts: Facts, now: Instant) {
+        let is_first = self.stage == Stage::Starting;
+        self.facts = facts;
+        let state = if self.says("fork", "yes") { MoldState::Forks } else { MoldState::CannotFork };
+        if let Some(mold) = self.molds.get_mut(&pid)
+            && mold.state == MoldState::Loading
+        {
+            mold.state = state;
+            let took = now.saturating_duration_since(mold.since);
+            self.log(LogLine::MoldLoaded { pid, took, is_first });
+        }
+        if self.wanted == 0 {
+            self.has_started();
+        }
+    }
+
+    pub(super) fn mold_failed(&mut self, pid: u32, error: StartError, now: Instant) {
+        if let Some(mold) = self.molds.get_mut(&pid)
+            && mold.state == MoldState::Loading
+        {
+            mold.state = MoldState::CannotLoad;
+        }
+        self.cannot_start(error, now);
+    }
+
+    /// A mold will not fork, because workers would share these connections: from now on each loads the application
+    /// itself. The mold ends, and another one is started.
+    pub(super) fn will_not_fork(&mut self, pid: u32, shared: &[String], now: Instant) {
+        self.molds.entry(pid).and_modify(|mold| mold.state = MoldState::Yielding(now));
+        self.drop_orders();
+        self.policy.preload = Preload::No;
+        let shared = shared.join("; ");
+        self.not_shared = Some(shared.clone());
+        self.log(LogLine::WillNotFork { shared });
+    }
+}
+
+#[cfg(test)]
+#[path = "starts_test.rs"]
+mod tests;

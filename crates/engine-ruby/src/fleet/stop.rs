@@ -1,0 +1,59 @@
+//! The end of all processes: workers first, then molds, and whatever does not end in time is killed.
+
+use std::time::{Duration, Instant};
+
+use super::action::Action;
+use super::mold::Connection;
+use super::speaker::Speaker;
+use super::worker::Life;
+use super::{Fleet, Stage};
+
+/// Molds have so long to end after their workers, however late it is.
+const MOLD_TIME: Duration = Duration::from_millis(500);
+
+impl Fleet {
+    /// Lets all finish, until then.
+    pub(super) fn stop(&mut self, until: Instant) {
+        if self.is_stopping() {
+            return;
+        }
+        self.stage = Stage::Draining(until);
+        let is_forking = self.drop_orders() > 0;
+        // What is still loading, or about to fork, has nothing to finish, and does not listen.
+        let busy = self.molds.iter().filter(|(_, mold)| !mold.is_loaded() || is_forking && mold.is_forker());
+        let busy: Vec<u32> = busy.map(|(pid, _)| *pid).collect();
+        busy.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+        for (id, worker) in &self.workers {
+            match (worker.life, worker.pid) {
+                (Life::Booted | Life::Ready, _) => self.actions.push(Action::Stop(Speaker::Worker(*id))),
+                (_, Some(pid)) => self.actions.push(Action::Kill(pid)),
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Goes on when workers, or molds, have ended, or their time is over.
+    pub(super) fn proceed_to_stop(&mut self, has_last_answers: bool, now: Instant) {
+        if let Stage::Draining(until) = self.stage
+            && (now >= until || self.workers.is_empty() && !has_last_answers)
+        {
+            let workers: Vec<u32> = self.workers.values().filter_map(|worker| worker.pid).collect();
+            workers.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+            let molds = self.molds.iter().filter(|(_, mold)| mold.connection != Connection::Awaited);
+            let molds: Vec<u32> = molds.map(|(pid, _)| *pid).collect();
+            molds.into_iter().for_each(|pid| self.act(Action::Stop(Speaker::Mold(pid))));
+            self.stage = Stage::Ending(until.max(now + MOLD_TIME));
+        }
+        if let Stage::Ending(until) = self.stage
+            && (now >= until || self.molds.is_empty())
+        {
+            let molds: Vec<u32> = self.molds.keys().copied().collect();
+            molds.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+            self.stage = Stage::Over;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "stop_test.rs"]
+mod tests;

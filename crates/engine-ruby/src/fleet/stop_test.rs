@@ -1,0 +1,85 @@
+//! The end, in the order in which processes go.
+
+use super::super::scene::{MOLD, Scene, pid, policy};
+use super::*;
+use crate::exit::Exit;
+use crate::fleet::event::Event;
+use crate::reason::Reason;
+
+const TIME: Duration = Duration::from_secs(5);
+
+fn due(scene: &mut Scene) -> Vec<String> {
+    scene.feed(Event::StopDue { has_last_answers: false })
+}
+
+#[test]
+fn workers_finish_then_molds_end_then_it_is_over() {
+    let mut scene = Scene::serving(policy(2, 2));
+    let until = scene.now + TIME;
+    assert_eq!(scene.feed(Event::Stop(until)), ["Stop(Worker(1))", "Stop(Worker(2))"]);
+    assert!(scene.fleet.is_stopping() && scene.fleet.stops_by() == Some(until));
+    scene.worker_ends(1);
+    assert_eq!(due(&mut scene), [""; 0]);
+    assert_eq!(scene.feed(Event::Fill), [""; 0], "nobody takes its place");
+    scene.worker_ends(2);
+    assert_eq!(scene.feed(Event::StopDue { has_last_answers: true }), [""; 0]);
+    assert_eq!(due(&mut scene), [format!("Stop(Mold({MOLD}))")]);
+    assert!(!scene.fleet.is_over() && scene.fleet.stops_by() == Some(until));
+    scene.mold_ends(MOLD, 0);
+    assert_eq!(due(&mut scene), [""; 0]);
+    assert!(scene.fleet.is_over() && scene.fleet.stops_by().is_none());
+    assert!(!scene.read_log().iter().any(|line| format!("{line:?}").contains("MoldExited")), "it was told to");
+}
+
+#[test]
+fn what_does_not_end_in_time_is_killed() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Stop(scene.now + TIME));
+    scene.worker_ends(1);
+    scene.pass(TIME);
+    assert_eq!(due(&mut scene), [format!("Kill({})", pid(2)), format!("Stop(Mold({MOLD}))")]);
+    assert_eq!(scene.fleet.stops_by(), Some(scene.now + MOLD_TIME));
+    scene.pass(MOLD_TIME);
+    assert_eq!(due(&mut scene), [format!("Kill({MOLD})")]);
+    assert!(scene.fleet.is_over());
+}
+
+#[test]
+fn what_is_not_ready_has_nothing_to_finish() {
+    let mut scene = Scene::serving(policy(4, 4));
+    (1..=4).for_each(|worker| drop(scene.feed(Event::Leaving(worker, Reason::Recycle))));
+    scene.feed(Event::Fill);
+    // 5 boots, 6 is about to serve, 7 cannot, and 8 was only ordered.
+    (5..=7).for_each(|worker| scene.boot(MOLD, worker));
+    scene.fleet.policy.threads = 2;
+    scene.feed(Event::WorkerReady(6));
+    scene.feed(Event::WorkerFailed(7, crate::start_error::StartError::CalledOff));
+    let done = scene.feed(Event::Stop(scene.now + TIME));
+    assert_eq!(done[..2], ["Forget(Worker(8))".to_owned(), format!("Kill({MOLD})")], "it may be forking");
+    let stops = [1, 2, 3, 4].map(|worker| format!("Stop(Worker({worker}))"));
+    assert_eq!(done[2..6], stops);
+    assert_eq!(done[6..], [format!("Kill({})", pid(5)), "Stop(Worker(6))".to_owned(), format!("Kill({})", pid(7))]);
+}
+
+#[test]
+fn a_mold_that_loads_is_killed_at_once_and_one_that_has_not_connected_cannot_be_told() {
+    let mut scene = Scene::new(policy(1, 1));
+    scene.feed(Event::Fill);
+    assert_eq!(scene.feed(Event::Stop(scene.now + TIME)), [format!("Kill({MOLD})")]);
+    assert_eq!(due(&mut scene), [""; 0]);
+    scene.feed(Event::MoldEnded(MOLD, Exit::of(-9)));
+    due(&mut scene);
+    assert!(scene.fleet.is_over());
+}
+
+#[test]
+fn it_is_told_to_stop_once() {
+    let mut scene = Scene::serving(policy(1, 1));
+    let until = scene.now + TIME;
+    scene.feed(Event::Stop(until));
+    assert_eq!(scene.feed(Event::Stop(until + TIME)), [""; 0]);
+    assert_eq!(scene.fleet.stops_by(), Some(until));
+    for event in [Event::Wanted, Event::MemoryDue, Event::Worn(1, Reason::Recycle)] {
+        assert_eq!(scene.feed(event), [""; 0]);
+    }
+}

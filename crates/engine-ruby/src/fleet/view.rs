@@ -1,0 +1,78 @@
+//! What can be seen of the fleet from outside.
+
+use std::time::Instant;
+
+use engine::snapshot::{Bounds, MoldView};
+
+use super::Fleet;
+use super::action::Facts;
+use super::mold::Mold;
+use super::worker::{Life, WorkerProcess};
+
+/// Of molds and workers, whether they serve yet or not.
+#[derive(Debug, Default)]
+pub struct View {
+    pub runtime: String,
+    pub pool: Bounds,
+    pub molds: Vec<MoldView>,
+    pub workers: Vec<Card>,
+    /// How many workers still take memory: more than serve, until the processes of those that left have ended, as far
+    /// as anybody has heard.
+    pub processes: usize,
+}
+
+/// A worker.
+#[derive(Debug)]
+pub struct Card {
+    pub id: u32,
+    pub pid: Option<u32>,
+    pub since: Instant,
+    /// `booting`, `ready`, `draining` or `hung`.
+    pub state: &'static str,
+    pub pss_kib: Option<u64>,
+}
+
+impl Fleet {
+    /// All there is to see.
+    pub fn view(&self) -> View {
+        let (min, max) = (self.policy.min_workers, self.policy.max_workers);
+        let molds = self.molds.iter().filter(|(_, mold)| !mold.is_worker());
+        // A decision of the last half minute says nothing any more where all are there.
+        let shortage = self.headroom.shortage().filter(|_| self.staying() < max);
+        View {
+            runtime: runtime(&self.facts),
+            pool: Bounds { min, max, wanted: self.wanted, is_held_by_memory: shortage.is_some(), shortage },
+            molds: molds.map(|(pid, mold)| mold_view(*pid, mold)).collect(),
+            workers: self.workers.iter().map(|(id, worker)| self.card(*id, worker)).collect(),
+            processes: self.workers.len() + self.molds.values().map(|mold| mold.untold.len()).sum::<usize>(),
+        }
+    }
+
+    fn card(&self, id: u32, worker: &WorkerProcess) -> Card {
+        let state = match worker.life {
+            _ if !worker.is_booting() && worker.silent > self.hush() => "hung",
+            _ if !worker.stays() => "draining",
+            Life::Ready => "ready",
+            _ => "booting",
+        };
+        Card { id, pid: worker.pid, since: worker.since, state, pss_kib: worker.pss_kib() }
+    }
+}
+
+fn mold_view(pid: u32, mold: &Mold) -> MoldView {
+    let state = if mold.is_loaded() { "ready" } else { "loading" };
+    MoldView { pid, state: state.to_owned(), pss_kib: mold.pss_kib }
+}
+
+/// `ruby 3.3.8, rack 3.1`: what comes first of the Ruby's own words; and where the application is not preloaded, that.
+fn runtime(facts: &Facts) -> String {
+    let fact = |name: &str| facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let ruby: Vec<&str> = fact("ruby").unwrap_or_default().split(' ').take(2).collect();
+    let rack = fact("rack").map_or_else(String::new, |rack| format!(", rack {rack}"));
+    let loaded = if fact("preload") == Some("no") { ", loaded in each worker" } else { "" };
+    format!("{}{rack}{loaded}", ruby.join(" "))
+}
+
+#[cfg(test)]
+#[path = "view_test.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+//! What is seen in each state.
+
+use std::time::Duration;
+
+use super::super::scene::{MOLD, Scene, policy};
+use crate::fleet::event::Event;
+use crate::reason::Reason;
+
+fn states(scene: &Scene) -> Vec<&'static str> {
+    scene.fleet.view().workers.iter().map(|card| card.state).collect()
+}
+
+#[test]
+fn a_worker_is_booting_ready_draining_or_hung() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Leaving(1, Reason::Recycle));
+    scene.feed(Event::Fill);
+    assert_eq!(states(&scene), ["draining", "ready", "booting"]);
+    scene.boot(MOLD, 3);
+    (0..20).for_each(|_| drop(scene.check_health(Duration::from_secs(1))));
+    assert_eq!(states(&scene), ["hung", "hung", "booting"]);
+    assert_eq!(scene.fleet.view().processes, 3);
+}
+
+#[test]
+fn a_mold_is_loading_or_ready_and_none_when_it_is_a_worker() {
+    let mut scene = Scene::new(policy(2, 2));
+    let molds = |scene: &Scene| -> Vec<(u32, String)> {
+        scene.fleet.view().molds.into_iter().map(|mold| (mold.pid, mold.state)).collect()
+    };
+    scene.feed(Event::Fill);
+    assert_eq!(molds(&scene), [(MOLD, "loading".to_owned())]);
+    scene.mold_ready(MOLD, "no");
+    assert_eq!(molds(&scene), [(MOLD, "ready".to_owned())]);
+    scene.feed(Event::Fill);
+    assert_eq!(molds(&scene), [(MOLD + 1, "loading".to_owned())]);
+}
+
+#[test]
+fn the_runtime_is_ruby_rack_and_whether_the_application_is_preloaded() {
+    let mut scene = Scene::new(policy(1, 1));
+    scene.feed(Event::Fill);
+    let says = [("ruby", "ruby 3.3.8 (2025)"), ("rack", "3.1"), ("preload", "no")];
+    scene.feed(Event::MoldReady(MOLD, Vec::from(says.map(|(name, value)| (name.to_owned(), value.to_owned())))));
+    assert_eq!(scene.fleet.view().runtime, "ruby 3.3.8, rack 3.1, loaded in each worker");
+}

@@ -1,0 +1,166 @@
+//! Does what the fleet wants to be done. Where that has an answer, it is the next event.
+
+use std::mem;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::event_loop::EventLoop;
+use super::link::Link;
+use super::setup::setup;
+use crate::control::Control;
+use crate::door;
+use crate::fleet::{Action, Event, Speaker};
+use crate::memory::weigh;
+use crate::message::Message;
+use crate::place::Place;
+use crate::process::{self, Loading, Way, is_stopped, kill_now};
+use crate::start_error::StartError;
+
+/// What the kernel has killed shows within this time; a worker that ends later has ended of something else.
+const KILL_TIME: Duration = Duration::from_secs(5);
+/// So many questions later, whoever asked for backtraces and got none has gone.
+const QUESTIONS_MAX: u32 = 100;
+
+impl EventLoop {
+    /// Does one thing, and says what came of it where the fleet is to know that.
+    pub(super) fn act(&mut self, action: Action) -> Option<Event> {
+        match action {
+            Action::StartMold => return Some(self.start_mold()),
+            Action::SetUp { mold, preload, max_workers } => {
+                let frame = setup(&self.settings, preload, max_workers);
+                self.tell(Speaker::Mold(mold), |control| control.send(frame));
+            }
+            Action::Fork { mold, worker } => self.tell(Speaker::Mold(mold), |control| control.fork(worker)),
+            Action::Ping(worker) => self.tell(Speaker::Worker(worker), Control::ping),
+            Action::Stop(speaker) => self.tell(speaker, Control::stop),
+            Action::Kill(pid) => kill_now(pid),
+            Action::Forget(speaker) => self.forget(speaker),
+
+            Action::TakeIn { worker, pid } => return Some(self.take_in(worker, pid)),
+            Action::Retire(worker, reason) => self.pool.retire(worker, reason),
+            Action::Mark(worker, reason) => self.pool.mark(worker, reason),
+            Action::Bury(worker) => self.pool.bury(worker, None),
+            Action::Grown(workers) => self.pool.dispatch().usage.grown(workers, Instant::now()),
+            Action::EndIsLogged(worker) => self.pool.has_told_end(worker),
+
+            Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
+            Action::LookAtMemory => return Some(self.look_at_memory()),
+            Action::Weigh(all) => return self.weigh(all),
+            Action::LookAgain(worker, later) => self.look_again(worker, later),
+
+            Action::TakePlace { has_none } => {
+                let is_taken = self.share.as_ref().is_none_or(|share| share.take(has_none));
+                return is_taken.then_some(Event::PlaceTaken);
+            }
+            Action::KeepPlace => self.share.iter().for_each(|share| share.keep()),
+
+            Action::Answer(outcome) => self.answer(outcome),
+            Action::AskForBacktraces { worker, pid } => self.ask_for_backtraces(worker, pid),
+            Action::Started(facts) => {
+                let _ = self.start.take().map(|start| start.send(Ok(facts)));
+            }
+            Action::CannotStart(error) => {
+                let _ = self.start.take().map(|start| start.send(Err(error)));
+            }
+            Action::Log(line) => self.log(line),
+        }
+        None
+    }
+
+    /// Gives a process an order, if it has connected.
+    fn tell(&self, speaker: Speaker, order: impl FnOnce(&Control)) {
+        if let Some(control) = self.control(speaker) {
+            order(&control);
+        }
+    }
+
+    fn start_mold(&mut self) -> Event {
+        if let Err(error) = self.keep_place() {
+            return Event::MoldNotStarted(error);
+        }
+        let way = Way { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.pass.token };
+        match process::start(&self.settings, &way, self.messages.clone()) {
+            Ok(pid) => {
+                let link = Link { loading: Some(Loading::begin()), ..Link::default() };
+                self.links.insert(Speaker::Mold(pid), link);
+                Event::MoldStarted(pid)
+            }
+            Err(error) => Event::MoldNotStarted(StartError::Ruby(self.settings.ruby.clone(), error)),
+        }
+    }
+
+    /// Makes the folder anew, with all that is in it, where somebody has removed it, or a part of it. Processes that
+    /// came in by the old one go on with it: they need no name for its socket.
+    fn keep_place(&mut self) -> Result<(), StartError> {
+        if self.place.is_whole() {
+            return Ok(());
+        }
+        let (place, listener) = Place::new(self.settings.user.as_ref())?;
+        tracing::warn!(
+            target: "engine",
+            "{} is gone, or not whole any more: the folder of the Ruby processes is now {}. Whatever cleans temporary \
+             folders should leave those alone that are locked (flock), or TMPDIR name another place",
+            self.place.path().display(),
+            place.path().display()
+        );
+        self.old_places.push(mem::replace(&mut self.place, place));
+        drop(tokio::spawn(door::keep(listener, self.pass.clone(), self.pool.clone(), self.messages.clone())));
+        Ok(())
+    }
+
+    fn look_at_memory(&mut self) -> Event {
+        let standing = self.memory.look();
+        self.forget_kills(Instant::now());
+        Event::Memory { standing, is_loading: Loading::is_under_way() }
+    }
+
+    /// Whoever the kernel has killed some time ago was none of our workers, or has been accounted for.
+    fn forget_kills(&mut self, now: Instant) {
+        match self.kills {
+            Some((then, _)) if now.saturating_duration_since(then) < KILL_TIME => return,
+            Some((_, kills)) => self.pool.forget_kills(kills),
+            None => {}
+        }
+        self.kills = Some((now, self.memory.kills()));
+    }
+
+    /// Reading it takes milliseconds in a large process, so another thread does it. Where none can be had it is tried
+    /// again later.
+    fn weigh(&mut self, all: Vec<(Speaker, u32)>) -> Option<Event> {
+        let messages = self.messages.clone();
+        let weighing = thread::Builder::new().name("weighing".into()).spawn(move || {
+            let weights = all.into_iter().map(|(who, pid)| (who, weigh(pid))).collect();
+            let _ = messages.send(Message::Weighed(weights));
+        });
+        let error = weighing.err()?;
+        if !mem::replace(&mut self.lacks_threads, true) {
+            let app = self.app();
+            tracing::warn!(target: "engine", app, "no thread to look at the memory of workers: {error}");
+        }
+        Some(Event::NotWeighed)
+    }
+
+    fn look_again(&self, worker: u32, later: Duration) {
+        self.say_later(later, Message::Silent(Speaker::Worker(worker)));
+    }
+
+    pub(super) fn say_later(&self, later: Duration, message: Message) {
+        let messages = self.messages.clone();
+        drop(tokio::spawn(async move {
+            tokio::time::sleep(later).await;
+            let _ = messages.send(message);
+        }));
+    }
+
+    fn ask_for_backtraces(&mut self, worker: u32, pid: u32) {
+        if is_stopped(pid) {
+            let why = format!("worker {worker} is stopped (by SIGSTOP, or a debugger) and cannot answer");
+            return self.answer(Err(why));
+        }
+        self.next_question = self.next_question.wrapping_add(1);
+        let question = self.next_question;
+        self.asked.retain(|number, _| question.wrapping_sub(*number) < QUESTIONS_MAX);
+        self.asked.extend(self.asking.take().map(|to| (question, to)));
+        self.tell(Speaker::Worker(worker), |control| control.threads(question));
+    }
+}

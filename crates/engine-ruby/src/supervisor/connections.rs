@@ -1,0 +1,95 @@
+//! The connections of molds and workers, from their HELLO until the fleet forgets the process, or dispatch has them.
+
+use std::os::unix::net::UnixStream as StdStream;
+use std::sync::Arc;
+
+use engine::wear::quota;
+use tokio::net::UnixStream;
+
+use super::control_frames::listen;
+use super::event_loop::EventLoop;
+use crate::control::Control;
+use crate::fleet::{Event, Speaker};
+use crate::slot::Slot;
+use crate::worker::Worker;
+
+impl EventLoop {
+    pub(super) fn mold_came(&mut self, pid: u32, stream: UnixStream) {
+        if self.fleet.has_mold(pid) {
+            self.listen_to(Speaker::Mold(pid), stream);
+            self.feed(Event::MoldConnected(pid));
+        }
+    }
+
+    pub(super) fn control_came(&mut self, worker: u32, pid: u32, stream: UnixStream) {
+        if self.fleet.has_worker(worker) {
+            self.listen_to(Speaker::Worker(worker), stream);
+            self.feed(Event::WorkerConnected(worker, pid));
+        }
+    }
+
+    fn listen_to(&mut self, speaker: Speaker, stream: UnixStream) {
+        let control = listen(stream, speaker, self.messages.clone());
+        self.links.entry(speaker).or_default().control = Some(Arc::new(control));
+    }
+
+    pub(super) fn thread_came(&mut self, worker: u32, number: u32, stream: StdStream) {
+        if self.fleet.has_worker(worker) {
+            self.links.entry(Speaker::Worker(worker)).or_default().threads.push((number, stream));
+            self.feed(Event::ThreadConnected(worker));
+        }
+    }
+
+    /// The way to give a process orders, if it has connected.
+    pub(super) fn control(&self, speaker: Speaker) -> Option<Arc<Control>> {
+        self.links.get(&speaker)?.control.clone()
+    }
+
+    /// A process is gone.
+    pub(super) fn forget(&mut self, speaker: Speaker) {
+        self.links.remove(&speaker);
+        if let Speaker::Mold(pid) = speaker {
+            // Whoever waits for its hooks is told by that.
+            self.preparing.take_if(|(preparing, _)| *preparing == pid);
+        }
+    }
+
+    /// Gives dispatch a worker of which all connections are there.
+    pub(super) fn take_in(&mut self, id: u32, pid: u32) -> Event {
+        let Some(worker) = self.worker(id, pid) else { return Event::NotTakenIn(id) };
+        self.pool.add(worker);
+        Event::TakenIn(id)
+    }
+
+    fn worker(&mut self, id: u32, pid: u32) -> Option<Worker> {
+        let link = self.links.get_mut(&Speaker::Worker(id))?;
+        let mut streams = std::mem::take(&mut link.threads);
+        streams.sort_by_key(|(number, _)| *number);
+        let (control, has_errands) = (link.control.clone()?, link.has_errands);
+        let (lane_number, lane) = self.pool.lane(id);
+        let mut slots = Vec::new();
+        for (number, stream) in streams {
+            let stream = {
+                let _in = lane.enter();
+                UnixStream::from_std(stream).ok()?
+            };
+            let (reader, writer) = stream.into_split();
+            let slot = Slot::new(id, number, control.clone(), writer).of_process(pid, self.settings.user.is_none());
+            let slot = Arc::new(slot);
+            let flushing = slot.clone();
+            let reading = self.pool.clone().read(slot.clone(), reader);
+            drop(lane.spawn(async move {
+                // The flusher ends with the reader.
+                tokio::select! {
+                    () = reading => {}
+                    () = flushing.keep_flushing() => {}
+                }
+            }));
+            slots.push(slot);
+        }
+        let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, slots);
+        worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
+        worker.has_errands = has_errands;
+        Some(worker)
+    }
+}

@@ -1,0 +1,193 @@
+//! What molds and workers say on the connections over which they are given orders.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::event_loop::EventLoop;
+use crate::answer;
+use crate::control::Control;
+use crate::exit::Exit;
+use crate::fleet::{Event, Speaker, named};
+use crate::frames::{self, Frame, Reader, WireError, kind};
+use crate::message::Message;
+use crate::reason::Reason;
+use crate::start_error::StartError;
+
+/// In this time the front has heard of a signal that was sent to all processes of the service.
+const FRONTS_OWN: Duration = Duration::from_secs(1);
+
+/// Listens to a connection, and gives the way to write to it.
+pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Message>) -> Control {
+    let (reader, writer) = stream.into_split();
+    let (control, orders) = Control::new();
+    drop(tokio::spawn(Control::write(orders, writer)));
+    drop(tokio::spawn(async move {
+        if let Err(error) = hear(reader, speaker, &messages).await {
+            tracing::error!(target: "engine", "{speaker} broke the protocol: {error}");
+        }
+        let _ = messages.send(Message::Silent(speaker));
+    }));
+    control
+}
+
+async fn hear(
+    mut reader: OwnedReadHalf,
+    speaker: Speaker,
+    messages: &UnboundedSender<Message>,
+) -> Result<(), WireError> {
+    let mut buffer = BytesMut::new();
+    loop {
+        while let Some(frame) = frames::take(&mut buffer)? {
+            let _ = messages.send(Message::Said(speaker, frame));
+        }
+        match reader.read_buf(&mut buffer).await {
+            Ok(count) if count > 0 => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+impl EventLoop {
+    /// Takes what was said.
+    pub(super) fn hear(&mut self, speaker: Speaker, frame: Frame) {
+        let number = frame.kind;
+        if let Speaker::Worker(worker) = speaker {
+            self.feed(Event::Heard(worker));
+        }
+        let heard = match speaker {
+            Speaker::Mold(pid) => self.hear_mold(pid, frame),
+            Speaker::Worker(worker) => self.hear_worker(worker, frame),
+        };
+        if let Err(error) = heard {
+            tracing::error!(target: "engine", "{speaker} sent an invalid frame of kind {number}: {error}");
+        }
+    }
+
+    fn hear_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
+        let mut reader = Reader::new(frame.payload, "a frame of orders");
+        let event = match frame.kind {
+            kind::LOG => {
+                let (level, text) = (reader.u8()?, reader.text());
+                self.log_for(&Speaker::Mold(mold).to_string(), None, Some(mold), level, &text);
+                return Ok(());
+            }
+            kind::BEFORE_EXEC => {
+                self.exec_hooks_ended(mold, reader.list());
+                return Ok(());
+            }
+            kind::READY => {
+                self.links.entry(Speaker::Mold(mold)).and_modify(|link| link.loading = None);
+                Event::MoldReady(mold, pairs(reader.list()))
+            }
+            kind::FAILED => Event::MoldFailed(mold, self.failed(reader.list())),
+            kind::SHARED => Event::MoldShares(mold, reader.list()),
+            kind::FORKED => {
+                let (worker, pid) = (reader.u32()?, reader.u32()?);
+                if self.settings.user.as_ref().is_some_and(|user| !user.runs(pid)) {
+                    return Err(WireError(format!("it says that worker {worker} is pid {pid}, which is not its own")));
+                }
+                Event::Forked { mold, worker, pid }
+            }
+            kind::EXITED => {
+                let (worker, pid, exit) = (reader.u32()?, reader.u32()?, Exit::of(reader.i32()?));
+                Event::Exited { mold, worker, pid, exit }
+            }
+            other => return Err(no_meaning(other, Speaker::Mold(mold))),
+        };
+        self.feed(event);
+        Ok(())
+    }
+
+    fn hear_worker(&mut self, worker: u32, frame: Frame) -> Result<(), WireError> {
+        let mut reader = Reader::new(frame.payload, "a frame of orders");
+        let event = match frame.kind {
+            kind::PING => return Ok(()),
+            kind::LOG => {
+                let (level, text, pid) = (reader.u8()?, reader.text(), self.fleet.pid(worker));
+                self.log_for(&named(worker, pid), Some(worker), pid, level, &text);
+                return Ok(());
+            }
+            kind::THREADS => {
+                let (question, text) = (reader.u32()?, reader.text());
+                let _ = self.asked.remove(&question).map(|to| to.send(Ok(text)));
+                return Ok(());
+            }
+            kind::TRACE => {
+                if let Some((id, lines)) = reader.list().split_first() {
+                    self.settings.meter.recorder.add_backtrace(id, lines);
+                }
+                return Ok(());
+            }
+            kind::OUT_OF_BAND => {
+                self.pool.is_back(worker);
+                return Ok(());
+            }
+            kind::ENDING => {
+                self.asked_to_end(worker, reader.u8()? == 1);
+                return Ok(());
+            }
+            kind::READY => {
+                let has_errands = pairs(reader.list()).contains(&("out_of_band".to_owned(), "yes".to_owned()));
+                self.links.entry(Speaker::Worker(worker)).and_modify(|link| link.has_errands = has_errands);
+                Event::WorkerReady(worker)
+            }
+            kind::FAILED => Event::WorkerFailed(worker, self.failed(reader.list())),
+            kind::HOOK_FAILED => Event::HookFailed(worker, failed_hook(reader.list())),
+            other => return Err(no_meaning(other, Speaker::Worker(worker))),
+        };
+        self.feed(event);
+        Ok(())
+    }
+
+    /// Why the application cannot be loaded, in the words of its exception; where a gem is missing, with what gets it.
+    fn failed(&self, words: Vec<String>) -> StartError {
+        let mut error = answer::error(words);
+        let missing = error.message.strip_prefix("cannot load such file -- ");
+        let missing = missing.filter(|path| error.class == "LoadError" && !path.starts_with(['/', '.']));
+        if let Some(missing) = missing {
+            let name = missing.split('/').next().unwrap_or(missing);
+            let remedy = match &self.settings.gemfile {
+                Some(gemfile) => format!("if it is of a gem, add that to {}, and `bundle install`", gemfile.display()),
+                None => format!("if it is of a gem: `gem install {name}`, or a Gemfile and `bundle install`"),
+            };
+            error.message = format!("{} ({remedy})", error.message);
+        }
+        StartError::App(Box::new(error))
+    }
+
+    /// Whoever stops a service sends the signal to all of its processes: then the front ends too, and workers with it.
+    /// One that a worker has sent itself is meant for it alone.
+    fn asked_to_end(&self, worker: u32, is_own: bool) {
+        if is_own {
+            self.pool.retire(worker, Reason::Signal);
+        } else {
+            self.say_later(FRONTS_OWN, Message::Worn(worker, Reason::Signal));
+        }
+    }
+}
+
+fn no_meaning(kind: u8, speaker: Speaker) -> WireError {
+    WireError(format!("a frame of kind {kind} from the {speaker}, where it has no meaning"))
+}
+
+/// Which hook has kept a worker from starting, and how.
+fn failed_hook(words: Vec<String>) -> StartError {
+    let mut words = words.into_iter();
+    let (hook, place) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    StartError::Hook(hook, place, Box::new(answer::error(words.collect())))
+}
+
+/// A list of names and values.
+fn pairs(list: Vec<String>) -> Vec<(String, String)> {
+    let mut items = list.into_iter();
+    let mut pairs = Vec::new();
+    while let (Some(name), Some(value)) = (items.next(), items.next()) {
+        pairs.push((name, value));
+    }
+    pairs
+}

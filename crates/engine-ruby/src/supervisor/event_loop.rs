@@ -1,0 +1,266 @@
+//! The loop: what reaches it becomes an event of the fleet, and what the fleet wants is done at once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use engine::{Order, count};
+use machine::Memory;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::timeout;
+
+use super::link::Link;
+use crate::budget::{Share, Standing};
+use crate::dispatch::Dispatch;
+use crate::door::Pass;
+use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
+use crate::message::{Message, Prepared};
+use crate::place::Place;
+use crate::pool::Pool;
+use crate::reason::Reason;
+use crate::settings::Settings;
+use crate::start_error::StartError;
+use crate::worker::Worker;
+
+/// How often it looks for what is late, idle or ill.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The supervisor at work.
+pub struct EventLoop {
+    pub(super) fleet: Fleet,
+    pub(super) settings: Settings,
+    pub(super) pool: Arc<Pool>,
+    pub(super) place: Place,
+    /// Places that were not whole any more: workers may still come in there.
+    pub(super) old_places: Vec<Place>,
+    pub(super) pass: Arc<Pass>,
+    pub(super) messages: UnboundedSender<Message>,
+    /// The connections of processes that the fleet knows.
+    pub(super) links: HashMap<Speaker, Link>,
+    /// Who waits for the start, until it is over.
+    pub(super) start: Option<SyncSender<Result<Facts, StartError>>>,
+    /// Our part of a number of workers that is shared with others.
+    pub(super) share: Option<Share>,
+    pub(super) memory: Memory,
+    /// How often the kernel had killed somebody for want of memory, and when that was read.
+    pub(super) kills: Option<(Instant, u64)>,
+    /// The log already says that no thread could be had to look at memory.
+    pub(super) lacks_threads: bool,
+    /// Who has given the order that is being carried out.
+    pub(super) asking: Option<SyncSender<Outcome>>,
+    /// Who waits for the backtraces with this number, and the last one.
+    pub(super) asked: HashMap<u32, SyncSender<Outcome>>,
+    pub(super) next_question: u32,
+    /// The mold that runs the hooks `before_exec`, and who waits for what comes of them.
+    pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
+}
+
+impl EventLoop {
+    /// Nothing is started yet.
+    pub fn new(
+        settings: Settings,
+        pool: Arc<Pool>,
+        (place, pass): (Place, Arc<Pass>),
+        messages: UnboundedSender<Message>,
+        start: SyncSender<Result<Facts, StartError>>,
+    ) -> EventLoop {
+        let (memory, now) = (Memory::of_this_process(), Instant::now());
+        pool.dispatch().usage.grown(settings.min_workers, now);
+        EventLoop {
+            fleet: Fleet::new(Policy::of(&settings), memory.look(), now),
+            share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
+            settings,
+            pool,
+            place,
+            old_places: Vec::new(),
+            pass,
+            messages,
+            links: HashMap::new(),
+            start: Some(start),
+            memory,
+            kills: None,
+            lacks_threads: false,
+            asking: None,
+            asked: HashMap::new(),
+            next_question: 0,
+            preparing: None,
+        }
+    }
+
+    /// Until it is stopped.
+    pub async fn run(mut self, mut inbox: UnboundedReceiver<Message>) {
+        let mut looked = Instant::now();
+        self.tell_standing(None);
+        while !self.fleet.is_over() {
+            self.feed(Event::Fill);
+            self.pool.show(self.fleet.view());
+            match timeout(LOOK, inbox.recv()).await {
+                Ok(Some(Message::Stop(time, done))) => {
+                    self.stop(&mut inbox, time).await;
+                    let _ = done.send(());
+                    return;
+                }
+                Ok(Some(message)) => self.take(message),
+                Ok(None) => return,
+                Err(_) => {}
+            }
+            let now = Instant::now();
+            let passed = now.saturating_duration_since(looked);
+            if passed >= LOOK && !self.fleet.is_over() {
+                looked = now;
+                self.look(passed, now);
+            }
+        }
+    }
+
+    /// Ends all processes within this time.
+    async fn stop(&mut self, inbox: &mut UnboundedReceiver<Message>, time: Duration) {
+        self.feed(Event::Stop(Instant::now() + time));
+        loop {
+            let has_last_answers = !self.pool.last_answers().is_empty();
+            self.feed(Event::StopDue { has_last_answers });
+            let Some(until) = self.fleet.stops_by() else { return };
+            let left = until.saturating_duration_since(Instant::now());
+            match timeout(left.min(LOOK), inbox.recv()).await {
+                Ok(Some(message)) => self.take(message),
+                Ok(None) => return,
+                Err(_) => self.feed(Event::LastWordsDue),
+            }
+        }
+    }
+
+    /// Tells the fleet, and does what it wants; what comes of that it is told as well, before anything else.
+    pub(super) fn feed(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for action in self.fleet.take(event, Instant::now()) {
+                events.extend(self.act(action));
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Mold(pid, stream) => self.mold_came(pid, stream),
+            Message::Control(worker, pid, stream) => self.control_came(worker, pid, stream),
+            Message::Slot(worker, number, stream) => self.thread_came(worker, number, stream),
+            Message::Said(speaker, frame) => self.hear(speaker, frame),
+            Message::Silent(Speaker::Mold(pid)) => self.feed(Event::MoldSilent(pid)),
+            Message::Silent(Speaker::Worker(worker)) => self.feed(Event::WorkerSilent(worker)),
+            Message::Ended(pid, exit) => self.feed(Event::MoldEnded(pid, exit)),
+            Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
+            Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
+            // The signal was for the whole service.
+            Message::Worn(_, Reason::Signal) if self.pool.dispatch().is_closed => {}
+            Message::Worn(worker, reason) => self.feed(Event::Worn(worker, reason)),
+            Message::Wanted => self.feed(Event::Wanted),
+            Message::GiveUp => self.give_up(),
+            Message::OutOfMemory(worker) => self.feed(Event::OutOfMemory(worker)),
+            Message::Weighed(weights) => self.feed(Event::Weighed(weights)),
+            Message::Order(order, to) => self.order(order, to),
+            Message::BeforeExec(limit, to) => self.run_exec_hooks(limit, to),
+            Message::Stop(..) => {}
+        }
+    }
+
+    /// Now and then.
+    fn look(&mut self, passed: Duration, now: Instant) {
+        let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
+        self.feed(Event::Late { is_called_off });
+        self.pool.stop_lingering(now, self.settings.linger);
+        self.feed(Event::MemoryDue);
+        self.shrink(now);
+        let limit = self.settings.worker_timeout;
+        let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_for(limit, now) };
+        let is_watched = self.pool.is_watched_by_somebody();
+        self.feed(Event::HealthDue { passed, out, is_watched });
+    }
+
+    fn give_up(&mut self) {
+        let loads = loads(&self.pool.dispatch());
+        self.feed(Event::GiveUp(loads));
+    }
+
+    fn shrink(&mut self, now: Instant) {
+        let wanted = self.fleet.wanted();
+        let (needed, spare_for, loads) = {
+            let dispatch = self.pool.dispatch();
+            let busy = dispatch.busy_workers();
+            let needed = dispatch.usage.needed(busy, self.settings.idle_time, now);
+            let is_large = wanted > needed.max(self.fleet.min_workers());
+            let loads = if is_large { loads(&dispatch) } else { Vec::new() };
+            (needed, dispatch.usage.spare_for(wanted, busy, now), loads)
+        };
+        self.feed(Event::Needed(needed, loads));
+        self.tell_standing(spare_for);
+    }
+
+    /// Tells those who share a number of workers with us how many we have.
+    fn tell_standing(&self, spare_for: Option<Duration>) {
+        if let Some(share) = &self.share {
+            share.tell(Standing { holds: self.fleet.places_held(), floor: self.fleet.min_workers(), spare_for });
+        }
+    }
+
+    /// Carries an order out.
+    fn order(&mut self, order: Order, to: SyncSender<Outcome>) {
+        if self.fleet.is_stopping() {
+            let _ = to.send(Err("the server is shutting down".to_owned()));
+            return;
+        }
+        self.asking = Some(to);
+        match order {
+            Order::Pause => self.pause(),
+            Order::Resume => self.resume(),
+            Order::Scale { min, max } => {
+                let loads = loads(&self.pool.dispatch());
+                self.feed(Event::Scale { min, max, loads });
+            }
+            Order::EndWorker { worker, now: false } => self.feed(Event::EndWorker(worker)),
+            Order::EndWorker { worker, now: true } => self.feed(Event::KillWorker(worker)),
+            Order::Recycle => self.feed(Event::Recycle),
+            Order::Backtraces(worker) => self.feed(Event::Backtraces(worker)),
+        }
+        self.asking = None;
+    }
+
+    fn pause(&mut self) {
+        self.pool.pause(Instant::now());
+        tracing::info!(target: "engine", app = self.app(), "paused: requests wait");
+        self.answer(Ok("paused: requests wait".to_owned()));
+    }
+
+    fn resume(&mut self) {
+        let Some(waiting) = self.pool.resume(Instant::now()) else {
+            return self.answer(Ok("it was not paused".to_owned()));
+        };
+        let words = format!("resumed: {} waited", count(waiting, "request"));
+        tracing::info!(target: "engine", app = self.app(), "{words}");
+        self.answer(Ok(words));
+    }
+
+    /// Answers the order that is being carried out.
+    pub(super) fn answer(&mut self, outcome: Outcome) {
+        if let Some(to) = self.asking.take() {
+            let _ = to.send(outcome);
+        }
+    }
+
+    /// What the log calls the application.
+    pub(super) fn app(&self) -> Option<&str> {
+        self.settings.app.as_deref()
+    }
+}
+
+/// What dispatch knows of its workers.
+fn loads(dispatch: &Dispatch) -> Vec<Load> {
+    let load = |worker: &Worker| Load {
+        worker: worker.id,
+        requests: worker.busy + worker.taken,
+        is_done: worker.is_done(),
+        is_leaving: worker.is_leaving,
+    };
+    dispatch.workers.iter().map(load).collect()
+}

@@ -1,0 +1,156 @@
+//! What the log says of the fleet, and what processes have it say.
+
+use std::time::Duration;
+
+use engine::{brief, count};
+
+use super::event_loop::EventLoop;
+use crate::fleet::{LogLine, Waiting, WorkerLine, named, range};
+use crate::process::is_stopped;
+use crate::reason::Reason;
+
+/// Why a process that is stopped does not answer.
+const STOPPED: &str = ": the process is stopped (SIGSTOP)";
+
+impl EventLoop {
+    /// Writes a line.
+    pub(super) fn log(&self, line: LogLine) {
+        let app = self.app();
+        match line {
+            LogLine::NotReady { passed, waiting } => {
+                let time = brief(passed);
+                let what = match waiting {
+                    Waiting::Mold(pid) => format!("loading the application (pid {pid})"),
+                    Waiting::Worker(worker, pid) => format!("worker {worker} (pid {pid}) is booting"),
+                    Waiting::Fork => "waiting for the mold to fork".to_owned(),
+                };
+                tracing::info!(target: "engine", app, "no worker is ready after {time}: {what}");
+            }
+            LogLine::BootTimedOut { pid, limit } => {
+                let limit = brief(limit);
+                tracing::error!(
+                    target: "engine",
+                    pid, app,
+                    "pid {pid} killed: boot timed out after {limit} (--boot-time)"
+                );
+            }
+            LogLine::BootFailed { pause, error } => {
+                let pause = brief(pause);
+                tracing::error!(target: "engine", app, "boot failed, retrying in {pause}: {error}");
+            }
+            LogLine::MoldLoaded { pid, took, is_first } => self.log_loaded(pid, took, is_first),
+            LogLine::WillNotFork { shared } => tracing::warn!(
+                target: "engine",
+                app,
+                "the application holds connections open that its workers would share, so each worker loads it itself: \
+                 {shared}. Close them in before_fork and open them in after_fork; or set --preload=no, which spares \
+                 this attempt; or --preload=force, if each worker connects anew by itself"
+            ),
+            LogLine::MoldExited { pid, exit } => {
+                let (status, signal) = (exit.status, exit.signal());
+                tracing::warn!(target: "engine", pid, status, signal, app, "mold (pid {pid}) {exit}; its workers stay");
+            }
+            LogLine::ScalingUp { wanted } => {
+                let waiting = self.pool.dispatch().line.len();
+                let (wanted, waiting) = (count(wanted, "worker"), count(waiting, "request"));
+                tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} waiting");
+            }
+            LogLine::Scaled { min, max, wanted } => {
+                let bounds = range(min, max);
+                tracing::info!(target: "engine", app, "scale: {bounds}, {wanted} now");
+            }
+            LogLine::HeldByMemory { shortage, there, wanted } => {
+                let wanted = match wanted {
+                    wanted if wanted > there => format!("{there} of {} run", count(wanted, "worker")),
+                    _ => format!("{} run, and requests wait", count(there, "worker")),
+                };
+                tracing::warn!(target: "engine", app, "no memory for another worker: {shortage}; {wanted}");
+            }
+            LogLine::Worker(worker, pid, line) => self.log_worker(worker, pid, line),
+        }
+    }
+
+    /// Writes a line about one worker.
+    fn log_worker(&self, worker: u32, pid: Option<u32>, line: WorkerLine) {
+        let (app, who) = (self.app(), named(worker, pid));
+        let stopped = || if pid.is_some_and(is_stopped) { STOPPED } else { "" };
+        match line {
+            WorkerLine::Ready { took } => {
+                let (ms, time) = (took.as_secs_f64() * 1e3, brief(took));
+                tracing::debug!(target: "engine", worker, pid, ms, app, "{who} ready after {time}");
+            }
+            WorkerLine::Killed { why } => {
+                tracing::error!(target: "engine", worker, pid, app, "{who} killed: {why}");
+            }
+            WorkerLine::Exited(exit) => {
+                let (status, signal) = (exit.status, exit.signal());
+                if !self.pool.is_end_told(worker) {
+                    tracing::info!(target: "engine", worker, pid, status, signal, app, "{who} {exit}");
+                }
+            }
+            WorkerLine::ExitUnknown => {
+                if !self.pool.is_end_told(worker) {
+                    let why = "its mold exited first";
+                    tracing::info!(target: "engine", worker, pid, app, "{who} exited, status unknown: {why}");
+                }
+            }
+            WorkerLine::OutOfMemory => {
+                let (reason, signal) = (Reason::OutOfMemory.name(), "SIGKILL");
+                let what = Reason::OutOfMemory.words();
+                tracing::error!(target: "engine", worker, pid, reason, signal, app, "{who} exited: {what}");
+            }
+            WorkerLine::Hung => {
+                let (reason, words, why) = (Reason::Hung.name(), Reason::Hung.words(), stopped());
+                tracing::error!(target: "engine", worker, pid, reason, app, "{who} killed: {words}{why}");
+            }
+            WorkerLine::Silent { silent, limit } => {
+                let (time, why) = (brief(silent), stopped());
+                let what = match limit.is_zero() {
+                    true => "it is left alone (--worker-timeout 0)".to_owned(),
+                    false => format!("it is killed after {} (--worker-timeout)", brief(limit)),
+                };
+                tracing::warn!(target: "engine", worker, pid, app, "{who} has not answered for {time}{why}; {what}");
+            }
+            WorkerLine::AnswersAgain => tracing::info!(target: "engine", worker, pid, app, "{who} answers again"),
+            WorkerLine::TooLarge { pss_kib, limit_kib } => tracing::info!(
+                target: "engine",
+                worker, pid, app, pss_kib, limit_kib,
+                "{who} uses {pss_kib} KiB of memory, of {limit_kib} KiB that it may use"
+            ),
+            WorkerLine::WeightUnknown => tracing::warn!(
+                target: "engine",
+                worker, pid, app,
+                "{who}: its memory cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect"
+            ),
+            WorkerLine::Largest { shortage, own_kib } => {
+                let (used, mib) = (shortage.used(), own_kib.div_ceil(1024));
+                tracing::warn!(
+                    target: "engine",
+                    worker, pid, app,
+                    "memory is short: {used}; {who} is the largest, with {mib} MiB of its own, and shuts down"
+                );
+            }
+        }
+    }
+
+    /// At the start, and at a reload, the server itself logs more.
+    fn log_loaded(&self, pid: u32, took: Duration, is_first: bool) {
+        let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, brief(took));
+        if is_first {
+            tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
+        } else {
+            tracing::info!(target: "engine", pid, ms, app, "mold (pid {pid}) loaded the application after {time}");
+        }
+    }
+
+    /// Writes what a process wants to have in the log.
+    pub(super) fn log_for(&self, who: &str, worker: Option<u32>, pid: Option<u32>, level: u8, text: &str) {
+        let app = self.app();
+        match level {
+            1 => tracing::error!(target: "app", worker, pid, app, "{who}: {text}"),
+            2 => tracing::warn!(target: "app", worker, pid, app, "{who}: {text}"),
+            3 => tracing::info!(target: "app", worker, pid, app, "{who}: {text}"),
+            _ => tracing::debug!(target: "app", worker, pid, app, "{who}: {text}"),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a mold is told first: what it loads, and how.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use crate::frames::{frame, kind, put_item};
+use crate::settings::{PUMA_SINGLE, Preload, Settings};
+
+/// The frame. Where the application is loaded, and how many workers there may be, changes while the engine runs.
+pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes {
+    // Bytes: a path need not be UTF-8.
+    let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
+    let path = |path: &Option<PathBuf>| path.as_deref().map_or_else(Vec::new, of);
+    let yes = |is_so: bool| if is_so { "yes" } else { "" }.into();
+    let pairs: [(&str, Vec<u8>); 15] = [
+        ("rackup", of(&settings.rackup)),
+        ("environment", settings.environment.clone().into()),
+        ("hooks", path(&settings.hooks)),
+        ("hooks_kind", settings.hooks_kind.clone().into()),
+        ("hooks_names", settings.hooks_names.join(",").into()),
+        ("threads", settings.threads.to_string().into()),
+        ("gemfile", path(&settings.gemfile)),
+        ("software", engine::env::SOFTWARE.into()),
+        ("native", path(&settings.native)),
+        ("oob_gc", yes(settings.oob_gc)),
+        ("early_hints", yes(settings.early_hints)),
+        ("files", yes(settings.user.is_none())),
+        ("tag", settings.tag.clone().into()),
+        ("single", yes(is_single(settings, max_workers))),
+        ("preload", preload.as_str().into()),
+    ];
+    frame(kind::SETUP, |out| {
+        for (name, value) in pairs {
+            put_item(out, name.as_bytes());
+            put_item(out, &value);
+        }
+    })
+}
+
+/// Whether `rack.multiprocess` is false. With the files of Puma's cluster mode, Unicorn and Pitchfork it is true even
+/// with one worker, as in those servers.
+fn is_single(settings: &Settings, max_workers: usize) -> bool {
+    max_workers == 1 && matches!(settings.hooks_kind.as_str(), "" | PUMA_SINGLE)
+}
