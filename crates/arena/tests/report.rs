@@ -109,15 +109,52 @@ fn figures_are_exact_under_a_pointer_and_named_on_a_phone() {
     let html = page::html(&fixture("round-3")).expect("a page");
     let points: Vec<&str> = between(&html, "data-points=\"", "\"").into_iter().flat_map(|it| it.split(';')).collect();
     assert!(points.len() > 100 && points.iter().all(|point| point.split('|').count() == 4), "{points:?}");
-    assert!(
-        points.iter().any(|point| point.contains("requests/s (")) && points.iter().any(|point| point.contains(" ms"))
-    );
+    assert!(points.iter().any(|point| point.contains("requests/s, ") && point.contains("× (")), "{points:?}");
+    assert!(points.iter().any(|point| point.contains(" ms")));
     for name in NAMES {
         let html = page::html(&fixture(name)).expect(name);
         let unnamed =
             between(&html, "<td class=\"number", ">").into_iter().filter(|cell| !cell.contains("data-label=\""));
         assert_eq!(unnamed.count(), 0, "{name}: figures that say on no phone what they are");
     }
+}
+
+/// A summary of these figures: rates of three rounds.
+fn of_rates(figures: &[(&str, [f64; 3])]) -> Summary {
+    let result = |(name, all): &(&str, [f64; 3])| Measured {
+        contender: (*name).to_owned(),
+        numbers: [("requests_per_s".to_owned(), Spread::of(all).expect("numbers"))].into(),
+        ..Measured::default()
+    };
+    let results = figures.iter().map(result).collect();
+    let mut case = Case { name: "c".into(), metrics: vec!["requests_per_s".into()], results, ..Case::default() };
+    case.ranking = stats::ranking_of(&case);
+    Summary { format: FORMAT, study: "s".into(), rounds: 3, cases: vec![case], ..Summary::default() }
+}
+
+#[test]
+fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands() {
+    // The lowest and the highest round of the first two lie apart; their interval holds 1.
+    let summary =
+        of_rates(&[("best", [100.0, 101.0, 102.0]), ("level", [80.0, 99.0, 90.0]), ("apart", [49.0, 50.0, 51.0])]);
+    let place = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+    let shown = Shown { summary: &summary, link: "runs/a", shortcomings: &[] };
+    let pages = [
+        page::html(&summary).expect("a page").replace('\u{202f}', " "),
+        terminal(&summary, 120),
+        splice::splice(place, "s", shown).expect("a table"),
+    ];
+    for text in pages {
+        assert!(text.contains("0.88× (0.47–1.65)") && text.contains("0.50× (0.47–0.53)"), "{text}");
+        assert!(text.contains("98 % interval"), "it says what stands there: {text}");
+        assert!(!text.contains("80.0–99.0") && !text.contains("100–102"), "a range of rounds: {text}");
+    }
+    let table = splice::splice(place, "s", shown).expect("a table");
+    for cell in ["| best | **101**<br><sub>1×</sub> |", "| level | **90.0**<br>", "| apart | 50.0<br>"] {
+        assert!(table.contains(cell), "{cell} in {table}");
+    }
+    let compared = compare::words(&summary, &summary, 110).expect("a comparison");
+    assert!(!compared.contains("80.0") && compared.contains("1.00×"), "{compared}");
 }
 
 /// The page with a script behind it, in a browser; what that has put in the element `seen`. None where there is none.
@@ -174,7 +211,7 @@ fn pointers_keys_and_switches_work_in_a_browser() {
     // Not every machine has a browser.
     let Some(seen) = in_a_browser(&page::html(&summary).expect("a page"), script) else { return };
     let lines: BTreeMap<&str, &str> = seen.lines().filter_map(|line| line.split_once(": ")).collect();
-    assert!(lines["bar"].contains("Rate: ") && lines["bar"].contains(" requests/s ("), "{seen}");
+    assert!(lines["bar"].contains("Rate: ") && lines["bar"].contains(" requests/s, 1×"), "{seen}");
     let titles: Vec<&str> = summary.contenders.iter().map(|who| who.title.as_str()).collect();
     let named = |line: &str| titles.iter().filter(|title| lines[line].contains(**title)).count();
     let all = summary.cases[0].results.iter().filter(|result| result.disqualified.is_none()).count();
@@ -324,7 +361,7 @@ fn runs_are_compared() {
     let html = compare::html(&before, &after).expect("a page");
     keep("compare", &html);
     // The rule that is used, and not the one before it.
-    assert!(html.contains("the 98 % bootstrap interval") && html.contains("at least 5 % off"), "{html}");
+    assert!(html.contains("its 98 % bootstrap interval") && html.contains("at least 5 % off"), "{html}");
     assert!(!html.contains("ranges of their rounds touch"), "{html}");
     assert!(compare::words(&before, &fixture("duel"), 110).is_err_and(|text| text.contains("only runs of one study")));
 }

@@ -9,7 +9,7 @@ use loadgen::metric::{P99, RATE, Sense};
 
 use super::advise_at_rate as at_rate;
 use super::choice::{Because, Choice, Wishes};
-use super::compare::{Rival, SAME_P99, of_its_p99, rivals, server, spread, times, value};
+use super::compare::{Rival, SAME_P99, of_its_p99, ratio_of, rivals, server, times, value};
 
 /// Without a bound from the user, a p99 of more than so many times the best one is out of bounds …
 const P99_TIMES_BEST: f64 = 3.0;
@@ -185,12 +185,12 @@ fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
     let whom = &other.who.name;
     let rate = match !are_apart(best.rate, other.rate) {
         true => format!("it serves as much as {whom}"),
-        false => format!("it serves {} what {whom} does", times(best.rate.median, other.rate.median)),
+        false => format!("it serves {} what {whom} does", times(best.rate, other.rate)),
     };
     let p99 = match (best.p99, other.p99) {
-        (Some(a), Some(b)) if of_its_p99(a.median, b.median) == SAME_P99 => format!(" at {SAME_P99}"),
+        (Some(a), Some(b)) if of_its_p99(a, b) == SAME_P99 => format!(" at {SAME_P99}"),
         (Some(a), Some(b)) if !are_apart(a, b) => ", at a p99 that was not told apart".to_owned(),
-        (Some(a), Some(b)) => format!(" at {}", of_its_p99(a.median, b.median)),
+        (Some(a), Some(b)) => format!(" at {}", of_its_p99(a, b)),
         _ => String::new(),
     };
     format!("{start}; {rate}{p99}")
@@ -199,7 +199,7 @@ fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
 fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<String> {
     let best = choice.best;
     let mut reasons = vec![format!("{}: {}", best.who.name, best.figures())];
-    reasons.extend(other.map(|other| format!("{}: {}", other.who.name, other.figures())));
+    reasons.extend(other.map(|other| format!("{}: {}{}", other.who.name, other.figures(), beside(other, best))));
     if choice.is_over {
         let bound = value(P99, choice.bound_ms);
         reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
@@ -209,7 +209,7 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     let faster =
         |one: &&&Rival| !choice.is_at_rate && one.rate.median > best.rate.median && one.who.name != best.who.name;
     for fast in choice.out.iter().filter(faster) {
-        let (name, rate, bound) = (&fast.who.name, spread(RATE, fast.rate), value(P99, choice.bound_ms));
+        let (name, rate, bound) = (&fast.who.name, value(RATE, fast.rate.median), value(P99, choice.bound_ms));
         let p99 = value(P99, p99_order(fast));
         reasons.push(format!("{name} serves more, {rate}, but its p99 of {p99} at 80 % load is above {bound}"));
     }
@@ -218,14 +218,17 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     for one in rivals {
         if !named.contains(&one.server()) {
             named.push(one.server());
-            let share = match !are_apart(one.rate, best.rate) {
-                true => format!("level in rate with {}", best.who.name),
-                false => format!("{} the rate of {}", times(one.rate.median, best.rate.median), best.who.name),
-            };
-            reasons.push(format!("{}: {}; {share}", one.who.name, one.figures()));
+            reasons.push(format!("{}: {}{}", one.who.name, one.figures(), beside(one, best)));
         }
     }
     reasons
+}
+
+/// Its rate beside that of the one that is recommended, as the rounds tell it.
+fn beside(one: &Rival, best: &Rival) -> String {
+    let level = if are_apart(one.rate, best.rate) { "" } else { ", level" };
+    let ratio = ratio_of(one.rate, best.rate);
+    ratio.map_or_else(String::new, |ratio| format!("; {ratio} the rate of {}{level}", best.who.name))
 }
 
 fn because(choice: &Choice) -> Option<String> {

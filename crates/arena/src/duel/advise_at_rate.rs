@@ -43,9 +43,9 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic
         return format!("{start}; {whom} does not carry {what}");
     }
     let p99 = best.p99.zip(other.p99).filter(|(a, b)| are_apart(a, b));
-    let p99 = p99.map(|(a, b)| of_its_p99(a.median, b.median)).filter(|words| words != SAME_P99);
+    let p99 = p99.map(|(a, b)| of_its_p99(a, b)).filter(|words| words != SAME_P99);
     let memory = best.memory.zip(other.memory).filter(|(a, b)| are_apart(a, b));
-    let memory = memory.map(|(a, b)| format!("{} the memory", times(a.median, b.median)));
+    let memory = memory.map(|(a, b)| format!("{} the memory", times(a, b)));
     match (choice.because, p99, memory) {
         (Because::Memory, None, Some(memory)) => {
             format!("{start}; it needs {memory} of {whom}, at a p99 that was not told apart")

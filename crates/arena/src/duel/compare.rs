@@ -1,6 +1,8 @@
 //! Contenders of a duel side by side: their figures, which of them are level, and how a difference is said. Pure.
 
 use crate::record::summary::{Carried, Measured, Spread, Summary, Who, is_failing};
+use crate::report::number;
+use crate::stats;
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE};
 
 use super::cases;
@@ -38,8 +40,8 @@ impl Rival<'_> {
 
     /// Its figures, for people.
     pub fn figures(&self) -> String {
-        let mut words = vec![spread(RATE, self.rate)];
-        words.extend(self.p99.map(|p99| format!("p99 {} at {}", spread(P99, p99), self.load())));
+        let mut words = vec![value(RATE, self.rate.median)];
+        words.extend(self.p99.map(|p99| format!("p99 {} at {}", value(P99, p99.median), self.load())));
         words.extend(self.memory.map(|memory| value(PSS_PEAK, memory.median)));
         words.join(", ")
     }
@@ -105,9 +107,9 @@ pub fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// How often one number holds the other: `1.4×`.
-pub fn times(one: f64, other: f64) -> String {
-    let factor = if other > 0.0 { one / other } else { 1.0 };
+/// How often one figure holds the other: `1.4×`.
+pub fn times(one: &Spread, other: &Spread) -> String {
+    let factor = stats::ratio(one, other).map_or(1.0, |ratio| ratio.median);
     if factor >= 9.95 { format!("{factor:.0}×") } else { format!("{factor:.1}×") }
 }
 
@@ -115,8 +117,8 @@ pub fn times(one: f64, other: f64) -> String {
 pub const SAME_P99: &str = "the same p99";
 
 /// How one p99 relates to another: `half its p99`.
-pub fn of_its_p99(one: f64, other: f64) -> String {
-    let factor = if other > 0.0 { one / other } else { 1.0 };
+pub fn of_its_p99(one: &Spread, other: &Spread) -> String {
+    let factor = stats::ratio(one, other).map_or(1.0, |ratio| ratio.median);
     match factor {
         f if (0.95..=1.05).contains(&f) => SAME_P99.to_owned(),
         f if (0.45..=0.55).contains(&f) => "half its p99".to_owned(),
@@ -133,12 +135,9 @@ pub fn value(metric: &str, number: f64) -> String {
     format!("{number:.*} {}", known.digits, known.unit).trim_end().to_owned()
 }
 
-/// A median with its unit, and its range where there is one.
-pub fn spread(metric: &str, spread: &Spread) -> String {
-    let digits = Metric::of(metric).map_or(2, |metric| metric.digits);
-    let (low, high) = (format!("{:.*}", digits, spread.low), format!("{:.*}", digits, spread.high));
-    let median = value(metric, spread.median);
-    if low == high { median } else { format!("{median} ({low} to {high})") }
+/// How many times the one figure is the other, by the rounds that both have, with the interval: `1.38× (1.31–1.46)`.
+pub fn ratio_of(one: &Spread, other: &Spread) -> Option<String> {
+    stats::ratio(one, other).map(|ratio| number::ratio(&ratio))
 }
 
 #[cfg(test)]
@@ -147,10 +146,11 @@ mod tests {
 
     #[test]
     fn differences_are_said_as_people_do() {
-        assert_eq!(
-            (times(1400.0, 1000.0), times(25.0, 1.0), times(1.0, 0.0)),
-            ("1.4×".into(), "25×".into(), "1.0×".into())
-        );
+        let one = |number: f64| Spread::of(&[number; 3]).unwrap();
+        let times = |a: f64, b: f64| super::times(&one(a), &one(b));
+        let of_its_p99 = |a: f64, b: f64| super::of_its_p99(&one(a), &one(b));
+        assert_eq!((times(1400.0, 1000.0), times(25.0, 1.0)), ("1.4×".into(), "25×".into()));
+        assert_eq!(super::times(&one(1.0), &Spread::default()), "1.0×");
         let words = [(10.0, "half its p99"), (20.0, "the same p99"), (40.0, "twice its p99"), (15.0, "0.8× its p99")];
         for (p99, expected) in words {
             assert_eq!(of_its_p99(p99, 20.0), expected);
@@ -160,11 +160,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_their_units_and_ranges() {
-        let three = Spread { median: 1000.4, low: 990.0, high: 1010.0, all: vec![], at: vec![] };
-        assert_eq!(spread(RATE, &three), "1000 requests/s (990 to 1010)");
-        let one = Spread { median: 1.5, low: 1.5, high: 1.5, all: vec![1.5], at: vec![] };
-        assert_eq!(spread(P99, &one), "1.50 ms");
+    fn numbers_have_their_units_and_ratios_are_those_of_the_rounds() {
+        assert_eq!((value(RATE, 1000.4).as_str(), value(P99, 1.5).as_str()), ("1000 requests/s", "1.50 ms"));
+        // Twice in each round that both have, and 4/3 of the medians.
+        let of = |numbers: &[f64]| Spread::of(numbers).unwrap();
+        let (one, other) = (of(&[200.0, 100.0]), of(&[100.0, 50.0, 170.0]));
+        assert_eq!(ratio_of(&one, &other).as_deref(), Some("2.00×"));
+        assert_eq!(times(&one, &other), "2.0×");
         assert_eq!(server("puma-jruby -w 1 -t 8"), "puma-jruby");
     }
 }

@@ -9,7 +9,7 @@ use crate::stats::{ranking, ranking_of};
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 
 use super::cases;
-use super::compare::spread;
+use super::compare::{ratio_of, value};
 
 /// All cases that have samples, in their order.
 pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> {
@@ -129,11 +129,15 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
         let counting = case.results.iter().filter(|one| case.counts(one));
         let list: Vec<(String, Spread)> =
             counting.filter_map(|one| Some((one.contender.clone(), one.numbers.get(metric)?.clone()))).collect();
-        let why = |name: &String| {
-            let found = list.iter().find(|(other, _)| other == name)?;
-            Some(format!("{name}: {}", spread(metric, &found.1)))
-        };
+        let figure = |name: &String| list.iter().find(|(other, _)| other == name).map(|(_, figure)| figure);
         let winners = ranking(list.clone(), Metric::of(metric)?.sense).into_iter().next()?;
+        let best = figure(winners.first()?)?;
+        let why = |name: &String| {
+            let own = figure(name)?;
+            let ratio = ratio_of(own, best).filter(|_| *name != winners[0] && own.rounds() > 1);
+            let beside = ratio.map_or_else(String::new, |ratio| format!(", {ratio} as much"));
+            Some(format!("{name}: {}{beside}", value(metric, own.median)))
+        };
         let why: Vec<String> = winners.iter().filter_map(why).collect();
         Some(Verdict { use_case: use_case.to_owned(), why: why.join("; "), winners, ..Verdict::default() })
     };
@@ -186,7 +190,8 @@ mod tests {
         let verdicts = verdicts(&list);
         assert_eq!((verdicts[0].winners[0].as_str(), verdicts[1].winners[0].as_str()), ("b -w 1 -t 1", "a -w 1 -t 1"));
         assert_eq!(verdicts[2].winners.len(), 2);
-        assert!(verdicts[0].why.contains("201 requests/s (200 to 202)"), "{}", verdicts[0].why);
+        assert_eq!(verdicts[0].why, "b -w 1 -t 1: 201 requests/s");
+        assert_eq!(verdicts[2].why, "a -w 1 -t 1: 50 MiB; b -w 1 -t 1: 50 MiB, 1.00× as much");
     }
 
     #[test]

@@ -7,11 +7,11 @@ use regex::Regex;
 use serde::Serialize;
 
 use super::look::{Chip, Looks};
+use super::rule::Rule;
 use super::{number, plot, table, template, words};
 use crate::record::date;
 use crate::record::summary::{Case, Spread, Summary, Who};
 use crate::stats;
-use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
 use loadgen::metric::{Metric, Sense};
 
 /// So many metrics of a case are compared, the most important ones.
@@ -27,9 +27,7 @@ struct Comparison<'a> {
     changed: Vec<String>,
     cases: Vec<CaseDiff>,
     only: Vec<String>,
-    /// Of the intervals, and the smallest difference of interest; both in percent.
-    confidence: u32,
-    interest: u32,
+    rule: Rule,
 }
 
 #[derive(Serialize)]
@@ -61,9 +59,7 @@ struct MetricDiff {
 struct Diff {
     chip: Chip,
     before: String,
-    before_range: String,
     after: String,
-    after_range: String,
     ratio: String,
     /// `better`, `worse`, `level` or `other`.
     verdict: &'static str,
@@ -101,11 +97,8 @@ fn text_table(metric: &MetricDiff, width: u16) -> String {
     let mut out = table::empty();
     out.set_header(["", "before", "after", "after / before", ""]);
     for diff in &metric.rows {
-        let with = |text: &str, range: &str| if range.is_empty() { text.into() } else { format!("{text} ({range})") };
-        let (before, after) = (with(&diff.before, &diff.before_range), with(&diff.after, &diff.after_range));
-        out.add_row(
-            [diff.chip.title.clone(), before, after, diff.ratio.clone(), diff.verdict.to_owned()].map(Cell::new),
-        );
+        let Diff { chip, before, after, ratio, verdict } = diff;
+        out.add_row([chip.title.as_str(), before, after, ratio, verdict].map(Cell::new));
     }
     for column in out.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -142,8 +135,7 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         changed: changed(before, after, &looks),
         cases,
         only: only(before, after, &pairs),
-        confidence: CONFIDENCE_PERCENT,
-        interest: (SMALLEST_PART * 100.0) as u32,
+        rule: Rule::now(),
     })
 }
 
@@ -191,9 +183,7 @@ fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
     Diff {
         chip,
         before: number::value(before.median, metric),
-        before_range: number::range(before, metric),
         after: number::value(after.median, metric),
-        after_range: number::range(after, metric),
         ratio: stats::ratio(after, before).map_or_else(|| number::NONE.to_owned(), |ratio| number::ratio(&ratio)),
         verdict,
     }

@@ -8,6 +8,7 @@ pub mod page;
 mod parts;
 pub mod plot;
 pub mod rows;
+mod rule;
 pub mod shape;
 pub mod splice;
 pub mod table;

@@ -1,11 +1,12 @@
 //! Numbers as people read them: three significant digits, narrow spaces between thousands, a unit.
 
-use crate::record::summary::Spread;
-use crate::stats::Ratio;
+use crate::stats::{Beside, Ratio};
 use loadgen::metric::Metric;
 
 /// Narrow and not broken at the end of a line.
 const THIN: char = '\u{202f}';
+/// So many times more or less than a median, an end of its interval bounds nothing.
+const FAR_OFF: f64 = 100.0;
 /// Where there is no number.
 pub const NONE: &str = "–";
 
@@ -50,10 +51,13 @@ pub fn unit(metric: &Metric) -> &'static str {
     if metric.unit == "us" { "µs" } else { metric.unit }
 }
 
-/// Lowest to highest; empty when there was one round, or both look the same.
-pub fn range(spread: &Spread, metric: &Metric) -> String {
-    let (low, high) = (value(spread.low, metric), value(spread.high, metric));
-    if low == high { String::new() } else { format!("{low}–{high}") }
+/// How many times the best figure of its case a contender's is, with the interval: `1×` is the best one itself. Empty
+/// where nothing of that is known.
+pub fn beside(all: &Beside, contender: &str) -> String {
+    match all.best() {
+        Some(_) if all.is_first(contender) => "1×".to_owned(),
+        _ => all.ratio(contender).map_or_else(String::new, |found| ratio(&found)),
+    }
 }
 
 /// Three digits that mean something; two below 1.
@@ -94,13 +98,17 @@ pub fn times(number: f64) -> String {
     format!("{number:.digits$}×")
 }
 
-/// How many times, with its interval: `1.38× (1.31–1.46)`. One round has none.
+/// How many times, with its interval: `1.38× (1.31–1.46)`. One round has none. An end that lies a hundred times off, as
+/// with two rounds, is as good as none: `0.75× (0–∞)`.
 pub fn ratio(ratio: &Ratio) -> String {
+    let median = times(ratio.median);
     let (low, high) = (times(ratio.low), times(ratio.high));
     if low == high || ratio.rounds < 2 {
-        return times(ratio.median);
+        return median;
     }
-    format!("{} ({}–{})", times(ratio.median), low.trim_end_matches('×'), high.trim_end_matches('×'))
+    let low = if ratio.low * FAR_OFF < ratio.median { "0" } else { low.trim_end_matches('×') };
+    let high = if ratio.high > ratio.median * FAR_OFF { "∞" } else { high.trim_end_matches('×') };
+    format!("{median} ({low}–{high})")
 }
 
 /// Seconds, minutes or hours.
@@ -159,7 +167,6 @@ mod tests {
         assert_eq!([26_882.4, 123.45, 2.214, 0.0123].map(exact), ["26 882", "123.5", "2.21", "0.012"]);
         assert_eq!((value(0.0, of(P99)), value(0.0, of(FAILED))), ("≈ 0".to_owned(), "0".to_owned()));
         assert_eq!(with_unit(33.3, of("cpu_us_per_request")).replace(THIN, " "), "33.3 µs");
-        assert_eq!(range(&Spread { median: 2.0, low: 2.0, high: 2.001, all: vec![], at: vec![] }, of(P99)), "");
         assert_eq!(with_unit(8.68, of(RATE)).replace(THIN, " "), "8.68 requests/s");
     }
 
@@ -167,6 +174,8 @@ mod tests {
     fn times_ticks_and_durations() {
         assert_eq!(ratio(&Ratio { median: 1.384, low: 1.31, high: 12.46, rounds: 3 }), "1.38× (1.31–12.5)");
         assert_eq!(ratio(&Ratio { median: 2.0, low: 0.0, high: f64::INFINITY, rounds: 1 }), "2.00×");
+        let wild = Ratio { median: 0.75, low: 0.0003, high: 1824.0, rounds: 2 };
+        assert_eq!(ratio(&wild), "0.75× (0–∞)");
         assert_eq!((tick(0.30000000000000004), tick(2_500_000.0).replace(THIN, " ")), ("0.3".into(), "2.5 M".into()));
         assert_eq!(duration(59.6).replace(THIN, " "), "60 s");
         assert_eq!(duration(7260.0).replace(THIN, " "), "2 h 1 min");

@@ -6,10 +6,10 @@ use super::look::{Chip, Looks};
 use super::parts::{self, Parts};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
+use super::rule::Rule;
 use super::{number, template, traffic, words};
 use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
-use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
 use loadgen::metric::{Metric, OVER_TIME};
 
 /// So many winners of one use are named: that ten are level is told by their number.
@@ -34,9 +34,7 @@ struct Page<'a> {
     folded: Vec<CaseView>,
     published: bool,
     wrong: Vec<Wrong>,
-    /// Of the intervals, and the smallest difference of interest; both in percent.
-    confidence: u32,
-    interest: u32,
+    rule: Rule,
     present: Vec<WhoView<'a>>,
     missing: Vec<&'a Who>,
 }
@@ -150,8 +148,7 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         cases,
         folded,
         wrong: wrong(summary, &looks),
-        confidence: CONFIDENCE_PERCENT,
-        interest: (SMALLEST_PART * 100.0) as u32,
+        rule: Rule::now(),
         present: present.iter().map(|who| who_view(who, &looks)).collect(),
         missing,
     };

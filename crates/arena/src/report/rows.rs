@@ -9,8 +9,8 @@ use super::number;
 use super::plot::{good_end, in_order};
 use super::words::{is_best, spread_of};
 use crate::record::summary::{Case, Measured, Published, Spread};
-use crate::stats;
-use loadgen::metric::{FAILED, Metric, Sense};
+use crate::stats::Beside;
+use loadgen::metric::{Metric, Sense};
 
 /// A case.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -21,7 +21,7 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// What the original published.
     pub published: Vec<Row>,
-    /// Whether the rows are of different numbers of rounds: more of them reach further from lowest to highest.
+    /// Whether the rows are of different numbers of rounds: more of them tell more.
     pub rounds_differ: bool,
 }
 
@@ -64,8 +64,8 @@ pub struct Row {
 pub struct Cell {
     /// The median.
     pub text: String,
-    /// Lowest to highest round.
-    pub range: String,
+    /// How many times the best one of its column it is, with the interval: `0.83× (0.79–0.87)`.
+    pub beside: String,
     /// For sorting.
     pub number: Option<f64>,
     /// Whether it is level with the best one of its column.
@@ -81,12 +81,12 @@ pub struct Cell {
 /// The table of a case.
 pub fn table(case: &Case, looks: &Looks) -> Table {
     let metrics: Vec<&Metric> = shown(case);
-    let best: Vec<Vec<String>> = metrics.iter().map(|metric| best_of(case, metric)).collect();
+    let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
     let row = |result: &&Measured| {
-        let cells = metrics.iter().zip(&best).map(|(metric, best)| {
-            let is_best = best.contains(&result.contender);
-            cell(result.numbers.get(metric.name), metric, is_best)
-        });
+        let cells = metrics
+            .iter()
+            .zip(&besides)
+            .map(|(metric, beside)| cell(result.numbers.get(metric.name), metric, beside, &result.contender));
         let (rank, is_best) = rank(case, &result.contender);
         Row {
             rank,
@@ -151,27 +151,17 @@ fn shown(case: &Case) -> Vec<&'static Metric> {
     known.filter(|metric| measured.contains(metric.name)).collect()
 }
 
-/// Who is not told apart from the best one of a metric; nobody, when all are or nothing is good. Whoever is not ranked
-/// for its failures is not the best of anything.
-fn best_of(case: &Case, metric: &Metric) -> Vec<String> {
-    let good = case.results.iter().filter(|result| case.counts(result));
-    let list: Vec<(String, Spread)> =
-        good.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone()))).collect();
-    // That nothing failed is no merit worth bold letters.
-    let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
-    // What a tool rounds to 0 is no measurement.
-    let is_measured = !metric.name.ends_with("_ms") || list.iter().all(|(_, spread)| spread.median > 0.0);
-    let count = list.len();
-    let best = stats::ranking(list, metric.sense).into_iter().next().unwrap_or_default();
-    if !is_merit || !is_measured || best.len() == count { Vec::new() } else { best }
-}
-
-fn cell(spread: Option<&Spread>, metric: &Metric, is_best: bool) -> Cell {
+fn cell(spread: Option<&Spread>, metric: &Metric, beside: &Beside, contender: &str) -> Cell {
     let Some(spread) = spread.filter(|spread| spread.is_sound()) else {
         return Cell { text: number::NONE.to_owned(), ..Cell::default() };
     };
-    let (text, range) = (number::value(spread.median, metric), number::range(spread, metric));
-    Cell { text, range, number: Some(spread.median), is_best, ..Cell::default() }
+    Cell {
+        text: number::value(spread.median, metric),
+        beside: number::beside(beside, contender),
+        number: Some(spread.median),
+        is_best: beside.is_best(contender),
+        ..Cell::default()
+    }
 }
 
 /// `2=`: two are before its group, and others are in it.
@@ -221,9 +211,9 @@ pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
             names.push(&result.contender);
         }
     }
-    let best: Vec<Vec<String>> = cases.iter().map(|case| best_of(case, metric)).collect();
+    let besides: Vec<Beside> = cases.iter().map(|case| Beside::of(case, metric)).collect();
     let row = |name: &&String| {
-        let cells = cases.iter().zip(&best).map(|(case, best)| matrix_cell(case, name, metric, best));
+        let cells = cases.iter().zip(&besides).map(|(case, beside)| matrix_cell(case, name, metric, beside));
         Row { name: (*name).clone(), chip: looks.chip(name), cells: cells.collect(), ..Row::default() }
     };
     let unit = number::unit(metric);
@@ -232,13 +222,13 @@ pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
     Matrix { what, hint, columns: cases.iter().map(head).collect(), rows: names.iter().map(row).collect() }
 }
 
-fn matrix_cell(case: &Case, name: &str, metric: &Metric, best: &[String]) -> Cell {
+fn matrix_cell(case: &Case, name: &str, metric: &Metric, beside: &Beside) -> Cell {
     let result = case.results.iter().find(|result| result.contender == name);
     if result.is_some_and(|result| result.disqualified.is_some()) {
         return Cell { text: "disqualified".to_owned(), ..Cell::default() };
     }
     let spread = spread_of(case, name, metric);
-    let mut cell = cell(spread, metric, best.iter().any(|one| one == name));
+    let mut cell = cell(spread, metric, beside, name);
     let all = case.results.iter().filter_map(|result| spread_of(case, &result.contender, metric));
     let medians: Vec<f64> = all.map(|spread| spread.median).collect();
     let share = spread.and_then(|spread| match metric.sense {

@@ -10,11 +10,14 @@
 
 use super::look::Looks;
 use super::rows::{self, Cell, Row};
+use super::rule::Rule;
 use super::words;
 use crate::record::date;
 use crate::record::summary::{Case, Summary, failed_share};
 use loadgen::metric::{FAILED, Metric};
 
+/// What begins below a number.
+const SMALL: &str = "<br><sub>";
 /// A table of one case shows no more metrics than this.
 const MOST_METRICS: usize = 5;
 
@@ -97,8 +100,16 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
         [] => String::new(),
         all => format!(" **Not a run as METHOD.md wants it: {}.**", all.join("; ")),
     };
+    let beside = match lines.iter().any(|line| line.contains(SMALL)) {
+        true => format!(
+            "; below a median how many times the best one's it is, with the {} % interval by which they are told apart \
+             (1× is the best)",
+            Rule::now().confidence
+        ),
+        false => String::new(),
+    };
     let place = format!(
-        "{}; {}; {}; medians; bold: the best and what is level with it (nothing where all are level). \
+        "{}; {}; {}; medians{beside}; bold: the best and what is level with it (nothing where all are level). \
          {failures}{twins}[Run]({link}).{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
@@ -172,12 +183,18 @@ fn title(row: &Row) -> String {
 }
 
 fn numbers(row: &Row, count: usize) -> Vec<String> {
-    let number = |cell: &Cell| match (&row.disqualified, cell.is_best) {
-        (Some(_), _) => "–".to_owned(),
-        (None, true) => format!("**{}**", cell.text),
-        (None, false) if cell.is_apart => format!("{} (at another time)", cell.text),
-        (None, false) if cell.failed.is_empty() => cell.text.clone(),
-        (None, false) => format!("{} ({} failed)", cell.text, cell.failed),
+    let number = |cell: &Cell| {
+        let number = match (&row.disqualified, cell.is_best) {
+            (Some(_), _) => return "–".to_owned(),
+            (None, true) => format!("**{}**", cell.text),
+            (None, false) if cell.is_apart => format!("{} (at another time)", cell.text),
+            (None, false) if cell.failed.is_empty() => cell.text.clone(),
+            (None, false) => format!("{} ({} failed)", cell.text, cell.failed),
+        };
+        match cell.beside.as_str() {
+            "" => number,
+            ratio => format!("{number}{SMALL}{ratio}</sub>"),
+        }
     };
     row.cells.iter().take(count).map(number).collect()
 }
@@ -242,7 +259,8 @@ mod tests {
         let run = summary();
         assert_eq!(is_current(page, "s", shown(&run, "runs/x")), Ok(false));
         let new = splice(page, "s", shown(&run, "runs/x")).expect("a page");
-        assert!(new.contains("| a\\|b | **100** |") && new.contains("| c | 50.0 |"), "{new}");
+        assert!(new.contains("| a\\|b | **100**<br><sub>1×</sub> |"), "{new}");
+        assert!(new.contains("| c | 50.0<br><sub>0.50×</sub> |"), "{new}");
         assert!(
             new.contains("2 January 2026; machine not recorded; 3 rounds")
                 && new.contains("a (1.2) 2 × 3")
@@ -317,7 +335,8 @@ mod tests {
         let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
         let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(
-            new.contains("| Rate, requests/s | a\\|b | c |") && new.contains("| 3 users | **100** | 50.0 |"),
+            new.contains("| Rate, requests/s | a\\|b | c |")
+                && new.contains("| 3 users | **100**<br><sub>1×</sub> | 50.0<br>"),
             "{new}"
         );
     }

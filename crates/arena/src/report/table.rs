@@ -7,6 +7,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Lin
 use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
+use super::rule::Rule;
 use super::{number, traffic, words};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
@@ -47,6 +48,12 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     if let Some(twins) = words::twins(summary, &Looks::of(summary)) {
         let alarm = if twins.is_alarm { "THE TWINS DIFFER: " } else { "" };
         say(out, &format!("{alarm}{}.", twins.words), width)?;
+    }
+    if summary.rounds > 1 {
+        let percent = Rule::now().confidence;
+        let words =
+            format!("Below a median: how many times the best of its column it is, with the {percent} % interval.");
+        say(out, &words, width)?;
     }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
@@ -135,8 +142,8 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
     let star = if row.is_best { "★ " } else { "" };
     let number = |cell: &rows::Cell| {
         let star = if cell.is_best { "★ " } else { "" };
-        let range = if cell.range.is_empty() { String::new() } else { format!("\n{}", cell.range) };
-        Cell::new(format!("{star}{}{range}", cell.text))
+        let beside = if cell.beside.is_empty() { String::new() } else { format!("\n{}", cell.beside) };
+        Cell::new(format!("{star}{}{beside}", cell.text))
     };
     let mut name = format!("{star}{}", row.chip.title);
     if !row.failed.is_empty() {

@@ -1,9 +1,11 @@
 //! Medians, spreads, ratios, and when two are told apart. Pure: no clock, no files, and no number is made up; what is
 //! not finite is left out.
 
+pub mod beside;
 pub mod paired;
 pub mod rank;
 
+pub use beside::Beside;
 pub use loadgen::Dice;
 pub use loadgen::stats::{median, percentile};
 pub use paired::{Ratio, Standing, are_apart, are_open, ratio};

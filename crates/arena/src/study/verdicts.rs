@@ -4,8 +4,9 @@
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
 use crate::record::summary::{Case, Spread, Verdict, Who};
+use crate::report::number;
 use crate::stats;
-use loadgen::metric::{Metric, Sense};
+use loadgen::metric::Metric;
 
 /// A figure below this, such as a latency that a tool rounds to 0, would decide all by itself.
 const LEAST: f64 = 1e-3;
@@ -69,16 +70,16 @@ fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String
             let (digits, unit) = (metric.digits, metric.unit);
             format!("{:.digits$} {unit}", spread.median).trim_end().to_owned()
         };
-        let next = next.map(|(name, spread)| format!("; next is {} with {}", title(name), figure(spread)));
+        let beside =
+            |spread| stats::ratio(spread, best).map_or_else(String::new, |it| format!(", {}", number::ratio(&it)));
+        let next =
+            next.map(|(name, spread)| format!("; next is {} with {}{}", title(name), figure(spread), beside(spread)));
         let (metric, best) = (metric.title.to_lowercase(), figure(best));
         return format!("{metric} {best} in {}{}", case.title, next.unwrap_or_default());
     }
     let behind = next.and_then(|(name, spread)| {
-        let ratio = stats::ratio(spread, best)?.median;
-        Some(match metric.sense {
-            Sense::Lower => format!("; next is {}, with {ratio:.2}× as much", title(name)),
-            _ => format!("; next is {}, at {:.0} % of it", title(name), ratio * 100.0),
-        })
+        let ratio = number::ratio(&stats::ratio(spread, best)?);
+        Some(format!("; next is {}, with {ratio} as much", title(name)))
     });
     let (metric, behind) = (metric.title.to_lowercase(), behind.unwrap_or_default());
     format!("{metric} over {} cases, geometric mean{behind}", cases.len())
@@ -142,6 +143,6 @@ mod tests {
         let who = [Who { name: "y".into(), title: "The Other".into(), ..Who::default() }];
         let a = case("a", &[("x", near(1.0)), ("y", near(1.2))], &[&["x"], &["y"]]);
         let (_, words) = judged(&[&a], &who);
-        assert!(words.ends_with("next is The Other with 1.20 ms"), "{words}");
+        assert!(words.ends_with("next is The Other with 1.20 ms, 1.20×"), "{words}");
     }
 }

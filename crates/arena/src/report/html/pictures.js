@@ -96,8 +96,8 @@
         near.sort(function (a, b) { return a.point.y - b.point.y; });
         var nearest = near.reduce(function (a, b) { return Math.abs(b.point.y - pointer_y) < Math.abs(a.point.y - pointer_y) ? b : a; });
         tip.textContent = "";
-        var rounds = nearest.point.figure.indexOf("(") > 0 ? " · median (rounds)" : "";
-        add(tip, "strong", near[0].line.dataset.x + ": " + nearest.point.place + rounds);
+        var beside = near.some(function (it) { return it.point.figure.indexOf("×") > 0; }) ? " · beside the best" : "";
+        add(tip, "strong", near[0].line.dataset.x + ": " + nearest.point.place + beside);
         near.forEach(function (it) {
           var row = add(tip, "div");
           if (it === nearest && near.length > 1) row.className = "near";

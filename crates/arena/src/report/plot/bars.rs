@@ -1,7 +1,8 @@
-//! A bar for each contender, best first, with a whisker from the lowest to the highest round, the median beside it, and
-//! the published figure of the original study as an open diamond.
+//! A bar for each contender, best first, with the median beside it; a line down from the end of the best one's, and on
+//! each other bar a whisker for the interval of its ratio to that one: who is level with it reaches the line. The
+//! published figure of the original study is an open diamond.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, in_order, in_words};
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
@@ -9,6 +10,7 @@ use crate::report::look::Looks;
 use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::words::is_best;
+use crate::stats::Beside;
 use loadgen::metric::Metric;
 
 /// Where the measures of the two forms differ.
@@ -31,14 +33,19 @@ pub(super) const HEAD: f64 = 34.0;
 pub(super) const FOOT: f64 = 26.0;
 /// Between panels beside each other.
 const GAP: f64 = 28.0;
-/// Published figures that are larger than this many times today's stand at the edge, so that bars stay visible.
+/// What is larger than this many times today's largest figure, a published one or the end of an interval, lies beyond
+/// the edge, so that bars stay visible.
 const FAR: f64 = 1.6;
+
+/// Half of the stroke at the end of a whisker.
+const CAP: f64 = 4.0;
 
 /// One metric of one case in its place.
 struct Panel<'a> {
     metric: &'a Metric,
     results: &'a [&'a Measured],
     case: &'a Case,
+    beside: Beside<'a>,
     looks: &'a Looks,
     scale: Scale,
     /// The highest value that is drawn in its place.
@@ -97,13 +104,14 @@ fn panel<'a>(
     looks: &'a Looks,
     (left, right, top): (f64, f64, f64),
 ) -> Panel<'a> {
-    let today = results.iter().filter_map(|result| counted(result, metric)).map(|spread| spread.high);
+    let today = results.iter().filter_map(|result| counted(result, metric)).map(|spread| spread.median);
     let today = today.fold(0.0, f64::max);
+    let beside = Beside::of(case, metric);
+    let ends = results.iter().filter_map(|result| Some(beside.interval(&result.contender)?.1));
     let published = case.published.iter().filter(|old| results.iter().any(|result| old.is_of(&result.contender)));
     let published = published.filter_map(|old| old.numbers.get(metric.name)).copied();
-    let near = published.filter(|old| *old <= today * FAR).fold(0.0, f64::max);
-    let most = today.max(near);
-    Panel { metric, results, case, looks, scale: Scale::around(0.0, most, false), most, left, right, top }
+    let most = published.chain(ends).filter(|end| *end <= today * FAR).fold(today, f64::max);
+    Panel { metric, results, case, beside, looks, scale: Scale::around(0.0, most, false), most, left, right, top }
 }
 
 impl Panel<'_> {
@@ -124,15 +132,21 @@ impl Panel<'_> {
             });
         }
         let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
+        if let Some(best) = self.beside.best().map(|best| self.place(best)) {
+            pen.path(&[(best, self.top + HEAD), (best, bottom)], Ink::Quiet, 1.0, "2 3");
+        }
         pen.line((self.left, self.top + HEAD), (self.left, bottom), Ink::Quiet, 1.0);
     }
 
-    /// What a pointer is shown: name, figure, rounds, and the published figure.
+    /// What a pointer is shown: name, figure, how it stands beside the best, rounds, and the published figure.
     fn words(&self, result: &Measured) -> String {
         let figure = |value: f64| number::with_unit(value, self.metric);
         let now = match (counted(result, self.metric), &result.disqualified) {
-            (Some(spread), _) if spread.all.len() < 2 => in_full(spread, self.metric),
-            (Some(spread), _) => format!("{} in {} rounds", in_full(spread, self.metric), spread.all.len()),
+            (Some(spread), _) => {
+                let figure = set_beside(spread, self.metric, &self.beside, &result.contender);
+                let rounds = spread.all.len();
+                if rounds < 2 { figure } else { format!("{figure} in {rounds} rounds") }
+            }
             (None, Some(_)) => "disqualified".to_owned(),
             (None, None) => "no figure".to_owned(),
         };
@@ -188,17 +202,29 @@ impl Panel<'_> {
             pen.text((self.left + 8.0, y), words, LETTERS - 1.0, ink, At::Left);
             return;
         };
-        let (low, middle, high) = (self.place(spread.low), self.place(spread.median), self.place(spread.high));
+        let middle = self.place(spread.median);
         pen.bar((self.left, y - thick / 2.0), (middle.max(self.left + 0.75), y + thick / 2.0), Ink::Own);
-        if high - low > 1.5 {
-            whisker(pen, low, high, y, 4.0);
-        }
+        let interval = self.beside.interval(&result.contender);
+        let free = interval.map_or(middle, |interval| self.whisker(pen, interval, y).max(middle));
         let text = number::value(spread.median, self.metric);
         let ranks = self.case.metrics.first().is_some_and(|name| name == self.metric.name);
         let letters = if ranks && is_best(self.case, &result.contender) { Pen::bold } else { Pen::text };
         // In a column: beside a whisker it would be read as the whisker's end.
         letters(pen, (self.right, y), &text, LETTERS, Ink::Text, At::Right);
-        self.published(pen, &result.contender, y, middle.max(high) + 6.0);
+        self.published(pen, &result.contender, y, free + 6.0);
+    }
+
+    /// From one end of an interval to the other, with a cap where it ends within the panel. It is drawn twice, so that
+    /// it shows on the bar as well as beside it. Where it ends.
+    fn whisker(&self, pen: &mut Pen, (low, high): (f64, f64), y: f64) -> f64 {
+        let (from, to) = (self.place(low).min(self.end()), self.place(high).min(self.end()));
+        for (ink, width) in [(Ink::Paper, 3.5), (Ink::Text, 1.25)] {
+            pen.line((from, y), (to, y), ink, width);
+            for (x, _) in [(from, low), (to, high)].into_iter().filter(|(_, end)| *end <= self.most) {
+                pen.line((x, y - CAP), (x, y + CAP), ink, width);
+            }
+        }
+        to
     }
 
     /// Draws that figure. `free` is where today's bar and whisker end.
@@ -215,16 +241,6 @@ impl Panel<'_> {
         if x - 36.0 - wide > free {
             pen.ring(&Outline::diamond(x - 18.0 - wide, y, 4.0), Ink::Quiet, 1.5);
             pen.text((x - 9.0, y), &text, LETTERS - 2.0, Ink::Quiet, At::Right);
-        }
-    }
-}
-
-/// From the lowest to the highest round. It is drawn twice, so that it shows on the bar as well as beside it.
-fn whisker(pen: &mut Pen, low: f64, high: f64, y: f64, cap: f64) {
-    for (ink, width) in [(Ink::Paper, 3.5), (Ink::Text, 1.25)] {
-        pen.line((low, y), (high, y), ink, width);
-        for x in [low, high] {
-            pen.line((x, y - cap), (x, y + cap), ink, width);
         }
     }
 }

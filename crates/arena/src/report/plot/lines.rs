@@ -1,14 +1,15 @@
 //! A line for each contender, each with its own dash and mark, named where it ends: over the places of its cases, or
 //! over the percentiles of one case, or over its seconds.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full};
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside};
 use super::pen::{At, Ink, Pen, fitted, picture, text_width};
 use super::scale::Scale;
-use crate::record::summary::{Case, Measured, Plot, Spread};
+use crate::record::summary::{Case, Measured, Plot};
 use crate::report::look::{Look, Looks};
 use crate::report::number;
 use crate::report::shape::{Outline, px};
-use loadgen::metric::{Metric, P99, PERCENTILES, percent, rate_in_words};
+use crate::stats::Beside;
+use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
 /// Where the measures of the two forms differ.
 struct Form {
@@ -38,8 +39,18 @@ struct Line {
     name: String,
     look: Look,
     /// None where there is no figure: the line is broken there.
-    points: Vec<Option<(f64, Spread)>>,
+    points: Vec<Option<Point>>,
     published: Vec<(f64, f64)>,
+}
+
+/// A figure in its place.
+struct Point {
+    place: f64,
+    value: f64,
+    /// Of its ratio to the best one there, on the scale of the metric.
+    interval: Option<(f64, f64)>,
+    /// What a pointer is shown.
+    words: String,
 }
 
 /// All that is drawn.
@@ -53,7 +64,6 @@ struct Chart<'a> {
     across: Scale,
     up: Scale,
     x_title: &'a str,
-    metric: &'a Metric,
     /// Lines of many points have none.
     has_marks: bool,
     /// A rate of requests that is marked among the places, which are rates then, and what it is.
@@ -87,11 +97,8 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         return None;
     }
     let places: Vec<f64> = measured.iter().map(|(one_in, _)| *one_in).collect();
-    let spreads = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, spread)| spread);
-    let high = spreads().map(|spread| spread.high).fold(0.0, f64::max);
-    let low = spreads().map(|spread| spread.low).fold(f64::INFINITY, f64::min);
+    let (low, high) = ends(&lines);
     let (across, up) = (Scale::over(&places, true), Scale::around(low, high, true));
-    let metric = Metric::of(P99)?;
     let (title, hint) = ("Latency, ms".to_owned(), "less is better".to_owned());
     let chart = Chart {
         title,
@@ -102,7 +109,6 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         across,
         up,
         x_title: "percentile",
-        metric,
         has_marks: true,
         here: None,
     };
@@ -111,10 +117,7 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
 
 /// A metric over the seconds of one load of each contender.
 pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
-    let value = |(at, value): &(f64, f64)| {
-        let spread = Spread { median: *value, low: *value, high: *value, ..Spread::default() };
-        value.is_finite().then_some((*at, spread))
-    };
+    let value = |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric));
     let line = |result: &Measured| Line {
         name: result.contender.clone(),
         look: looks.get(&result.contender),
@@ -124,34 +127,33 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
     let counted = super::in_order(case).into_iter().filter(|result| result.disqualified.is_none());
     let mut lines: Vec<Line> = counted.map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() > 1);
-    let points = || lines.iter().flat_map(|line| line.points.iter().flatten());
-    let last = points().map(|(at, _)| *at).max_by(f64::total_cmp)?;
-    let high = points().map(|(_, spread)| spread.high).fold(0.0, f64::max);
+    let last = points(&lines).map(|point| point.place).max_by(f64::total_cmp)?;
+    let (_, high) = ends(&lines);
     let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
     let (across, up) = (Scale::over(&places, false), Scale::around(0.0, high, false));
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
     let place: fn(f64) -> String = number::tick;
-    let chart = Chart {
-        title,
-        hint,
-        lines,
-        places,
-        place,
-        across,
-        up,
-        x_title: "seconds",
-        metric,
-        has_marks: false,
-        here: None,
-    };
+    let chart =
+        Chart { title, hint, lines, places, place, across, up, x_title: "seconds", has_marks: false, here: None };
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
 }
 
 /// None where so few requests were made that it would be the longest of them by another name.
-fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<(f64, Spread)> {
+fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
-    let spread = counted(result, Metric::of(name)?)?;
-    (requests >= one_in).then(|| (one_in, spread.clone()))
+    let metric = Metric::of(name)?;
+    let spread = counted(result, metric)?;
+    (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric))
+}
+
+fn points(lines: &[Line]) -> impl Iterator<Item = &Point> {
+    lines.iter().flat_map(|line| line.points.iter().flatten())
+}
+
+/// The lowest and the highest figure.
+fn ends(lines: &[Line]) -> (f64, f64) {
+    let ends = (f64::INFINITY, 0.0_f64);
+    points(lines).fold(ends, |(low, high), point| (low.min(point.value), high.max(point.value)))
 }
 
 /// `99.9 %` for 1000, of which one request took longer.
@@ -169,22 +171,22 @@ fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Drawing {
 }
 
 fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: &Looks) -> Chart<'a> {
+    let besides: Vec<(f64, &Case, Beside)> =
+        cases.iter().map(|(x, case)| (*x, *case, Beside::of(case, metric))).collect();
     let mut lines: Vec<Line> = Vec::new();
     for result in cases.iter().flat_map(|(_, case)| &case.results) {
         if !lines.iter().any(|line| line.name == result.contender) {
             let look = looks.get(&result.contender);
-            lines.push(line(&result.contender, look, metric, cases));
+            lines.push(line(&result.contender, look, metric, &besides));
         }
     }
     lines.retain(|line| line.points.iter().any(Option::is_some));
-    let spreads = || lines.iter().flat_map(|line| line.points.iter().flatten()).map(|(_, spread)| spread);
+    let (low, high) = ends(&lines);
+    let tall = high > STEEP * low;
     let olds = || lines.iter().flat_map(|line| &line.published).map(|(_, old)| *old);
-    let high = spreads().map(|spread| spread.high).chain(olds()).fold(0.0, f64::max);
-    let low = spreads().map(|spread| spread.low).chain(olds()).fold(f64::INFINITY, f64::min);
+    let (low, high) = olds().fold((low, high), |(low, high), old| (low.min(old), high.max(old)));
     let places: Vec<f64> = cases.iter().map(|(x, _)| *x).collect();
     let across = Scale::over(&places, plot.is_log);
-    let medians = || spreads().map(|spread| spread.median);
-    let tall = medians().fold(0.0, f64::max) > STEEP * medians().fold(f64::INFINITY, f64::min);
     let up = Scale::around(low, high, plot.is_log || tall);
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
     let place = if plot.mark.is_some() { rate_in_words } else { number::tick };
@@ -197,21 +199,37 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
         across,
         up,
         x_title: &plot.x_title,
-        metric,
         has_marks: true,
         here: plot.mark.as_ref(),
     }
 }
 
-fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case)]) -> Line {
-    let of = |case: &Case| case.results.iter().find(|result| result.contender == name).cloned();
-    let point = |(x, case): &(f64, &Case)| Some((*x, counted(&of(case)?, metric)?.clone()));
-    let old = |(x, case): &(f64, &Case)| {
+fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
+    let point = |(x, case, beside): &(f64, &Case, Beside)| {
+        let spread = counted(case.results.iter().find(|result| result.contender == name)?, metric)?;
+        let words = set_beside(spread, metric, beside, name);
+        Some(Point { place: *x, value: spread.median, interval: beside.interval(name), words })
+    };
+    let old = |(x, case, _): &(f64, &Case, Beside)| {
         let old = case.published.iter().find(|old| old.is_of(name))?.numbers.get(metric.name)?;
         old.is_finite().then_some((*x, *old))
     };
     let published = cases.iter().filter_map(old).collect();
     Line { name: name.to_owned(), look, points: cases.iter().map(point).collect(), published }
+}
+
+impl Point {
+    /// One that is set beside no other.
+    fn alone(place: f64, value: f64, metric: &Metric) -> Point {
+        Point { place, value, interval: None, words: in_full(value, metric) }
+    }
+}
+
+impl Line {
+    /// Those that have a place on this axis.
+    fn seen(&self, up: Scale) -> impl DoubleEndedIterator<Item = &Point> {
+        self.points.iter().flatten().filter(move |point| up.holds(point.value))
+    }
 }
 
 impl Chart<'_> {
@@ -248,6 +266,10 @@ impl Chart<'_> {
 
     fn y(&self, form: &Form, value: f64) -> f64 {
         self.up.at(value, form.size.1 - FOOT, HEAD)
+    }
+
+    fn at(&self, form: &Form, point: &Point) -> (f64, f64) {
+        (self.x(form, point.place), self.y(form, point.value))
     }
 
     fn grid(&self, pen: &mut Pen, form: &Form) {
@@ -288,19 +310,17 @@ impl Chart<'_> {
 
     /// What a pointer finds: for each point its pixels, its place and its figure, as pictures.js reads them.
     fn found(&self, form: &Form, line: &Line) -> String {
-        let seen = line.points.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median));
-        let point = |(place, spread): &(f64, Spread)| {
-            let (x, y) = (px(self.x(form, *place)), px(self.y(form, spread.median)));
-            format!("{x}|{y}|{}|{}", (self.place)(*place), in_full(spread, self.metric))
+        let point = |point: &Point| {
+            let (x, y) = self.at(form, point);
+            format!("{}|{}|{}|{}", px(x), px(y), (self.place)(point.place), point.words)
         };
-        seen.map(point).collect::<Vec<String>>().join(";")
+        line.seen(self.up).map(point).collect::<Vec<String>>().join(";")
     }
 
     fn line(&self, pen: &mut Pen, form: &Form, line: &Line) {
         for part in line.points.split(Option::is_none) {
-            let seen = part.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median));
-            let points: Vec<(f64, f64)> =
-                seen.map(|(place, spread)| (self.x(form, *place), self.y(form, spread.median))).collect();
+            let seen = part.iter().flatten().filter(|point| self.up.holds(point.value));
+            let points: Vec<(f64, f64)> = seen.map(|point| self.at(form, point)).collect();
             if points.len() > 1 {
                 pen.path(&points, Ink::Own, 2.0, line.look.dash());
             }
@@ -312,10 +332,13 @@ impl Chart<'_> {
             let (x, y) = (self.x(form, *place), self.y(form, *old));
             pen.ring(&Outline::diamond(x, y, form.mark + 1.0), Ink::Own, 1.5);
         }
-        for (place, spread) in line.points.iter().flatten().filter(|(_, spread)| self.up.holds(spread.median)) {
-            let (x, y) = (self.x(form, *place), self.y(form, spread.median));
-            let low = if self.up.holds(spread.low) { self.y(form, spread.low) } else { form.size.1 - FOOT };
-            pen.line((x, low), (x, self.y(form, spread.high)), Ink::Faint, 3.0);
+        let (top, bottom) = (HEAD, form.size.1 - FOOT);
+        for point in line.seen(self.up) {
+            let (x, y) = self.at(form, point);
+            if let Some((low, high)) = point.interval {
+                let [from, to] = [low, high].map(|end| self.y(form, end).clamp(top, bottom));
+                pen.line((x, from), (x, to), Ink::Faint, 3.0);
+            }
             pen.mark(&line.look.outline(x, y, form.mark + 1.3), Ink::Paper);
             pen.mark(&line.look.outline(x, y, form.mark), Ink::Own);
         }
@@ -324,10 +347,7 @@ impl Chart<'_> {
     /// Each line's name where it ends, moved apart when they end together.
     fn names(&self, pen: &mut Pen, form: &Form) {
         let (top, bottom) = (HEAD, form.size.1 - FOOT);
-        let end = |line: &Line| -> Option<(f64, f64)> {
-            let (place, spread) = line.points.iter().rev().flatten().find(|(_, s)| self.up.holds(s.median))?;
-            Some((self.x(form, *place), self.y(form, spread.median)))
-        };
+        let end = |line: &Line| -> Option<(f64, f64)> { Some(self.at(form, line.seen(self.up).next_back()?)) };
         let mut names: Vec<((f64, f64), &Line)> =
             self.lines.iter().filter_map(|line| Some((end(line)?, line))).collect();
         names.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
@@ -347,13 +367,11 @@ impl Chart<'_> {
     fn in_words(&self) -> String {
         let words = |line: &Line| {
             if !self.has_marks {
-                let values = || line.points.iter().flatten().map(|(_, spread)| spread.median);
+                let values = || line.points.iter().flatten().map(|point| point.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
                 return format!("{}: {} to {}", line.look.title, number::tick(low), number::tick(high));
             }
-            let point = |(place, spread): &(f64, Spread)| {
-                format!("{} at {}", number::tick(spread.median), (self.place)(*place))
-            };
+            let point = |point: &Point| format!("{} at {}", number::tick(point.value), (self.place)(point.place));
             let points: Vec<String> = line.points.iter().flatten().map(point).collect();
             format!("{}: {}", line.look.title, points.join(", "))
         };
@@ -383,7 +401,7 @@ fn apart(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Summary;
+    use crate::record::summary::{Spread, Summary};
 
     fn measured(contender: &str, requests: f64) -> Measured {
         let spread = |value: f64| Spread { median: value, low: value, high: value, ..Spread::default() };

@@ -1,0 +1,133 @@
+//! How each figure of a case stands beside the best one: the ratio by which they are told apart, with its interval.
+//! What a page shows beside a median is this, and so agrees with what it prints in bold.
+
+use super::{Ratio, ranking, ratio};
+use crate::record::summary::{Case, Spread};
+use loadgen::metric::{FAILED, Metric, Sense};
+
+/// The figures of a case in one metric, beside the best of them.
+#[derive(Debug, Clone)]
+pub struct Beside<'a> {
+    /// Of those that are ranked, in groups: those in one are not told apart from its first.
+    groups: Vec<Vec<String>>,
+    /// Their figures.
+    figures: Vec<(&'a str, &'a Spread)>,
+}
+
+impl<'a> Beside<'a> {
+    /// Nobody is the best where nothing is good, nor for failing in nothing; nor where a tool has rounded a time to 0,
+    /// which is no measurement.
+    pub fn of(case: &'a Case, metric: &Metric) -> Beside<'a> {
+        let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
+        let counting = case.results.iter().filter(|result| is_merit && case.counts(result));
+        let figures: Vec<(&str, &Spread)> =
+            counting.filter_map(|one| Some((one.contender.as_str(), one.numbers.get(metric.name)?))).collect();
+        let is_measured = !metric.name.ends_with("_ms") || figures.iter().all(|(_, spread)| spread.median > 0.0);
+        let list = figures.iter().filter(|_| is_measured).map(|(name, spread)| ((*name).to_owned(), (*spread).clone()));
+        Beside { groups: ranking(list.collect(), metric.sense), figures }
+    }
+
+    /// Whether this one is the best, or not told apart from it. Where none are told apart, nobody is.
+    pub fn is_best(&self, name: &str) -> bool {
+        self.groups.len() > 1 && self.groups[0].iter().any(|one| one == name)
+    }
+
+    /// Whether this is the one beside whom the others are set.
+    pub fn is_first(&self, name: &str) -> bool {
+        self.first().is_some_and(|first| first == name)
+    }
+
+    /// How many times the best one's figure it is. None for the best itself, for whoever is not ranked, with one round,
+    /// which has no interval, and where a 0 leaves a ratio no meaning.
+    pub fn ratio(&self, name: &str) -> Option<Ratio> {
+        let first = self.first().filter(|first| *first != name)?;
+        let (own, best) = (self.figure(name)?, self.figure(first)?);
+        let is_zero = |spread: &Spread| spread.all.contains(&0.0);
+        ratio(own, best).filter(|ratio| ratio.rounds > 1 && !is_zero(own) && !is_zero(best))
+    }
+
+    /// The interval of that ratio, on the scale of the metric: of the best one's median.
+    pub fn interval(&self, name: &str) -> Option<(f64, f64)> {
+        let (ratio, best) = (self.ratio(name)?, self.best()?);
+        Some((ratio.low * best, ratio.high * best))
+    }
+
+    /// The median of the best, where others are set beside it.
+    pub fn best(&self) -> Option<f64> {
+        let first = self.figure(self.first()?)?;
+        let is_alone = self.groups.iter().flatten().count() < 2;
+        (!is_alone && first.all.len() > 1).then_some(first.median)
+    }
+
+    fn first(&self) -> Option<&str> {
+        Some(self.groups.first()?.first()?.as_str())
+    }
+
+    fn figure(&self, name: &str) -> Option<&'a Spread> {
+        self.figures.iter().find(|(one, _)| *one == name).map(|(_, spread)| *spread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::Measured;
+    use crate::stats::Standing;
+
+    fn case(metric: &str, figures: &[(&str, &[f64])]) -> Case {
+        let result = |(name, all): &(&str, &[f64])| Measured {
+            contender: (*name).to_owned(),
+            numbers: [(metric.to_owned(), Spread::of(all).unwrap())].into(),
+            ..Measured::default()
+        };
+        Case { results: figures.iter().map(result).collect(), ..Case::default() }
+    }
+
+    fn of(name: &str) -> &'static Metric {
+        Metric::of(name).unwrap()
+    }
+
+    #[test]
+    fn who_is_bold_is_not_told_apart_by_the_ratio_that_is_shown() {
+        let figures: [(&str, &[f64]); 4] = [
+            ("near", &[96.0, 99.0, 97.0]),
+            ("best", &[100.0, 101.0, 99.0]),
+            ("wild", &[50.0, 120.0, 90.0]),
+            ("slow", &[50.0, 51.5, 49.5]),
+        ];
+        let case = case("requests_per_s", &figures);
+        let beside = Beside::of(&case, of("requests_per_s"));
+        for (name, _) in figures {
+            let is_level = beside.ratio(name).is_none_or(|ratio| ratio.standing() != Standing::Apart);
+            assert_eq!(beside.is_best(name), is_level, "{name}: {:?}", beside.ratio(name));
+        }
+        assert!(beside.is_first("best") && beside.ratio("best").is_none() && beside.best() == Some(100.0));
+        let (low, high) = beside.interval("slow").unwrap();
+        assert!(low < 50.0 && 50.0 < high && high < 60.0, "{low} {high}");
+    }
+
+    #[test]
+    fn where_no_interval_is_there_is_no_ratio() {
+        let once = case("p99_ms", &[("a", &[1.0]), ("b", &[2.0])]);
+        let beside = Beside::of(&once, of("p99_ms"));
+        assert!(beside.ratio("b").is_none() && beside.best().is_none() && !beside.is_best("a"));
+        let rounded = case("p99_ms", &[("a", &[0.0, 0.0]), ("b", &[2.0, 2.0])]);
+        assert!(Beside::of(&rounded, of("p99_ms")).ratio("b").is_none());
+        let swapped = case("swap_mib", &[("a", &[0.0, 0.0, 0.0]), ("b", &[20.0, 21.0, 22.0])]);
+        let beside = Beside::of(&swapped, of("swap_mib"));
+        assert!(beside.ratio("b").is_none() && beside.is_best("a") && !beside.is_best("b"));
+        for metric in ["failed", "requests"] {
+            let case = case(metric, &[("a", &[1.0, 2.0]), ("b", &[20.0, 21.0])]);
+            assert!(Beside::of(&case, of(metric)).best().is_none(), "{metric}");
+        }
+    }
+
+    #[test]
+    fn who_is_not_ranked_stands_beside_nobody() {
+        let mut case = case("p99_ms", &[("a", &[1.0, 1.0, 1.0]), ("b", &[3.0, 3.0, 3.0]), ("c", &[0.1, 0.1, 0.1])]);
+        case.results[2].not_compared = Some("at another time".into());
+        let beside = Beside::of(&case, of("p99_ms"));
+        assert!(beside.ratio("c").is_none() && beside.is_best("a"));
+        assert!((beside.ratio("b").unwrap().median - 3.0).abs() < 1e-9);
+    }
+}
