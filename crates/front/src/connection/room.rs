@@ -346,6 +346,57 @@ impl Notice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests_support::limits;
+
+    /// A connection without a socket.
+    struct Seat {
+        state: StateCell,
+        shelved: StateCell,
+    }
+
+    impl Occupant for Seat {
+        fn number(&self) -> u64 {
+            7
+        }
+
+        fn remote(&self) -> Option<SocketAddr> {
+            None
+        }
+
+        fn state(&self) -> State {
+            self.state.get().unwrap()
+        }
+
+        fn shelved(&self) -> &StateCell {
+            &self.shelved
+        }
+
+        fn evict(&self, _: State) {}
+    }
+
+    #[test]
+    fn a_connection_is_found_on_the_shelf_where_it_belongs_or_not_at_all() {
+        let room = Room::new(&limits());
+        let opened = State::opened(0);
+        let seat = Arc::new(Seat { state: StateCell::new(opened), shelved: StateCell::default() });
+        let found = || room.inside.lock().find(u64::MAX, true).map(|(_, state)| state);
+        room.enter(&seat);
+        assert_eq!(found(), Some(opened));
+        assert_eq!((found(), seat.shelved.get()), (None, None), "it was asked to go, and stands nowhere");
+        room.shelve(&seat);
+        let running = opened.head_given(1).head_parsed();
+        seat.state.set_soon(running);
+        assert_eq!((found(), seat.shelved.get()), (None, None), "its answer is owed");
+        let stalled = running.stalled(|| 2);
+        seat.state.set(Some(stalled));
+        room.shelve(&seat);
+        seat.state.set_soon(stalled.answered(3));
+        assert_eq!(found(), Some(stalled.answered(3)), "it still waits for the same");
+        room.shelve(&seat);
+        room.leave(&*seat);
+        assert_eq!(found(), None);
+        assert!(room.inside.lock().shelves.iter().all(BTreeMap::is_empty));
+    }
 
     #[test]
     fn a_client_of_ipv6_is_its_network() {
