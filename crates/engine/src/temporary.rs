@@ -131,7 +131,8 @@ fn warn_once(error: &io::Error) {
         return;
     }
     // The crate has put the path into its text.
-    let (folder, limit) = (std::env::temp_dir(), MEMORY_BYTES >> 20);
+    let folder = std::env::temp_dir();
+    let limit = MEMORY_BYTES >> 20;
     let why = io::Error::from(error.kind());
     let text = format!(
         "no temporary file can be made in {} ({why}); name a folder that can be written to by TMPDIR",

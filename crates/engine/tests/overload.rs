@@ -143,7 +143,8 @@ impl Server {
 
     /// When work that begins at `from` is done: it does not go on in a freeze.
     fn end(&self, from: u64, takes: u64) -> u64 {
-        let (mut now, mut left) = (from, takes);
+        let mut now = from;
+        let mut left = takes;
         let first = self.freezes.partition_point(|(_, to)| *to <= from);
         for (begin, end) in &self.freezes[first..] {
             if *begin >= now + left {
@@ -278,7 +279,8 @@ fn overload(factor: u64, patience: u64) -> (f64, u64, BTreeMap<&'static str, usi
     let server = Server { workers: 2, patience, freezes: Vec::new(), predicts: true };
     let fates = server.run(&arrivals);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut goodput, mut slowest) = (0, 0);
+    let mut goodput = 0;
+    let mut slowest = 0;
     for (arrival, fate) in arrivals.iter().zip(&fates) {
         // Half of the capacity comes afterwards, so the other half works off what still waits.
         let is_over = (5 * SECOND..25 * SECOND + 3 * patience).contains(&arrival.at);

@@ -72,8 +72,10 @@ pub async fn serve(
     let counts = gone.counts();
     for listener in listeners {
         let local = listener.local();
-        let (common, guard) = (common.clone(), guard.clone());
-        let (theirs, stop) = (lanes.share(), stop.clone());
+        let common = common.clone();
+        let guard = guard.clone();
+        let theirs = lanes.share();
+        let stop = stop.clone();
         lanes.run(async move {
             match Door::new(listener) {
                 Ok(door) => accept::run(door, &theirs, common, guard).await,

@@ -358,7 +358,8 @@ fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket
     let listeners = front::listen(&[format!("unix://{}", path.display()).parse().unwrap()]).unwrap();
     let stop = front::Stop::new();
     let lanes = front::Lanes::start(1).unwrap();
-    let (engine, ending) = (server.engine.clone(), stop.clone());
+    let engine = server.engine.clone();
+    let ending = stop.clone();
     let serving =
         runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
     for wanted in &paths {
@@ -600,7 +601,8 @@ fn several_listeners_serve_over_unix_sockets_too() {
     let stop = front::Stop::new();
     let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
     let lanes = front::Lanes::start(1).unwrap();
-    let (engine, ending) = (kept.engine.clone(), stop.clone());
+    let engine = kept.engine.clone();
+    let ending = stop.clone();
     let serving =
         runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
     let mut stream = UnixStream::connect(&path).unwrap();

@@ -104,7 +104,8 @@ fn build_native(asked: Arguments) -> ExitCode {
     };
     match native::build(&ruby) {
         Ok(path) => {
-            let (ruby, path) = (ruby.display(), path.display());
+            let ruby = ruby.display();
+            let path = path.display();
             show(&format!("The native worker for {ruby} is built, and taken from the next start on: {path}\n"))
         }
         Err(why) => {

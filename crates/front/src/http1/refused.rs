@@ -27,7 +27,8 @@ pub(crate) fn answer(link: &Link, head: &[u8], since: Instant, status: StatusCod
         since,
         &Entry { status: status.as_u16(), bytes, fault: "refused", reason: why, ..entry(method, target, &id) },
     );
-    let (reason, id) = (raw_head::reason(status), id.as_str());
+    let reason = raw_head::reason(status);
+    let id = id.as_str();
     let date = date::header();
     let date = date.to_str().unwrap_or_default();
     let status = status.as_str();

@@ -187,7 +187,8 @@ fn settle(socket: Socket, lanes: &Lanes, common: &Arc<Common>, place: Place, gua
 }
 
 fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, place: Place, guard: &Guard) {
-    let (common, guard) = (common.clone(), guard.clone());
+    let common = common.clone();
+    let guard = guard.clone();
     lane.spawn(async move {
         let settled = match moved {
             Moved::Stays(socket) => Ok(socket),

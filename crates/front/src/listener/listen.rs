@@ -177,7 +177,9 @@ fn bind_tcp(address: SocketAddr) -> io::Result<(Bound, Bind)> {
 
 /// All of them that this machine has, on one port.
 fn bind_each(addresses: &[SocketAddr]) -> io::Result<Vec<(Bound, Bind)>> {
-    let (mut all, mut port, mut absent) = (Vec::new(), 0, None);
+    let mut all = Vec::new();
+    let mut port = 0;
+    let mut absent = None;
     for address in addresses {
         let port_here = if address.port() == 0 { port } else { address.port() };
         match bind_address(SocketAddr::new(address.ip(), port_here)) {

@@ -27,7 +27,8 @@ const WORTH_SAYING: Duration = Duration::from_millis(100);
 
 /// Says in the log what the client is not told.
 pub(crate) fn write(fault: &Fault, whose: &Whose, queued: Duration) {
-    let (Whose { id, method, path, app }, name) = (whose, fault.name());
+    let Whose { id, method, path, app } = whose;
+    let name = fault.name();
     let app = app.as_deref();
     let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
     match fault {

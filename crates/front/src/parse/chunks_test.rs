@@ -5,7 +5,8 @@ use super::*;
 /// Feeds in pieces of the given size, and what is left of them: whole, or `None` when the end did not come.
 fn fed(body: &[u8], piece: usize) -> Result<Option<(usize, Vec<u8>)>, &'static str> {
     let mut chunks = Chunks::new(100);
-    let (mut kept, mut taken) = (Vec::new(), 0);
+    let mut kept = Vec::new();
+    let mut taken = 0;
     for part in body.chunks(piece) {
         let start = kept.len();
         kept.extend_from_slice(part);

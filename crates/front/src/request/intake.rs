@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_body_may_take_as_long_as_it_goes_on_and_is_not_too_slow() {
-        let (begun, minute) = (Instant::now(), Duration::from_secs(60));
+        let begun = Instant::now();
+        let minute = Duration::from_secs(60);
         assert_eq!(due(begun, begun, 0, minute), begun + minute);
         let hour = begun + 60 * minute;
         assert_eq!(due(begun, hour, 10_000_000, minute), hour + minute, "2700 bytes per second");

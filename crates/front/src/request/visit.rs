@@ -59,7 +59,8 @@ impl Visit {
             false => Form::Text,
         };
         let asks_for_websocket = websocket::is_asked_for(&head.headers);
-        let (method, uri) = (head.method.clone(), head.uri.clone());
+        let method = head.method.clone();
+        let uri = head.uri.clone();
         Visit {
             is_head,
             form,

@@ -201,7 +201,8 @@ impl FileReader {
             Some(Ok(Some(bytes))) => Ok(bytes),
             Some(Err(error)) => Err(error),
             Some(Ok(None)) | None => {
-                let (file, at) = (self.file.clone(), self.at);
+                let file = self.file.clone();
+                let at = self.at;
                 let reading = self.reading.get_or_insert_with(|| {
                     tokio::task::spawn_blocking(move || sendfile::bring_into_memory(&file, at, left))
                 });

@@ -128,7 +128,8 @@ impl Server {
         let targets = Mutex::default();
         let engine = Arc::new(TestEngine { act: Box::new(act), calls: AtomicUsize::new(0), targets });
         let stop = Stop::new();
-        let (theirs, ending) = (engine.clone(), stop.clone());
+        let theirs = engine.clone();
+        let ending = stop.clone();
         let serving = runtime.spawn(async move {
             let lanes = front::Lanes::start(2).unwrap();
             front::serve(listeners, &lanes, theirs, Arc::new(settings), ending).await

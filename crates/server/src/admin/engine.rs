@@ -32,7 +32,9 @@ pub struct AdminEngine {
 impl Engine for AdminEngine {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::pair();
-        let (state, door, guard) = (self.state.clone(), self.door, self.guard.clone());
+        let state = self.state.clone();
+        let door = self.door;
+        let guard = self.guard.clone();
         drop(self.runtime.spawn_blocking(move || {
             responder.send(Ok(answer(&state, door, &guard, &request)), Duration::ZERO);
         }));

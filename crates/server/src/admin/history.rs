@@ -295,7 +295,8 @@ mod tests {
 
     #[test]
     fn seconds_are_rates_and_minutes_keep_the_greatest_depth() {
-        let (history, start) = (History::default(), Instant::now());
+        let history = History::default();
+        let start = Instant::now();
         for second in 0..=60 {
             let queued = if second == 30 { 7 } else { 0 };
             history.note("a", &look(second * 10, queued), start + Duration::from_secs(second));
@@ -311,7 +312,8 @@ mod tests {
 
     #[test]
     fn refusals_and_memory_have_columns() {
-        let (history, start) = (History::default(), Instant::now());
+        let history = History::default();
+        let start = Instant::now();
         for second in 0..=60 {
             let reading = Reading { failed: second * 5, refused: second * 3, ..Reading::default() };
             let server = ServerLook { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
@@ -326,7 +328,8 @@ mod tests {
 
     #[test]
     fn what_is_new_can_be_asked_for_and_old_points_go() {
-        let (history, start) = (History::default(), Instant::now());
+        let history = History::default();
+        let start = Instant::now();
         for second in 0..=1000 {
             history.note("a", &look(second, 0), start + Duration::from_secs(second));
         }

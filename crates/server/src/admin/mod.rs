@@ -64,7 +64,8 @@ impl Admin {
         let serving = Serving::start(state.clone());
         let serving =
             serving.map_err(|error| format!("the thread of the control socket cannot be started: {error}"))?;
-        let (control, token) = (settings.control.clone(), settings.token.clone());
+        let control = settings.control.clone();
+        let token = settings.token.clone();
         let listener = match (&settings.bind, listener) {
             (Some(Bind::Unix(path)), None) => Some(private(path, is_successor)?),
             (_, listener) => listener,

@@ -155,7 +155,8 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
     match running.server.apps().all() {
         [app] => Ok(app.clone()),
         all => {
-            let (number, names) = (count(all.len(), "application"), names(running));
+            let number = count(all.len(), "application");
+            let names = names(running);
             Err(Trouble::wrong(format!(
                 "there are {number}: say which one with app, on the command line with --app: {names}"
             )))

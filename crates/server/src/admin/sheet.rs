@@ -109,7 +109,8 @@ fn of_memory(standing: Option<Standing>) -> Vec<Family> {
 }
 
 fn of_log(log: &LogView) -> Vec<Family> {
-    let (lost, help) = (Value::Count(log.lost_lines), "Lines of the log that could not be written, or were dropped");
+    let lost = Value::Count(log.lost_lines);
+    let help = "Lines of the log that could not be written, or were dropped";
     vec![
         one("foolsgold_log_lost_lines", help, lost),
         one("foolsgold_log_failing", "1 when a file of the log cannot be written", gauge(log.is_failing())),
@@ -117,7 +118,8 @@ fn of_log(log: &LogView) -> Vec<Family> {
 }
 
 fn of_server(running: &Running) -> Vec<Family> {
-    let (server, counts) = (&running.server, &running.counts);
+    let server = &running.server;
+    let counts = &running.counts;
     let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let build = vec![("version", server.version().to_owned()), ("mruby", engines::mruby())];
     let answers = by_hundreds(counts.answers()).into_iter();

@@ -66,8 +66,12 @@ pub struct AdminState {
 impl AdminState {
     /// Of a server that starts.
     pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
-        let (history, control) = (History::default(), Mutex::default());
-        let (since, running, admin, is_unwanted) = (SystemTime::now(), OnceLock::new(), OnceLock::new(), false.into());
+        let history = History::default();
+        let control = Mutex::default();
+        let since = SystemTime::now();
+        let running = OnceLock::new();
+        let admin = OnceLock::new();
+        let is_unwanted = false.into();
         let memory = Memory::of_this_process();
         AdminState {
             place,

@@ -97,12 +97,16 @@ pub struct Remembered {
 impl App {
     /// Loads it.
     pub fn start(found: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
-        let (name, begun) = (settings.name.clone(), Instant::now());
-        let (shutdown, base) = (ShutdownState::new(context.called_off.clone()), context.base());
+        let name = settings.name.clone();
+        let begun = Instant::now();
+        let shutdown = ShutdownState::new(context.called_off.clone());
+        let base = context.base();
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
-        let (log, remembered) = (Mutex::default(), Mutex::default());
-        let (turns, begun_ones) = (SharedTurns::new(), AtomicU64::new(1));
+        let log = Mutex::default();
+        let remembered = Mutex::default();
+        let turns = SharedTurns::new();
+        let begun_ones = AtomicU64::new(1);
         let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, remembered };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
@@ -280,7 +284,8 @@ impl App {
             log.outgoing = None;
             log.leaving.push(old.clone());
         }
-        let (app, theirs) = (self.clone(), old.clone());
+        let app = self.clone();
+        let theirs = old.clone();
         let thread = thread::Builder::new().name("old generation".into()).spawn(move || app.let_go(&theirs));
         if let Err(error) = thread {
             warn!(target: "server", "no thread for the end of old code, which is waited for now: {error}");

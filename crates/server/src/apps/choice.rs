@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_name_or_a_variable_decides_before_the_files() {
-        let (rackup, gemfile) = (Path::new("/nowhere/config.ru"), Some(Path::new("/srv/Gemfile")));
+        let rackup = Path::new("/nowhere/config.ru");
+        let gemfile = Some(Path::new("/srv/Gemfile"));
         let look = Look { rackup, gemfile, leanings: &[], ruby: Path::new("/bin/sh") };
         let chosen = choose(Some(EngineKind::Mruby), &look);
         assert_eq!(chosen, (EngineKind::Mruby, "engine: mruby, as asked for".into()));

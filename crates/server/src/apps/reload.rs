@@ -28,7 +28,8 @@ impl App {
     pub(crate) fn deploy(self: &Arc<App>) -> Result<String, String> {
         let begun = Instant::now();
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-        let (name, old) = (self.name(), self.generation());
+        let name = self.name();
+        let old = self.generation();
         info!(target: "server", "reload of {name}: loading generation {number}");
         let made = self.make(number, begun);
         let failed = made.as_ref().err().cloned();
@@ -37,7 +38,8 @@ impl App {
             Ok((new, workers)) => {
                 self.shift(&new, workers);
                 self.note(Deploy::new(number, begun, outcome, failed));
-                let (words, took) = (new.in_words(), begun.elapsed());
+                let words = new.in_words();
+                let took = begun.elapsed();
                 info!(target: "server", "reload of {name}: generation {number} serves after {}: {words}", brief(took));
                 Ok(format!("generation {number} serves after {:.1} s: {words}", took.as_secs_f64()))
             }
@@ -170,7 +172,8 @@ impl App {
     fn shrink(&self, old: &Generation, new: &Generation, surge: usize) {
         let (_, most) = self.wanted(new);
         let batch = new.settings.reload.batch.unwrap_or(surge);
-        let (mut left, mut grown) = (old.workers_now(), surge);
+        let mut left = old.workers_now();
+        let mut grown = surge;
         while left > batch && !self.shutdown.is_hurried() {
             left -= batch;
             self.scale(old, (left, left));

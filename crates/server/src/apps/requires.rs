@@ -121,7 +121,8 @@ impl Search<'_> {
             Possible::Computed(words) => match computed(words, place, &self.app) {
                 Some(found) => self.file(&found, place.is_certain),
                 None => {
-                    let (shown, line) = (self.shown(place.path), place.line);
+                    let shown = self.shown(place.path);
+                    let line = place.line;
                     self.doubt(|| format!("{shown} requires what is not known before it runs ({shown}:{line})"));
                 }
             },
@@ -148,7 +149,8 @@ impl Search<'_> {
         if is_own || (self.provides)(name) {
             return;
         }
-        let (file, line) = (self.shown(place.path), place.line);
+        let file = self.shown(place.path);
+        let line = place.line;
         if place.is_certain {
             self.found.unmet = Some(Unmet { name: name.clone(), file, line });
         } else {

@@ -67,7 +67,8 @@ mod tests {
     fn all_who_ask_meanwhile_share_the_next_turn() {
         let turns = SharedTurns::new();
         let done = AtomicU32::new(0);
-        let (gate, asked) = (Barrier::new(2), AtomicU32::new(0));
+        let gate = Barrier::new(2);
+        let asked = AtomicU32::new(0);
         thread::scope(|scope| {
             let first = scope.spawn(|| {
                 turns.take(|| {

@@ -55,7 +55,8 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
-    let (leanings, ruby) = (&*settings.leanings, &*settings.ruby.program);
+    let leanings = &*settings.leanings;
+    let ruby = &*settings.ruby.program;
     let look = Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
     let (engine, why) = choice::choose(settings.engine, &look);
     let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &look);

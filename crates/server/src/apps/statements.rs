@@ -177,7 +177,8 @@ struct Word<'a> {
 
 /// The names outside of texts and comments, and whether there is a command in backticks.
 fn words(line: &str) -> (Vec<Word<'_>>, bool) {
-    let (mut found, mut has_command) = (Vec::new(), false);
+    let mut found = Vec::new();
+    let mut has_command = false;
     let (mut quote, mut before, mut at) = (None, ' ', 0);
     while let Some(c) = line[at..].chars().next() {
         let next = at + c.len_utf8();

@@ -64,7 +64,8 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     let log = writer::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())
         .map_err(|error| NotServing::Failed(format!("the log cannot be opened: {error}")))?;
     let reload_settings: ReloadSettings = Box::new(move || invocation.reload_settings());
-    let (flush, has_starter) = (log.flusher(), prepared.parent.is_none());
+    let flush = log.flusher();
+    let has_starter = prepared.parent.is_none();
     let outcome = serve::serve(Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush });
     log.finish();
     log_files.finish();

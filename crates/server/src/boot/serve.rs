@@ -87,7 +87,8 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.lanes, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
-    let (made, called_off) = ((sockets.admin.take(), sockets.control.take()), context.called_off.clone());
+    let made = (sockets.admin.take(), sockets.control.take());
+    let called_off = context.called_off.clone();
     let admin = {
         let seen = (place(&found), prepared.log_files.clone());
         Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
@@ -119,7 +120,9 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         server.apps.end_time = WORKERS_TIME;
     }
     drop(server);
-    let (served, finished, cut) = (count(apps.served(), "request"), count(ended.finished, "connection"), ended.cut);
+    let served = count(apps.served(), "request");
+    let finished = count(ended.finished, "connection");
+    let cut = ended.cut;
     info!(target: "server", "shut down: {served} served; {finished} finished, {cut} cut off");
     Ok(())
 }
@@ -205,10 +208,12 @@ async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals
     let handle = tokio::runtime::Handle::current();
     let server = ServerHandle::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
-    let (limit, stays) = (slowest + BESIDE_BOOT_TIME, settings.operating.signals == Habit::Unicorn);
+    let limit = slowest + BESIDE_BOOT_TIME;
+    let stays = settings.operating.signals == Habit::Unicorn;
     let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, stays);
     server.on_upgrade(upgrade.clone());
-    let (log_files, started) = (prepared.log_files.clone(), prepared.log_files);
+    let log_files = prepared.log_files.clone();
+    let started = prepared.log_files;
     server.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
@@ -258,8 +263,10 @@ fn context(
     prepared: &Prepared,
 ) -> Arc<AppContext> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
-    let (lanes, budget) = (lanes.handles(), settings.total_workers.map(engines::budget));
-    let (called_off, noticed) = (Arc::default(), Mutex::new(settings.notices.clone()));
+    let lanes = lanes.handles();
+    let budget = settings.total_workers.map(engines::budget);
+    let called_off = Arc::default();
+    let noticed = Mutex::new(settings.notices.clone());
     let waiting = Mutex::default();
     Arc::new(AppContext {
         lanes,
@@ -308,7 +315,8 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
     let pid = process::id();
     if let [app] = apps.all() {
         let current = app.current();
-        let (engine, environment) = (current.in_words(), &current.settings.environment);
+        let engine = current.in_words();
+        let environment = &current.settings.environment;
         info!(target: "server", "foolsgold {VERSION}, {engine}, environment {environment}, pid {pid}");
     } else {
         info!(target: "server", "foolsgold {VERSION}, {}, pid {pid}", count(apps.all().len(), "application"));
@@ -332,7 +340,9 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
 
 fn announce_one(app: &App) {
     let current = app.current();
-    let (name, rackup, words) = (app.name(), current.found.rackup.display(), current.in_words());
+    let name = app.name();
+    let rackup = current.found.rackup.display();
+    let words = current.in_words();
     let environment = &current.settings.environment;
     let host = current.settings.host.as_deref().unwrap_or("every host");
     let prefix = if current.settings.prefix.is_empty() { "/" } else { &current.settings.prefix };

@@ -95,7 +95,8 @@ pub fn tell(
     taken: &[String],
     lanes: &Lanes,
 ) -> Result<(), String> {
-    let (runtime, lanes) = (tokio::runtime::Handle::current(), lanes.handles());
+    let runtime = tokio::runtime::Handle::current();
+    let lanes = lanes.handles();
     // A successor is the service when the process before it says so.
     let serve = move |status: &str| {
         systemd::ready(status);

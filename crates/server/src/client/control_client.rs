@@ -102,7 +102,8 @@ impl ControlClient {
             Err(error) => return Err(Trouble::Other(format!("{} {error}", self.socket.display()))),
         };
         let value = serde_json::from_slice::<Value>(&body).map_err(|error| {
-            let (socket, status) = (self.socket.display(), status.as_u16());
+            let socket = self.socket.display();
+            let status = status.as_u16();
             Trouble::Other(format!("{socket} is no FoolsGold: it answered {status}, and no JSON ({error})"))
         })?;
         if status.is_success() {
@@ -127,8 +128,8 @@ impl Trouble {
 
 /// A server is there, and does not answer.
 pub fn silent(socket: &Path, time: Duration) -> String {
-    let (shown, within) =
-        (socket.display(), if time.is_zero() { String::new() } else { format!(" within {}", brief(time)) });
+    let shown = socket.display();
+    let within = if time.is_zero() { String::new() } else { format!(" within {}", brief(time)) };
     match front::listener_of(socket) {
         Ok(pid) => format!(
             "process {pid}, whose control socket is {shown}, did not answer{within}: it is stopped, hangs or is very \

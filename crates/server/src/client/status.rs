@@ -57,7 +57,8 @@ fn log_text(log: &Value, is_wide: bool) -> String {
     let mut out = String::new();
     let between = if is_wide { " " } else { "\n  " };
     for file in rows(&log["files"]).iter().filter(|file| !file["why"].is_null()) {
-        let (name, why) = (text(&file["file"]), plain(&text(&file["why"])));
+        let name = text(&file["file"]);
+        let why = plain(&text(&file["why"]));
         let since = ago(&file["failing_since_ms"]);
         let _ =
             write!(out, "\nlog: CANNOT BE WRITTEN{between}to {}:{between}{why}{between}(began {since})", plain(&name));
@@ -215,7 +216,9 @@ fn failed_deploy(app: &Value) -> String {
     }
     let (name, error) = (text(&app["name"]), text(&deploy["error"]));
     let error: String = error.lines().map(|line| format!("  {}\n", plain(line))).collect();
-    let (when, failed, old) = (ago(&deploy["at_ms"]), text(&deploy["generation"]), text(&app["generation"]));
+    let when = ago(&deploy["at_ms"]);
+    let failed = text(&deploy["generation"]);
+    let old = text(&app["generation"]);
     format!("\n{name}: generation {failed} failed {when}, generation {old} goes on:\n{error}")
 }
 

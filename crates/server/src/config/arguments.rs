@@ -347,7 +347,8 @@ impl Arguments {
             return self.refuse(format!("{origin}: its value is not valid UTF-8"));
         };
         let one = |value: &str| {
-            let (value, origin) = (value.trim().to_owned(), origin.clone());
+            let value = value.trim().to_owned();
+            let origin = origin.clone();
             RawValue { name: row.name, value, origin, app: None }
         };
         // A variable cannot be given twice, so a list stands in it.

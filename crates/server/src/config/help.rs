@@ -79,7 +79,8 @@ pub fn markdown() -> String {
         out.push_str("| option | in the environment | default | may be | meaning |\n| --- | --- | --- | --- | --- |\n");
         for row in rows(section) {
             let variables: Vec<String> = row.variables().iter().map(|name| format!("`{name}`")).collect();
-            let (variables, default) = (variables.join(", "), row.default_words());
+            let variables = variables.join(", ");
+            let default = row.default_words();
             let _ =
                 writeln!(out, "| {} | {variables} | {default} | {} | {} |", flags(row, "`"), range(row.kind), row.help);
         }

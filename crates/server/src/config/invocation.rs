@@ -39,7 +39,9 @@ struct Fixed {
 impl Invocation {
     /// Nothing is read yet.
     pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Invocation {
-        let (started_in, home, first) = (folder::current(), OnceLock::new(), OnceLock::new());
+        let started_in = folder::current();
+        let home = OnceLock::new();
+        let first = OnceLock::new();
         Invocation { arguments, environment, machine, started_in, home, first }
     }
 
@@ -52,7 +54,8 @@ impl Invocation {
     /// code of another server's file does is to be done once.
     pub fn leaves_file_to_background(&self) -> bool {
         let asked = self.typed();
-        let (problems, notices) = (Vec::new(), Vec::new());
+        let problems = Vec::new();
+        let notices = Vec::new();
         let daemonize =
             SettingsReader { asked: &asked, app: None, machine: self.machine, problems, notices }.flag(Name::Daemonize);
         daemonize && asked.problems.is_empty() && file::is_code(&asked)
@@ -122,7 +125,8 @@ impl Invocation {
 
 impl Fixed {
     fn of(asked: &Arguments, machine: Machine) -> Fixed {
-        let (problems, notices) = (Vec::new(), Vec::new());
+        let problems = Vec::new();
+        let notices = Vec::new();
         let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
         let binds: Vec<String> = reader.addresses().into_iter().map(|said| said.uri).collect();
         let of_server = |name| ![Name::Bind, Name::Port, Name::Host, Name::Config].contains(&name);

@@ -22,7 +22,8 @@ const MEMORY_MIN: u64 = 4 * MIB;
 pub const RUBY_THREADS: [&str; 3] = ["PUMA_MAX_THREADS", "MAX_THREADS", "RAILS_MAX_THREADS"];
 
 const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
-    let (kind, default) = (Kind::Text, Default::None);
+    let kind = Kind::Text;
+    let default = Default::None;
     let per_app = matches!(section, Section::Application | Section::Mruby | Section::Ruby);
     Row { name, long, short: None, value, also: &[], kind, default, section, per_app, help: "" }
 }

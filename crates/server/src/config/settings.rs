@@ -72,7 +72,8 @@ pub fn settle(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Proble
 
 /// The settings as far as they can be used, and all that is wrong with the others.
 pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) {
-    let (problems, notices) = (asked.problems.clone(), std::mem::take(&mut asked.notices));
+    let problems = asked.problems.clone();
+    let notices = std::mem::take(&mut asked.notices);
     let mut reader = SettingsReader { asked: &asked, app: None, machine, problems, notices };
     let mut limits = reader.limits();
     let apps = reader.apps();

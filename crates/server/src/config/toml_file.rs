@@ -126,7 +126,8 @@ impl Reader<'_> {
     fn apps(&mut self, apps: Vec<&Spanned<DeValue<'_>>>, entry: &Entry<'_>) {
         if self.names_a_file() {
             let named = self.asked.rackup.take().unwrap_or_default();
-            let (named, shown) = (named.display(), &self.shown);
+            let named = named.display();
+            let shown = &self.shown;
             self.asked.refuse(format!("{named}: {shown} names the applications: leave it out, or say --no-config"));
         }
         let several = apps.len() > 1;
@@ -208,7 +209,8 @@ impl Reader<'_> {
     }
 
     fn option(&mut self, entry: &Entry<'_>, app: Option<usize>, seen: &mut Vec<Name>) {
-        let (key, mut place) = (entry.0.get_ref().as_ref(), self.place(entry));
+        let key = entry.0.get_ref().as_ref();
+        let mut place = self.place(entry);
         let Some(row) = Row::called(key) else { return self.refuse(entry, &unknown(key, app.is_some())) };
         if seen.contains(&row.name) {
             return self.refuse(entry, &format!("{} is said twice here", row.long));

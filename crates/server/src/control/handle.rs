@@ -122,7 +122,8 @@ impl ServerHandle {
         }
         self.end_pauses();
         info!(target: "server", "draining: not ready any more, accepting connections for {} more", brief(*drain_lag));
-        let (server, lag) = (self.clone(), *drain_lag);
+        let server = self.clone();
+        let lag = *drain_lag;
         drop(runtime.spawn(async move {
             tokio::time::sleep(lag).await;
             server.stop(false);

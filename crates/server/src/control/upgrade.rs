@@ -102,7 +102,8 @@ impl Upgrade {
         limit: Duration,
         stays: bool,
     ) -> Arc<Upgrade> {
-        let (shares, state) = (Mutex::new(shares), Mutex::new(State::Alone));
+        let shares = Mutex::new(shares);
+        let state = Mutex::new(State::Alone);
         Arc::new(Upgrade { program, shares, run_files, apps, limit, stays, leaves: AtomicBool::new(false), state })
     }
 
@@ -256,7 +257,8 @@ impl Upgrade {
 
     /// Waits for the end of a successor: as long as we have not begun to end ourselves, its place is ours again.
     fn watch(self: &Arc<Upgrade>, mut child: Child) {
-        let (ours, pid) = (self.clone(), child.id());
+        let ours = self.clone();
+        let pid = child.id();
         let spawned = thread::Builder::new().name("successor".into()).spawn(move || {
             let how = waited(&mut child);
             let mut state = ours.state.lock();

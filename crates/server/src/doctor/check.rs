@@ -65,7 +65,8 @@ fn folder(what: &str, path: &Path) -> Option<String> {
 }
 
 fn socket(path: &Path) -> Option<String> {
-    let (what, shown) = ("the Unix socket", path.display());
+    let what = "the Unix socket";
+    let shown = path.display();
     if path.as_os_str().len() > front::SOCKET_PATH_BYTES {
         let most = front::SOCKET_PATH_BYTES;
         return Some(format!("{what} {shown}: its path may have at most {most} bytes; name a shorter one"));

@@ -59,7 +59,9 @@ pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Ef
         match look(app, invocation, is_only_one) {
             Ok(found) => {
                 engines.push(Some(found.engine));
-                let (rackup, engine, why) = (found.rackup.display().to_string(), found.engine, found.why);
+                let rackup = found.rackup.display().to_string();
+                let engine = found.engine;
+                let why = found.why;
                 let own = (!asked.apps.is_empty()).then_some(at);
                 let lines = if own.is_some() {
                     lines(&asked, invocation.machine, own, (engine, &app.ruby))
@@ -114,7 +116,8 @@ fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Re
 
 /// Of the server, or of one of several applications.
 fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
-    let (problems, notices) = (Vec::new(), Vec::new());
+    let problems = Vec::new();
+    let notices = Vec::new();
     let reader = SettingsReader { asked, app, machine, problems, notices };
     let several = !asked.apps.is_empty();
     let rows = TABLE.iter().filter(|row| !matches!(row.kind, Kind::Refused(_)) && row.name != Name::Config);
@@ -146,7 +149,8 @@ fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby)
 
 /// What `--bind`, `--host` and `--port` come to together.
 fn put_binds(lines: &mut [Line], asked: &Arguments, settings: &Settings, machine: Machine) {
-    let (problems, notices) = (Vec::new(), Vec::new());
+    let problems = Vec::new();
+    let notices = Vec::new();
     let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
     let binds: Vec<String> = settings.binds.iter().map(ToString::to_string).collect();
     if let (Some(line), Some(Said { given, .. })) =

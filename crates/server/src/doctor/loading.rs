@@ -108,7 +108,9 @@ pub fn start(
 fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, Trouble> {
     Running::try_in_a_child(found, settings, base).map_err(Trouble::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
-    let (own_found, own_settings, own_base) = (found.clone(), settings.clone(), base.clone());
+    let own_found = found.clone();
+    let own_settings = settings.clone();
+    let own_base = base.clone();
     let work = move || {
         if let Err(unheard) = tell.send(Running::start(&own_found, &own_settings, Size::Full, &own_base))
             && let Ok(running) = unheard.0

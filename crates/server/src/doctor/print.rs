@@ -82,7 +82,8 @@ fn asked_words(asked: &Asked, ruby: Option<&str>) -> String {
         There::NotAsked => format!("GET {}: {here}", asked.path),
         There::Same(changing) => format!("GET {}: {here}; the same on {ruby}{}", asked.path, but_for(changing)),
         There::Other { found, .. } => {
-            let (how, changing) = (found.real.join("; "), but_for(&found.changing));
+            let how = found.real.join("; ");
+            let changing = but_for(&found.changing);
             format!("GET {}: {here}; on {ruby} otherwise: {how}{changing}", asked.path)
         }
         There::Failed(why) => format!("GET {}: {here}; on {ruby}: {why}", asked.path),

@@ -196,7 +196,8 @@ impl LogFile {
     /// Says how much was lost, if there is room for that now.
     fn recover(&self, open: &mut Open) {
         let Some(Failing { began, why, lines, bytes, .. }) = &open.failing else { return };
-        let (name, time) = (self.name(), engine::brief(began.elapsed()));
+        let name = self.name();
+        let time = engine::brief(began.elapsed());
         let words = count(*lines, "line");
         let line = writer::line(self.form, || {
             tracing::warn!(
@@ -278,7 +279,9 @@ impl Open {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && is_read(&self.file) => continue,
                 Err(error) => error,
             };
-            let (since, began, why) = (SystemTime::now(), Instant::now(), error.to_string());
+            let since = SystemTime::now();
+            let began = Instant::now();
+            let why = error.to_string();
             self.failing.get_or_insert(Failing { since, began, why, lines: 0, bytes: 0 });
             break;
         }

@@ -18,7 +18,8 @@ static NAMED: Mutex<Vec<(PathBuf, PathBuf)>> = Mutex::new(Vec::new());
 
 /// The working directory as the shell calls it.
 pub fn current() -> PathBuf {
-    let (real, said) = (env::current_dir().unwrap_or_default(), env::var_os("PWD"));
+    let real = env::current_dir().unwrap_or_default();
+    let said = env::var_os("PWD");
     // A service manager goes to a folder by its name and tells nobody; a shell below it knows no better.
     let is_service = env::var_os("INVOCATION_ID").is_some() && !io::stdin().is_terminal();
     let has_no_name = said.is_none() || is_service;

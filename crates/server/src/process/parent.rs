@@ -161,7 +161,8 @@ impl Parent {
             "upgrade" => StartedAs::Upgrade,
             other => return Err(io::Error::other(format!("{other:?} is no beginning"))),
         };
-        let (mut sockets, mut ordered) = (Vec::new(), Vec::new());
+        let mut sockets = Vec::new();
+        let mut ordered = Vec::new();
         loop {
             let (text, socket) = channel.receive()?;
             if text.starts_with("ordered\n") {

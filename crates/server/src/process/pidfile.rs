@@ -33,7 +33,8 @@ impl Pidfile {
             return Err(format!("the pid file {shown} is not a file"));
         }
         let text = text_in(&file);
-        let (text, pid) = (text.trim(), text.trim().parse::<u32>().ok());
+        let text = text.trim();
+        let pid = text.parse::<u32>().ok();
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 let who = if text.is_empty() { "it has no number in it yet".into() } else { format!("process {text}") };

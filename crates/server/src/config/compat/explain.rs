@@ -68,14 +68,17 @@ fn explained(translation: &Translation) -> Explained {
 fn unusable(translation: &Translation) -> Vec<Problem> {
     let is_of_machine = |setting: &&Setting| ["user", "group"].contains(&setting.row.long);
     let given = translation.settings.iter().filter(|setting| !is_of_machine(setting)).map(|setting| {
-        let (name, value, origin) = (setting.row.name, setting.value.clone(), Origin::File(setting.place.clone()));
+        let name = setting.row.name;
+        let value = setting.value.clone();
+        let origin = Origin::File(setting.place.clone());
         RawValue { name, value, origin, app: None }
     });
     settle(Arguments { given: given.collect(), ..Arguments::default() }, Machine::here()).err().unwrap_or_default()
 }
 
 fn page(translation: &Translation, unusable: &[Problem]) -> String {
-    let (kind, shown) = (translation.kind.name(), &translation.shown);
+    let kind = translation.kind.name();
+    let shown = &translation.shown;
     let mut out = format!("# {shown}, a configuration of {kind}, as a foolsgold.toml.\n");
     if translation.kind.is_code() {
         out.push_str("# Its code was run for this, with all that it does.\n");

@@ -100,7 +100,9 @@ pub fn add(asked: &mut Arguments, kind: Kind, path: &Path, home: &Path, text: &s
         asked.notices.push(format!("{shown}: {}", left::in_words(&translation.left)));
     }
     for setting in translation.settings {
-        let (name, value, origin) = (setting.row.name, setting.value, Origin::File(setting.place));
+        let name = setting.row.name;
+        let value = setting.value;
+        let origin = Origin::File(setting.place);
         asked.given.push(RawValue { name, value, origin, app: None });
     }
     let is_file = |path: &Path| !home.join(path).is_dir();
@@ -128,7 +130,9 @@ fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str
     let told = |error: std::io::Error| vec![format!("{shown}: {error}")];
     let (absolute, folder) =
         (path::absolute(home.join(path)).map_err(told)?, path::absolute(home.join(".")).map_err(told)?);
-    let (gemfile, workers, environment) = (gemfile(asked, &folder), flag(Name::Workers), flag(Name::Environment));
+    let gemfile = gemfile(asked, &folder);
+    let workers = flag(Name::Workers);
+    let environment = flag(Name::Environment);
     let question = Question {
         ruby: Path::new(&ruby),
         path: &absolute,

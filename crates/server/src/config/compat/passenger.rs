@@ -131,7 +131,8 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
     let in_environment = KNOWN.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
         let key = format!("PASSENGER_{}", name.to_uppercase());
         let value = variable(&key).filter(|value| !value.is_empty())?;
-        let (written, args) = (format!("{key}={value}"), vec![Value::String(value)]);
+        let written = format!("{key}={value}");
+        let args = vec![Value::String(value)];
         Some(Call { name: (*name).to_owned(), line: None, file: None, args, written })
     });
     Ok(calls.chain(in_environment).collect())

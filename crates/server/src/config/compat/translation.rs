@@ -107,9 +107,13 @@ impl Translation {
 
     /// Of these calls.
     pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
-        let (settings, remarks) = (Vec::new(), Vec::new());
-        let (rackup, folder, home) = (None, None, home.to_owned());
-        let (evaluated, left) = (None, Vec::new());
+        let settings = Vec::new();
+        let remarks = Vec::new();
+        let rackup = None;
+        let folder = None;
+        let home = home.to_owned();
+        let evaluated = None;
+        let left = Vec::new();
         let mut translation =
             Translation { kind, shown, settings, remarks, rackup, folder, home, calls, evaluated, left };
         let calls = translation.calls.clone();

@@ -146,7 +146,8 @@ pub fn finish(to: &mut Translation) {
     to.assume("threads", "1", false);
     to.assume("workers", "1", false);
     to.assume("preload", if to.kind == Kind::Pitchfork { "yes" } else { "no" }, false);
-    let (time, port) = (if to.kind == Kind::Pitchfork { "20s" } else { "60s" }, "tcp://0.0.0.0:8080");
+    let time = if to.kind == Kind::Pitchfork { "20s" } else { "60s" };
+    let port = "tcp://0.0.0.0:8080";
     to.assume("request-time", time, false);
     to.assume_none(&["queue-wait", "body-bytes"]);
     let of_requests = to.value("request-time").and_then(parse_time);
