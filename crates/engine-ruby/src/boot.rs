@@ -8,15 +8,16 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use uuid::Uuid;
 
-use crate::door::Pass;
+use crate::dispatch::pool::Pool;
+use crate::dispatch::watch;
 use crate::fleet::Facts;
 use crate::message::Message;
-use crate::place::Place;
-use crate::pool::Pool;
+use crate::process::place::Place;
 use crate::settings::Settings;
 use crate::start_error::StartError;
+use crate::supervisor::door;
+use crate::supervisor::door::Pass;
 use crate::supervisor::{EventLoop, Supervisor};
-use crate::{door, watch};
 
 /// Messages are few (a process begins, speaks or ends), and none may be lost.
 #[expect(clippy::disallowed_methods, reason = "see above")]

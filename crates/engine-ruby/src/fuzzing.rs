@@ -8,11 +8,11 @@ use engine::{Reply, Request, reply};
 use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 
-use crate::control::Control;
-use crate::frames::take;
-use crate::job::Job;
-use crate::row::Step;
-use crate::slot::Slot;
+use crate::dispatch::job::Job;
+use crate::dispatch::row::Step;
+use crate::dispatch::slot::Slot;
+use crate::wire::control::Control;
+use crate::wire::frames::take;
 
 /// Hands these requests to a slot and lets it read these bytes, in pieces of this size, as if a worker had sent them.
 /// Gives back the replies, and whether all was understood.

@@ -1,49 +1,25 @@
 //! The engine that runs a Rack application on worker processes of the user's own Ruby, behind one queue.
 //!
-//! Reading order: PROTOCOL.md, `frames` and `shapes` (the wire), `slot` and `answer` (one thread of a worker),
-//! `worker`, `pace` and `dispatch` (who gets what), `pool` (the way of a request), `watch` (deadlines), `fleet` (who
-//! lives: decides and does nothing), `supervisor` (does it), `door` (where Ruby comes in).
+//! Reading order: PROTOCOL.md and `wire`; `dispatch`, who gets what, and the way of a request; `fleet`, who lives: it
+//! decides and does nothing; `supervisor`, which does it, with `process`.
 
 #![expect(clippy::vec_box, reason = "a job is large, goes from hand to hand, and keeps its place in memory")]
 
-mod answer;
-mod board;
 mod boot;
 mod budget;
-mod control;
 mod dispatch;
-mod door;
 mod exit;
 mod fleet;
-pub mod frames;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod held;
-mod job;
-mod memory;
 mod message;
-pub mod native;
-mod pace;
-mod place;
-mod pool;
 mod process;
-pub mod reader;
 mod reason;
-mod relay;
-mod row;
-mod scripts;
 mod settings;
-mod shapes;
-mod slot;
 mod start_error;
 mod supervisor;
-mod taken;
-mod title;
-mod usage;
-pub mod user;
-mod watch;
-mod worker;
+mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,12 +28,13 @@ use engine::{Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, S
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
-pub use reader::Evaluated;
+pub use process::reader::Evaluated;
+pub use process::user::User;
+pub use process::{native, reader, user};
 pub use settings::{PUMA_SINGLE, Preload, Settings};
 pub use start_error::{StartError, no_ruby};
-pub use user::User;
 
-use pool::Pool;
+use dispatch::pool::Pool;
 use supervisor::Supervisor;
 
 /// The engine.

@@ -10,9 +10,9 @@ use tokio::net::UnixStream;
 
 use crate::exit::Exit;
 use crate::fleet::{Outcome, Speaker};
-use crate::frames::Frame;
-use crate::memory::Weight;
+use crate::process::memory::Weight;
 use crate::reason::Reason;
+use crate::wire::frames::Frame;
 
 /// What came of the hooks `before_exec`.
 pub type Prepared = Result<Surroundings, String>;

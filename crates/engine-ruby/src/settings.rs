@@ -8,8 +8,8 @@ use std::time::Duration;
 use engine::Meter;
 
 use crate::budget::Budget;
-use crate::reader::Evaluated;
-use crate::user::User;
+use crate::process::reader::Evaluated;
+use crate::process::user::User;
 
 /// Where the application is loaded. A Ruby that cannot fork loads it in each worker, whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// So many replacements at once, and one more each tenth of a second.
+/// The number of replacements at once, and after how long there may be one more.
 const BURST: u32 = 20;
 const REFILL: Duration = Duration::from_millis(50);
 

@@ -7,7 +7,7 @@ use machine::Standing;
 use super::action::{Dead, Facts};
 use super::speaker::Speaker;
 use crate::exit::Exit;
-use crate::memory::Weight;
+use crate::process::memory::Weight;
 use crate::reason::Reason;
 use crate::start_error::StartError;
 
@@ -22,7 +22,7 @@ pub struct Load {
     pub is_leaving: bool,
 }
 
-/// What has happened, what somebody wants, or that it is time to look at something.
+/// What has happened, what others want of the fleet, or that it is time to look at something.
 #[derive(Debug)]
 pub enum Event {
     /// See to it that there are as many processes as there should be.
@@ -93,7 +93,7 @@ pub enum Event {
     PlaceTaken,
     /// Another application needs one of our places.
     GiveUp(Vec<Load>),
-    /// So many workers were needed of late.
+    /// The number of workers that were needed of late.
     Needed(usize, Vec<Load>),
 
     /// Time to see what is late. The caller may have called the start off.
@@ -105,11 +105,11 @@ pub enum Event {
         passed: Duration,
         /// Workers that are away between two requests for too long, with their processes.
         out: Vec<(u32, u32)>,
-        /// Somebody looks at what memory they need.
+        /// An operator looks at what memory they need.
         is_watched: bool,
     },
 
-    /// An operator wants from so many to so many workers.
+    /// An operator wants other bounds for the number of workers.
     Scale { min: usize, max: usize, loads: Vec<Load> },
     /// An operator wants a worker to end when it has finished what it has.
     EndWorker(u32),

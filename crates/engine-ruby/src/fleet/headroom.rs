@@ -8,13 +8,13 @@ use machine::Standing;
 
 /// Workers are added until so much of the limit is used, in percent. The rest is for requests and their bodies.
 const FULL_PERCENT: u64 = 90;
-/// No more than so many bytes are kept for these.
+/// The most bytes that are kept for these.
 const SPARE_MAX: u64 = 512 << 20;
 /// From here on, in percent of a control group's limit, workers are weighed often.
 const TIGHT_PERCENT: u64 = 70;
 /// A worker that loads the application itself may need so much, in bytes, as long as none has been weighed.
 const LOADED_MAX: u64 = 256 << 20;
-/// Where there is room for fewer than so many more workers, each is weighed before the next is added.
+/// Where there is room for fewer more workers than this, each is weighed before the next is added.
 const PLENTY: u64 = 4;
 /// After one had to leave none is added for so long.
 pub const REST: Duration = Duration::from_secs(30);
@@ -99,7 +99,7 @@ pub fn full(standing: &Standing) -> u64 {
     (standing.limit / 100 * FULL_PERCENT).max(standing.limit.saturating_sub(SPARE_MAX))
 }
 
-/// Whether so many workers that load the application themselves may be more than there is room for.
+/// Whether there may not be room for this number of workers that load the application themselves.
 pub fn is_close(standing: &Standing, missing: usize) -> bool {
     standing.left() / LOADED_MAX < missing as u64
 }

@@ -9,10 +9,10 @@ use super::action::Action;
 use super::log_line::{LogLine, WorkerLine};
 use super::speaker::Speaker;
 use super::worker::Life;
-use crate::memory::Weight;
+use crate::process::memory::Weight;
 use crate::reason::Reason;
 
-/// How often memory is looked at where it has a limit, where somebody watches, and otherwise.
+/// How often memory is looked at where it has a limit, where an operator watches, and otherwise.
 const LIMITED: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(2);
 const UNWATCHED: Duration = Duration::from_secs(30);
@@ -26,14 +26,14 @@ const STEP_MAX: Duration = Duration::from_secs(1);
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
 impl Fleet {
-    /// Now and then.
+    /// Asks workers whether they are there, weighs them, and replaces those that are worn.
     pub(super) fn check_health(&mut self, passed: Duration, out: Vec<(u32, u32)>, is_watched: bool, now: Instant) {
         self.listen_to_hearts(passed, out, now);
         self.weigh(is_watched, now);
         self.replace_worn(now);
     }
 
-    /// A worker should be replaced.
+    /// Notes that a worker should be replaced.
     pub(super) fn wear(&mut self, id: u32, reason: Reason, now: Instant) {
         let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
         if !is_known && self.workers.get(&id).is_some_and(|worker| worker.stays()) {
@@ -70,7 +70,7 @@ impl Fleet {
         }
     }
 
-    /// Whatever a worker says, it is there.
+    /// Notes that a worker is there, whatever it says.
     pub(super) fn heard(&mut self, id: u32) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.silent = Duration::ZERO;

@@ -4,17 +4,17 @@
 //! done. It reads no clock and no file, and has no process, connection, lock or log: the supervisor has those. Where it
 //! must know something that only they can tell, that is an action, and the answer the next event.
 //!
-//! Reading order: `event` and `action`; `worker` and `mold`, the states of one process; `starts`, `arrivals`, `ends`
-//! and `deadlines`, the way of a process; `size`, `orders`, `pressure` and `health`, how many there are and which;
-//! `stop`, the end.
+//! Reading order: `event` and `action`; `worker` and `mold`, the states of one process; `starts`, `arrivals`, `exits`
+//! and `timeouts`, the life of a process; `autoscaler`, `orders`, `pressure` and `health`, how many there are and
+//! which; `stop`, the end of all.
 
 mod action;
 mod arrivals;
+mod autoscaler;
 mod backoff;
 mod checks;
-mod deadlines;
-mod ends;
 mod event;
+mod exits;
 mod headroom;
 mod health;
 mod log_line;
@@ -28,10 +28,10 @@ mod random_test;
 mod reminder;
 #[cfg(test)]
 mod scene;
-mod size;
 mod speaker;
 mod starts;
 mod stop;
+mod timeouts;
 mod view;
 mod worker;
 
@@ -42,11 +42,11 @@ use std::time::Instant;
 use machine::Standing;
 
 pub use action::{Action, Facts};
+pub use autoscaler::range;
 pub use event::{Event, Load};
 pub use log_line::{LogLine, Waiting, WorkerLine};
 pub use outcome::Outcome;
 pub use policy::Policy;
-pub use size::range;
 pub use speaker::Speaker;
 pub use view::View;
 pub use worker::named;
@@ -63,7 +63,7 @@ use crate::reason::Reason;
 /// How far the fleet has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// No worker has been ready yet, and somebody waits for the first; or, where none is wanted, for a mold.
+    /// The caller waits for the first worker to be ready; or, where none is wanted, for a mold.
     Starting,
     Running,
     /// Workers finish what they have, until then.
@@ -89,7 +89,7 @@ pub struct Fleet {
     next: u32,
     /// How many workers there should be now; between the fewest and the most of the policy.
     wanted: usize,
-    /// The connections for which the application is loaded in each worker although nobody has asked for that.
+    /// The connections for which each worker loads the application, although the settings do not ask for that.
     not_shared: Option<String>,
     /// Workers that should be replaced, one after the other, and why.
     worn: VecDeque<(u32, Reason)>,

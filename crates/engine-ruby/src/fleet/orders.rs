@@ -1,4 +1,4 @@
-//! What somebody who operates the server wants done with workers. How many there are to be is in `size`.
+//! Orders of an operator that concern workers. Their number is the concern of `autoscaler`.
 
 use std::time::Instant;
 

@@ -33,7 +33,7 @@ impl Fleet {
         room == Room::Yes
     }
 
-    /// How many of so many workers that are missing may be started beside those that are there.
+    /// How many of the workers that are missing may be started beside those that are there.
     pub(super) fn fitting(&mut self, missing: usize, now: Instant) -> usize {
         let mut need = self.need(now);
         let loads = self.loads_in_workers();
@@ -54,7 +54,7 @@ impl Fleet {
                 let left = full(&standing).saturating_sub(standing.used + need.others);
                 missing.min(usize::try_from(left / need.one).unwrap_or(missing))
             }
-            // Somebody has said that there are to be so many: they are held back only by what was seen, not by what
+            // The settings or an operator ask for this number: they are held back only by what was seen, not by what
             // others might still need.
             Some(standing) => {
                 need = Need { one: self.largest_own(), others: 0, is_guess: false };

@@ -15,7 +15,7 @@ use super::policy::Policy;
 use super::worker::{Life, WorkerProcess};
 use super::{Fleet, mold};
 use crate::exit::Exit;
-use crate::memory::Weight;
+use crate::process::memory::Weight;
 use crate::settings::Preload;
 use crate::start_error::StartError;
 

@@ -87,7 +87,7 @@ impl Fleet {
         ordered.len()
     }
 
-    /// Tells whoever waits for the start; later it is for the log, and tried again after a pause.
+    /// Fails the start; later the log says why, and it is tried again after a pause.
     pub(super) fn cannot_start(&mut self, error: StartError, now: Instant) {
         if self.stage != Stage::Starting {
             return self.try_again(&error, now);
@@ -110,7 +110,7 @@ impl Fleet {
         self.log(LogLine::BootFailed { pause, error: error.to_string() });
     }
 
-    /// Tells whoever waits for the start that it is over.
+    /// Ends the start.
     pub(super) fn has_started(&mut self) {
         if self.stage == Stage::Starting {
             self.stage = Stage::Running;

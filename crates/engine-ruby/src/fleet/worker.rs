@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
-use crate::memory::Weight;
+use crate::process::memory::Weight;
 use crate::reason::Reason;
 
 /// How far a worker has come.
@@ -115,7 +115,7 @@ impl WorkerProcess {
         self.weight().map(|weight| weight.pss_kib)
     }
 
-    /// What it shares with nobody, as last looked at.
+    /// Its memory that it does not share, as last looked at.
     pub fn own_kib(&self) -> Option<u64> {
         self.weight().map(|weight| weight.own_kib)
     }

@@ -4,22 +4,17 @@ use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::door;
 use super::event_loop::EventLoop;
 use super::link::Link;
 use super::setup::setup;
-use crate::control::Control;
-use crate::door;
 use crate::fleet::{Action, Event, Speaker};
-use crate::memory::weigh;
 use crate::message::Message;
-use crate::place::Place;
+use crate::process::memory::weigh;
+use crate::process::place::Place;
 use crate::process::{self, Loading, Way, is_stopped, kill_now};
 use crate::start_error::StartError;
-
-/// What the kernel has killed shows within this time; a worker that ends later has ended of something else.
-const KILL_TIME: Duration = Duration::from_secs(5);
-/// So many questions later, whoever asked for backtraces and got none has gone.
-const QUESTIONS_MAX: u32 = 100;
+use crate::wire::control::Control;
 
 impl EventLoop {
     /// Does one thing, and says what came of it where the fleet is to know that.
@@ -54,7 +49,7 @@ impl EventLoop {
             }
             Action::KeepPlace => self.share.iter().for_each(|share| share.keep()),
 
-            Action::Answer(outcome) => self.answer(outcome),
+            Action::Answer(outcome) => self.questions.answer(outcome),
             Action::AskForBacktraces { worker, pid } => self.ask_for_backtraces(worker, pid),
             Action::Started(facts) => {
                 let _ = self.start.take().map(|start| start.send(Ok(facts)));
@@ -89,8 +84,8 @@ impl EventLoop {
         }
     }
 
-    /// Makes the folder anew, with all that is in it, where somebody has removed it, or a part of it. Processes that
-    /// came in by the old one go on with it: they need no name for its socket.
+    /// Makes the folder anew, with all that is in it, where it was removed, or a part of it. Processes that connected
+    /// in the old one go on with it: they need no name for its socket.
     fn keep_place(&mut self) -> Result<(), StartError> {
         if self.place.is_whole() {
             return Ok(());
@@ -109,19 +104,11 @@ impl EventLoop {
     }
 
     fn look_at_memory(&mut self) -> Event {
-        let standing = self.memory.look();
-        self.forget_kills(Instant::now());
-        Event::Memory { standing, is_loading: Loading::is_under_way() }
-    }
-
-    /// Whoever the kernel has killed some time ago was none of our workers, or has been accounted for.
-    fn forget_kills(&mut self, now: Instant) {
-        match self.kills {
-            Some((then, _)) if now.saturating_duration_since(then) < KILL_TIME => return,
-            Some((_, kills)) => self.pool.forget_kills(kills),
-            None => {}
+        let standing = self.kernel.look();
+        if let Some(kills) = self.kernel.old_kills(Instant::now()) {
+            self.pool.forget_kills(kills);
         }
-        self.kills = Some((now, self.memory.kills()));
+        Event::Memory { standing, is_loading: Loading::is_under_way() }
     }
 
     /// Reading it takes milliseconds in a large process, so another thread does it. Where none can be had it is tried
@@ -155,12 +142,9 @@ impl EventLoop {
     fn ask_for_backtraces(&mut self, worker: u32, pid: u32) {
         if is_stopped(pid) {
             let why = format!("worker {worker} is stopped (by SIGSTOP, or a debugger) and cannot answer");
-            return self.answer(Err(why));
+            return self.questions.answer(Err(why));
         }
-        self.next_question = self.next_question.wrapping_add(1);
-        let question = self.next_question;
-        self.asked.retain(|number, _| question.wrapping_sub(*number) < QUESTIONS_MAX);
-        self.asked.extend(self.asking.take().map(|to| (question, to)));
+        let question = self.questions.defer();
         self.tell(Speaker::Worker(worker), |control| control.threads(question));
     }
 }

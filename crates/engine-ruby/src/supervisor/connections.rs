@@ -8,10 +8,10 @@ use tokio::net::UnixStream;
 
 use super::control_frames::listen;
 use super::event_loop::EventLoop;
-use crate::control::Control;
+use crate::dispatch::slot::Slot;
+use crate::dispatch::worker::Worker;
 use crate::fleet::{Event, Speaker};
-use crate::slot::Slot;
-use crate::worker::Worker;
+use crate::wire::control::Control;
 
 impl EventLoop {
     pub(super) fn mold_came(&mut self, pid: u32, stream: UnixStream) {
@@ -49,7 +49,7 @@ impl EventLoop {
     pub(super) fn forget(&mut self, speaker: Speaker) {
         self.links.remove(&speaker);
         if let Speaker::Mold(pid) = speaker {
-            // Whoever waits for its hooks is told by that.
+            // The caller that waits for its hooks sees that.
             self.preparing.take_if(|(preparing, _)| *preparing == pid);
         }
     }

@@ -9,14 +9,14 @@ use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::event_loop::EventLoop;
-use crate::answer;
-use crate::control::Control;
 use crate::exit::Exit;
 use crate::fleet::{Event, Speaker, named};
-use crate::frames::{self, Frame, Reader, WireError, kind};
 use crate::message::Message;
 use crate::reason::Reason;
 use crate::start_error::StartError;
+use crate::wire::answer;
+use crate::wire::control::Control;
+use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
 /// In this time the front has heard of a signal that was sent to all processes of the service.
 const FRONTS_OWN: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ async fn hear(
 }
 
 impl EventLoop {
-    /// Takes what was said.
+    /// Takes a frame of a mold or a worker.
     pub(super) fn hear(&mut self, speaker: Speaker, frame: Frame) {
         let number = frame.kind;
         if let Speaker::Worker(worker) = speaker {
@@ -114,7 +114,7 @@ impl EventLoop {
             }
             kind::THREADS => {
                 let (question, text) = (reader.u32()?, reader.text());
-                let _ = self.asked.remove(&question).map(|to| to.send(Ok(text)));
+                self.questions.answered(question, text);
                 return Ok(());
             }
             kind::TRACE => {
@@ -160,8 +160,8 @@ impl EventLoop {
         StartError::App(Box::new(error))
     }
 
-    /// Whoever stops a service sends the signal to all of its processes: then the front ends too, and workers with it.
-    /// One that a worker has sent itself is meant for it alone.
+    /// Heeds a signal that asks a worker to end. A service is stopped by a signal to all of its processes: then the
+    /// front ends too, and workers with it. A signal that a worker has sent itself is meant for it alone.
     fn asked_to_end(&self, worker: u32, is_own: bool) {
         if is_own {
             self.pool.retire(worker, Reason::Signal);

@@ -7,22 +7,23 @@ use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
 use engine::{Order, count};
-use machine::Memory;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
 
+use super::door::Pass;
+use super::kernel::Kernel;
 use super::link::Link;
+use super::questions::Questions;
 use crate::budget::{Share, Standing};
 use crate::dispatch::Dispatch;
-use crate::door::Pass;
+use crate::dispatch::pool::Pool;
+use crate::dispatch::worker::Worker;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
 use crate::message::{Message, Prepared};
-use crate::place::Place;
-use crate::pool::Pool;
+use crate::process::place::Place;
 use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::worker::Worker;
 
 /// How often it looks for what is late, idle or ill.
 const LOOK: Duration = Duration::from_millis(100);
@@ -43,16 +44,10 @@ pub struct EventLoop {
     pub(super) start: Option<SyncSender<Result<Facts, StartError>>>,
     /// Our part of a number of workers that is shared with others.
     pub(super) share: Option<Share>,
-    pub(super) memory: Memory,
-    /// How often the kernel had killed somebody for want of memory, and when that was read.
-    pub(super) kills: Option<(Instant, u64)>,
+    pub(super) kernel: Kernel,
     /// The log already says that no thread could be had to look at memory.
     pub(super) lacks_threads: bool,
-    /// Who has given the order that is being carried out.
-    pub(super) asking: Option<SyncSender<Outcome>>,
-    /// Who waits for the backtraces with this number, and the last one.
-    pub(super) asked: HashMap<u32, SyncSender<Outcome>>,
-    pub(super) next_question: u32,
+    pub(super) questions: Questions,
     /// The mold that runs the hooks `before_exec`, and who waits for what comes of them.
     pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
 }
@@ -66,10 +61,10 @@ impl EventLoop {
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
-        let (memory, now) = (Memory::of_this_process(), Instant::now());
+        let (kernel, now) = (Kernel::new(), Instant::now());
         pool.dispatch().usage.grown(settings.min_workers, now);
         EventLoop {
-            fleet: Fleet::new(Policy::of(&settings), memory.look(), now),
+            fleet: Fleet::new(Policy::of(&settings), kernel.look(), now),
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
             settings,
             pool,
@@ -79,17 +74,14 @@ impl EventLoop {
             messages,
             links: HashMap::new(),
             start: Some(start),
-            memory,
-            kills: None,
+            kernel,
             lacks_threads: false,
-            asking: None,
-            asked: HashMap::new(),
-            next_question: 0,
+            questions: Questions::default(),
             preparing: None,
         }
     }
 
-    /// Until it is stopped.
+    /// Runs until it is stopped.
     pub async fn run(mut self, mut inbox: UnboundedReceiver<Message>) {
         let mut looked = Instant::now();
         self.tell_standing(None);
@@ -131,7 +123,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the fleet, and does what it wants; what comes of that it is told as well, before anything else.
+    /// Tells the fleet of an event and does what it wants. What comes of an action is the next event.
     pub(super) fn feed(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -165,7 +157,7 @@ impl EventLoop {
         }
     }
 
-    /// Now and then.
+    /// Looks for what is late, idle or ill.
     fn look(&mut self, passed: Duration, now: Instant) {
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
         self.feed(Event::Late { is_called_off });
@@ -210,7 +202,7 @@ impl EventLoop {
             let _ = to.send(Err("the server is shutting down".to_owned()));
             return;
         }
-        self.asking = Some(to);
+        self.questions.begin(to);
         match order {
             Order::Pause => self.pause(),
             Order::Resume => self.resume(),
@@ -223,29 +215,21 @@ impl EventLoop {
             Order::Recycle => self.feed(Event::Recycle),
             Order::Backtraces(worker) => self.feed(Event::Backtraces(worker)),
         }
-        self.asking = None;
     }
 
     fn pause(&mut self) {
         self.pool.pause(Instant::now());
         tracing::info!(target: "engine", app = self.app(), "paused: requests wait");
-        self.answer(Ok("paused: requests wait".to_owned()));
+        self.questions.answer(Ok("paused: requests wait".to_owned()));
     }
 
     fn resume(&mut self) {
         let Some(waiting) = self.pool.resume(Instant::now()) else {
-            return self.answer(Ok("it was not paused".to_owned()));
+            return self.questions.answer(Ok("it was not paused".to_owned()));
         };
         let words = format!("resumed: {} waited", count(waiting, "request"));
         tracing::info!(target: "engine", app = self.app(), "{words}");
-        self.answer(Ok(words));
-    }
-
-    /// Answers the order that is being carried out.
-    pub(super) fn answer(&mut self, outcome: Outcome) {
-        if let Some(to) = self.asking.take() {
-            let _ = to.send(outcome);
-        }
+        self.questions.answer(Ok(words));
     }
 
     /// What the log calls the application.

@@ -20,7 +20,7 @@ const WORD_TIME: Duration = Duration::from_secs(5);
 /// The way to the supervisor.
 pub struct Supervisor {
     messages: UnboundedSender<Message>,
-    /// Of its thread, until somebody waits for the end of that.
+    /// Its thread, until [`Supervisor::stop`] waits for the end of that.
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 

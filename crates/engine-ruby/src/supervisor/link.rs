@@ -3,8 +3,8 @@
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
-use crate::control::Control;
 use crate::process::Loading;
+use crate::wire::control::Control;
 
 /// Of a mold or a worker, until it is forgotten.
 #[derive(Default)]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::frames::{frame, kind, put_item};
 use crate::settings::{PUMA_SINGLE, Preload, Settings};
+use crate::wire::frames::{frame, kind, put_item};
 
 /// The frame. Where the application is loaded, and how many workers there may be, changes while the engine runs.
 pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes {

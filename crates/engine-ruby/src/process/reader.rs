@@ -18,8 +18,8 @@ use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
 use nix::unistd::{getegid, geteuid, getgroups};
 use parking_lot::Mutex;
 
+use super::{scripts, user};
 use crate::start_error::no_ruby;
-use crate::{scripts, user};
 
 /// The parts of the script, in their order.
 const SCRIPTS: [&str; 8] = [

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use nix::time::ClockId;
 use nix::unistd::Pid;
 
-use crate::control::Control;
+use super::relay::Leaving;
+use super::slot::Slot;
 use crate::reason::Reason;
-use crate::relay::Leaving;
-use crate::slot::Slot;
+use crate::wire::control::Control;
 
 /// The processor time of a process is looked at over at least this long.
 const SAMPLE: Duration = Duration::from_millis(1);

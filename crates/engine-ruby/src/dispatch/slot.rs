@@ -20,13 +20,13 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::answer;
-use crate::control::Control;
-use crate::frames::{Frame, Reader, WireError, flag, kind};
-use crate::held::Held;
-use crate::job::Job;
-use crate::row::{Row, Step};
-use crate::shapes::Shapes;
+use super::held::Held;
+use super::job::Job;
+use super::row::{Row, Step};
+use crate::wire::answer;
+use crate::wire::control::Control;
+use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
+use crate::wire::shapes::Shapes;
 
 /// A buffer that grew beyond this for one request is given back.
 const KEPT_BYTES: usize = 256 << 10;

@@ -61,5 +61,5 @@ impl Fleet {
 }
 
 #[cfg(test)]
-#[path = "deadlines_test.rs"]
+#[path = "timeouts_test.rs"]
 mod tests;

@@ -167,5 +167,5 @@ fn too_early(worker: u32, pid: Option<u32>, how: &str) -> StartError {
 }
 
 #[cfg(test)]
-#[path = "ends_test.rs"]
+#[path = "exits_test.rs"]
 mod tests;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use engine::Snapshot;
 use engine::snapshot::WorkerView;
 
-use crate::dispatch::Dispatch;
+use super::Dispatch;
 use crate::fleet::View;
 use crate::process::is_stopped;
 

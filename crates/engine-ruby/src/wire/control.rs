@@ -5,7 +5,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::frames::{frame, kind};
+use super::frames::{frame, kind};
 
 /// The way to one process. Orders are few and small, and each is sent once, so the channel needs no bound.
 #[derive(Debug, Clone)]

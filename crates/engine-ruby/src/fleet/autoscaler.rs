@@ -1,5 +1,5 @@
-//! How many workers there are to be: more while requests wait, fewer when they have nothing to do, and what somebody
-//! who operates the server says.
+//! The number of workers: more while requests wait, fewer when they have nothing to do, and as many as an operator
+//! orders.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::reason::Reason;
 const WORKERS_MAX: usize = 1024;
 
 impl Fleet {
-    /// Requests wait: one more worker, unless one is on its way, or there are as many as may be.
+    /// Adds a worker because requests wait, unless one is on its way, or there are as many as may be.
     pub(super) fn grow(&mut self, now: Instant) {
         let is_growing = self.workers.values().any(|worker| worker.is_booting() && worker.stays());
         if self.is_stopping() || is_growing || self.staying() < self.wanted || self.wanted >= self.policy.max_workers {
@@ -40,7 +40,7 @@ impl Fleet {
         while self.wanted > needed.max(self.policy.min_workers) && self.let_go(Reason::Idle, loads) {}
     }
 
-    /// One worker fewer is to be there, best one that has nothing to do. One that has to be idle may not be found.
+    /// Removes a worker, at best one that has nothing to do. False where it has to be idle and none is.
     fn let_go(&mut self, reason: Reason, loads: &[Load]) -> bool {
         if self.staying() >= self.wanted {
             let stays =
@@ -59,21 +59,21 @@ impl Fleet {
         true
     }
 
-    /// One that boots goes as soon as it is there.
+    /// Has a worker that boots leave as soon as it is ready.
     fn forget_one(&mut self) {
         if let Some(worker) = self.workers.values_mut().find(|worker| worker.is_booting() && worker.stays()) {
             worker.leave = Some(Leave::Last);
         }
     }
 
-    /// Another application has none, or waits while we do not need all of ours.
+    /// Gives a place up for another application that has none, or waits while we do not need all of ours.
     pub(super) fn give_up(&mut self, loads: &[Load]) {
         if self.wanted <= self.policy.min_workers || !self.let_go(Reason::Scale, loads) {
             self.act(Action::KeepPlace);
         }
     }
 
-    /// Somebody has said how many there are to be.
+    /// Changes the bounds of the pool, by order.
     pub(super) fn scale(&mut self, min: usize, max: usize, loads: &[Load]) {
         if min > max || max == 0 || max > WORKERS_MAX {
             return self.act(Action::Answer(Err(format!(
@@ -94,11 +94,11 @@ impl Fleet {
     }
 }
 
-/// So many workers in words.
+/// A number of workers in words, such as `from 1 to 4 workers`.
 pub fn range(min: usize, max: usize) -> String {
     if min == max { count(max, "worker") } else { format!("from {min} to {}", count(max, "worker")) }
 }
 
 #[cfg(test)]
-#[path = "size_test.rs"]
+#[path = "autoscaler_test.rs"]
 mod tests;

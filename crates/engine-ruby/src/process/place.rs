@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use engine::TempFolder;
 
-use crate::scripts;
+use super::scripts;
+use super::user::User;
 use crate::start_error::StartError;
-use crate::user::User;
 
 /// A folder that others of the same machine cannot look into.
 pub struct Place {

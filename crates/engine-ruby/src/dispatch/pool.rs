@@ -18,17 +18,17 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use crate::board;
-use crate::dispatch::{Dispatch, Offer, Orders};
+use super::board;
+use super::job::{Death, Job};
+use super::row::Step;
+use super::slot::{Left, Slot};
+use super::worker::Worker;
+use super::{Dispatch, Offer, Orders};
 use crate::fleet::View;
-use crate::frames::{self, WireError};
-use crate::job::{Death, Job};
 use crate::message::Message;
 use crate::reason::Reason;
-use crate::row::Step;
 use crate::settings::Settings;
-use crate::slot::{Left, Slot};
-use crate::worker::Worker;
+use crate::wire::frames::{self, WireError};
 
 /// Read at once from a worker.
 const READ_BYTES: usize = 64 << 10;

@@ -8,8 +8,8 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
-use crate::control::Control;
-use crate::frames::{flag, frame, kind};
+use crate::wire::control::Control;
+use crate::wire::frames::{flag, frame, kind};
 
 #[expect(clippy::disallowed_methods, reason = "as the supervisor's")]
 fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {

@@ -7,7 +7,7 @@ use engine::body::duplex;
 use engine::{AppError, Body, Duplex, Fault, ResponseHead};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::frames::{Reader, WireError, flag};
+use super::frames::{Reader, WireError, flag};
 
 /// Bytes on the way in each direction of an upgraded connection.
 const UPGRADE_BYTES: usize = 64 << 10;

@@ -5,9 +5,9 @@ use http::Method;
 use tokio::net::UnixStream;
 
 use super::*;
-use crate::control::Control;
-use crate::job::Death;
-use crate::slot::Left;
+use crate::dispatch::job::Death;
+use crate::dispatch::slot::Left;
+use crate::wire::control::Control;
 
 fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
     let (responder, reply) = reply::pair();

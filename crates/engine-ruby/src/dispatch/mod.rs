@@ -3,6 +3,23 @@
 //! An idle worker first; then, while requests are short, a little ahead to busy ones; while they are long, a further
 //! thread of a worker that is waiting for something. A worker that computes has no use for a second request: the
 //! request waits for whoever is free first.
+//!
+//! Reading order: `job`, `row` and `slot` (one thread of a worker), `worker`, `pace` and `usage`, this file, `pool`
+//! (the way of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
+
+pub mod board;
+pub mod held;
+pub mod job;
+pub mod pace;
+pub mod pool;
+pub mod relay;
+pub mod row;
+pub mod slot;
+pub mod taken;
+pub mod title;
+pub mod usage;
+pub mod watch;
+pub mod worker;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,11 +27,11 @@ use std::time::{Duration, Instant};
 
 use engine::queue::{Job as _, Line, Refused};
 
-use crate::job::Job;
-use crate::pace::Pace;
-use crate::slot::Slot;
-use crate::usage::Usage;
-use crate::worker::{Isolation, Worker};
+use job::Job;
+use pace::Pace;
+use slot::Slot;
+use usage::Usage;
+use worker::{Isolation, Worker};
 
 /// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of
 /// a tenth of a second, which is how long a Ruby thread keeps the interpreter lock.

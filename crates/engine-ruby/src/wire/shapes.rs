@@ -10,7 +10,7 @@ use engine::{Input, Request};
 use foldhash::fast::RandomState;
 use http::{HeaderName, Method};
 
-use crate::frames::{kind, put, put_item};
+use super::frames::{kind, put, put_item};
 
 /// Clients choose header names, so the number of shapes that a worker is told has an end.
 const SHAPES_MAX: u16 = 200;

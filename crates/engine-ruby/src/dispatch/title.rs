@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::slot::Slot;
-use crate::worker::Worker;
+use super::slot::Slot;
+use super::worker::Worker;
 
 /// A request that has run for so long is shown.
 const LONG: Duration = Duration::from_secs(1);

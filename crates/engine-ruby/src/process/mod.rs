@@ -1,4 +1,13 @@
-//! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork.
+//! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork. Beside them what such a
+//! process needs: `place` (its folder), `scripts` (our Ruby files), `user`, `reader` (configuration files of other
+//! servers), `native` (the C extension); and `memory`, what it takes.
+
+pub mod memory;
+pub mod native;
+pub mod place;
+pub mod reader;
+pub mod scripts;
+pub mod user;
 
 use std::io;
 use std::path::Path;
@@ -10,9 +19,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 
+use reader::Successor;
+
 use crate::exit::Exit;
 use crate::message::Message;
-use crate::reader::Successor;
 use crate::settings::Settings;
 
 /// How many molds of this process, of whatever application and generation, load their application now.

@@ -14,11 +14,11 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-use crate::frames::{self, Frame, Hello, Role, WireError};
+use crate::dispatch::pool::Pool;
+use crate::dispatch::relay::relay;
+use crate::dispatch::slot::Slot;
 use crate::message::Message;
-use crate::pool::Pool;
-use crate::relay::relay;
-use crate::slot::Slot;
+use crate::wire::frames::{self, Frame, Hello, Role, WireError};
 
 /// HELLO follows the connection at once.
 const HELLO_TIME: Duration = Duration::from_secs(10);

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use engine::{Fault, Sink};
 use http::HeaderMap;
 
-use crate::frames::WireError;
-use crate::held::Held;
-use crate::job::Job;
+use super::held::Held;
+use super::job::Job;
+use crate::wire::frames::WireError;
 
 /// In the order in which they were sent: the first one runs.
 #[derive(Default)]

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::pool::Pool;
-use crate::relay::Leaving;
+use super::pool::Pool;
+use super::relay::Leaving;
 
 /// A connection that an application has taken over, counted for as long as this is kept.
 pub struct Relaying(Arc<Pool>, u32);

@@ -10,7 +10,6 @@ pub const VERSION: u8 = 1;
 pub const LENGTH_MAX: usize = (1 << 20) + (64 << 10);
 
 /// Kinds of frames.
-#[expect(missing_docs, reason = "PROTOCOL.md says what each is")]
 pub mod kind {
     pub const HELLO: u8 = 1;
     pub const SETUP: u8 = 2;
@@ -45,7 +44,6 @@ pub mod kind {
 }
 
 /// Flags of an ANSWER.
-#[expect(missing_docs, reason = "PROTOCOL.md says what each is")]
 pub mod flag {
     pub const MORE: u8 = 1;
     pub const FILE: u8 = 2;
@@ -57,7 +55,6 @@ pub mod flag {
 
 /// What a connection is for, as its HELLO says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "PROTOCOL.md says what each is")]
 pub enum Role {
     Mold,
     Control,

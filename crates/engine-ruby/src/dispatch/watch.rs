@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use engine::snapshot::RunView;
 
-use crate::control::Control;
-use crate::job::Job;
-use crate::pace::LONG;
-use crate::pool::Pool;
+use super::job::Job;
+use super::pace::LONG;
+use super::pool::Pool;
+use super::slot::{Look, Slot};
+use super::title;
 use crate::process::kill_now;
 use crate::reason::Reason;
-use crate::slot::{Look, Slot};
-use crate::title;
+use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
 /// So many looks without anything to see, and the watch waits to be woken: that costs more than a look.

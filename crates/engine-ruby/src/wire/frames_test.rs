@@ -4,8 +4,8 @@ use engine::{Body, Fault, Input, Request};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use super::*;
-use crate::answer;
-use crate::shapes::Shapes;
+use crate::wire::answer;
+use crate::wire::shapes::Shapes;
 
 fn recorded(text: &str) -> BytesMut {
     let digits = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::chars);
@@ -38,13 +38,13 @@ fn a_request_is_written_as_it_is_recorded() {
     let mut out = BytesMut::new();
     shapes.put(&mut out, 1, &request());
     shapes.put(&mut out, 2, &request());
-    assert_eq!(frames(out), frames(recorded(include_str!("../wire/requests.hex"))));
+    assert_eq!(frames(out), frames(recorded(include_str!("../../wire/requests.hex"))));
 }
 
 #[test]
 fn recorded_answers_are_read() {
     let mut found = Vec::new();
-    for frame in frames(recorded(include_str!("../wire/answers.hex"))) {
+    for frame in frames(recorded(include_str!("../../wire/answers.hex"))) {
         let answer = answer::read(frame.payload).unwrap();
         let (seq, is_open) = (answer.seq, answer.is_open());
         let made = answer.response(true).unwrap();
@@ -103,7 +103,7 @@ fn frames_that_are_not_allowed_are_errors_and_nothing_else() {
     for head in [[0, 0, 0, 0, 30], [0xff, 0xff, 0xff, 0xff, 30], [0, 0x20, 0, 0, 30]] {
         assert!(take(&mut BytesMut::from(&head[..])).is_err(), "{head:?}");
     }
-    let whole = recorded(include_str!("../wire/answers.hex"));
+    let whole = recorded(include_str!("../../wire/answers.hex"));
     for end in 0..whole.len().min(60) {
         // A frame that is cut short is one that is not there yet, and a payload that is cut short an error or shorter.
         let mut cut = BytesMut::from(&whole[..end]);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use engine::TempFolder;
 
-use crate::process::kill_now;
+use super::kill_now;
 
 /// Each file with its text.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
