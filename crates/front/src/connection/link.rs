@@ -181,10 +181,11 @@ impl Link {
 
     /// hyper is given a whole head, whose first byte came at this moment: a request begins.
     pub(crate) fn head_given(self: &Arc<Link>, at: Instant) {
-        self.received.store(self.clock().nanos(at), Relaxed);
+        let at = self.clock().nanos(at);
+        self.received.store(at, Relaxed);
         self.deadline.clear();
         self.awaited.clear();
-        self.change(|state| state.head_given(self.clock().nanos(at)));
+        self.change(|state| state.head_given(at));
     }
 
     /// The service has the request.

@@ -272,33 +272,42 @@ const FIRST_REQUEST: u64 = 6;
 /// Bits for a stage. Nanoseconds are above them: enough for 18 years.
 const BITS: u32 = 5;
 
-/// A state as one number.
-fn packed(state: State) -> u64 {
-    let stage = match state.stage {
+/// All stages by their numbers.
+const STAGES: [Option<Stage>; 1 << BITS] = {
+    let mut stages = [None; 1 << BITS];
+    let without_request = [Stage::Opened, Stage::Idle, Stage::Head, Stage::Refused, Stage::Closing];
+    let mut at = 0;
+    while at < without_request.len() {
+        stages[number(without_request[at]) as usize] = Some(without_request[at]);
+        at += 1;
+    }
+    let mut at = 0;
+    while at < STEPS.len() * OUTPUTS.len() {
+        let stage = Stage::Request(STEPS[at / OUTPUTS.len()], OUTPUTS[at % OUTPUTS.len()]);
+        stages[number(stage) as usize] = Some(stage);
+        at += 1;
+    }
+    stages
+};
+
+const fn number(stage: Stage) -> u64 {
+    match stage {
         Stage::Opened => 1,
         Stage::Idle => 2,
         Stage::Head => 3,
         Stage::Refused => 4,
         Stage::Closing => 5,
         Stage::Request(step, output) => FIRST_REQUEST + step as u64 * OUTPUTS.len() as u64 + output as u64,
-    };
-    state.since.min(u64::MAX >> BITS) << BITS | stage
+    }
+}
+
+/// A state as one number.
+fn packed(state: State) -> u64 {
+    state.since.min(u64::MAX >> BITS) << BITS | number(state.stage)
 }
 
 fn unpacked(number: u64) -> Option<State> {
-    let stage = match number & ((1 << BITS) - 1) {
-        0 => return None,
-        1 => Stage::Opened,
-        2 => Stage::Idle,
-        3 => Stage::Head,
-        4 => Stage::Refused,
-        5 => Stage::Closing,
-        request => {
-            let request = (request - FIRST_REQUEST) as usize;
-            let step = STEPS.get(request / OUTPUTS.len())?;
-            Stage::Request(*step, OUTPUTS[request % OUTPUTS.len()])
-        }
-    };
+    let stage = STAGES[(number & ((1 << BITS) - 1)) as usize]?;
     Some(State { stage, since: number >> BITS })
 }
 

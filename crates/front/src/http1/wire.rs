@@ -99,13 +99,14 @@ impl Wire {
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         self.link.set_waker(cx.waker());
-        if self.link.stage().is_unwritten() {
+        let stage = self.link.stage();
+        if stage.is_unwritten() {
             // The next request is looked at when the last answer is out: hyper drops what it has not written when it
             // sees an end, and a bad head ends a connection.
             self.link.await_flush();
             return Poll::Pending;
         }
-        if matches!(self.link.stage(), Stage::Request(Step::Answered, _)) {
+        if matches!(stage, Stage::Request(Step::Answered, _)) {
             self.link.flushed();
         }
         loop {
@@ -202,12 +203,11 @@ impl Wire {
     fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let limits = &self.link.common.settings.limits;
         let stage = self.link.stage();
+        if matches!(stage, Stage::Request(..)) {
+            return self.pending_while_busy(cx);
+        }
         let since = self.link.since();
-        let until = match stage {
-            Stage::Request(..) => return self.pending_while_busy(cx),
-            Stage::Opened | Stage::Head | Stage::Refused | Stage::Closing => since + limits.header_time,
-            Stage::Idle => since + limits.keep_alive,
-        };
+        let until = since + if stage == Stage::Idle { limits.keep_alive } else { limits.header_time };
         let is_between = matches!(stage, Stage::Opened | Stage::Idle);
         let until = if is_between && self.link.common.stop.is_draining() {
             // What the kernel already holds is a request that was accepted: its event is on the way.
