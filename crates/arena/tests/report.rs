@@ -12,6 +12,7 @@ use arena::report::splice::Shown;
 use arena::report::{compare, index, page, splice, table};
 use arena::stats;
 use arena::study::shown;
+use loadgen::metric::{DIVIDED, PARTS, PERCENTILES, RUN_QUEUE};
 
 const NAMES: [&str; 6] =
     ["app-server-arena-quick", "duel", "fools-gold", "passenger-vs-mongrel", "prime-sums", "round-3"];
@@ -60,6 +61,7 @@ fn every_kind_of_study_has_a_page() {
         let html = page::html(&summary).expect(name);
         keep(name, &html);
         assert!(html.starts_with("<!doctype html>") && html.contains("</html>"), "{name}");
+        let html = html.replace("url(#", "");
         for outside in ["src=\"", "@import", "url(", "<link rel=\"stylesheet\""] {
             assert!(!html.contains(outside), "{name} needs another file: {outside}");
         }
@@ -71,7 +73,12 @@ fn every_kind_of_study_has_a_page() {
         for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
             assert!(html.contains(&who.missing[0].replace('/', "&#x2f;")), "{name}: {} is silently left out", who.name);
         }
-        assert_eq!(html.matches("<svg role=\"img\"").count(), html.matches("<desc id=").count());
+        // The two forms of a picture have one name and one description.
+        let narrow = html.matches("<div class=\"narrow\">").count();
+        assert_eq!(html.matches("<svg role=\"img\"").count(), html.matches("<desc id=").count() + narrow);
+        for named in between(&html, "aria-labelledby=\"", "\"").into_iter().chain(between(&html, "href=\"#", "\"")) {
+            assert!(html.contains(&format!("id=\"{named}\"")), "{name}: nothing is called {named}");
+        }
         let mut ids: Vec<&str> = html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
         let count = ids.len();
         ids.sort_unstable();
@@ -90,10 +97,13 @@ fn a_contender_has_one_colour_everywhere_and_shares_it_with_nobody() {
     for name in NAMES {
         let html = page::html(&fixture(name)).expect(name);
         let mut colours: BTreeMap<&str, &str> = BTreeMap::new();
-        for group in between(&html, "<g data-who=\"", ">") {
-            let (who, rest) = group.split_once('"').expect("a number");
-            let colour = between(rest, "--own:", "\"")[0];
+        for rule in between(&html, "\n[data-who=\"", "}") {
+            let (who, colour) = rule.split_once("\"]{--own:").expect("a colour");
             assert_eq!(*colours.entry(who).or_insert(colour), colour, "{name}: {who} has two colours");
+            assert!(html.contains(&format!("<symbol id=\"m{who}\"")), "{name}: {who} has no mark");
+        }
+        for group in between(&html, "<g data-who=\"", "\"") {
+            assert!(colours.contains_key(group), "{name}: {group} has no colour");
         }
         let different: BTreeSet<&&str> = colours.values().collect();
         assert_eq!(different.len(), colours.len(), "{name}: {colours:?}");
@@ -107,15 +117,20 @@ fn figures_are_exact_under_a_pointer_and_named_on_a_phone() {
     let bars = between(&html, "<title>FoolsGold, mruby inside\n", "</title>");
     assert!(bars.iter().any(|words| words.starts_with("Rate: ") && words.ends_with(" rounds")), "{bars:?}");
     let html = page::html(&fixture("round-3")).expect("a page");
-    let points: Vec<&str> = between(&html, "data-points=\"", "\"").into_iter().flat_map(|it| it.split(';')).collect();
-    assert!(points.len() > 100 && points.iter().all(|point| point.split('|').count() == 4), "{points:?}");
+    let points: Vec<&str> = between(&html, "data-found=\"", "\"").into_iter().flat_map(|it| it.split(';')).collect();
+    assert!(points.len() > 50 && points.iter().all(|point| point.split('|').count() == 2), "{points:?}");
     assert!(points.iter().any(|point| point.contains("requests/s, ") && point.contains("× (")), "{points:?}");
     assert!(points.iter().any(|point| point.contains(" ms")));
     for name in NAMES {
         let html = page::html(&fixture(name)).expect(name);
-        let unnamed =
-            between(&html, "<td class=\"number", ">").into_iter().filter(|cell| !cell.contains("data-label=\""));
-        assert_eq!(unnamed.count(), 0, "{name}: figures that say on no phone what they are");
+        for table in between(&html, "<table class=\"figures", "</table>") {
+            let columns = table.matches("<th scope=\"col\"").count();
+            assert_eq!(
+                table.matches(";--h").count() + 1,
+                columns,
+                "{name}: figures that say on no phone what they are"
+            );
+        }
     }
 }
 
@@ -155,6 +170,57 @@ fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands()
     }
     let compared = compare::words(&summary, &summary, 110).expect("a comparison");
     assert!(!compared.contains("80.0") && compared.contains("1.00×"), "{compared}");
+}
+
+#[test]
+fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
+    let mut dice = stats::Dice::from_seed(7);
+    let mut number =
+        |of: &str| (of.to_owned(), Spread::of(&[1.0, 2.0, 3.0].map(|_| (dice.fraction() * 1e4).round() / 1e2)));
+    let names: Vec<String> = (0..20).map(|at| format!("server-{at}, 2 × 5")).collect();
+    let shown = ["requests_per_s", "mean_ms", "p50_ms", "p99_ms", "failed", "cpu_us_per_request", "pss_peak_mib"];
+    let percentiles = PERCENTILES.iter().map(|(_, name)| *name);
+    let plain: Vec<&str> = shown.into_iter().chain(percentiles).collect();
+    let divided: Vec<&str> = plain.iter().copied().chain(PARTS).chain([DIVIDED, RUN_QUEUE]).collect();
+    let mut result = |name: &String, all: &[&str]| {
+        let numbers = all.iter().map(|of| number(of)).filter_map(|(of, spread)| Some((of, spread?)));
+        let requests = ("requests".to_owned(), Spread::of(&[30_000.0; 3]).expect("numbers"));
+        let course =
+            |name: &str| (name.to_owned(), (0..16).map(|at| (f64::from(at) * 0.5, f64::from(at * 7 % 5))).collect());
+        Measured {
+            contender: name.clone(),
+            numbers: numbers.chain([requests]).collect(),
+            course: [course("processors"), course("pss_mib")].into(),
+            ..Measured::default()
+        }
+    };
+    let mut case = |at: u32| {
+        // As in the prime sums: steps of a ladder are not divided.
+        let all = if at.is_multiple_of(2) { &divided } else { &plain };
+        let results = names.iter().map(|name| result(name, all)).collect();
+        let mut case = Case { name: format!("c{at}"), results, ..Case::default() };
+        case.metrics = shown.map(str::to_owned).into();
+        case.ranking = stats::ranking_of(&case);
+        case
+    };
+    let cases = (0..14).map(&mut case).collect();
+    let contenders =
+        names.iter().map(|name| Who { name: name.clone(), title: name.clone(), ..Who::default() }).collect();
+    let summary = Summary { format: FORMAT, rounds: 3, cases, contenders, ..Summary::default() };
+    let html = page::html(&summary).expect("a page");
+    keep("twenty", &html);
+    assert!(html.len() < 1_100_000, "the page has {} bytes", html.len());
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = Folder::create(folder.path(), "s", &serde_json::json!({})).expect("a run folder");
+    run.write_summary(&summary).expect("a summary");
+    let path = run.path().join("summary.json");
+    let text = fs::read_to_string(&path).expect("a summary");
+    assert!(text.len() < 600_000, "the summary has {} bytes", text.len());
+    let read = read_summary(&path).expect("the same");
+    assert_eq!(read.cases.len(), summary.cases.len());
+    for (one, other) in read.cases[3].results[5].numbers.values().zip(summary.cases[3].results[5].numbers.values()) {
+        assert_eq!((one.median, one.low, one.high, &one.all), (other.median, other.low, other.high, &other.all));
+    }
 }
 
 /// The page with a script behind it, in a browser; what that has put in the element `seen`. None where there is none.
@@ -198,9 +264,9 @@ fn pointers_keys_and_switches_work_in_a_browser() {
           on.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: left, clientY: top }));
         };
         document.querySelectorAll("details").forEach(function (it) { it.open = true; });
-        move(document.querySelector(".wide .target"), .5, .5); say("bar: ");
+        move(document.querySelector(".wide .row"), .5, .5); say("bar: ");
         var time = document.querySelector("[data-x=seconds]").closest(".drawn");
-        var svg = time.querySelector(".wide svg"), buttons = time.querySelectorAll(".legend button");
+        var svg = time.querySelector(".only svg"), buttons = time.querySelectorAll(".legend button");
         move(svg, .4, .5); say("second: ");
         svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" })); say("key: ");
         svg.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" })); say("escape: ");
@@ -232,7 +298,7 @@ fn a_curve_of_nothing_is_told_in_words() {
         result.numbers.remove("p99_ms");
     }
     let html = page::html(&summary).expect("a page");
-    assert!(html.contains("Nobody has a figure for this.") && !html.contains("<title id=\"curve-3-w-t\">"));
+    assert!(html.contains("Nobody has a figure for this.") && !html.contains("<title id=\"curve-3-t\">"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::mem::take;
 use std::time::Instant;
 
+use super::rounded;
 use crate::contender::{Observation, Server};
 use crate::record::date::now;
 use crate::record::{Course, Outcome, Sample};
@@ -97,7 +98,7 @@ fn of_outcome(outcome: Outcome) -> Sample {
         let ratio = p99 / p50.max(1e-3);
         numbers.insert(P99_OVER_P50.into(), ratio);
     }
-    Sample { command, numbers, errors, course: rounded(course), ..Sample::default() }
+    Sample { command, numbers, errors, course: in_short(course), ..Sample::default() }
 }
 
 /// A reason without the end of the server's log, which stands in the run's folder.
@@ -110,10 +111,9 @@ pub fn shortened(why: &str) -> String {
     }
 }
 
-/// Four digits: more would only make the run folder larger.
-fn rounded(course: Course) -> Course {
-    let digits = |value: f64| format!("{value:.3e}").parse().unwrap_or(value);
-    let point = |(at, value): (f64, f64)| (digits(at), digits(value));
+/// With four digits, of what has a course.
+fn in_short(course: Course) -> Course {
+    let point = |(at, value): (f64, f64)| (rounded(at, 4), rounded(value, 4));
     let kept = course.into_iter().filter(|(_, points)| points.len() > 1);
     kept.map(|(name, points)| (name, points.into_iter().map(point).collect())).collect()
 }

@@ -25,6 +25,11 @@ const WARM_UP_CLIENTS_MOST: u32 = 256;
 const CONNECTIONS_TIMES: u32 = 4;
 const CONNECTIONS_LEAST: u32 = 512;
 
+/// With so many digits that mean something: more would only make run folders larger. What is counted stays whole.
+fn rounded(number: f64, digits: usize) -> f64 {
+    if number.fract() == 0.0 { number } else { format!("{number:.*e}", digits - 1).parse().unwrap_or(number) }
+}
+
 /// Connections of an open loop, at most, where a closed one has so many clients.
 pub fn open_connections(clients: u32) -> u32 {
     clients.saturating_mul(CONNECTIONS_TIMES).max(CONNECTIONS_LEAST)
@@ -55,6 +60,14 @@ pub fn warm_up_at(port: u16, workload: &Workload, open: &Open, watch: &Watch) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_keep_the_digits_that_mean_something_and_counts_all() {
+        assert_eq!(
+            [26_882.371, 0.001_234_567, 54_915_123.0, f64::INFINITY].map(|number| rounded(number, 5)),
+            [26_882.0, 0.001_234_6, 54_915_123.0, f64::INFINITY]
+        );
+    }
 
     #[test]
     fn an_open_loop_has_connections_enough_whoever_makes_it() {

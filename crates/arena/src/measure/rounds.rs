@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::Sample;
+use super::rounded;
 use crate::record::summary::{Measured, Spread};
+use crate::record::{Course, Sample};
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, P99, SETTLED};
 
 /// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
@@ -12,6 +13,8 @@ const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
 /// Threads of the load generator that are busy for so much of the time cannot do much more.
 const BUSY_SHARE: f64 = 0.9;
+/// Points of a line over time, at most.
+const POINTS_MOST: usize = 16;
 /// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
@@ -22,7 +25,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let good: Vec<&&Sample> = samples.iter().filter(|sample| sample.disqualified.is_none()).collect();
     for sample in &good {
         for (metric, number) in sample.numbers.iter().filter(|(_, number)| number.is_finite()) {
-            lists.entry(metric.clone()).or_default().push((sample.round, *number));
+            lists.entry(metric.clone()).or_default().push((sample.round, rounded(*number, 5)));
         }
     }
     for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
@@ -40,7 +43,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
         lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
     }
     let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
-    let mut course = first.map(|sample| sample.course.clone()).unwrap_or_default();
+    let mut course = first.map(|sample| thinned(&sample.course)).unwrap_or_default();
     if first.is_some_and(|sample| is_late(sample)) {
         course.retain(|name, _| !name.ends_with("_ms"));
     }
@@ -54,6 +57,20 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
     let (contender, numbers) = (name.to_owned(), numbers.collect());
     Measured { contender, numbers, errors, disqualified, not_compared: None, remarks, course }
+}
+
+/// As many points as can be seen: of each stretch of time the one that lies furthest from the mean, so that a dip or a
+/// peak stays. `raw.jsonl` has all.
+fn thinned(course: &Course) -> Course {
+    let of = |points: &Vec<(f64, f64)>| {
+        let count = points.len();
+        let mean = points.iter().map(|(_, value)| value).sum::<f64>() / count.max(1) as f64;
+        let off = |point: &&(f64, f64)| (point.1 - mean).abs();
+        let stretch = |at: usize| &points[at * count / POINTS_MOST..(at + 1) * count / POINTS_MOST];
+        let furthest = |at| stretch(at).iter().max_by(|one, other| off(one).total_cmp(&off(other))).copied();
+        if count <= POINTS_MOST { points.clone() } else { (0..POINTS_MOST).filter_map(furthest).collect() }
+    };
+    course.iter().map(|(name, points)| (name.clone(), of(points))).collect()
 }
 
 /// Whether the load generator measured itself.
@@ -128,6 +145,15 @@ mod tests {
         assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
         assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    #[test]
+    fn a_course_keeps_as_many_points_as_can_be_seen_and_its_dips() {
+        let points: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at), if at == 41 { 1.0 } else { 50.0 })).collect();
+        let course = [(RATE.to_owned(), points.clone()), ("pss_mib".to_owned(), points[..5].to_vec())].into();
+        let found = measured("x", &[&Sample { course, ..sample(&[(RATE, 7.0)]) }]).course;
+        assert_eq!((found[RATE].len(), found["pss_mib"].len()), (POINTS_MOST, 5));
+        assert!(found[RATE].contains(&(41.0, 1.0)) && found[RATE].is_sorted_by(|a, b| a.0 < b.0), "{found:?}");
     }
 
     #[test]

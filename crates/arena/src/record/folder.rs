@@ -15,6 +15,8 @@ use loadgen::process::gate;
 const PLAN: &str = "run.json";
 const RAW: &str = "raw.jsonl";
 const SUMMARY: &str = "summary.json";
+/// Of a summary so deep that what a contender did in a case is a line.
+const LINES_DEEP: usize = 4;
 const PAGE: &str = "report.html";
 const WHO: &str = "who.json";
 const LOGS: &str = "logs";
@@ -159,7 +161,7 @@ impl Folder {
     /// Writes the summary, whole or not at all.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), String> {
         let value = serde_json::to_value(summary).map_err(|error| self.complaint(SUMMARY, &error.to_string()))?;
-        self.put(SUMMARY, &self.portable(&pretty(&value)?))
+        self.put(SUMMARY, &self.portable(&(lines(&value, LINES_DEEP) + "\n")))
     }
 
     /// Reads it, if it is of the format that this program knows.
@@ -249,6 +251,22 @@ fn read_line(line: &[u8]) -> Result<Sample, String> {
         let what = words.split(" at line ").next().unwrap_or_default();
         format!(", column {}: {what}", error.column())
     })
+}
+
+/// JSON with a line for each entry down to this depth, and all that lies deeper in one line.
+fn lines(value: &Value, depth: usize) -> String {
+    let within = |parts: Vec<String>, open: &str, close: &str| format!("{open}\n{}\n{close}", parts.join(",\n"));
+    match value {
+        Value::Object(map) if depth > 0 && !map.is_empty() => {
+            let entry =
+                |(name, value): (&String, &Value)| format!("{}:{}", Value::from(&**name), lines(value, depth - 1));
+            within(map.iter().map(entry).collect(), "{", "}")
+        }
+        Value::Array(list) if depth > 0 && !list.is_empty() => {
+            within(list.iter().map(|value| lines(value, depth - 1)).collect(), "[", "]")
+        }
+        deep => deep.to_string(),
+    }
 }
 
 fn pretty(value: &Value) -> Result<String, String> {

@@ -134,18 +134,39 @@ pub struct Measured {
 
 /// One number of several rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Spread {
     /// The middle one.
     pub median: f64,
     /// The smallest.
+    #[serde(skip_serializing)]
     pub low: f64,
     /// The largest.
+    #[serde(skip_serializing)]
     pub high: f64,
     /// In the order of the rounds.
     pub all: Vec<f64>,
     /// The rounds' numbers, so that those of one round can be compared; none stands for 1, 2, 3, …
     #[serde(default, skip_serializing_if = "is_plain")]
     pub at: Vec<u32>,
+}
+
+/// The same as it stands in a file: its ends follow from its rounds. Files of before have them as well.
+#[derive(Deserialize)]
+struct Written {
+    median: f64,
+    #[serde(default)]
+    all: Vec<f64>,
+    #[serde(default)]
+    at: Vec<u32>,
+}
+
+impl From<Written> for Spread {
+    fn from(Written { median, all, at }: Written) -> Spread {
+        let ends = || all.iter().copied().chain(all.is_empty().then_some(median));
+        let (low, high) = (ends().fold(f64::INFINITY, f64::min), ends().fold(f64::NEG_INFINITY, f64::max));
+        Spread { median, low, high, all, at }
+    }
 }
 
 fn is_plain(rounds: &[u32]) -> bool {

@@ -19,6 +19,7 @@ const MOST_METRICS: usize = 4;
 
 #[derive(Serialize)]
 struct Comparison<'a> {
+    marks: String,
     title: &'a str,
     question: &'a str,
     before: Run<'a>,
@@ -127,6 +128,7 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         .collect();
     let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &looks)).collect();
     Ok(Comparison {
+        marks: looks.marks(),
         title: &after.title,
         question: &after.question,
         before: run(before),

@@ -119,9 +119,41 @@ impl Looks {
     pub fn chip(&self, name: &str) -> Chip {
         // Without a look there is no mark either: it would be another contender's.
         let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
-        let shape = look.outline(6.0, 6.0, 5.0).svg(&format!("fill=\"{}\"", look.colour()));
-        let mark = format!("<svg class=\"mark\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">{shape}</svg>");
+        let mark = format!("<svg class=\"mark\"><use href=\"#m{}\"/></svg>", look.at);
         Chip { title: look.title.clone(), mark, at: look.at }
+    }
+
+    /// What a page has of each look once, for all of its tables and pictures: the mark alone (`#m3`), and on a ground
+    /// of paper for the points of a line (`#k3`).
+    pub fn marks(&self) -> String {
+        let of = |look: &Look| {
+            let fill = format!("fill=\"{}\"", look.colour());
+            let (alone, point) = (look.outline(0.0, 0.0, 5.0).svg(&fill), look.outline(0.0, 0.0, 4.8).svg(&fill));
+            let ground = look.outline(0.0, 0.0, 6.1).svg("class=\"f-p\"");
+            let at = look.at;
+            format!(
+                "<symbol id=\"m{at}\" viewBox=\"-6.5 -6.5 13 13\">{alone}</symbol><marker id=\"k{at}\" \
+                 viewBox=\"-8 -8 16 16\" markerWidth=\"16\" markerHeight=\"16\" \
+                 markerUnits=\"userSpaceOnUse\">{ground}{point}</marker>"
+            )
+        };
+        let all: String = self.0.values().map(of).collect();
+        format!("<svg class=\"marks\" aria-hidden=\"true\">{all}</svg>")
+    }
+
+    /// The colour and the dash of each, in CSS: for what belongs to it in all pictures.
+    pub fn style(&self) -> String {
+        let of = |look: &Look| {
+            let (own, dash) = (format!("[data-who=\"{}\"]", look.at), look.dash());
+            let dash = if dash.is_empty() { "none" } else { dash };
+            let at = look.at;
+            format!(
+                "{own}{{--own:{}}}{own} .l{{stroke-dasharray:{dash}}}{own} .k{{marker:url(#k{at})}}{own} \
+                 .e{{marker-end:url(#k{at})}}\n",
+                look.colour()
+            )
+        };
+        self.0.values().map(of).collect()
     }
 }
 
@@ -166,6 +198,9 @@ mod tests {
         let who = |name: &str| Who { name: name.into(), title: "Puma".into(), ..Who::default() };
         let summary = Summary { contenders: vec![who("puma -w 1"), who("puma -w 2")], ..Summary::default() };
         assert_eq!(Looks::of(&summary).title("puma -w 2"), "puma -w 2");
-        assert!(Looks::of(&summary).chip("puma -w 1").mark.contains("var(--c0)"));
+        let looks = Looks::of(&summary);
+        assert!(looks.chip("puma -w 1").mark.contains("#m0"));
+        assert!(looks.marks().contains("id=\"m0\"") && looks.marks().contains("id=\"k1\""));
+        assert!(looks.style().contains("[data-who=\"0\"]{--own:var(--c0)}"), "{}", looks.style());
     }
 }

@@ -20,6 +20,8 @@ const MATRIX_MOST: usize = 9;
 #[derive(Serialize)]
 struct Page<'a> {
     run: &'a Summary,
+    marks: String,
+    style: String,
     date: String,
     took: String,
     machine: String,
@@ -83,11 +85,18 @@ struct CaseView {
     /// Where a request's time goes.
     parts: Option<Parts>,
     /// What is known second by second.
-    times: Vec<Drawing>,
+    times: Option<Times>,
     has_published: bool,
     table: Table,
     errors: Vec<Errors>,
     remarks: Vec<Errors>,
+}
+
+/// Pictures with one legend.
+#[derive(Serialize)]
+struct Times {
+    drawings: Vec<Drawing>,
+    legend: Vec<Chip>,
 }
 
 /// What went wrong for one contender, by kind; or what else must be known of it.
@@ -134,6 +143,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
     let (missing, present): (Vec<&Who>, Vec<&Who>) = summary.contenders.iter().partition(|who| !who.missing.is_empty());
     let page = Page {
         run: summary,
+        marks: looks.marks(),
+        style: looks.style(),
         date: date::day_in_words(&summary.started),
         took: number::duration(summary.took_s),
         machine: words::machine(summary),
@@ -213,9 +224,17 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Cur
     })
 }
 
-fn times(case: &Case, looks: &Looks, id: &str) -> Vec<Drawing> {
+fn times(case: &Case, looks: &Looks, id: &str) -> Option<Times> {
     let metrics = OVER_TIME.iter().filter_map(|name| Metric::of(name)).enumerate();
-    metrics.filter_map(|(at, metric)| plot::over_time(case, metric, looks, &format!("{id}-t{at}"))).collect()
+    let of = |(at, metric)| plot::over_time(case, metric, looks, &format!("{id}-t{at}"));
+    let drawings: Vec<Drawing> = metrics.filter_map(of).collect();
+    let mut legend: Vec<Chip> = Vec::new();
+    for chip in drawings.iter().flat_map(|drawing| &drawing.legend) {
+        if !legend.iter().any(|known| known.at == chip.at) {
+            legend.push(chip.clone());
+        }
+    }
+    (!drawings.is_empty()).then_some(Times { drawings, legend })
 }
 
 fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_curves: bool) -> CaseView {

@@ -66,8 +66,6 @@ pub struct Cell {
     pub text: String,
     /// How many times the best one of its column it is, with the interval: `0.83× (0.79–0.87)`.
     pub beside: String,
-    /// For sorting.
-    pub number: Option<f64>,
     /// Whether it is level with the best one of its column.
     pub is_best: bool,
     /// Against the best one of its column, 1 or less; for a matrix.
@@ -158,7 +156,6 @@ fn cell(spread: Option<&Spread>, metric: &Metric, beside: &Beside, contender: &s
     Cell {
         text: number::value(spread.median, metric),
         beside: number::beside(beside, contender),
-        number: Some(spread.median),
         is_best: beside.is_best(contender),
         ..Cell::default()
     }

@@ -60,8 +60,16 @@ pub fn px(number: f64) -> f64 {
     (number * 10.0).round() / 10.0 + 0.0
 }
 
-/// From point to point, as the `d` of a path.
+/// From point to point, as the `d` of a path: the first one, then how far it is to each next one.
 pub fn way(points: &[(f64, f64)]) -> String {
-    let steps: Vec<String> = points.iter().map(|(x, y)| format!("{} {}", px(*x), px(*y))).collect();
-    format!("M{}", steps.join("L"))
+    let mut last: Option<(f64, f64)> = None;
+    let mut way = String::new();
+    for (x, y) in points.iter().map(|(x, y)| (px(*x), px(*y))) {
+        let (letter, (dx, dy)) = last.map_or(("M", (x, y)), |(before, height)| ("l", (px(x - before), px(y - height))));
+        let letter = if way.contains('l') { if dx < 0.0 { "" } else { " " } } else { letter };
+        let between = if dy < 0.0 { "" } else { " " };
+        way += &format!("{letter}{dx}{between}{dy}");
+        last = Some((x, y));
+    }
+    way
 }

@@ -2,7 +2,7 @@
 //! file.
 
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Serialize;
 
 const FILES: [(&str, &str); 6] = [
@@ -24,8 +24,25 @@ pub fn fill(name: &str, view: &impl Serialize) -> Result<String, String> {
         templates.add_template(name, text).map_err(|error| format!("{name}: {error:#}"))?;
     }
     templates.add_filter("joined", joined);
+    templates.add_filter("css", css);
+    templates.add_filter("label", label);
     let template = templates.get_template(name).map_err(|error| error.to_string())?;
     template.render(Serde(view)).map_err(|error| format!("{name}: {error:#}"))
+}
+
+/// A text as CSS writes it.
+fn css(text: &str) -> String {
+    let letter = |c: char| match c {
+        c if c == '"' || c == '\\' || c.is_control() => format!("\\{:x} ", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(letter).collect::<String>())
+}
+
+/// `Rate, requests/s`: the title of a column, and its unit.
+fn label(column: Value) -> String {
+    let of = |name: &str| column.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned));
+    [of("title"), of("unit")].into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the space at this place stands between the digits of one number: not in `p99 839 ms`.
@@ -57,6 +74,11 @@ fn joined(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_in_css_ends_where_it_ends() {
+        assert_eq!(css("a \"b\" \\ c\n"), r#""a \22 b\22  \5c  c\a ""#);
+    }
 
     #[test]
     fn what_belongs_together_is_joined() {

@@ -1,6 +1,7 @@
 /* Pictures. Under a pointer, and by the arrow keys, the exact figures; below a picture of lines, switches. What is read
-   here is written by plot/pen.rs: g[data-who] is what belongs to a contender, its data-points are those of its line, and its
-   title is what a browser shows without this. */
+   here is written by plot/pen.rs: g[data-who] is what belongs to a contender, path.l its line, data-found the figures at the
+   points of that, and the title of a bar is what a browser shows without this. Only the wide form says these; the narrow one
+   has the same groups in the same order. */
 (function () {
   var root = document.documentElement;
   var tip = document.createElement("div");
@@ -19,16 +20,35 @@
     tip.style.left = Math.max(6, x + 16 > right ? Math.min(right, x - box.width - 16) : x + 16) + "px";
     tip.style.top = Math.max(6, y + 14 > bottom ? y - box.height - 14 : y + 14) + "px";
   };
-  var is_on = function (part) { return !part.classList.contains("off"); };
-  document.querySelectorAll(".drawn").forEach(function (drawn) {
-    var legend = drawn.querySelector(".legend"), mark = {};
-    drawn.querySelectorAll("g[data-who] > title").forEach(function (title) {
-      title.parentNode.words = title.textContent;
-      title.remove();
+  /* Of a path of M and l, as shape.rs writes it. */
+  var points_of = function (d) {
+    var all = [], x = 0, y = 0, tenths = function (number) { return Math.round(number * 10) / 10; };
+    (d.match(/[Ml][^Mlh]*/g) || []).forEach(function (part) {
+      var numbers = part.match(/-?[\d.]+/g).map(Number);
+      if (part[0] === "M") x = y = 0;
+      for (var at = 0; at + 1 < numbers.length; at += 2) { x += numbers[at]; y += numbers[at + 1]; all.push({ x: tenths(x), y: tenths(y) }); }
     });
+    return all;
+  };
+  var is_on = function (part) { return !part.classList.contains("off"); };
+  var chips = {};
+  document.querySelectorAll(".chip").forEach(function (chip) {
+    var use = chip.querySelector("use");
+    if (use && !chips[use.getAttribute("href")]) chips[use.getAttribute("href")] = chip;
+  });
+  document.querySelectorAll(".legend[data-of]").forEach(function (legend) {
+    legend.dataset.of.trim().split(" ").forEach(function (at) {
+      if (!chips["#m" + at]) return;
+      var item = add(legend, "li");
+      item.dataset.at = at;
+      item.appendChild(chips["#m" + at].cloneNode(true));
+    });
+  });
+  document.querySelectorAll(".drawn").forEach(function (drawn) {
+    var legend = drawn.querySelector(".legend"), mark = {}, name = {};
     var parts = function (who) { return drawn.querySelectorAll("g[data-who='" + who + "']"); };
     var items = legend ? Array.from(legend.querySelectorAll("li")) : [];
-    items.forEach(function (item) { mark[item.dataset.at] = item.querySelector(".mark"); });
+    items.forEach(function (item) { mark[item.dataset.at] = item.querySelector(".mark"); name[item.dataset.at] = item.textContent; });
     if (items.length > 1) {
       legend.classList.add("live");
       items.forEach(function (item) {
@@ -56,15 +76,23 @@
         });
       });
     }
+    var said = [];
     drawn.querySelectorAll("svg[role]").forEach(function (svg) {
-      var size = svg.viewBox.baseVal, bars = [], lines = [], at = -1;
-      svg.querySelectorAll("g[data-who]").forEach(function (part) {
-        if (part.dataset.points) {
-          lines.push({ part: part, points: part.dataset.points.split(";").map(function (point) {
-            var it = point.split("|");
-            return { x: +it[0], y: +it[1], place: it[2], figure: it[3] };
-          }) });
-        } else if (part.querySelector(".target")) bars.push(part);
+      var size = svg.viewBox.baseVal, bars = [], lines = [], at = -1, is_wide = svg.parentNode.className !== "narrow";
+      if (is_wide) said = [];
+      svg.querySelectorAll("g[data-who]").forEach(function (part, at) {
+        var title = part.querySelector("title"), line = part.querySelector(".l");
+        if (is_wide) said.push(part.dataset.found || (title ? title.textContent : ""));
+        if (title) title.remove();
+        part.words = line ? name[part.dataset.who] : said[at];
+        if (line) {
+          var points = points_of(line.getAttribute("d"));
+          said[at].split(";").forEach(function (found, at) {
+            var it = found.split("|");
+            if (points[at]) { points[at].place = it[0]; points[at].figure = it[1]; }
+          });
+          lines.push({ part: part, points: points });
+        } else if (part.querySelector(".row")) bars.push(part);
       });
       var guide = lines.length && document.createElementNS(svg.namespaceURI, "path");
       if (guide) { guide.setAttribute("class", "guide"); svg.appendChild(guide); }
@@ -97,7 +125,7 @@
         var nearest = near.reduce(function (a, b) { return Math.abs(b.point.y - pointer_y) < Math.abs(a.point.y - pointer_y) ? b : a; });
         tip.textContent = "";
         var beside = near.some(function (it) { return it.point.figure.indexOf("×") > 0; }) ? " · beside the best" : "";
-        add(tip, "strong", near[0].line.dataset.x + ": " + nearest.point.place + beside);
+        add(tip, "strong", svg.dataset.x + ": " + nearest.point.place + beside);
         near.forEach(function (it) {
           var row = add(tip, "div");
           if (it === nearest && near.length > 1) row.className = "near";
@@ -132,8 +160,8 @@
         if (!all.length) return;
         at = (Math.max(at, step < 0 ? 0 : -1) + step + all.length) % all.length;
         if (bars.length) {
-          page = all[at].querySelector(".target").getBoundingClientRect();
-          return show_bar(all[at], page.left + page.width / 2, page.bottom - 10);
+          page = all[at].querySelector(".row").getBoundingClientRect();
+          return show_bar(all[at], page.left + page.width / 2, page.bottom + 4);
         }
         page = to_page(all[at], 40);
         show_place(all[at], 0, page[0], page[1]);

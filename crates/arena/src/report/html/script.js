@@ -21,7 +21,10 @@
       var down = head.getAttribute("aria-sort") !== "descending", at = head.cellIndex, body = head.closest("table").tBodies[0];
       head.parentNode.querySelectorAll("[aria-sort]").forEach(function (other) { other.removeAttribute("aria-sort"); });
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      var worth = function (row) { var n = parseFloat(row.cells[at].dataset.n); return isNaN(n) ? (down ? -Infinity : Infinity) : n; };
+      var worth = function (row) {
+        var n = parseFloat(row.cells[at].firstChild.textContent.replace("−", "-").replace(/[^0-9.-]/g, ""));
+        return isNaN(n) ? (down ? -Infinity : Infinity) : n;
+      };
       Array.from(body.rows).sort(function (a, b) { return down ? worth(b) - worth(a) : worth(a) - worth(b); })
         .forEach(function (row) { body.appendChild(row); });
     });

@@ -3,7 +3,7 @@
 //! published figure of the original study is an open diamond.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside};
-use super::pen::{At, Ink, Pen, fitted, picture, text_width, wrapped};
+use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
 use crate::report::look::Looks;
@@ -37,9 +37,6 @@ const GAP: f64 = 28.0;
 /// the edge, so that bars stay visible.
 const FAR: f64 = 1.6;
 
-/// Half of the stroke at the end of a whisker.
-const CAP: f64 = 4.0;
-
 /// One metric of one case in its place.
 struct Panel<'a> {
     metric: &'a Metric,
@@ -59,12 +56,14 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
     let title = format!("{}: {}", case.title, metrics.iter().map(|m| m.title).collect::<Vec<_>>().join(" and "));
     let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, looks)).collect();
     let results = in_order(case);
-    let form = |form: &Form, id: &str| {
+    let about = about.join(" ");
+    let called = Names { id, title: &title, about: &about, places: "" };
+    let form = |form: &Form| {
         let across = form.across.min(metrics.len()).max(1);
         let deep = metrics.len().div_ceil(across);
         let height = HEAD + results.len() as f64 * form.row + FOOT;
         let size = (form.width, deep as f64 * height);
-        picture(size, id, &title, &about.join(" "), |pen| {
+        picture(size, called, form.names > 0.0, |pen| {
             let width = (form.width - form.names + GAP) / across as f64 - GAP;
             for (at, metric) in metrics.iter().enumerate() {
                 let left = form.names + (at % across) as f64 * (width + GAP);
@@ -76,8 +75,7 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
             }
         })
     };
-    let wide = form(&FORMS[0], &format!("{id}-w"));
-    let narrow = form(&FORMS[1], &format!("{id}-n"));
+    let (wide, narrow) = (form(&FORMS[0]), form(&FORMS[1]));
     Drawing { wide, narrow, legend: Vec::new() }
 }
 
@@ -86,7 +84,7 @@ pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &L
     for (at, result) in results.iter().enumerate() {
         let look = looks.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
-        pen.of(&look, &[], "", |pen| pen.mark(&look.outline(7.0, y, 5.0), Ink::Own));
+        pen.mark(&look, (7.0, y));
         let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
         let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
@@ -123,12 +121,14 @@ impl Panel<'_> {
         for (at, result) in self.results.iter().enumerate() {
             let row = self.top + HEAD + at as f64 * form.row;
             let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
-            pen.of(&self.looks.get(&result.contender), &[], &self.words(result), |pen| {
-                pen.target((self.left, row), (self.right, row + form.row));
+            // The narrow form has no words of its own: pictures.js takes those of the wide one.
+            let words = if form.names > 0.0 { self.words(result) } else { String::new() };
+            pen.of(&self.looks.get(&result.contender), "", &words, |pen| {
+                pen.row((self.left, self.right), row + form.row / 2.0);
                 if form.names == 0.0 {
                     self.name(pen, result, row + 10.0);
                 }
-                self.result(pen, result, middle, form.bar);
+                self.result(pen, result, middle);
             });
         }
         let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
@@ -173,12 +173,13 @@ impl Panel<'_> {
         let bottom = self.top + HEAD + self.results.len() as f64 * form.row;
         let count = if form.names == 0.0 { 5 } else { 6 };
         let mut free_from = f64::NEG_INFINITY;
+        let mut rules = Vec::new();
         for tick in self.scale.ticks(count) {
             let (x, text) = (self.place(tick), number::tick(tick));
             if x > self.end() + 1.0 {
                 continue;
             }
-            pen.line((x, self.top + HEAD), (x, bottom), Ink::Rule, 1.0);
+            rules.push([(x, self.top + HEAD), (x, bottom)]);
             let half = text_width(&text, LETTERS - 2.0) / 2.0;
             if x - half > free_from {
                 let at = if tick == 0.0 { At::Left } else { At::Middle };
@@ -186,16 +187,17 @@ impl Panel<'_> {
                 free_from = x + half + 8.0;
             }
         }
+        pen.lines(&rules, Ink::Rule);
     }
 
     fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {
         let look = self.looks.get(&result.contender);
-        pen.mark(&look.outline(self.left + 6.0, y, 4.6), Ink::Own);
+        pen.mark(&look, (self.left + 6.0, y));
         let title = fitted(&look.title, LETTERS, self.right - self.left - 20.0);
         pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
     }
 
-    fn result(&self, pen: &mut Pen, result: &Measured, y: f64, thick: f64) {
+    fn result(&self, pen: &mut Pen, result: &Measured, y: f64) {
         let Some(spread) = counted(result, self.metric) else {
             let (words, ink) =
                 if result.disqualified.is_some() { ("disqualified", Ink::Bad) } else { ("no figure", Ink::Quiet) };
@@ -203,7 +205,7 @@ impl Panel<'_> {
             return;
         };
         let middle = self.place(spread.median);
-        pen.bar((self.left, y - thick / 2.0), (middle.max(self.left + 0.75), y + thick / 2.0), Ink::Own);
+        pen.bar((self.left, middle.max(self.left + 0.75)), y, Ink::Own);
         let interval = self.beside.interval(&result.contender);
         let free = interval.map_or(middle, |interval| self.whisker(pen, interval, y).max(middle));
         let text = number::value(spread.median, self.metric);
@@ -214,16 +216,10 @@ impl Panel<'_> {
         self.published(pen, &result.contender, y, free + 6.0);
     }
 
-    /// From one end of an interval to the other, with a cap where it ends within the panel. It is drawn twice, so that
-    /// it shows on the bar as well as beside it. Where it ends.
+    /// From one end of an interval to the other, with a cap where it ends within the panel. Where it ends.
     fn whisker(&self, pen: &mut Pen, (low, high): (f64, f64), y: f64) -> f64 {
         let (from, to) = (self.place(low).min(self.end()), self.place(high).min(self.end()));
-        for (ink, width) in [(Ink::Paper, 3.5), (Ink::Text, 1.25)] {
-            pen.line((from, y), (to, y), ink, width);
-            for (x, _) in [(from, low), (to, high)].into_iter().filter(|(_, end)| *end <= self.most) {
-                pen.line((x, y - CAP), (x, y + CAP), ink, width);
-            }
-        }
+        pen.whisker((from, to), y, (low <= self.most, high <= self.most));
         to
     }
 

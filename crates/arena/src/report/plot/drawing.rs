@@ -15,12 +15,12 @@ pub const NARROW: f64 = 340.0;
 /// Letters, in pixels.
 pub const LETTERS: f64 = 13.0;
 
-/// A picture in both forms.
+/// A picture in one form or both.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Drawing {
     /// An SVG for wide pages.
     pub wide: String,
-    /// An SVG for phones.
+    /// An SVG for phones; empty where they show the wide one by parts.
     pub narrow: String,
     /// Those who have a line: what its mark means, and the switch by which it goes.
     pub legend: Vec<Chip>,

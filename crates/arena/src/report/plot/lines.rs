@@ -2,12 +2,12 @@
 //! over the percentiles of one case, or over its seconds.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside};
-use super::pen::{At, Ink, Pen, fitted, picture, text_width};
+use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
 use crate::report::look::{Look, Looks};
 use crate::report::number;
-use crate::report::shape::{Outline, px};
+use crate::report::shape::Outline;
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
@@ -17,13 +17,12 @@ struct Form {
     /// Left and right of the lines; names stand at the right when there is place for them.
     left: f64,
     right: f64,
-    mark: f64,
     ticks: (usize, usize),
 }
 
 const FORMS: [Form; 2] = [
-    Form { size: (WIDE, 400.0), left: 62.0, right: 236.0, mark: 5.2, ticks: (12, 7) },
-    Form { size: (NARROW, 300.0), left: 48.0, right: 10.0, mark: 4.4, ticks: (7, 6) },
+    Form { size: (WIDE, 400.0), left: 62.0, right: 236.0, ticks: (12, 7) },
+    Form { size: (NARROW, 300.0), left: 48.0, right: 10.0, ticks: (7, 6) },
 ];
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 46.0;
@@ -66,6 +65,8 @@ struct Chart<'a> {
     x_title: &'a str,
     /// Lines of many points have none.
     has_marks: bool,
+    /// What is folded away is much, and has one form: a phone shows it by parts.
+    is_folded: bool,
     /// A rate of requests that is marked among the places, which are rates then, and what it is.
     here: Option<&'a (f64, String)>,
 }
@@ -110,6 +111,7 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         up,
         x_title: "percentile",
         has_marks: true,
+        is_folded: true,
         here: None,
     };
     Some(drawing(&chart, &format!("Latencies of {}", case.title), looks, id))
@@ -132,9 +134,20 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
     let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
     let (across, up) = (Scale::over(&places, false), Scale::around(0.0, high, false));
     let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
-    let place: fn(f64) -> String = number::tick;
-    let chart =
-        Chart { title, hint, lines, places, place, across, up, x_title: "seconds", has_marks: false, here: None };
+    let place: fn(f64) -> String = in_seconds;
+    let chart = Chart {
+        title,
+        hint,
+        lines,
+        places,
+        place,
+        across,
+        up,
+        x_title: "seconds",
+        has_marks: false,
+        is_folded: true,
+        here: None,
+    };
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
 }
 
@@ -161,11 +174,17 @@ fn in_percent(one_in: f64) -> String {
     format!("{} %", number::tick(percent(one_in)))
 }
 
+/// A tenth of a second is as fine as a picture tells.
+fn in_seconds(at: f64) -> String {
+    number::tick((at * 10.0).round() / 10.0)
+}
+
 fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Drawing {
     let about = chart.in_words();
-    let form = |form: &Form, id: &str| picture(form.size, id, title, &about, |pen| chart.draw(pen, form));
-    let wide = form(&FORMS[0], &format!("{id}-w"));
-    let narrow = form(&FORMS[1], &format!("{id}-n"));
+    let called = Names { id, title, about: &about, places: chart.x_title };
+    let form = |form: &Form| picture(form.size, called, form.has_names(), |pen| chart.draw(pen, form));
+    let wide = form(&FORMS[0]);
+    let narrow = if chart.is_folded { String::new() } else { form(&FORMS[1]) };
     let legend = chart.lines.iter().map(|line| looks.chip(&line.name)).collect();
     Drawing { wide, narrow, legend }
 }
@@ -200,6 +219,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
         up,
         x_title: &plot.x_title,
         has_marks: true,
+        is_folded: false,
         here: plot.mark.as_ref(),
     }
 }
@@ -216,6 +236,13 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)])
     };
     let published = cases.iter().filter_map(old).collect();
     Line { name: name.to_owned(), look, points: cases.iter().map(point).collect(), published }
+}
+
+impl Form {
+    /// Whether there is place for names where lines end.
+    fn has_names(&self) -> bool {
+        self.right > LINE * 2.0
+    }
 }
 
 impl Point {
@@ -243,20 +270,22 @@ impl Chart<'_> {
         };
         let hint = format!("{}{grows}", self.hint);
         let hint = fitted(hint.trim_start_matches("; "), LETTERS - 1.0, form.size.0 - text_width(title, LETTERS) * 1.3);
-        let right = form.size.0 - if form.right > LINE * 2.0 { form.right } else { 0.0 };
+        let right = form.size.0 - if form.has_names() { form.right } else { 0.0 };
         pen.text((right, 12.0), &hint, LETTERS - 1.0, Ink::Quiet, At::Right);
         self.grid(pen, form);
         self.here(pen, form);
-        for line in &self.lines {
-            let found = [("points", self.found(form, line)), ("x", self.x_title.to_owned())];
-            let found = found.each_ref().map(|(name, value)| (*name, value.as_str()));
-            pen.of(&line.look, &found, &line.look.title, |pen| self.line(pen, form, line));
-        }
-        for line in self.lines.iter().filter(|_| self.has_marks) {
-            pen.of(&line.look, &[], &line.look.title, |pen| self.marks(pen, form, line));
-        }
-        if form.right > LINE * 2.0 {
-            self.names(pen, form);
+        let ends = if form.has_names() { self.ends(form) } else { Vec::new() };
+        // The first one lies above the others.
+        for line in self.lines.iter().rev() {
+            // The narrow form has no words of its own: pictures.js takes those of the wide one.
+            let found = if form.has_names() { self.found(line) } else { String::new() };
+            pen.of(&line.look, &found, "", |pen| {
+                self.line(pen, form, line);
+                let end = ends.iter().find(|(name, ..)| *name == line.name);
+                if let Some((_, end, at)) = end {
+                    self.name(pen, form, line, (*end, *at));
+                }
+            });
         }
     }
 
@@ -274,26 +303,29 @@ impl Chart<'_> {
 
     fn grid(&self, pen: &mut Pen, form: &Form) {
         let (right, bottom) = (form.size.0 - form.right, form.size.1 - FOOT);
+        let mut rules = Vec::new();
         for tick in self.up.ticks(form.ticks.1) {
             let y = self.y(form, tick);
             if y < HEAD - 1.0 {
                 continue;
             }
-            pen.line((form.left, y), (right, y), Ink::Rule, 1.0);
+            rules.push([(form.left, y), (right, y)]);
             pen.text((form.left - 8.0, y), &number::tick(tick), LETTERS - 1.0, Ink::Quiet, At::Right);
         }
-        pen.line((form.left, bottom), (right, bottom), Ink::Quiet, 1.0);
+        pen.lines(&rules, Ink::Rule);
+        let mut marks = vec![[(form.left, bottom), (right, bottom)]];
         let places = if self.places.len() <= form.ticks.0 { self.places.clone() } else { self.across.ticks(6) };
         let mut free_from = f64::NEG_INFINITY;
         for place in places {
             let (x, text) = (self.x(form, place), (self.place)(place));
-            pen.line((x, bottom), (x, bottom + 4.0), Ink::Quiet, 1.0);
+            marks.push([(x, bottom), (x, bottom + 4.0)]);
             let half = text_width(&text, LETTERS - 1.0) / 2.0;
             if x - half > free_from {
                 pen.text((x, bottom + 14.0), &text, LETTERS - 1.0, Ink::Quiet, At::Middle);
                 free_from = x + half + 5.0;
             }
         }
+        pen.lines(&marks, Ink::Quiet);
         let middle = (form.left + right) / 2.0;
         pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
     }
@@ -308,60 +340,49 @@ impl Chart<'_> {
         pen.bold((x + beside, HEAD), words, LETTERS - 1.0, Ink::Text, at);
     }
 
-    /// What a pointer finds: for each point its pixels, its place and its figure, as pictures.js reads them.
-    fn found(&self, form: &Form, line: &Line) -> String {
-        let point = |point: &Point| {
-            let (x, y) = self.at(form, point);
-            format!("{}|{}|{}|{}", px(x), px(y), (self.place)(point.place), point.words)
-        };
+    /// What a pointer finds: for each point of the line its place and its figure, as pictures.js reads them.
+    fn found(&self, line: &Line) -> String {
+        let point = |point: &Point| format!("{}|{}", (self.place)(point.place), point.words);
         line.seen(self.up).map(point).collect::<Vec<String>>().join(";")
     }
 
     fn line(&self, pen: &mut Pen, form: &Form, line: &Line) {
-        for part in line.points.split(Option::is_none) {
-            let seen = part.iter().flatten().filter(|point| self.up.holds(point.value));
-            let points: Vec<(f64, f64)> = seen.map(|point| self.at(form, point)).collect();
-            if points.len() > 1 {
-                pen.path(&points, Ink::Own, 2.0, line.look.dash());
-            }
-        }
-    }
-
-    fn marks(&self, pen: &mut Pen, form: &Form, line: &Line) {
         for (place, old) in line.published.iter().filter(|(_, old)| self.up.holds(*old)) {
             let (x, y) = (self.x(form, *place), self.y(form, *old));
-            pen.ring(&Outline::diamond(x, y, form.mark + 1.0), Ink::Own, 1.5);
+            pen.ring(&Outline::diamond(x, y, 6.0), Ink::Own, 1.5);
         }
         let (top, bottom) = (HEAD, form.size.1 - FOOT);
         for point in line.seen(self.up) {
-            let (x, y) = self.at(form, point);
             if let Some((low, high)) = point.interval {
+                let (x, _) = self.at(form, point);
                 let [from, to] = [low, high].map(|end| self.y(form, end).clamp(top, bottom));
                 pen.line((x, from), (x, to), Ink::Faint, 3.0);
             }
-            pen.mark(&line.look.outline(x, y, form.mark + 1.3), Ink::Paper);
-            pen.mark(&line.look.outline(x, y, form.mark), Ink::Own);
         }
+        let part = |part: &[Option<Point>]| -> Vec<(f64, f64)> {
+            let seen = part.iter().flatten().filter(|point| self.up.holds(point.value));
+            seen.map(|point| self.at(form, point)).collect()
+        };
+        let parts: Vec<Vec<(f64, f64)>> = line.points.split(Option::is_none).map(part).collect();
+        pen.own(&parts, self.has_marks);
     }
 
-    /// Each line's name where it ends, moved apart when they end together.
-    fn names(&self, pen: &mut Pen, form: &Form) {
-        let (top, bottom) = (HEAD, form.size.1 - FOOT);
-        let end = |line: &Line| -> Option<(f64, f64)> { Some(self.at(form, line.seen(self.up).next_back()?)) };
-        let mut names: Vec<((f64, f64), &Line)> =
-            self.lines.iter().filter_map(|line| Some((end(line)?, line))).collect();
-        names.sort_by(|a, b| a.0.1.total_cmp(&b.0.1));
-        let wanted: Vec<f64> = names.iter().map(|((_, y), _)| *y).collect();
+    /// Where each line ends, and how high its name stands beside it: moved apart where they end together.
+    fn ends(&self, form: &Form) -> Vec<(&str, (f64, f64), f64)> {
+        let end = |line: &'_ Line| Some(self.at(form, line.seen(self.up).next_back()?));
+        let mut ends: Vec<(&str, (f64, f64))> =
+            self.lines.iter().filter_map(|line| Some((line.name.as_str(), end(line)?))).collect();
+        ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let wanted: Vec<f64> = ends.iter().map(|(_, (_, y))| *y).collect();
+        let places = apart(&wanted, LINE, HEAD, form.size.1 - FOOT);
+        ends.into_iter().zip(places).map(|((name, end), at)| (name, end, at)).collect()
+    }
+
+    fn name(&self, pen: &mut Pen, form: &Form, line: &Line, ((x, y), at): ((f64, f64), f64)) {
         let left = form.size.0 - form.right + 26.0;
-        for (((x, y), line), at) in names.iter().zip(apart(&wanted, LINE, top, bottom)) {
-            let most = form.size.0 - left - 16.0;
-            let title = fitted(&line.look.title, LETTERS, most);
-            pen.of(&line.look, &[], &line.look.title, |pen| {
-                pen.path(&[(x + form.mark + 3.0, *y), (left - 14.0, at), (left - 4.0, at)], Ink::Faint, 1.0, "1 3");
-                pen.mark(&line.look.outline(left + 5.0, at, form.mark), Ink::Own);
-                pen.text((left + 16.0, at), &title, LETTERS, Ink::Text, At::Left);
-            });
-        }
+        let title = fitted(&line.look.title, LETTERS, form.size.0 - left - 16.0);
+        pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
+        pen.text((left + 16.0, at), &title, LETTERS, Ink::Text, At::Left);
     }
 
     fn in_words(&self) -> String {
@@ -371,13 +392,16 @@ impl Chart<'_> {
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
                 return format!("{}: {} to {}", line.look.title, number::tick(low), number::tick(high));
             }
-            let point = |point: &Point| format!("{} at {}", number::tick(point.value), (self.place)(point.place));
-            let points: Vec<String> = line.points.iter().flatten().map(point).collect();
+            let figure = |point: &Point| number::significant(point.value);
+            let point = |point: &Option<Point>| point.as_ref().map_or_else(|| number::NONE.to_owned(), figure);
+            let points: Vec<String> = line.points.iter().map(point).collect();
             format!("{}: {}", line.look.title, points.join(", "))
         };
         let all: Vec<String> = self.lines.iter().map(words).collect();
         let here = self.here.map_or_else(String::new, |(_, words)| format!(" Marked: {words}."));
-        format!("{} by {}. {}.{here}", self.title, self.x_title, all.join("; "))
+        let places: Vec<String> = self.places.iter().map(|place| (self.place)(*place)).collect();
+        let at = if self.has_marks { format!(" ({})", places.join(", ")) } else { String::new() };
+        format!("{} by {}{at}. {}.{here}", self.title, self.x_title, all.join("; "))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::bars::{FOOT, FORMS, Form, HEAD, names};
 use super::drawing::{Drawing, LETTERS, in_order};
-use super::pen::{At, Ink, Pen, fitted, picture, text_width};
+use super::pen::{At, Ink, Names, Pen, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
 use crate::report::look::{Chip, Looks};
@@ -23,13 +23,11 @@ pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         return None;
     }
     let title = format!("{}: where a request’s time goes", case.title);
-    let about: Vec<String> = results.iter().map(|result| in_words(result, looks)).collect();
-    let form = |form: &Form, id: &str| {
-        let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
-        picture(size, id, &title, &about.join("; "), |pen| bars(pen, form, &results, looks))
-    };
-    let (wide, narrow) = (form(&FORMS[0], &format!("{id}-w")), form(&FORMS[1], &format!("{id}-n")));
-    Some(Drawing { wide, narrow, legend: legend() })
+    let called = Names { id, title: &title, about: "The figures stand in the table below.", places: "" };
+    let form = &FORMS[0];
+    let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
+    let wide = picture(size, called, true, |pen| bars(pen, form, &results, looks));
+    Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
 /// Whether its time was divided. Wrong answers have none.
@@ -63,28 +61,19 @@ fn legend() -> Vec<Chip> {
     PARTS.iter().enumerate().map(chip).collect()
 }
 
-fn in_words(result: &Measured, looks: &Looks) -> String {
-    let part = |(name, ms): (&str, f64)| {
-        let title = Metric::of(name).map_or(name, |metric| metric.title);
-        format!("{title} {}", number::significant(ms))
-    };
-    let parts: Vec<String> = PARTS.into_iter().zip(of(result)).map(part).collect();
-    format!("{}, in ms: {}", looks.title(&result.contender), parts.join(", "))
-}
-
 fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
     let (left, end) = (form.names, form.width - AFTER);
     let bottom = HEAD + results.len() as f64 * form.row;
     pen.bold((left, 12.0), "Time of a request, ms", LETTERS, Ink::Text, At::Left);
-    let mut free_from = f64::NEG_INFINITY;
-    for tick in scale.ticks(if left > 0.0 { 8 } else { 5 }) {
+    let (mut free_from, mut rules) = (f64::NEG_INFINITY, Vec::new());
+    for tick in scale.ticks(8) {
         let (x, text) = (scale.at(tick, left, end), number::tick(tick));
         if x > end + 1.0 {
             continue;
         }
-        pen.line((x, HEAD), (x, bottom), Ink::Rule, 1.0);
+        rules.push([(x, HEAD), (x, bottom)]);
         let half = text_width(&text, LETTERS - 2.0) / 2.0;
         if x - half > free_from {
             let at = if tick == 0.0 { At::Left } else { At::Middle };
@@ -92,26 +81,19 @@ fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
             free_from = x + half + 8.0;
         }
     }
-    if left > 0.0 {
-        names(pen, form, results, looks, 0.0);
-    }
+    pen.lines(&rules, Ink::Rule);
+    names(pen, form, results, looks, 0.0);
     for (at, result) in results.iter().enumerate() {
         let (row, look) = (HEAD + at as f64 * form.row, looks.get(&result.contender));
-        pen.of(&look, &[], &on_touch(result, looks), |pen| {
-            pen.target((left, row), (form.width, row + form.row));
-            if left > 0.0 {
-                return bar(pen, result, scale, (left, end), (row + form.row / 2.0, form.bar));
-            }
-            pen.mark(&look.outline(6.0, row + 10.0, 4.6), Ink::Own);
-            let title = fitted(&look.title, LETTERS, form.width - 20.0);
-            pen.text((17.0, row + 10.0), &title, LETTERS, Ink::Text, At::Left);
-            bar(pen, result, scale, (left, end), (row + form.row - form.bar / 2.0 - 5.0, form.bar));
+        pen.of(&look, "", &on_touch(result, looks), |pen| {
+            pen.row((left, form.width), row + form.row / 2.0);
+            bar(pen, result, scale, (left, end), row + form.row / 2.0);
         });
     }
     pen.line((left, HEAD), (left, bottom), Ink::Quiet, 1.0);
 }
 
-fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), (y, thick): (f64, f64)) {
+fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), y: f64) {
     let mut sum = 0.0;
     for (part, ms) in (0..).zip(of(result)) {
         let from = scale.at(sum, left, end);
@@ -119,7 +101,7 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
         let to = scale.at(sum, left, end);
         if to - from > LEAST {
             let seam = if to - from > 3.0 * SEAM { SEAM } else { 0.0 };
-            pen.bar((from, y - thick / 2.0), (to - seam, y + thick / 2.0), Ink::Part(part));
+            pen.bar((from, to - seam), y, Ink::Part(part));
         }
     }
     let x = scale.at(sum, left, end).max(left + 1.0) + 7.0;

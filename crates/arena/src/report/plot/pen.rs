@@ -7,8 +7,26 @@ use std::fmt::Write;
 use crate::report::look::Look;
 use crate::report::shape::{Outline, px, way};
 
-/// Letters of this size have it from style.css.
-const USUAL: f64 = 12.0;
+/// What a picture is called by. Both of its forms have the same, and only the wide one says it.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'a> {
+    /// Nobody else's on the page.
+    pub id: &'a str,
+    /// For those who do not see it.
+    pub title: &'a str,
+    /// The figures in words, likewise.
+    pub about: &'a str,
+    /// What the places of its lines are, for pictures.js.
+    pub places: &'a str,
+}
+
+/// Letters have their size from style.css: 13 pixels, or one of these.
+const SMALLER: [(f64, &str); 2] = [(12.0, " y"), (11.0, " z")];
+
+/// Half of the stroke at the end of a whisker.
+const CAP: f64 = 4.0;
+/// The side of a mark.
+const MARK: f64 = 13.0;
 
 /// What a stroke or an area is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,26 +66,34 @@ pub struct Pen {
 }
 
 /// A picture of this size in pixels, with a title and a description for those who do not see it.
-pub fn picture(size: (f64, f64), id: &str, title: &str, about: &str, draw: impl FnOnce(&mut Pen)) -> String {
+pub fn picture(size: (f64, f64), names: Names, is_first: bool, draw: impl FnOnce(&mut Pen)) -> String {
     let (width, height) = (size.0.ceil(), size.1.ceil());
-    let svg = format!(
+    let Names { id, title, about, places } = names;
+    let mut svg = format!(
         "<svg role=\"img\" aria-labelledby=\"{id}-t\" aria-describedby=\"{id}-d\" viewBox=\"0 0 {width} {height}\" \
-         style=\"--w:{width}px\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>\n",
-        escaped(title),
-        escaped(about),
+         style=\"--w:{width}px\""
     );
+    if !places.is_empty() {
+        let _ = write!(svg, " data-x=\"{}\"", escaped(places));
+    }
+    svg.push('>');
+    if is_first {
+        let (title, about) = (escaped(title), escaped(about));
+        let _ = write!(svg, "<title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{about}</desc>");
+    }
+    svg.push('\n');
     let mut pen = Pen { svg };
     draw(&mut pen);
     pen.svg + "</svg>\n"
 }
 
 impl Pen {
-    /// What belongs to one contender: its colour, and that it goes when the contender is switched off. The further
-    /// attributes are for pictures.js; the words are what a pointer is shown without it.
-    pub fn of(&mut self, look: &Look, more: &[(&str, &str)], words: &str, draw: impl FnOnce(&mut Pen)) {
-        self.put(format_args!("<g data-who=\"{}\" style=\"--own:{}\"", look.at, look.colour()));
-        for (name, value) in more {
-            self.put(format_args!(" data-{name}=\"{}\"", escaped(value)));
+    /// What belongs to one contender: its colour, and that it goes when the contender is switched off. What is found at
+    /// the points of its line is for pictures.js; the words are what a pointer is shown without it.
+    pub fn of(&mut self, look: &Look, found: &str, words: &str, draw: impl FnOnce(&mut Pen)) {
+        self.put(format_args!("<g data-who=\"{}\"", look.at));
+        if !found.is_empty() {
+            self.put(format_args!(" data-found=\"{}\"", escaped(found)));
         }
         self.svg.push('>');
         if !words.is_empty() {
@@ -89,9 +115,41 @@ impl Pen {
         self.put(format_args!("<path class=\"s-{}\" d=\"{}\"{width}{dash}/>", name(ink), way(points)));
     }
 
-    /// A contender's mark.
-    pub fn mark(&mut self, outline: &Outline, ink: Ink) {
-        self.svg.push_str(&outline.svg(&format!("class=\"f-{}\"", name(ink))));
+    /// Straight lines, each from its point to its other one.
+    pub fn lines(&mut self, all: &[[(f64, f64); 2]], ink: Ink) {
+        let way: String = all.iter().map(|ends| way(ends)).collect();
+        if !way.is_empty() {
+            self.put(format_args!("<path class=\"s-{}\" d=\"{way}\"/>", name(ink)));
+        }
+    }
+
+    /// The line of the contender whose group this is, in its own dash; in parts, where it is broken. With its marks at
+    /// the points, if it has some.
+    pub fn own(&mut self, parts: &[Vec<(f64, f64)>], has_marks: bool) {
+        let one = |points: &Vec<(f64, f64)>| if points.len() == 1 { way(points) + "h0" } else { way(points) };
+        let way: String = parts.iter().map(one).collect();
+        self.put(format_args!("<path class=\"l{}\" d=\"{way}\"/>", if has_marks { " k" } else { "" }));
+    }
+
+    /// A fine line to the contender's mark at its end.
+    pub fn leader(&mut self, points: &[(f64, f64)]) {
+        self.put(format_args!("<path class=\"s-h e\" d=\"{}\"/>", way(points)));
+    }
+
+    /// A line across a bar, with a cap at each end that has one. It is drawn twice, so that it shows on the bar as well
+    /// as beside it.
+    pub fn whisker(&mut self, (from, to): (f64, f64), y: f64, (first, last): (bool, bool)) {
+        let cap = format!("m0-{CAP}v{}", CAP * 2.0);
+        let first = if first { format!("{cap}m0-{CAP}") } else { String::new() };
+        let last = if last { cap } else { String::new() };
+        let d = format!("M{} {}{first}h{}{last}", px(from), px(y), px(to - from));
+        self.put(format_args!("<path class=\"w p\" d=\"{d}\"/><path class=\"w\" d=\"{d}\"/>"));
+    }
+
+    /// A contender's mark, of its own colour in any group.
+    pub fn mark(&mut self, look: &Look, (x, y): (f64, f64)) {
+        let (x, y) = (px(x - MARK / 2.0), px(y - MARK / 2.0));
+        self.put(format_args!("<use href=\"#m{}\" x=\"{x}\" y=\"{y}\" width=\"{MARK}\" height=\"{MARK}\"/>", look.at));
     }
 
     /// A shape with a stroke around it only, its inside covered.
@@ -100,24 +158,17 @@ impl Pen {
         self.svg.push_str(&outline.svg(&paint));
     }
 
-    /// An upright rectangle.
-    pub fn bar(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink) {
-        let paint = format!("class=\"f-{}\"", name(ink));
-        self.rect(from, to, &paint);
+    /// A bar from left to right, around this height; how thick it is stands in style.css.
+    pub fn bar(&mut self, (from, to): (f64, f64), y: f64, ink: Ink) {
+        let (x, y, width) = (px(from), px(y), px(to - from));
+        self.put(format_args!("<path class=\"s-{} bar\" d=\"M{x} {y}h{width}\"/>", name(ink)));
     }
 
-    /// Nothing to be seen, but a pointer finds it.
-    pub fn target(&mut self, from: (f64, f64), to: (f64, f64)) {
-        self.rect(from, to, "class=\"target\"");
-    }
-
-    fn rect(&mut self, from: (f64, f64), to: (f64, f64), paint: &str) {
-        let (width, height) = (px(to.0 - from.0), px(to.1 - from.1));
-        self.put(format_args!(
-            "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" {paint}/>",
-            px(from.0),
-            px(from.1)
-        ));
+    /// Nothing to be seen, but a pointer finds it: a row from left to right, around this height; how high it is stands
+    /// in style.css.
+    pub fn row(&mut self, (from, to): (f64, f64), y: f64) {
+        let (x, y, width) = (px(from), px(y), px(to - from));
+        self.put(format_args!("<path class=\"row\" d=\"M{x} {y}h{width}\"/>"));
     }
 
     /// A line of text; `y` is its middle.
@@ -136,14 +187,17 @@ impl Pen {
             At::Middle => " m",
             At::Right => " e",
         };
+        if text.is_empty() {
+            return;
+        }
         // Letters without a part below the line have their middle a third of their size above it.
         let (x, y) = (px(place.0), px(place.1 + size * 0.35));
-        let larger = if size == USUAL { String::new() } else { format!(" font-size=\"{size}\"") };
-        self.put(format_args!(
-            "<text class=\"f-{}{anchor}{weight}\" x=\"{x}\" y=\"{y}\"{larger}>{}</text>",
-            name(ink),
-            escaped(text)
-        ));
+        // Text is of its own ink, and of the usual size, where nothing is said.
+        let ink = if ink == Ink::Text { String::new() } else { format!("f-{}", name(ink)) };
+        let small = SMALLER.iter().find(|(smaller, _)| *smaller == size).map_or("", |(_, class)| class);
+        let class = format!("{ink}{anchor}{weight}{small}");
+        let class = if class.is_empty() { class } else { format!(" class=\"{}\"", class.trim_start()) };
+        self.put(format_args!("<text{class} x=\"{x}\" y=\"{y}\">{}</text>", escaped(text)));
     }
 
     fn put(&mut self, text: std::fmt::Arguments) {
@@ -227,19 +281,24 @@ mod tests {
     #[test]
     fn a_picture_has_names_for_colours_and_words_for_readers() {
         let look = Look { title: "A <server>".into(), at: 9 };
-        let svg = picture((100.0, 50.0), "p1", "A <title>", "All & more", |pen| {
-            pen.of(&look, &[("name", &look.title)], "A <server>\n5", |pen| {
+        let names = Names { id: "p1", title: "A <title>", about: "All & more", places: "" };
+        let svg = picture((100.0, 50.0), names, true, |pen| {
+            pen.of(&look, &look.title, "A <server>\n5", |pen| {
                 pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, look.dash());
-                pen.bar((0.0, 0.0), (5.0, 5.0), Ink::Faint);
+                pen.bar((0.0, 5.0), 7.0, Ink::Faint);
             });
             pen.text((1.0, 1.0), "a < b", 13.0, Ink::Quiet, At::Right);
             pen.bold((1.0, 1.0), "c", 13.0, Ink::Text, At::Middle);
         });
         assert!(svg.starts_with("<svg role=\"img\" aria-labelledby=\"p1-t\"") && svg.trim_end().ends_with("</svg>"));
         assert!(svg.contains("A &lt;title&gt;</title>") && svg.contains("All &amp; more</desc>"));
-        assert!(svg.contains("<g data-who=\"9\" style=\"--own:var(--c9)\" data-name=\"A &lt;server&gt;\">"), "{svg}");
-        assert!(svg.contains("<title>A &lt;server&gt;\n5</title>") && svg.contains("M0 0L10.5 10"), "{svg}");
-        assert!(svg.contains("class=\"f-h\"") && svg.contains("stroke-dasharray") && svg.contains("a &lt; b"));
+        assert!(svg.contains("<g data-who=\"9\" data-found=\"A &lt;server&gt;\">"), "{svg}");
+        assert!(svg.contains("<title>A &lt;server&gt;\n5</title>") && svg.contains("M0 0l10.5 10"), "{svg}");
+        assert!(
+            svg.contains("<path class=\"s-h bar\" d=\"M0 7h5\"/>")
+                && svg.contains("stroke-dasharray")
+                && svg.contains("a &lt; b")
+        );
     }
 
     #[test]
