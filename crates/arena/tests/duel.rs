@@ -114,6 +114,8 @@ fn two_servers_are_compared_and_one_is_recommended() {
     let other = if foolsgold().is_some() { "foolsgold" } else { "thin" };
     let mut options = options(folder.path(), &["/*3", "/form", "/old", "/none", "/slow", "/clock"], &[other]);
     options.now = Some(Now::parse("puma -w 1 -t 3").unwrap());
+    // Too short for three windows of the same rate.
+    options.plan.warm_s = 0.15;
     let mut heard = Heard::default();
     let summary = run(&options, &mut heard).unwrap_or_else(|error| panic!("{error}\n{:#?}", heard.words));
     let told = || format!("{:#?}\n{summary:#?}", heard.words);
@@ -128,6 +130,8 @@ fn two_servers_are_compared_and_one_is_recommended() {
             |name: &str| counting.clone().all(|one| one.numbers.get(name).is_none_or(|all| all.all.len() == 2));
         assert!(is_whole("p99_ms") && is_whole("requests_per_s"), "{}", told());
         assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
+        let unsettled = "its rate had not settled before the load in 2 of 2 rounds";
+        assert!(counting.clone().all(|one| one.remarks.iter().any(|remark| remark == unsettled)), "{}", told());
     }
     // Much slower than the other it would not be in the rounds.
     let tried = &summary.cases[0].results;

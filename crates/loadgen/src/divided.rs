@@ -20,6 +20,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use procfs::FromBufReadSI;
+use procfs::net::{TcpNetEntries, TcpNetEntry, TcpState};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -387,24 +389,21 @@ impl Queue {
     }
 }
 
-fn listeners(file: &str) -> String {
+/// The first lines of the list. All of it, with thousands of connections, would be a load of its own at this pace.
+fn listeners(file: &str) -> Vec<TcpNetEntry> {
     let mut text = Vec::new();
     // Without such a file there is no such queue.
     let _ = File::open(file).and_then(|file| file.take(LISTENERS_BYTES).read_to_end(&mut text));
-    String::from_utf8_lossy(&text).into_owned()
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let list = TcpNetEntries::from_buf_read(&text[..whole], procfs::current_system_info());
+    list.map_or_else(|_| Vec::new(), |list| list.0)
 }
 
-/// How many connections nobody has accepted yet: of a listening socket (state 0A) the kernel says so where others have
-/// the bytes that nobody has read.
-fn waiting(text: &str, port: u16) -> u64 {
-    let port = format!(":{port:04X}");
-    let of = |line: &str| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, local, _, state, queues, ..] = words[..] else { return None };
-        let (_, unread) = queues.split_once(':').filter(|_| state == "0A" && local.ends_with(&port))?;
-        u64::from_str_radix(unread, 16).ok()
-    };
-    text.lines().filter_map(of).sum()
+/// How many connections nobody has accepted yet: of a listening socket the kernel says so where others have the bytes
+/// that nobody has read.
+fn waiting(list: &[TcpNetEntry], port: u16) -> u64 {
+    let own = list.iter().filter(|one| one.state == TcpState::Listen && one.local_address.port() == port);
+    own.map(|one| u64::from(one.rx_queue)).sum()
 }
 
 #[cfg(test)]

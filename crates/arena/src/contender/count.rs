@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::recipe::signal;
 use super::server::Server;
 use loadgen::process::{self, Member};
+use procfs::process::{MMapPath, MemoryMap, Process};
 
 /// How long a worker may take to list its threads.
 const LISTING: Duration = Duration::from_secs(5);
@@ -80,9 +81,14 @@ impl Server {
         let Some(library) = &self.allocator else { return Ok(()) };
         let name = library.rsplit('/').next().unwrap_or(library).split(".so").next().unwrap_or(library);
         for worker in self.workers_among(&self.members()) {
-            let maps = fs::read_to_string(format!("/proc/{}/maps", worker.id)).unwrap_or_default();
             // One that has just ended has none.
-            if !maps.is_empty() && !maps.contains(name) {
+            let maps = Process::new(worker.id as i32).and_then(|worker| worker.maps());
+            let mut maps = maps.into_iter().flatten().peekable();
+            let is_it = |map: MemoryMap| match map.pathname {
+                MMapPath::Path(path) => path.to_string_lossy().contains(name),
+                _ => false,
+            };
+            if maps.peek().is_some() && !maps.any(is_it) {
                 return Err(format!("{}: worker {} has not loaded {library}", self.recipe.name, worker.id));
             }
         }

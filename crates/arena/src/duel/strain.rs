@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
-use loadgen::metric::{ELAPSED, FAILED, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
+use loadgen::metric::{ELAPSED, FAILED, GENERATOR, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
 /// Loads beyond twice the rate, at most.
 pub const BEYOND: usize = 3;
@@ -27,8 +27,6 @@ pub const ENDED: &str = "ended";
 pub const BOUND_TO: &str = "bound_to_processors";
 /// In samples: the share of the machine's processors that nobody used, in percent.
 pub const IDLE: &str = "idle_pct";
-/// In samples: the processors that the load generator used.
-pub const GENERATOR: &str = "generator_processors";
 /// In samples: seconds of the load.
 pub const SECONDS: &str = "load_s";
 

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::measure::{Up, open_connections, seed, warm_up_at};
 use crate::record::{Outcome, Sample};
-use loadgen::metric::{CPU, ELAPSED, FAILED, PROCESSORS, REQUESTS};
+use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
 use loadgen::{K6Load, Open, Workload};
 
 use super::cases;
@@ -17,7 +17,7 @@ use super::lesson;
 use super::plan::Plan;
 use super::settings::Setting;
 use super::smaller::bound;
-use super::strain::{BOUND_TO, ENDED, GENERATOR, IDLE, Limits, SECONDS};
+use super::strain::{BOUND_TO, ENDED, IDLE, Limits, SECONDS};
 use super::turn::{Account, Stage};
 
 /// What is asked in it.

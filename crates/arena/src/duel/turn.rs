@@ -9,7 +9,7 @@ use crate::contender::{Server, Wanted};
 use crate::measure::{Load, Up, open_connections, seed, warm_up};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
-use loadgen::metric::{P99, RATE};
+use loadgen::metric::{P99, RATE, SETTLED};
 use loadgen::{Closed, K6Load, K6Plan, Open, Until, Watch, Workload, watch_closed, watch_open};
 
 use super::cases;
@@ -196,12 +196,17 @@ impl Stage<'_> {
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
+        // A heat is too short for it, and only tells who comes into the rounds.
+        let settled = (!shape.loads.is_empty()).then(|| f64::from(u8::from(warmth.stable)));
         let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
         let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
         for percent in shape.loads {
             let per_s = rate * f64::from(*percent) / 100.0;
             let share = K6Load::Rate { per_s, seconds: shape.open_s, connections: open_connections(self.clients) };
             self.load(&mut up, &workload, (shape, *percent, share), one, account)?;
+        }
+        for sample in &mut account.samples {
+            sample.numbers.extend(settled.map(|settled| (SETTLED.to_owned(), settled)));
         }
         self.check(&up.server, one, account)?;
         // It has answered well; that it is hard to end is told.

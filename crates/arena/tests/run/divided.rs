@@ -132,6 +132,15 @@ fn a_requests_time_is_where_it_was_put() {
     // The last is one of two.
     let places = ["in the accept queue, ", "in the server before the application, "];
     assert!(places.iter().any(|place| page.contains(place)) && page.contains("waiting in the application, "));
+    // A run that was cut off between a load and the one that divides it divides what is left.
+    let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
+    let text = fs::read_to_string(&raw).unwrap();
+    let is_cut = |line: &&str| !(line.contains("\"divided_ms\"") && line.contains("\"locked\""));
+    fs::write(&raw, text.lines().filter(is_cut).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    fs::remove_file(home.folder().join("summary.json")).unwrap();
+    assert_eq!(divided(&home).len(), 4);
+    let output = home.run(&["run", "--resume", &path]);
+    assert!(output.status.success() && divided(&home).len() == 6, "{}", said(&output));
     // The application's own folder is as it was.
     assert_eq!(fs::read_dir(home.path("apps/tiny")).unwrap().count(), 2);
 }
