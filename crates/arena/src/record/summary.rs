@@ -56,6 +56,9 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+/// How a note of a contender begins that says whose allocator was loaded.
+pub const ALLOCATED_BY: &str = "memory is allocated by ";
+
 /// A contender.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Who {

@@ -9,6 +9,7 @@
 //! `NAME/METRIC/CASES` only of the cases whose names begin so: `fools-gold/p99_ms/ladder@`.
 
 use super::look::Looks;
+use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
 use super::words;
@@ -115,9 +116,27 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
     );
-    let settings = words::settings(summary, &looks);
-    let place = format!("{settings}. {place}");
-    Ok(format!("\n{}\n\n{}\n\n", lines.join("\n"), escaped(&place).replace("\\[Run\\]", "[Run]")))
+    let (table, settings) = (lines.join("\n"), settings(summary, &looks));
+    Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
+}
+
+/// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
+fn settings(summary: &Summary, looks: &Looks) -> String {
+    let all = words::settings(summary, looks);
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut rubies: Vec<String> = all.iter().map(|one| one.ruby.clone()).collect();
+    rubies.sort();
+    rubies.dedup();
+    let heads = ["Workers × threads", "Version", "Allocator, where not the C library's", "Ruby"];
+    let cells = |one: &words::Settings| [&one.size, &one.version, &one.allocator, &one.ruby].map(|text| escaped(text));
+    let rows = all.iter().map(|one| (one.title.clone(), cells(one).into()));
+    let table = lines("Contender", heads.map(str::to_owned).into(), rows).join("\n").replace(" --: |", " --- |");
+    let rubies = pen::escaped(&words::list(&rubies));
+    format!(
+        "<details>\n<summary>Workers × threads, versions and allocators; on {rubies}</summary>\n\n{table}\n\n</details>\n\n"
+    )
 }
 
 /// Contenders down, metrics across.
@@ -223,7 +242,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Measured, Spread, Who};
+    use crate::record::summary::{ALLOCATED_BY, Measured, Spread, Who};
 
     fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
         Shown { summary, link, shortcomings: &[] }
@@ -242,7 +261,15 @@ mod tests {
             ..Case::default()
         };
         let who = Who { name: "a".into(), version: "1.2".into(), workers: 2, threads: 3, ..Who::default() };
-        let contenders = vec![who];
+        let tuned = Who {
+            name: "b".into(),
+            title: "tuned, jemalloc".into(),
+            version: "1.3".into(),
+            ruby: "ruby 3.3 (2024)".into(),
+            notes: vec![format!("{ALLOCATED_BY}jemalloc")],
+            ..who.clone()
+        };
+        let contenders = vec![who, tuned];
         Summary {
             contenders,
             study: "s".into(),
@@ -263,7 +290,9 @@ mod tests {
         assert!(new.contains("| c | 50.0<br><sub>0.50×</sub> |"), "{new}");
         assert!(
             new.contains("2 January 2026; machine not recorded; 3 rounds")
-                && new.contains("a (1.2) 2 × 3")
+                && new.contains("\n<summary>Workers × threads, versions and allocators; on its own and ruby 3.3</summary>\n\n| Contender |")
+                && new.contains("| a | 2 × 3 | 1.2 |  | its own |\n| tuned, jemalloc | 2 × 3 | 1.3 | jemalloc | ruby 3.3 |")
+                && new.contains("\n\n</details>\n\n2 January 2026")
                 && new.contains("[Run](runs/x).")
         );
         assert!(new.starts_with("# T\n") && new.ends_with("<!-- arena:end s -->\nafter\n") && !new.contains("stale"));

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::look::Looks;
 use super::number;
-use crate::record::summary::{Case, Measured, Spread, Summary};
+use crate::record::summary::{ALLOCATED_BY, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
@@ -234,23 +234,38 @@ pub fn machine(summary: &Summary) -> String {
     if facts.is_empty() { "machine not recorded".to_owned() } else { facts.join(" · ") }
 }
 
-/// With how many workers and threads each ran, in which version and on which Ruby: figures without these are a rumour.
-pub fn settings(summary: &Summary, looks: &Looks) -> String {
-    let mut by_ruby: Vec<(String, Vec<String>)> = Vec::new();
-    for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
-        let version = if who.version.is_empty() { String::new() } else { format!(" ({})", who.version) };
-        let one = format!("{}{version} {} × {}", looks.title(&who.name), who.workers, who.threads.max(1));
-        // Its description ends with the date and the platform, which say nothing more.
+/// What a contender ran with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Its name for people.
+    pub title: String,
+    /// `2 × 5`: workers and threads of each.
+    pub size: String,
+    /// As the program itself says.
+    pub version: String,
+    /// Whose it is, where that is not the C library's.
+    pub allocator: String,
+    /// Without the date and the platform, which say nothing more; `its own` where it is none.
+    pub ruby: String,
+}
+
+/// Of each that took part.
+pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
+    let of = |who: &Who| {
+        // A version has the allocator behind it that is built in; another one stands among the notes.
+        let (version, built_in) = who.version.split_once(", ").unwrap_or((&who.version, ""));
+        let loaded = who.notes.iter().find_map(|note| note.strip_prefix(ALLOCATED_BY));
         let ruby = who.ruby.split(" (").next().unwrap_or_default();
         let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
-        let ruby = if ruby.is_empty() { "its own".to_owned() } else { format!("{ruby}{jit}") };
-        match by_ruby.iter_mut().find(|(name, _)| *name == ruby) {
-            Some((_, all)) => all.push(one),
-            None => by_ruby.push((ruby, vec![one])),
+        Settings {
+            title: looks.title(&who.name),
+            size: format!("{} × {}", who.workers, who.threads.max(1)),
+            version: version.to_owned(),
+            allocator: loaded.unwrap_or(built_in).to_owned(),
+            ruby: if ruby.is_empty() { "its own".to_owned() } else { format!("{ruby}{jit}") },
         }
-    }
-    let parts: Vec<String> = by_ruby.iter().map(|(ruby, all)| format!("on {ruby}: {}", all.join("; "))).collect();
-    format!("Workers × threads {}", parts.join(". And "))
+    };
+    summary.contenders.iter().filter(|who| who.missing.is_empty()).map(of).collect()
 }
 
 /// What counts what: "3 rounds".
@@ -317,7 +332,6 @@ fn goes_on(rest: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Who;
 
     fn case(metric: &str, numbers: &[(&str, &[f64])], ranking: &[&[&str]]) -> Case {
         let result = |(name, all): &(&str, &[f64])| {

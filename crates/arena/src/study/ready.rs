@@ -14,7 +14,7 @@ use super::recipe::{Entry, Recipe};
 use super::twin;
 use crate::contender::{self, Presence};
 use crate::place::Place;
-use crate::record::summary::Who;
+use crate::record::summary::{ALLOCATED_BY, Who};
 use loadgen::k6_version;
 
 /// Nothing stands in its way any more.
@@ -135,7 +135,7 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
         ..Who::default()
     };
     who.notes.extend(entry.note.clone());
-    who.notes.extend(entry.allocator.map(|who| format!("memory is allocated by {}", who.name())));
+    who.notes.extend(entry.allocator.map(|who| format!("{ALLOCATED_BY}{}", who.name())));
     match contender::look(recipe, ground.place) {
         Presence::Here { version, ruby } => {
             (who.version, who.ruby) = (version, ruby);
