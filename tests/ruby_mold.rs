@@ -192,11 +192,14 @@ const TAKERS: [(&str, &str); 4] = [
 #[test]
 fn workers_that_the_application_waits_for_are_replaced_as_always() {
     for (name, taker) in TAKERS {
-        let mut server = ruby::serve(&format!("{taker}\n{APP}"), &["-w", "2", "-t", "1", "--preload"]);
+        let more = ["-w", "2", "-t", "1", "--preload", "--log", "engine=debug"];
+        let mut server = ruby::serve(&format!("{taker}\n{APP}"), &more);
         assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{name}: {}", server.log());
         let mold = ruby::mold(&server);
         for _ in 0..3 {
             let worker = ruby::workers(&server)[0];
+            // The death of one that boots is another matter.
+            assert!(server.logs(&format!("(pid {worker}) ready after")), "{name}: {}", server.log());
             kill(worker, Signal::KILL);
             assert!(server.logs(&format!("(pid {worker}) exited")), "{name}: {}", server.log());
             let is_whole = || ruby::workers(&server).len() == 2 && !ruby::workers(&server).contains(&worker);
