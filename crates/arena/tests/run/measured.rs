@@ -129,7 +129,7 @@ fn runs_are_compared_reported_and_spliced() {
     );
     assert!(home.run(&["report", folder, "--splice", file, "--check"]).status.success());
     // Figures without it are a rumour, too.
-    assert!(text.contains(", jemalloc) 2 × 1"), "{text}");
+    assert!(text.contains("| 2 × 1 | ") && text.contains(" | jemalloc | "), "{text}");
 
     let name = home.folder().file_name().unwrap().to_str().unwrap().to_owned();
     assert!(text.contains(&format!("[Run](arena/runs/{name})")), "{text}");
