@@ -125,7 +125,7 @@ impl Server {
         env.extend(line.env);
         let bundler = if line.is_gem { self.place.bundler() } else { &[] };
         let mut words: Vec<String> = bundler.iter().map(|word| (*word).to_owned()).chain(line.words).collect();
-        self.commands.push(shown(&env, &words));
+        self.commands.push(self.place.without_home(&shown(&env, &words)));
         env.insert(MARK.into(), self.mark.clone());
         let program = self.place.program(&words.remove(0))?;
         let mut command = self.place.command_behind(&before, &program, &self.words.folder, &env);

@@ -135,6 +135,12 @@ impl Place {
         format!("{}; {of} {}; nothing else", set.join(" "), names.join(", "))
     }
 
+    /// The same text, with `~` for the home folder of whoever runs the servers: reports are for others.
+    pub fn without_home(&self, text: &str) -> String {
+        let home = self.inner.environment.get(OsStr::new("HOME")).and_then(|home| home.to_str());
+        with_tilde(text, home.unwrap_or_default())
+    }
+
     /// Numbers that stand for the paths of the ring or Gemfile, and of foolsgold: no paths, which are this machine's.
     pub fn fingerprints(&self) -> (String, String) {
         let of = |path: Option<&PathBuf>| {
@@ -314,6 +320,13 @@ fn is_passed_on(name: &OsStr) -> bool {
     is_named && !NOT_PASSED_ON.contains(&name)
 }
 
+fn with_tilde(text: &str, home: &str) -> String {
+    match home.trim_end_matches('/') {
+        "" => text.to_owned(),
+        home => text.replace(&format!("{home}/"), "~/"),
+    }
+}
+
 fn no_foolsgold(named: &Path) -> String {
     format!("--foolsgold {}: there is no such program", named.display())
 }
@@ -334,6 +347,13 @@ fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_home_folder_is_not_for_others() {
+        let text = "GEM_PATH=/people/ann/.gem:/var/lib/gems/people/ann";
+        assert_eq!(with_tilde(text, "/people/ann/"), "GEM_PATH=~/.gem:/var/lib/gems/people/ann");
+        assert_eq!((with_tilde(text, "").as_str(), with_tilde(text, "/").as_str()), (text, text));
+    }
 
     #[test]
     fn what_is_found_by_it_is_passed_on_and_what_is_set_by_it_is_not() {

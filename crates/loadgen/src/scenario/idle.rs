@@ -23,8 +23,8 @@ pub struct Idle {
     pub connections: u32,
 }
 
-/// Runs it. `memory` says how many KiB the server has now. The outcome has no [`metric::IDLE_KIB`] where the server kept
-/// fewer than half of the connections.
+/// Runs it. `memory` says how many KiB the server has now. The outcome has no [`metric::IDLE_KIB`] where the server
+/// kept fewer than half of the connections.
 pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<Told, String> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(FILES_KEPT);
     let wanted = plan.connections.min(u32::try_from(limit).unwrap_or(u32::MAX));
