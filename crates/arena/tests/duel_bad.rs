@@ -117,7 +117,7 @@ fn recipe(folder: &Path, mode: &str) {
         r#"
 title = "{mode}"
 about = "A server for tests."
-home = "none"
+home = "{mode}"
 runtime = "cruby"
 ready_s = 3
 
