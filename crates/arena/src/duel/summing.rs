@@ -1,11 +1,11 @@
 //! The summary of a duel from its samples: cases, rankings, plots and verdicts. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::measure::measured;
-use crate::record::summary::{Case, Measured, Plot, PlotKind, Spread, Traffic, Verdict};
+use crate::measure::summed;
+use crate::record::summary::{Case, Plot, PlotKind, Traffic, Verdict};
 use crate::record::{Sample, TWIN};
-use crate::stats::{ranking, ranking_of};
+use crate::stats::ranking_by;
 use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 
 use super::cases;
@@ -22,12 +22,13 @@ pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> 
         list.push((cases::load(percent), format!("At {percent} % load"), what, Some(f64::from(percent))));
     }
     list.extend(per_s.into_iter().flat_map(|per_s| of_traffic(samples, per_s)));
+    let names: BTreeSet<&str> = samples.iter().map(|one| one.contender.as_str()).filter(|one| *one != TWIN).collect();
     let of = |(name, title, what, x): (String, String, String, Option<f64>)| {
-        let own: Vec<&Sample> = samples.iter().filter(|sample| sample.case == name).collect();
-        (!own.is_empty())
-            .then(|| case(Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() }, &own))
+        let case = Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() };
+        // A duel is of one go: nothing of it can be of another time.
+        summed(case, names.iter().copied(), samples, &[])
     };
-    list.into_iter().filter_map(of).collect()
+    list.into_iter().map(of).filter(|case| !case.results.is_empty() || case.twin.is_some()).collect()
 }
 
 /// Those at the user's rate: as it is, with fewer processors, and multiples of it.
@@ -60,18 +61,6 @@ fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Op
 
 fn full_load(clients: u32) -> String {
     format!("a closed loop of {clients} clients, each asks when it was answered")
-}
-
-fn case(case: Case, samples: &[&Sample]) -> Case {
-    let mut by_contender: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
-    for sample in samples {
-        by_contender.entry(&sample.contender).or_default().push(sample);
-    }
-    let twin = by_contender.remove(TWIN).map(|samples| measured(TWIN, &samples));
-    let results: Vec<Measured> = by_contender.into_iter().map(|(name, samples)| measured(name, &samples)).collect();
-    let mut case = Case { results, twin, ..case };
-    case.ranking = ranking_of(&case);
-    case
 }
 
 /// The pictures that these cases allow.
@@ -126,11 +115,8 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let at_the_rate = [("short waits at your rate", own.as_str(), P99), ("little memory at your rate", &own, PSS_PEAK)];
     let verdict = |(use_case, name, metric): (&str, &str, &str)| {
         let case = cases.iter().find(|case| case.name == name)?;
-        let counting = case.results.iter().filter(|one| case.counts(one));
-        let list: Vec<(String, Spread)> =
-            counting.filter_map(|one| Some((one.contender.clone(), one.numbers.get(metric)?.clone()))).collect();
-        let figure = |name: &String| list.iter().find(|(other, _)| other == name).map(|(_, figure)| figure);
-        let winners = ranking(list.clone(), Metric::of(metric)?.sense).into_iter().next()?;
+        let figure = |name: &String| case.figures(metric).find(|(other, _)| other == name).map(|(_, figure)| figure);
+        let winners = ranking_by(case, Metric::of(metric)?).into_iter().next()?;
         let best = figure(winners.first()?)?;
         let why = |name: &String| {
             let own = figure(name)?;

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Server, Wanted};
-use crate::measure::{Load, Up, open_connections, seed, warm_up};
+use crate::measure::{Load, Up, made, open_connections, seed, warm_up};
 use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{P99, RATE, SETTLED};
-use loadgen::{Closed, K6Load, K6Plan, Open, Until, Watch, Workload, watch_closed, watch_open};
+use loadgen::{K6Load, K6Plan, Watch, Workload};
 
 use super::cases;
 use super::compare::first_line;
@@ -106,7 +106,6 @@ impl Stage<'_> {
             stock: false,
             extra: Vec::new(),
         };
-        let mut server = Server::start(wanted)?;
         let (patience, is_late) = (RefCell::new(patience), Cell::new(false));
         let answers = |port: u16| {
             let answers = lesson::answers(port, asked, &mut patience.borrow_mut());
@@ -115,14 +114,8 @@ impl Stage<'_> {
                 error.words
             })
         };
-        match server.wait_ready_unless(&answers, &|| self.gives_up && is_late.get()) {
-            Ok(first_answer) => Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }),
-            Err(why) => {
-                // What hangs does not end by itself either.
-                server.hurry();
-                Err(Unready { why, hangs: is_late.get() })
-            }
-        }
+        Up::when_ready(Server::start(wanted)?, &answers, &|| self.gives_up && is_late.get())
+            .map_err(|why| Unready { why, hangs: is_late.get() })
     }
 
     /// A turn of a heat: its number, and full load for so long.
@@ -264,22 +257,9 @@ impl Stage<'_> {
         load: K6Load,
         seed: u64,
     ) -> Result<Outcome, String> {
-        let watch = self.watch();
-        match (&self.options.k6, load) {
-            (Some(k6), load) => {
-                let case = format!("{case}-{}", self.turns.get());
-                k6.load(port, workload, &K6Plan { case, load, keep: true, timeout: self.timeout, seed })
-            }
-            (None, K6Load::Rate { per_s, seconds, connections }) => {
-                let open = Open { per_s, seconds, connections, keep: true, seed };
-                Ok(watch_open(port, workload, &open.steps(), &watch).with_course())
-            }
-            (None, K6Load::Clients { clients, seconds }) => {
-                let closed = Closed { clients, until: Until::Seconds(seconds), keep: true, seed };
-                Ok(watch_closed(port, workload, &closed, &watch).with_course())
-            }
-            (None, K6Load::Requests { .. }) => Err("a duel counts no requests".to_owned()),
-        }
+        let case = format!("{case}-{}", self.turns.get());
+        let plan = K6Plan { case, load, keep: true, timeout: self.timeout, seed };
+        made(self.options.k6.as_ref(), port, workload, &plan, &self.watch())
     }
 
     /// How answers under load are looked at.

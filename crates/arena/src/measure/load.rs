@@ -23,6 +23,25 @@ pub struct Up {
     pub first_answer_ms: f64,
 }
 
+impl Up {
+    /// When it has given a right answer, by this look at it; not when it is over before. How it is warmed up and counted
+    /// then differs: in a study what it does at first may be the very case, and a duel learns its answers meanwhile.
+    pub fn when_ready(
+        mut server: Server,
+        answers: &dyn Fn(u16) -> Result<(), String>,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Up, String> {
+        match server.wait_ready_unless(answers, is_over) {
+            Ok(first_answer) => Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }),
+            Err(why) => {
+                // What hangs does not end by itself either.
+                server.hurry();
+                Err(why)
+            }
+        }
+    }
+}
+
 /// A load, and how its server is checked.
 pub struct Load<'a> {
     /// Asks for answers while there is no load, and waits for what an earlier load has left in the queue.

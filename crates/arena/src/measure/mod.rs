@@ -6,14 +6,15 @@ mod rounds;
 mod sitting;
 
 pub use load::{Load, Up, observed, shortened};
-pub use rounds::{CHECKED_ENOUGH, measured};
+pub use rounds::{CHECKED_ENOUGH, measured, summed};
 pub use sitting::{Stray, leave_out, strays};
 
 use std::time::Duration;
 
+use crate::record::Outcome;
 use crate::stats::Dice;
 use loadgen::metric::{FAILED, REQUESTS};
-use loadgen::{Open, Warmth, Watch, Workload};
+use loadgen::{Closed, K6Here, K6Load, K6Plan, Open, Until, Warmth, Watch, Workload};
 
 /// How long a server may work off what a load has left in its queue, before an answer is missed.
 pub const QUEUE_LEFT: Duration = Duration::from_secs(120);
@@ -40,6 +41,30 @@ pub fn open_connections(clients: u32) -> u32 {
 pub fn seed(of_run: u64, round: u32, load_pct: u32) -> u64 {
     // A short one can be read, and fits into the numbers of k6's scripts.
     Dice::from_seed(of_run ^ (u64::from(round) << 32) ^ u64::from(load_pct)).draw() >> 32
+}
+
+/// A load by a loop of the arena's own, or by k6 in its place. Which tool a study names beside these, and what an
+/// application of a user's is asked, is their own.
+pub fn made(
+    k6: Option<&K6Here>,
+    port: u16,
+    workload: &Workload,
+    plan: &K6Plan,
+    watch: &Watch,
+) -> Result<Outcome, String> {
+    if let Some(k6) = k6 {
+        return k6.load(port, workload, plan);
+    }
+    let (keep, seed) = (plan.keep, plan.seed);
+    let (clients, until) = match plan.load {
+        K6Load::Rate { per_s, seconds, connections } => {
+            let open = Open { per_s, seconds, connections, keep, seed };
+            return Ok(loadgen::watch_open(port, workload, &open.steps(), watch).with_course());
+        }
+        K6Load::Clients { clients, seconds } => (clients, Until::Seconds(seconds)),
+        K6Load::Requests { clients, requests, .. } => (clients, Until::Requests(requests)),
+    };
+    Ok(loadgen::watch_closed(port, workload, &Closed { clients, until, keep, seed }, watch).with_course())
 }
 
 /// Warms up with as many clients as the largest load that follows has, and no fewer than the server serves at once:

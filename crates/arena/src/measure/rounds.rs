@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::rounded;
-use crate::record::summary::{Measured, Spread};
-use crate::record::{Course, Sample};
+use super::sitting::{Stray, leave_out};
+use crate::record::summary::{Case, Measured, Spread};
+use crate::record::{Course, Sample, TWIN};
+use crate::stats::ranking_of;
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, P99, SETTLED};
 
 /// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
@@ -17,6 +19,21 @@ const BUSY_SHARE: f64 = 0.9;
 const POINTS_MOST: usize = 16;
 /// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
+
+/// A case of these samples: the figures of those who have some, in this order, and of the twin; without what was measured at
+/// another time; and who is ranked where.
+pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples: &[Sample], strays: &[Stray]) -> Case {
+    let own = |name: &str| -> Vec<&Sample> {
+        samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
+    };
+    let figures = |name: &str| Some(own(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
+    let results = names.into_iter().filter_map(figures).collect();
+    let twin = figures(TWIN);
+    let mut case = Case { results, twin, ..case };
+    leave_out(&mut case, strays);
+    case.ranking = ranking_of(&case);
+    case
+}
 
 /// The figures of one contender in one case.
 pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
@@ -121,7 +138,6 @@ fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::record::summary::Case;
     use loadgen::metric::RATE;
 
     use super::*;

@@ -255,6 +255,12 @@ impl Measured {
 }
 
 impl Case {
+    /// The figures of those that can be ranked.
+    pub fn figures(&self, metric: &str) -> impl Iterator<Item = (&str, &Spread)> {
+        let counting = self.results.iter().filter(|result| self.counts(result));
+        counting.filter_map(move |one| Some((one.contender.as_str(), one.numbers.get(metric)?)))
+    }
+
     /// Whether this result can be ranked and be the best of something.
     pub fn counts(&self, result: &Measured) -> bool {
         let is_in = result.disqualified.is_none() && result.not_compared.is_none();

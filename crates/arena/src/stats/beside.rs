@@ -1,7 +1,7 @@
 //! How each figure of a case stands beside the best one: the ratio by which they are told apart, with its interval.
 //! What a page shows beside a median is this, and so agrees with what it prints in bold.
 
-use super::{Ratio, ranking, ratio};
+use super::{Ratio, ranking_by, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{FAILED, Metric, Sense};
 
@@ -19,12 +19,10 @@ impl<'a> Beside<'a> {
     /// which is no measurement.
     pub fn of(case: &'a Case, metric: &Metric) -> Beside<'a> {
         let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
-        let counting = case.results.iter().filter(|result| is_merit && case.counts(result));
-        let figures: Vec<(&str, &Spread)> =
-            counting.filter_map(|one| Some((one.contender.as_str(), one.numbers.get(metric.name)?))).collect();
+        let figures: Vec<(&str, &Spread)> = case.figures(metric.name).collect();
         let is_measured = !metric.name.ends_with("_ms") || figures.iter().all(|(_, spread)| spread.median > 0.0);
-        let list = figures.iter().filter(|_| is_measured).map(|(name, spread)| ((*name).to_owned(), (*spread).clone()));
-        Beside { groups: ranking(list.collect(), metric.sense), figures }
+        let groups = if is_merit && is_measured { ranking_by(case, metric) } else { Vec::new() };
+        Beside { groups, figures }
     }
 
     /// Whether this one is the best, or not told apart from it. Where none are told apart, nobody is.

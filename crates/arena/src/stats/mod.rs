@@ -9,7 +9,7 @@ pub use beside::Beside;
 pub use loadgen::Dice;
 pub use loadgen::stats::{median, percentile};
 pub use paired::{Ratio, Standing, are_apart, are_open, ratio};
-pub use rank::{better, ranking, ranking_of};
+pub use rank::{better, ranking, ranking_by, ranking_of};
 
 use loadgen::stats::sorted;
 

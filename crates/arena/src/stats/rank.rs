@@ -7,11 +7,12 @@ use loadgen::metric::{Metric, Sense};
 /// The ranking of a case by its first metric: of those that answered rightly and failed little.
 pub fn ranking_of(case: &Case) -> Vec<Vec<String>> {
     let Some(metric) = case.metrics.first().and_then(|name| Metric::of(name)) else { return Vec::new() };
-    if metric.sense == Sense::Plain {
-        return Vec::new();
-    }
-    let ranked = case.results.iter().filter(|result| case.counts(result));
-    let list = ranked.filter_map(|result| Some((result.contender.clone(), result.numbers.get(metric.name)?.clone())));
+    if metric.sense == Sense::Plain { Vec::new() } else { ranking_by(case, metric) }
+}
+
+/// The same by any metric.
+pub fn ranking_by(case: &Case, metric: &Metric) -> Vec<Vec<String>> {
+    let list = case.figures(metric.name).map(|(name, spread)| (name.to_owned(), spread.clone()));
     ranking(list.collect(), metric.sense)
 }
 

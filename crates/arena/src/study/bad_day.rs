@@ -65,7 +65,7 @@ pub fn run(
             let times = (seconds / 3.0).ceil() as u32;
             reload::run(port, workload, &reload::Reload { clients, seconds, times, keep: true, seed }, act)?
         }
-        _ => return over(port, case, workload, capacity, seed),
+        _ => return over(port, (case, family), capacity, seed),
     };
     Ok(with_words(told))
 }
@@ -82,9 +82,9 @@ fn others(port: u16, workload: &Workload, case: &Case, seed: u64) -> Open {
     Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed }
 }
 
-fn over(port: u16, case: &Case, workload: &Workload, capacity: &mut Option<f64>, seed: u64) -> Result<Outcome, String> {
+fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>, seed: u64) -> Result<Outcome, String> {
     if case.load_pct == 0 {
-        return ladder(port, case, workload, capacity, seed);
+        return ladder(port, (case, family), capacity, seed, None);
     }
     let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
     let whole = (case.seconds.round() as u32).max(1);
@@ -99,7 +99,7 @@ fn over(port: u16, case: &Case, workload: &Workload, capacity: &mut Option<f64>,
         patience_s: 10.0,
         seed,
     };
-    let told = overload::run(port, workload, &plan)?;
+    let told = overload::run(port, &family.workload, &plan)?;
     told.into_iter().next().map(with_words).ok_or_else(|| "the overload told nothing".into())
 }
 

@@ -4,29 +4,10 @@ use std::time::Duration;
 
 use super::plan::{Case, Family, Plan};
 use super::recipe::Tool;
-use crate::record::Outcome;
-use loadgen::metric::RATE;
-use loadgen::{K6Here, K6Load, K6Plan};
+use loadgen::{K6Load, K6Plan};
 
 /// siege with its pauses waits at most so long before each request.
 const PAUSE_S: f64 = 1.0;
-
-/// Loads the server. The capacity that a ladder begins with is kept for its other steps.
-pub fn by_k6(
-    k6: &K6Here,
-    port: u16,
-    case: &Case,
-    family: &Family,
-    capacity: &mut Option<f64>,
-    seed: u64,
-) -> Result<Outcome, String> {
-    let per_s = if case.load_pct > 0 { case.share(*capacity)? } else { 0.0 };
-    let outcome = k6.load(port, &family.workload, &plan(case, family, per_s, seed))?;
-    if case.tool == Tool::Ladder && case.load_pct == 0 {
-        *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
-    }
-    Ok(outcome)
-}
 
 /// What k6 cannot do of a study is said before the run: nothing that it could, or an answer that its script cannot
 /// check.
@@ -62,11 +43,12 @@ fn title(family: &Family) -> &str {
     &family.recipe.title
 }
 
-fn plan(case: &Case, family: &Family, per_s: f64, seed: u64) -> K6Plan {
+/// The load of a case as k6 has it, and the loops of the arena.
+pub fn plan(case: &Case, family: &Family, per_s: f64, seed: u64) -> K6Plan {
     let (clients, seconds) = (case.clients, case.seconds);
     let counted = |requests: u64, delay_s: f64| K6Load::Requests { clients, requests, delay_s };
     let load = match (case.tool, case.requests) {
-        (Tool::Ladder, _) if case.load_pct > 0 => K6Load::Rate { per_s, seconds, connections: case.open_connections() },
+        _ if case.load_pct > 0 => K6Load::Rate { per_s, seconds, connections: case.open_connections() },
         (Tool::SiegeOnce, requests) => counted(requests.unwrap_or(u64::from(clients)), PAUSE_S),
         (Tool::Ab | Tool::Siege | Tool::Closed, Some(requests)) => counted(requests, 0.0),
         _ => K6Load::Clients { clients, seconds },

@@ -4,14 +4,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::bad_day;
-use super::by_k6::by_k6;
-use super::ladder::{closed, ladder};
+use super::ladder::ladder;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::measure::Up;
 use crate::record::Outcome;
 use loadgen::metric::FIRST_ANSWER;
-use loadgen::{self, AbPlan, AbUntil, K6Here, LOAD_THREADS, SiegePlan, SiegeUntil, Until, Watch, Workload, WrkPlan};
+use loadgen::{self, AbPlan, AbUntil, Closed, K6Here, LOAD_THREADS, SiegePlan, SiegeUntil, Until, Workload, WrkPlan};
 
 /// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
 /// long enough for those that shut down after five seconds.
@@ -31,7 +30,7 @@ pub fn run(
 ) -> Result<Outcome, String> {
     let port = up.server.port();
     if let Some(k6) = k6.filter(|_| case.tool.is_for_k6()) {
-        return by_k6(k6, port, case, family, capacity, seed);
+        return ladder(port, (case, family), capacity, seed, Some(k6));
     }
     let (path, workload) = (&family.recipe.path, &family.workload);
     let (clients, timeout_s) = (case.clients, family.recipe.timeout_s());
@@ -53,12 +52,7 @@ pub fn run(
             let delay_s = (case.tool == Tool::SiegeOnce).then_some(1.0);
             loadgen::siege(port, path, &SiegePlan { clients, until, delay_s, limit_s: TOOL_LIMIT_S })?
         }
-        Tool::Closed => {
-            let until = case.requests.map_or(Until::Seconds(case.seconds), Until::Requests);
-            let closed = closed(clients, until, seed);
-            loadgen::watch_closed(port, workload, &closed, &Watch::at_full_speed()).with_course()
-        }
-        Tool::Ladder => ladder(port, case, workload, capacity, seed)?,
+        Tool::Closed | Tool::Ladder => ladder(port, (case, family), capacity, seed, None)?,
         Tool::Start => Outcome {
             command: "from the start of the server to its first right answer".into(),
             numbers: [(FIRST_ANSWER.to_owned(), up.first_answer_ms), ("cold_ms".to_owned(), up.first_answer_ms)].into(),
@@ -80,7 +74,8 @@ fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         thread::park_timeout(left);
     }
-    let mut outcome = loadgen::closed(port, workload, &closed(1, Until::Requests(1), 1));
+    let one = Closed { clients: 1, until: Until::Requests(1), keep: true, seed: 1 };
+    let mut outcome = loadgen::closed(port, workload, &one);
     outcome.command = format!("one request after {idle_s:.0} s without any");
     if let Some(took) = outcome.numbers.get("max_ms").copied() {
         outcome.numbers.insert("after_idle_ms".into(), took);

@@ -92,14 +92,19 @@ impl Turn<'_> {
     /// Up, answering rightly, with as many workers and threads as it was told.
     fn start(&self, facts: &mut Facts) -> Result<(Up, Warmth), String> {
         let rackup = self.app.join(self.start_of_app());
-        let mut server = Server::start(self.wanted(&rackup, ""))?;
+        let server = Server::start(self.wanted(&rackup, ""))?;
         facts.commands = server.commands();
-        let first_answer = server.wait_ready(&|port| loadgen::check(port, &self.family.workload))?;
+        let up = self.ready(server)?;
         // Before they are counted, each worker and thread has had work, however few clients this family has.
         let clients = self.plan.cases().map(|case| case.clients).max().unwrap_or(1);
-        let warmth = self.warmed_up(&server, clients, FIRST_WARM_UP_S);
-        facts.counts = Some(server.check_counts()?);
-        Ok((Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }, warmth))
+        let warmth = self.warmed_up(&up.server, clients, FIRST_WARM_UP_S);
+        facts.counts = Some(up.server.check_counts()?);
+        Ok((up, warmth))
+    }
+
+    /// When it answers rightly.
+    pub(super) fn ready(&self, server: Server) -> Result<Up, String> {
+        Up::when_ready(server, &|port| loadgen::check(port, &self.family.workload), &|| false)
     }
 
     fn warmed_up(&self, server: &Server, clients: u32, max_s: f64) -> Warmth {

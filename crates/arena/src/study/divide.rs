@@ -42,9 +42,7 @@ impl Turn<'_> {
 
     fn start_behind(&self) -> Result<Server, String> {
         let rackup = behind::middleware(self.place, self.app, self.start_of_app())?;
-        let mut server = Server::start(self.wanted(&rackup, "-time"))?;
-        server.wait_ready(&|port| loadgen::check(port, &self.family.workload))?;
-        Ok(server)
+        Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
 
     fn divided(&self, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {

@@ -1,30 +1,24 @@
-//! The steps of a ladder: what a server can do, then shares of that.
+//! What a server can do, then shares of that: by a loop of the arena's own, or by k6 in the place of any tool.
 
-use super::plan::Case;
+use super::by_k6::plan;
+use super::plan::{Case, Family};
+use crate::measure::made;
 use crate::record::Outcome;
 use loadgen::metric::RATE;
-use loadgen::{Closed, Open, Until, Watch, Workload};
+use loadgen::{K6Here, Watch};
 
-/// A closed loop with connections that stay.
-pub fn closed(clients: u32, until: Until, seed: u64) -> Closed {
-    Closed { clients, until, keep: true, seed }
-}
-
-/// First what it can do; then shares of that, at times drawn beforehand.
+/// Loads the server. The capacity that a ladder begins with is kept for its other steps.
 pub fn ladder(
     port: u16,
-    case: &Case,
-    workload: &Workload,
+    (case, family): (&Case, &Family),
     capacity: &mut Option<f64>,
     seed: u64,
+    k6: Option<&K6Here>,
 ) -> Result<Outcome, String> {
+    let per_s = if case.load_pct > 0 { case.share(*capacity)? } else { 0.0 };
+    let outcome = made(k6, port, &family.workload, &plan(case, family, per_s, seed), &Watch::at_full_speed())?;
     if case.load_pct == 0 {
-        let closed = closed(case.clients, Until::Seconds(case.seconds), seed);
-        let outcome = loadgen::watch_closed(port, workload, &closed, &Watch::at_full_speed()).with_course();
         *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
-        return Ok(outcome);
     }
-    let (per_s, connections) = (case.share(*capacity)?, case.open_connections());
-    let plan = Open { per_s, seconds: case.seconds, connections, keep: true, seed };
-    Ok(loadgen::watch_open(port, workload, &plan.steps(), &Watch::at_full_speed()).with_course())
+    Ok(outcome)
 }

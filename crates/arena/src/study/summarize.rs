@@ -8,11 +8,11 @@ use super::ground::Ground;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
-use crate::measure::{Stray, leave_out, measured, strays};
+use crate::measure::{Stray, measured, strays, summed};
+use crate::record::Sample;
 use crate::record::date;
 use crate::record::machine::company_then;
-use crate::record::summary::{self, FORMAT, Plot, PlotKind, Spread, Summary, Who};
-use crate::record::{Sample, TWIN};
+use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, P99, RATE, Sense};
 
@@ -177,11 +177,8 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
 
 /// Those of one case by one metric, with its best where there are any.
 fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
-    let ranked = case.results.iter().filter(|result| case.counts(result));
-    let figures = ranked.filter_map(|one| Some((one.contender.clone(), one.numbers.get(metric.name)?.clone())));
-    let figures: Vec<(String, Spread)> = figures.collect();
-    let figure = |name: &String| figures.iter().find(|(one, _)| one == name).map(|(_, spread)| spread);
-    let ranking = stats::ranking(figures.clone(), metric.sense);
+    let figure = |name: &String| case.figures(metric.name).find(|(one, _)| one == name).map(|(_, spread)| spread);
+    let ranking = stats::ranking_by(case, metric);
     let mut ranked = ranking.iter().flatten();
     let Some((best, leader)) = ranked.next().and_then(|name| Some((name, figure(name)?))) else { return Vec::new() };
     let mut open: Vec<String> =
@@ -193,30 +190,22 @@ fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
 }
 
 fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays: &[Stray]) -> summary::Case {
-    let of = |name: &str| -> Vec<&Sample> {
-        samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
-    };
-    let figures = |name: &str| Some(of(name)).filter(|own| !own.is_empty()).map(|own| measured(name, &own));
     let command =
         samples.iter().find(|sample| sample.case == case.name && sample.is_timed() && !sample.command.is_empty());
     let path = plan.families.iter().find(|family| family.recipe.name == case.family);
     let path = path.map_or("", |family| family.recipe.path.as_str());
-    let mut found = summary::Case {
+    let found = summary::Case {
         name: case.name.clone(),
         title: case.title.clone(),
         what: command.map_or_else(|| path.to_owned(), |sample| without_port(&sample.command, path)),
         metrics: case.metrics.clone(),
         x: case.x,
-        results: names.iter().filter_map(|name| figures(name)).collect(),
         published: case.published.clone(),
-        twin: figures(TWIN),
         // There it is the metric.
         is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
         ..summary::Case::default()
     };
-    leave_out(&mut found, strays);
-    found.ranking = stats::ranking_of(&found);
-    found
+    summed(found, names.iter().copied(), samples, strays)
 }
 
 /// The command is the same for all contenders and rounds but for the port and the seed.
