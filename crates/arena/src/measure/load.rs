@@ -24,8 +24,11 @@ pub struct Up {
 }
 
 impl Up {
-    /// When it has given a right answer, by this look at it; not when it is over before. How it is warmed up and counted
-    /// then differs: in a study what it does at first may be the very case, and a duel learns its answers meanwhile.
+    /// Waits until the server has given a right answer. Warming up and counting are the caller's: in a study what a
+    /// server does at first may be the very case, and a duel learns its answers meanwhile.
+    ///
+    /// `answers` asks once, on this port. Error: why there was none, or that `is_over` said to stop; the server is told
+    /// to end.
     pub fn when_ready(
         mut server: Server,
         answers: &dyn Fn(u16) -> Result<(), String>,

@@ -20,8 +20,8 @@ const POINTS_MOST: usize = 16;
 /// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
-/// A case of these samples: the figures of those who have some, in this order, and of the twin; without what was measured at
-/// another time; and who is ranked where.
+/// The case with the figures of those who have samples, in the order of `names`, and of the twin, without what was
+/// measured at another time (`strays`), and ranked.
 pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples: &[Sample], strays: &[Stray]) -> Case {
     let own = |name: &str| -> Vec<&Sample> {
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
