@@ -1,6 +1,5 @@
 //! What an engine is: a request goes in, a response or a fault comes out.
-//! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O
-//! but to open a file for a response, and temporary ones. Both engines and the front are
+//! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O. Both engines and the front are
 //! written against it, and against nothing else of each other.
 
 use std::sync::Arc;
@@ -24,7 +23,6 @@ pub mod response;
 mod secrets;
 pub mod snapshot;
 pub mod status;
-pub mod temporary;
 pub mod wear;
 
 pub use answer::Answer;
@@ -41,7 +39,6 @@ pub use response::{Body, HeadError, Response, ResponseHead};
 pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
-pub use temporary::{TempFile, TempFolder};
 
 /// Runs a Rack application, somewhere.
 ///

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Version};
 
 use crate::body::{Duplex, Source};
-use crate::temporary::TempFile;
+use files::TempFile;
 
 /// How the client sent the request, as `rack.url_scheme` says it: to this server, or to the proxy before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,4 +1,5 @@
-//! Regular files and nothing else: opening a pipe or a device could wait for ever, or have effects.
+//! Files that are opened for reading, and temporary ones. What is opened is a regular file: opening a pipe or a device
+//! could wait for ever, or have effects.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -6,6 +7,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::{Access, OFlags};
+
+pub mod temporary;
+
+pub use temporary::{TempFile, TempFolder};
 
 /// Opens a file for reading; the file and its length in bytes.
 pub fn open(path: &Path) -> io::Result<(File, u64)> {

@@ -5,11 +5,11 @@ use crate::tree::Tree;
 /// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
 const ARROWS: [(&str, &[&str]); 14] = [
     ("arena", &["loadgen"]),
-    ("engine", &[]),
+    ("engine", &["files"]),
     ("engine-mruby", &["engine", "files", "ruby-data", "ruby-native", "ruby-regexp", "ruby-stdlib"]),
     ("engine-ruby", &["engine", "files", "machine"]),
     ("files", &[]),
-    ("front", &["engine"]),
+    ("front", &["engine", "files"]),
     ("loadgen", &[]),
     ("machine", &[]),
     ("ruby-data", &["files", "ruby-native"]),

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use engine::queue;
 use engine::snapshot::Past;
-use engine::{Body, Fault, Input, Request, Responder, Sink, TempFile};
+use engine::{Body, Fault, Input, Request, Responder, Sink};
+use files::TempFile;
 use http::Method;
 
 /// A worker may die of a request. Each death under it is held against it, less so one by the kernel's hand, which may

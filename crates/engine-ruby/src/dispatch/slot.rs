@@ -419,7 +419,7 @@ impl Slot {
     }
 
     /// A file that a worker fetches: the body of the request that runs.
-    pub fn file(&self, seq: u32) -> Option<Arc<engine::TempFile>> {
+    pub fn file(&self, seq: u32) -> Option<Arc<files::TempFile>> {
         let state = self.state.lock();
         let running = state.row.0.iter().find(|running| running.seq == seq)?;
         match &running.job.as_ref()?.request.input {

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use engine::TempFolder;
+use files::TempFolder;
 
 use super::kill_now;
 

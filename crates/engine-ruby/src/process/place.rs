@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use engine::TempFolder;
+use files::TempFolder;
 
 use super::scripts;
 use super::user::User;

@@ -9,7 +9,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use engine::{Input, TempFile};
+use engine::Input;
+use files::TempFile;
 use http_body::Body;
 use hyper::body::Incoming;
 

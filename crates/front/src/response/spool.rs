@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use engine::{Fault, TempFile};
+use engine::Fault;
+use files::TempFile;
 use parking_lot::Mutex;
 
 use crate::response::coded::Incoming;

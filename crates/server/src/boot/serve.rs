@@ -77,7 +77,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     }
     // They go last of all, as they were there first.
     let (mut sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
-    engine::temporary::look();
+    files::temporary::look();
     let Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush } = plan;
     for (app, found) in settings.apps.iter().zip(&found) {
         info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));

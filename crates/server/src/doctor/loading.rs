@@ -6,7 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{TempFolder, brief};
+use engine::brief;
+use files::TempFolder;
 use serde::Deserialize;
 
 use super::answer;
