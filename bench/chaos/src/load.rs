@@ -34,14 +34,18 @@ pub struct Load {
 impl Load {
     /// Begins. A request without an answer after `patience` counts as failed: it hangs.
     pub fn begin(port: u16, workload: &Workload, clients: u32, patience: Duration) -> Load {
-        let (is_over, counts) = (Arc::new(AtomicBool::new(false)), Counts::default());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let counts = Counts::default();
         let groups = GROUPS.min(clients).max(1);
         let of = |group: u32| clients / groups + u32::from(group < clients % groups);
         let turns: Arc<Vec<AtomicU64>> = Arc::new((0..groups).map(|_| AtomicU64::new(0)).collect());
         let threads = (0..groups).map(|group| {
             let turns = turns.clone();
-            let (is_over, counts, workload) = (is_over.clone(), counts.clone(), workload.clone());
-            let (clients, keep) = (of(group), group + 1 < GROUPS);
+            let is_over = is_over.clone();
+            let counts = counts.clone();
+            let workload = workload.clone();
+            let clients = of(group);
+            let keep = group + 1 < GROUPS;
             thread::spawn(move || {
                 let watch = Watch { timeout: patience, ..Watch::default() };
                 let mut seed = u64::from(group) + 1;

@@ -41,9 +41,13 @@ impl Progress {
     /// How it stands.
     pub fn shows(&self, count: &Count, doing: &str) {
         let now = self.now.borrow();
-        let (at, of, name, s) = (self.at.get(), self.of, &now.0, now.1.elapsed().as_secs());
+        let at = self.at.get();
+        let of = self.of;
+        let name = &now.0;
+        let s = now.1.elapsed().as_secs();
         let failed = count.failed(&[]);
-        let (requests, longest) = (count.requests(), count.longest_ms);
+        let requests = count.requests();
+        let longest = count.longest_ms;
         let numbers = format!("{requests} requests, {failed} without a right answer, longest {longest:.0} ms");
         self.bar.set_message(format!("{at}/{of} {name} {s} s: {doing}; {numbers}"));
     }
@@ -51,7 +55,10 @@ impl Progress {
     /// It is over.
     pub fn ends(&self, row: &Row) {
         let verdict = row.verdict();
-        let (at, of, name, s) = (self.at.get(), self.of, row.name, row.took.as_secs_f64());
+        let at = self.at.get();
+        let of = self.of;
+        let name = row.name;
+        let s = row.took.as_secs_f64();
         let told = &row.told;
         self.line(&format!(
             "{at}/{of} {name}: {verdict} after {s:.0} s, {} requests, {} failed",

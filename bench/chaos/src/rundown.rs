@@ -76,7 +76,8 @@ fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> R
         let told = told.unwrap_or_else(|_| Err("the scenario itself has crashed".to_owned()));
         let _ = sender.send(told);
     });
-    let (limit, begun) = (scenario.limit(stage.is_quick), Instant::now());
+    let limit = scenario.limit(stage.is_quick);
+    let begun = Instant::now();
     // A scenario has many steps, each of which may be slow.
     while begun.elapsed() < pace::allowed(limit * 2) {
         match receiver.recv_timeout(LOOK) {
@@ -85,7 +86,8 @@ fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> R
             Err(RecvTimeoutError::Timeout) => progress.shows(&stage.count(), &stage.shown().doing),
         }
     }
-    let (doing, took) = (stage.shown().doing.clone(), begun.elapsed().as_secs());
+    let doing = stage.shown().doing.clone();
+    let took = begun.elapsed().as_secs();
     server::end_all(stage);
     let _ = receiver.recv_timeout(NOTICE);
     Err(format!("not over after {took} s, while it {doing:?}: its processes were killed"))

@@ -99,10 +99,13 @@ impl Server {
         let number = stage.shown().roots.len() + 1;
         let log = stage.folder.join(format!("log-{number}"));
         let process = Process::start("foolsgold", command(stage, setup), &log)?;
-        let (id, log) = (process.id(), setup.log.clone().unwrap_or(log));
+        let id = process.id();
+        let log = setup.log.clone().unwrap_or(log);
         stage.shown().roots.push(id);
         let patience = Duration::from_secs(REQUEST_S + 5);
-        let (control, workers, stage) = (control(stage, setup), setup.workers, stage.clone());
+        let control = control(stage, setup);
+        let workers = setup.workers;
+        let stage = stage.clone();
         let mut server = Server { process, id, port: 0, patience, workers, log, control, is_successor: false, stage };
         let mut ended = None;
         let is_ready = pace::within(START, || {
@@ -195,7 +198,8 @@ impl Server {
             told.complain(format!("foolsgold has ended: {how}; its log ends with {}", self.process.tail()));
         } else if !is_settled {
             let zombies: Vec<String> = found.1.iter().map(Kin::in_words).collect();
-            let (has, wanted) = (found.0, self.workers);
+            let has = found.0;
+            let wanted = self.workers;
             told.complain(format!("{has}, not {wanted} ready, after {SETTLE:?}; zombies: [{}]", zombies.join(", ")));
         }
     }

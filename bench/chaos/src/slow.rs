@@ -49,7 +49,8 @@ fn read(port: u16, reader: &Reader) -> Result<(), String> {
     stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(told)?;
     stream.write_all(format!("GET {} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", reader.path).as_bytes()).map_err(told)?;
     let end = Instant::now() + reader.limit;
-    let (mut got, mut piece) = (Vec::new(), vec![0; reader.bytes]);
+    let mut got = Vec::new();
+    let mut piece = vec![0; reader.bytes];
     loop {
         match stream.read(&mut piece) {
             Ok(0) => break,
@@ -69,7 +70,8 @@ fn judge(got: &[u8], reader: &Reader) -> Result<(), String> {
     let Some(at) = got.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Err(format!("no whole head in {} bytes", got.len()));
     };
-    let (head, body) = (String::from_utf8_lossy(&got[..at]), &got[at + 4..]);
+    let head = String::from_utf8_lossy(&got[..at]);
+    let body = &got[at + 4..];
     let status = head.lines().next().unwrap_or_default();
     if status.split(' ').nth(1) != Some("200") {
         return Err(status.to_owned());

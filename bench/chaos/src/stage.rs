@@ -44,7 +44,9 @@ impl Stage {
     pub fn new(foolsgold: &Path, home: &Path, is_quick: bool, folder: &Path) -> Stage {
         // The folder's name is nobody else's.
         let mark = folder.display().to_string();
-        let (foolsgold, home, folder) = (foolsgold.to_path_buf(), home.to_path_buf(), folder.to_path_buf());
+        let foolsgold = foolsgold.to_path_buf();
+        let home = home.to_path_buf();
+        let folder = folder.to_path_buf();
         Stage { foolsgold, home, is_quick, folder, mark, shown: Arc::default() }
     }
 

@@ -48,7 +48,8 @@ impl Mode {
 pub fn in_words(sample: &Sample, mode: &Mode) -> String {
     let errors =
         if sample.errors.is_empty() { String::new() } else { format!(" ERRORS: {}", sample.errors.join("; ")) };
-    let (name, p99) = (mode.in_words(), sample.p99_ms);
+    let name = mode.in_words();
+    let p99 = sample.p99_ms;
     format!("{name}: {:.0} requests/s, p50 {:.2} ms, p99 {p99:.2} ms{errors}", sample.per_second, sample.p50_ms)
 }
 
@@ -80,7 +81,8 @@ fn ab(contender: &Running, requests: u32, folder: &Path) -> Result<Sample, Strin
         started.push((child, times));
     }
     let mut sample = Sample::default();
-    let (mut longest, mut times) = (0.0_f64, Vec::new());
+    let mut longest = 0.0_f64;
+    let mut times = Vec::new();
     for (child, file) in started {
         let output = child.wait_with_output().map_err(|error| format!("ab: {error}"))?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -31,7 +31,9 @@ const P99: Of = |sample| sample.p99_ms;
 impl Record {
     /// An empty one.
     pub fn new(machine: Machine, modes: &[Mode]) -> Record {
-        let (missing, checks, samples) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+        let missing = Vec::new();
+        let checks = BTreeMap::new();
+        let samples = BTreeMap::new();
         Record { machine, modes: modes.to_vec(), missing, checks, samples }
     }
 
@@ -112,7 +114,8 @@ impl Record {
             let ratio = ours / theirs;
             let verdict = goal.map_or_else(String::new, |(at_least, bound)| {
                 let reached = if at_least { ratio >= bound } else { ratio <= bound };
-                let (sign, word) = (if at_least { ">=" } else { "<=" }, if reached { "reached" } else { "MISSED" });
+                let sign = if at_least { ">=" } else { "<=" };
+                let word = if reached { "reached" } else { "MISSED" };
                 format!("   goal {sign} {bound}: {word}")
             });
             let _ = writeln!(text, "  {:<38}{ratio:>8.2}{verdict}", format!("foolsgold / {other}, {what}"));

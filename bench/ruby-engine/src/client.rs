@@ -48,7 +48,8 @@ impl Request {
     }
 
     fn bytes(&self, fresh: bool) -> Vec<u8> {
-        let (method, path) = (self.method, &self.path);
+        let method = self.method;
+        let path = &self.path;
         let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         if fresh {
             text.push_str("Connection: close\r\n");

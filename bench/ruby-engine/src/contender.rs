@@ -76,7 +76,8 @@ pub fn present(folder: &Path, options: &Options, place: &Place) -> Result<(Vec<C
         return Err(format!("--only {unknown}: there are {}", names.join(", ")));
     }
     let asked = |who: &Contender| options.only.is_empty() || options.only.iter().any(|name| name == who.name());
-    let (mut here, mut missing) = (Vec::new(), Vec::new());
+    let mut here = Vec::new();
+    let mut missing = Vec::new();
     for contender in Contender::ALL.into_iter().filter(asked) {
         match absent(contender, folder, options, place) {
             Some(how) => missing.push((contender, how)),

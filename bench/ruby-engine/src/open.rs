@@ -65,7 +65,8 @@ impl Plan {
         loop {
             at += dice.gap_s(per_second);
             if at >= f64::from(seconds) {
-                let (short, long) = (("/cpu/1", "worked 1 ms\n"), ("/cpu/100", "worked 100 ms\n"));
+                let short = ("/cpu/1", "worked 1 ms\n");
+                let long = ("/cpu/100", "worked 100 ms\n");
                 return Plan { requests, fresh, short, long };
             }
             requests.push((Duration::from_secs_f64(at), dice.fraction() <= long_share));

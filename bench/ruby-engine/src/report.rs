@@ -176,7 +176,8 @@ fn row(load: &Load, samples: &[Sample]) -> String {
         return format!("DISQUALIFIED: {error}");
     }
     let cell = |of: &&str| {
-        let (numbers, digits) = (numbers(samples, of), digits(of));
+        let numbers = numbers(samples, of);
+        let digits = digits(of);
         let (low, high) = range(&numbers).unwrap_or((f64::NAN, f64::NAN));
         let middle = median(&numbers).unwrap_or(f64::NAN);
         format!("{:>27}", format!("{middle:.digits$} ({low:.digits$}..{high:.digits$})"))

@@ -83,7 +83,8 @@ fn start_all(
 }
 
 fn check_and_warm_up(placed: &Placed, options: &Options, out: &mut dyn Write) -> Result<(), String> {
-    let (setup, server) = (&SETUPS[placed.setup], &placed.server);
+    let setup = &SETUPS[placed.setup];
+    let server = &placed.server;
     say(out, &format!("warming up {}, {}", server.contender, setup.name()))?;
     let ask = |_| Request::get(setup.path);
     let judge = |_, answer: &crate::client::Answer| expect(answer, setup.body);

@@ -101,7 +101,8 @@ impl Gauge {
 
     /// What begins to run does so on this I/O thread.
     pub fn enter_io(&self, io: &Arc<IoThread>) {
-        let (term, mut held) = (io.term(), self.io.lock());
+        let term = io.term();
+        let mut held = self.io.lock();
         if !held.as_ref().is_some_and(|(before, of)| Arc::ptr_eq(before, io) && *of == term) {
             *held = Some((io.clone(), term));
         }

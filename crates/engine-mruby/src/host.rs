@@ -49,7 +49,9 @@ pub struct Host {
 impl Host {
     /// Of an interpreter that has not been opened yet.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
-        let (timers, handles, folders) = (Timers::default(), Handles::default(), Folders::default());
+        let timers = Timers::default();
+        let handles = Handles::default();
+        let folders = Folders::default();
         Host { shared, gauge, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
     }
 
@@ -381,7 +383,8 @@ extern "C" fn fg_host_error(
     message_length: usize,
 ) {
     with(host, (), |host| {
-        let (class, message) = (text(klass, klass_length), text(message, message_length));
+        let class = text(klass, klass_length);
+        let message = text(message, message_length);
         host.error = Some(AppError { class, message, ..AppError::default() });
     })
 }

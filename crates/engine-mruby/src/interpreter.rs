@@ -140,7 +140,8 @@ impl Interpreter {
     }
 
     fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
-        let (number, gauge) = (self.number, self.host().gauge.clone());
+        let number = self.number;
+        let gauge = self.host().gauge.clone();
         let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, gauge);
         let exchange = self.host().exchange.insert(exchange);
         let request = &raw const exchange.request;
@@ -149,7 +150,8 @@ impl Interpreter {
         }
         let left = ruby_data::roll_back(&self.host().handles);
         if left > 0 {
-            let (app, what) = (self.host().shared.app.clone(), count(left, "transaction"));
+            let app = self.host().shared.app.clone();
+            let what = count(left, "transaction");
             tracing::warn!(target: "app", app, "rolled back {what} that a request had left open");
         }
         self.served += 1;
@@ -206,7 +208,9 @@ impl Interpreter {
         let clock = self.host().clock;
         self.host().gauge.start(clock.at(now), clock.at(now + settings.boot_time));
         self.watchdog.wake();
-        let (host, bytes, rackup) = (self.host, settings.memory_bytes, settings.rackup.clone());
+        let host = self.host;
+        let bytes = settings.memory_bytes;
+        let rackup = settings.rackup.clone();
         let mut opened = None;
         let place = NonNull::from(&mut opened);
         let mut work = OpenWork { host, place };

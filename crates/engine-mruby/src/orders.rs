@@ -11,7 +11,8 @@ use crate::pool::Pool;
 impl Pool {
     /// All there is to see.
     pub fn snapshot(&self) -> Snapshot {
-        let (now, count) = (Instant::now(), self.settings.interpreters);
+        let now = Instant::now();
+        let count = self.settings.interpreters;
         let waited = self.queue.first(|job| now.saturating_duration_since(job.offered));
         Snapshot {
             engine: "mruby".to_owned(),

@@ -94,7 +94,8 @@ impl Pool {
             epoch: AtomicU64::new(0),
         });
         for interpreter in interpreters {
-            let (weak, inbox) = (Arc::downgrade(&pool), inbox.clone());
+            let weak = Arc::downgrade(&pool);
+            let inbox = inbox.clone();
             thread::Builder::new()
                 .name(format!("mruby {}", interpreter.number))
                 .stack_size(RUNNER_STACK_BYTES)
@@ -164,12 +165,14 @@ impl Pool {
 
     fn renew(&self, interpreter: &mut Interpreter, why: Reason) {
         *self.restarts().entry(why.name()).or_default() += 1;
-        let (words, reason) = (why.words(), why.name());
+        let words = why.words();
+        let reason = why.name();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
         match interpreter.renew(&self.settings, self.epoch.load(Ordering::Relaxed)) {
             Ok(()) => {
-                let (interpreter, took) = (interpreter.number, begin.elapsed());
+                let interpreter = interpreter.number;
+                let took = begin.elapsed();
                 let ms = took.as_secs_f64() * 1e3;
                 tracing::debug!(
                     target: "engine",
@@ -178,7 +181,9 @@ impl Pool {
                 );
             }
             Err(error) => {
-                let (interpreter, class, message) = (interpreter.number, &error.class, &error.message);
+                let interpreter = interpreter.number;
+                let class = &error.class;
+                let message = &error.message;
                 tracing::error!(
                     target: "engine",
                     interpreter,

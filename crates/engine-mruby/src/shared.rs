@@ -28,8 +28,10 @@ pub struct Shared {
 impl Shared {
     /// No code has been read yet.
     pub fn new(keep: Keep, settings: &Settings) -> Shared {
-        let (app, environment) = (settings.app.clone(), settings.environment.clone());
-        let (memory_bytes, boot_time) = (settings.memory_bytes, settings.boot_time);
+        let app = settings.app.clone();
+        let environment = settings.environment.clone();
+        let memory_bytes = settings.memory_bytes;
+        let boot_time = settings.boot_time;
         Shared { keep, memory_bytes, boot_time, app, environment, sources: Mutex::default() }
     }
 

@@ -52,7 +52,8 @@ pub fn is_busy(status: u16) -> bool {
 }
 
 fn described(port: u16, ask: &Ask, fault: &Fault) -> String {
-    let (asked, words) = (ask.in_words(), fault.in_words());
+    let asked = ask.in_words();
+    let words = fault.in_words();
     // Some faults name what was asked, others cannot.
     let named = if words.starts_with(&asked) { words } else { format!("{asked}: {words}") };
     format!("port {port}: {named}")

@@ -203,7 +203,8 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
 async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, String> {
     let timer = Timer::new()?;
     let mut dice = Dice::from_seed(2);
-    let (mut sum_ns, mut count) = (0.0, 0_u32);
+    let mut sum_ns = 0.0;
+    let mut count = 0_u32;
     let longest = LONGEST_S.max(plan.seconds);
     loop {
         let due = Instant::now() + Duration::from_secs_f64(dice.gap_s(PROBES_PER_S));
@@ -368,7 +369,8 @@ impl Queue {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_over);
         let look = move || {
-            let (mut sum, mut looks) = (0, 0_u32);
+            let mut sum = 0;
+            let mut looks = 0_u32;
             loop {
                 sum +=
                     ["/proc/net/tcp", "/proc/net/tcp6"].map(|file| waiting(&listeners(file), port)).iter().sum::<u64>();

@@ -79,7 +79,8 @@ impl Prepared {
             BodyRule::Contains(_) | BodyRule::Matches(_) => KEPT_BYTES,
         };
         let method = Method::try_from(ask.method.as_str())?;
-        let (uri, body) = (Uri::try_from(&ask.path)?, Bytes::from(ask.body.clone()));
+        let uri = Uri::try_from(&ask.path)?;
+        let body = Bytes::from(ask.body.clone());
         Ok(Prepared { ask: ask.clone(), method, uri, headers, body, keep_bytes })
     }
 

@@ -77,7 +77,8 @@ impl Steps {
         let phase = |phase: &Phase| format!("{:.1}/s for {} s", phase.per_s, phase.seconds);
         let phases: Vec<String> = self.phases.iter().map(phase).collect();
         let connections = if self.keep { "connections, kept" } else { "connections, a new one each" };
-        let (threads, most) = (watch.in_words(self.connections), self.connections);
+        let threads = watch.in_words(self.connections);
+        let most = self.connections;
         format!("open loop: {}{threads}, at most {most} {connections}, seed {}", phases.join(", "), self.seed)
     }
 
@@ -145,11 +146,14 @@ async fn run(
     watch: &Watch,
     (begun, tally): (Instant, Tally),
 ) -> Result<Part, String> {
-    let (own, timer) = (own_s(), Timer::new()?);
+    let own = own_s();
+    let timer = Timer::new()?;
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
-    let (mut lines, most) = (JoinSet::new(), share.part(plan.connections) as usize);
-    let (mut offered, mut latest) = (0_u64, Duration::ZERO);
+    let mut lines = JoinSet::new();
+    let most = share.part(plan.connections) as usize;
+    let mut offered = 0_u64;
+    let mut latest = Duration::ZERO;
     let mut lateness = Histogram::<u32>::new_with_max(LATE_MOST_US, 2).map_err(|error| error.to_string())?;
     for (after, owner) in Times::new(plan).zip((0..share.of).cycle()) {
         let place = work.draw();
@@ -166,7 +170,7 @@ async fn run(
         if !is_free && lines.len() < most {
             lines.spawn_local(line(Rc::clone(&work), Rc::clone(&queue)));
         }
-        if offered % 64 == 0 {
+        if offered.is_multiple_of(64) {
             // When all is late, nothing above waits, and the answers would have to.
             tokio::task::yield_now().await;
         }

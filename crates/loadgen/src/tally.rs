@@ -261,7 +261,8 @@ impl Tally {
             put("max_ms", self.longest_us as f64 / 1_000.0);
             put("shortest_ms", shortest as f64 / 1_000.0);
         }
-        let (errors, wrong) = (take(&mut self.errors), self.wrong.take());
+        let errors = take(&mut self.errors);
+        let wrong = self.wrong.take();
         let outcome = Outcome { command, numbers, errors, wrong, ..Outcome::default() };
         Seen { outcome, timeline: self.timeline.take().unwrap_or_default() }
     }
@@ -327,7 +328,8 @@ mod tests {
         let ms = |ms: u64| begun + Duration::from_millis(ms);
         let watch = Watch::by_seconds();
         let fresh = || Tally::new(begun, Some(ms(2_000)), &watch);
-        let (mut alone, mut threads) = (fresh(), [fresh(), fresh(), fresh()]);
+        let mut alone = fresh();
+        let mut threads = [fresh(), fresh(), fresh()];
         for at in 0..300 {
             let verdict = || match at % 50 {
                 7 => Err(Fault::Timeout),
@@ -340,7 +342,8 @@ mod tests {
             threads[(at % 2) as usize].note(from, to, verdict());
         }
         let whole = threads.into_iter().map(|one| one.took(0.5)).reduce(Tally::with);
-        let (mut whole, mut alone) = (whole.unwrap().seen("x".into()), alone.seen("x".into()));
+        let mut whole = whole.unwrap().seen("x".into());
+        let mut alone = alone.seen("x".into());
         assert_eq!(whole.outcome.numbers.remove(metric::GENERATOR_THREADS), Some(3.0));
         let used = whole.outcome.numbers.remove(metric::GENERATOR).unwrap();
         assert!((used - 1.5 / alone.number("elapsed_s").unwrap()).abs() < 1e-9, "{used}");

@@ -39,13 +39,15 @@ pub fn warm_up(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Warm
 
 async fn run(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Result<Warmth, String> {
     let most = Duration::try_from_secs_f64(max_s).map_err(|_| format!("{max_s} s: give a number of seconds"))?;
-    let (begun, watch) = (Instant::now(), Watch::default());
+    let begun = Instant::now();
+    let watch = Watch::default();
     let tally = Tally::new(begun, None, &watch);
     let work = Rc::new(Work::new(port, workload, (true, 1), &watch, tally)?);
     let mut running = start(&work, clients, Some(begun + most), &Arc::new(AtomicU64::new(u64::MAX)));
     let window = (most / 20).clamp(Duration::from_millis(100), Duration::from_secs(1));
     let mut rates: Vec<f64> = Vec::new();
-    let (mut from, mut before) = (begun, 0);
+    let mut from = begun;
+    let mut before = 0;
     while begun.elapsed() + window <= most && !has_settled(&rates) {
         tokio::time::sleep(window).await;
         let right = work.tally.borrow().right;
@@ -55,7 +57,9 @@ async fn run(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Result
     work.stopped.set(true);
     while running.join_next().await.is_some() {}
     let mut tally = work.tally.borrow_mut();
-    let (requests, failed, seconds) = (tally.right, tally.failed, begun.elapsed().as_secs_f64());
+    let requests = tally.right;
+    let failed = tally.failed;
+    let seconds = begun.elapsed().as_secs_f64();
     let wrong = tally.seen(String::new()).outcome.wrong;
     Ok(Warmth { requests, seconds, stable: has_settled(&rates), failed, wrong })
 }

@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn what_leads_outside_is_refused_once_the_application_is_loaded() {
-        let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let inside = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
         let secret = outside.path().join("secret");
         fs::write(&secret, "s").unwrap();
         let path = |name: &str| inside.path().join(name);

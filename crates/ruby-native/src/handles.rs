@@ -104,7 +104,8 @@ mod tests {
     #[test]
     fn a_thing_is_there_until_it_is_released_and_only_as_what_it_is() {
         let mut handles = Handles::default();
-        let (kept, short) = (handles.hold(7u8, Life::Object), handles.hold(8u8, Life::Request));
+        let kept = handles.hold(7u8, Life::Object);
+        let short = handles.hold(8u8, Life::Request);
         *handles.get::<u8>(kept).unwrap() += 1;
         assert_eq!(handles.sum::<u8>(|thing| u64::from(*thing)), (2, 16));
         assert_eq!(handles.get::<u16>(kept).unwrap_err().class, "TypeError");

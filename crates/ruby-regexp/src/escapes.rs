@@ -146,7 +146,8 @@ impl Parser {
 
     /// At most so many hexadecimal digits: their value and how many there were.
     fn hex(&mut self, most: u32) -> Option<(u32, u32)> {
-        let (mut number, mut count) = (0, 0);
+        let mut number = 0;
+        let mut count = 0;
         while let Some(digit) = self.peek().and_then(|c| c.to_digit(16)).filter(|_| count < most) {
             number = number * 16 + digit;
             count += 1;

@@ -338,7 +338,8 @@ impl Machine<'_> {
     fn run_of(&mut self, at: Address, set: usize, times: (u32, u32), kind: Kind) -> Result<Flow, Stop> {
         let (min, max) = times;
         let wanted = if kind == Kind::Lazy { min } else { max };
-        let (mut count, mut low) = (0, self.position);
+        let mut count = 0;
+        let mut low = self.position;
         while count < wanted {
             let Some(position) = self.one(set, self.position) else { break };
             self.position = position;

@@ -217,7 +217,8 @@ impl Compiler<'_> {
     }
 
     fn look(&mut self, node: &Node, behind: bool, negative: bool) -> Result<(), Refused> {
-        let (mark, place) = (self.register(), self.register());
+        let mark = self.register();
+        let place = self.register();
         let guard = if negative { self.push(Step::Guard(mark, 0)) } else { self.push(Step::Mark(mark)) };
         self.push(Step::Note(place));
         if behind {
@@ -318,7 +319,8 @@ impl Compiler<'_> {
     }
 
     fn counted(&mut self, node: &Node, min: u32, max: Option<u32>, lazy: bool) -> Result<(), Refused> {
-        let (counter, place) = (self.register(), self.register());
+        let counter = self.register();
+        let place = self.register();
         self.push(Step::Zero(counter));
         let jump = self.push(Step::Fail);
         let body = self.here();

@@ -33,11 +33,13 @@ impl Machine<'_> {
     /// The position behind what the last of these groups that has matched says once more.
     pub(super) fn same(&self, groups: &[u32], fold: bool) -> Option<usize> {
         let (start, end) = groups.iter().rev().find_map(|group| self.group(*group))?;
-        let (said, rest) = (&self.text[start..end], &self.text[self.position..]);
+        let said = &self.text[start..end];
+        let rest = &self.text[self.position..];
         if !fold {
             return rest.starts_with(said).then_some(self.position + said.len());
         }
-        let (mut one, mut two) = (0, 0);
+        let mut one = 0;
+        let mut two = 0;
         while one < said.len() {
             if two >= rest.len() {
                 return None;
@@ -53,7 +55,8 @@ impl Machine<'_> {
     }
 
     pub(super) fn is_at(&self, place: Place) -> bool {
-        let (at, end) = (self.position, self.text.len());
+        let at = self.position;
+        let end = self.text.len();
         match place {
             Place::Start => at == 0,
             Place::End => at == end,

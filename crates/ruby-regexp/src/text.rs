@@ -46,7 +46,8 @@ pub fn count(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len();
     }
-    let (mut at, mut count) = (0, 0);
+    let mut at = 0;
+    let mut count = 0;
     while at < text.len() {
         at += char_length(text, at);
         count += 1;

@@ -162,7 +162,8 @@ fn needs_sets(args: &[Arg<'_>]) -> Result<(), Raise> {
 /// String#delete(sets)
 pub fn delete(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     needs_sets(args)?;
-    let (sets, binary) = (sets(args)?, is_binary(arg(args, 0)));
+    let sets = sets(args)?;
+    let binary = is_binary(arg(args, 0));
     let mut out = Vec::with_capacity(arg(args, 0).bytes()?.len());
     for code in text_of(arg(args, 0))? {
         if !sets.iter().all(|set| set.has(code)) {
@@ -174,7 +175,8 @@ pub fn delete(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// String#squeeze(sets): of all characters where there are none
 pub fn squeeze(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (sets, binary) = (sets(args)?, is_binary(arg(args, 0)));
+    let sets = sets(args)?;
+    let binary = is_binary(arg(args, 0));
     let mut out = Vec::with_capacity(arg(args, 0).bytes()?.len());
     let mut last = None;
     for code in text_of(arg(args, 0))? {

@@ -22,7 +22,8 @@ fn refused(what: &str) -> Raise {
 /// cipher_ctr(key, iv, position, bytes): the same for both ways. `position` is that of the first byte.
 pub fn ctr(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (key, iv) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
-    let (position, bytes) = (arg(args, 2).int()?, arg(args, 3).bytes()?);
+    let position = arg(args, 2).int()?;
+    let bytes = arg(args, 3).bytes()?;
     match key.len() {
         16 => stream::<ctr::Ctr128BE<Aes128>>(context, key, iv, position, bytes),
         24 => stream::<ctr::Ctr128BE<Aes192>>(context, key, iv, position, bytes),
@@ -33,9 +34,11 @@ pub fn ctr(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// cipher_gcm(key, iv, position, bytes): what GCM does to the bytes, without its tag.
 pub fn gcm(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (key, iv) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
-    let (position, bytes) = (arg(args, 2).int()?, arg(args, 3).bytes()?);
+    let position = arg(args, 2).int()?;
+    let bytes = arg(args, 3).bytes()?;
     // The first block of the key stream belongs to the tag.
-    let (first, position) = ([iv, &[0, 0, 0, 1]].concat(), position.saturating_add(BLOCK_BYTES as i64));
+    let first = [iv, &[0, 0, 0, 1]].concat();
+    let position = position.saturating_add(BLOCK_BYTES as i64);
     match key.len() {
         16 => stream::<ctr::Ctr32BE<Aes128>>(context, key, &first, position, bytes),
         24 => stream::<ctr::Ctr32BE<Aes192>>(context, key, &first, position, bytes),
@@ -124,7 +127,8 @@ where
 {
     let wrong = |_| refused("key or iv of a wrong length");
     let cipher = C::new_from_slice(arg(args, 0).bytes()?).map_err(wrong)?;
-    let (iv, mut out) = (arg(args, 1).bytes()?, arg(args, 3).bytes()?.to_vec());
+    let iv = arg(args, 1).bytes()?;
+    let mut out = arg(args, 3).bytes()?.to_vec();
     if arg(args, 2).truthy() {
         let mut mode = cbc::Encryptor::inner_iv_slice_init(cipher, iv).map_err(wrong)?;
         for chunk in out.chunks_mut(CHUNK_BYTES) {

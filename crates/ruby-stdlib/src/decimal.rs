@@ -128,7 +128,8 @@ pub fn compare(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// decimal_round(a, digits behind the point, mode)
 pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
-    let (places, mode) = (arg(args, 1).int()?, mode(arg(args, 2))?);
+    let places = arg(args, 1).int()?;
+    let mode = mode(arg(args, 2))?;
     if places >= number.fractional_digit_count() {
         return Number(number).value();
     }
@@ -153,7 +154,8 @@ fn rounded(number: &BigDecimal, places: i64, mode: RoundingMode) -> BigDecimal {
 /// decimal_limit(a, how many digits, mode)
 pub fn limit(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
-    let (digits, mode) = (arg(args, 1).int()?, mode(arg(args, 2))?);
+    let digits = arg(args, 1).int()?;
+    let mode = mode(arg(args, 2))?;
     let places = digits.saturating_sub(magnitude(&number));
     if number.is_zero() || places >= number.fractional_digit_count() {
         return Number(number).value();
@@ -195,7 +197,8 @@ fn as_cruby(left: &BigDecimal, right: &BigDecimal) -> i64 {
 /// The quotient with `places` digits after the point and one more, which is 1 if the division leaves a remainder and 0
 /// if not: rounded to fewer than `places` digits it gives what the exact quotient would.
 fn quotient(left: &BigDecimal, right: &BigDecimal, places: i64) -> Result<BigDecimal, Raise> {
-    let (top, below) = (left.as_bigint_and_exponent(), right.as_bigint_and_exponent());
+    let top = left.as_bigint_and_exponent();
+    let below = right.as_bigint_and_exponent();
     let shift = places - top.1 + below.1;
     if shift.abs() > 2 * DIGITS_MAX {
         return Err(too_long());

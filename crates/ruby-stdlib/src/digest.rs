@@ -124,7 +124,8 @@ pub fn file(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// hmac(name, key, bytes) → the code
 pub fn hmac(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (key, bytes) = (arg(args, 1).bytes()?, arg(args, 2).bytes()?);
+    let key = arg(args, 1).bytes()?;
+    let bytes = arg(args, 2).bytes()?;
     with_hash!(arg(args, 0).bytes()?, H => {
         let mut mac = <Hmac<H>>::new_from_slice(key).map_err(|_| raise("ArgumentError", "a key of no use"))?;
         for chunk in bytes.chunks(CHUNK_BYTES) {
@@ -145,8 +146,10 @@ pub fn hmac_hex(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// pbkdf2(name, password, salt, rounds, length) → a key (RFC 8018, section 5.2). Rounds are many by design, so they
 /// are counted here and can be ended.
 pub fn pbkdf2(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (password, salt) = (arg(args, 1).bytes()?, arg(args, 2).bytes()?);
-    let (rounds, length) = (arg(args, 3).int()?, arg(args, 4).int()?);
+    let password = arg(args, 1).bytes()?;
+    let salt = arg(args, 2).bytes()?;
+    let rounds = arg(args, 3).int()?;
+    let length = arg(args, 4).int()?;
     if rounds < 1 || !(0..=KEY_BYTES_MAX).contains(&length) {
         return Err(raise("ArgumentError", "iterations must be 1 or more, and the length 0 to 1 MiB"));
     }

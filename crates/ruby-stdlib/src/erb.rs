@@ -40,7 +40,8 @@ fn trim(mode: Arg<'_>) -> Result<Trim, Raise> {
 
 /// erb_compile(template, trim mode, variable) → source
 pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (template, trim) = (arg(args, 0).bytes()?, trim(arg(args, 1))?);
+    let template = arg(args, 0).bytes()?;
+    let trim = trim(arg(args, 1))?;
     let variable = arg(args, 2).text()?.into_owned();
     let mut compiler = Compiler { out: Vec::new(), text: Vec::new(), variable };
     compiler.out.extend_from_slice(format!("{} = +''; ", compiler.variable).as_bytes());

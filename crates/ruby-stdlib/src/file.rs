@@ -159,7 +159,8 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// fnmatch(pattern, path, flags) → 1 or nil
 pub fn fnmatch(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (pattern, name) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
+    let pattern = arg(args, 0).bytes()?;
+    let name = arg(args, 1).bytes()?;
     let does = glob::matches(pattern, name, arg(args, 2).int()?);
     Ok(if does { Value::Int(1) } else { Value::Nil })
 }

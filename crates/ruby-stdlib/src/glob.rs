@@ -148,7 +148,8 @@ fn bracket(pattern: &[u32], letter: u32, flags: i64) -> Option<usize> {
     let mut at = 1;
     let negated = pattern.get(1).is_some_and(|first| *first == u32::from('!') || *first == u32::from('^'));
     at += usize::from(negated);
-    let (mut found, begin) = (false, at);
+    let mut found = false;
+    let begin = at;
     loop {
         let mut low = *pattern.get(at)?;
         if low == u32::from(']') && at > begin {
@@ -169,7 +170,9 @@ fn bracket(pattern: &[u32], letter: u32, flags: i64) -> Option<usize> {
 
 /// The patterns that one with braces stands for.
 fn braces(pattern: &[u8]) -> Result<Vec<Vec<u8>>, Stop> {
-    let (mut depth, mut open, mut commas) = (0, None, Vec::new());
+    let mut depth = 0;
+    let mut open = None;
+    let mut commas = Vec::new();
     let mut at = 0;
     while at < pattern.len() {
         match pattern[at] {

@@ -37,7 +37,8 @@ fn failed(error: &std::io::Error) -> Raise {
 /// temporary_new(prefix, suffix, folder or nil) → handle
 pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
-    let (prefix, suffix) = (arg(args, 0).path()?, arg(args, 1).path()?);
+    let prefix = arg(args, 0).path()?;
+    let suffix = arg(args, 1).path()?;
     let folder = match arg(args, 2) {
         Arg::Nil => std::env::temp_dir(),
         folder => context.folders.database(folder.path()?, true)?,
@@ -77,7 +78,8 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// temporary_write(handle, position, bytes) → how many
 pub fn write(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
-    let (number, bytes) = (arg(args, 0).handle()?, arg(args, 2).bytes()?);
+    let number = arg(args, 0).handle()?;
+    let bytes = arg(args, 2).bytes()?;
     let position = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
     let all = context.handles.sum::<Temporary>(|held| held.length).1;
     let held = context.handles.get::<Temporary>(number)?;

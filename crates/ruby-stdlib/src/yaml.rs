@@ -27,7 +27,8 @@ pub fn events(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
                 list.push(span.start, span.end, name, arguments);
             }
             Err(error) => {
-                let (what, at) = (error.info().as_bytes().to_vec(), *error.marker());
+                let what = error.info().as_bytes().to_vec();
+                let at = *error.marker();
                 list.push(at, at, "error", vec![Tree::Int(at.index() as i64), Tree::Str(what)]);
                 break;
             }

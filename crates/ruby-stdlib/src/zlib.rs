@@ -102,14 +102,17 @@ pub fn deflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// inflate(handle, bytes) → [bytes, how many were taken, whether the stream is at its end]
 pub fn inflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (number, bytes) = (arg(args, 0).handle()?, arg(args, 1).bytes()?);
+    let number = arg(args, 0).handle()?;
+    let bytes = arg(args, 1).bytes()?;
     let bytes_max = context.memory_bytes;
-    let (mut taken, mut ended) = (0, false);
+    let mut taken = 0;
+    let mut ended = false;
     let mut out = Vec::with_capacity((bytes.len() * 2).clamp(512, CHUNK_BYTES));
     while !ended {
         let part = &bytes[taken..bytes.len().min(taken + CHUNK_BYTES)];
         let stream = context.handles.get::<Decompress>(number)?;
-        let (before, length) = (stream.total_in(), out.len());
+        let before = stream.total_in();
+        let length = out.len();
         let status = stream.decompress_vec(part, &mut out, FlushDecompress::None).map_err(|error| fault(&error))?;
         let used = (stream.total_in() - before) as usize;
         taken += used;
@@ -138,7 +141,8 @@ fn fault(error: &flate2::DecompressError) -> Raise {
 
 /// zlib_dictionary(handle, bytes) → its check sum
 pub fn dictionary(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (number, bytes) = (arg(args, 0).handle()?, arg(args, 1).bytes()?);
+    let number = arg(args, 0).handle()?;
+    let bytes = arg(args, 1).bytes()?;
     let wrong = || raise("Zlib::StreamError", "stream error");
     let sum = match context.handles.get::<Compress>(number) {
         Ok(stream) => stream.set_dictionary(bytes).map_err(|_| wrong())?,

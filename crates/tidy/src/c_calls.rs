@@ -47,7 +47,8 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
 
 /// Names and marks, without comments, texts and lines of the preprocessor.
 fn words(text: &str) -> Vec<&str> {
-    let (mut found, mut at) = (Vec::new(), 0);
+    let mut found = Vec::new();
+    let mut at = 0;
     let bytes = text.as_bytes();
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     while let Some(&byte) = bytes.get(at) {
@@ -108,7 +109,8 @@ fn statics<'a>(words: &[&'a str]) -> BTreeSet<&'a str> {
 
 /// Names of functions with a body, and whether they are static.
 fn functions<'a>(words: &[&'a str]) -> Vec<(&'a str, bool)> {
-    let (mut found, mut depth) = (Vec::new(), 0_usize);
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
     let mut declaration: Vec<&str> = Vec::new();
     for word in words {
         match *word {

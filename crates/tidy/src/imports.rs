@@ -181,7 +181,8 @@ impl Reading {
 
     /// Paths in the tokens of a macro's call.
     fn scan(&mut self, tokens: TokenStream) {
-        let (mut path, mut colons) = (Vec::new(), 0);
+        let mut path = Vec::new();
+        let mut colons = 0;
         for token in tokens {
             match token {
                 TokenTree::Ident(word) if colons == 2 => path.push(word.to_string()),

@@ -39,7 +39,8 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     let mut server = Server::start(stage, setup)?;
     let load = stage.load(&server, workload);
     stage.doing("kills workers");
-    let (mut dice, mut killed) = (Dice::from_seed(7), 0);
+    let mut dice = Dice::from_seed(7);
+    let mut killed = 0;
     each_until_enough(Duration::ZERO, stage.lasts(30.0, 5.0), || {
         let workers = server.workers();
         let spared = dice.place(&sums(workers.len()));

@@ -50,7 +50,8 @@ pub fn known(stage: &Stage) -> Result<Told, String> {
 pub fn random(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &setup())?;
-    let (mut dice, rounds) = (Dice::from_seed(13), if stage.is_quick { 15 } else { 40 });
+    let mut dice = Dice::from_seed(13);
+    let rounds = if stage.is_quick { 15 } else { 40 };
     let between = |dice: &mut Dice| 0.2 + 1.8 * dice.fraction();
     let pauses: Vec<(f64, f64, usize)> =
         (0..rounds).map(|_| (between(&mut dice), 0.1 + 2.9 * dice.fraction(), dice.place(&[1.0, 2.0, 3.0]))).collect();

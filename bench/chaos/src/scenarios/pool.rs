@@ -71,7 +71,9 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     let workload = if asks.is_empty() { app::sinatra_with_posts()? } else { app::workload(&[asks])? };
     let load = stage.load(&server, &workload);
     let mut seen: Vec<u32> = server.workers();
-    let (first, mut fewest, mut most) = (server.workers, server.workers, server.workers);
+    let first = server.workers;
+    let mut fewest = server.workers;
+    let mut most = server.workers;
     stage.doing("workers are replaced");
     let begun = Instant::now();
     let time = stage.lasts(30.0, 12.0);

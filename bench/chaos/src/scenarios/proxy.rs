@@ -77,7 +77,8 @@ pub fn unix(stage: &Stage) -> Result<Told, String> {
     boots_as(stage, "1")?;
     // Others may pass through it, as through /run/shop.
     fs::set_permissions(&stage.folder, Permissions::from_mode(0o711)).map_err(|error| error.to_string())?;
-    let (pidfile, socket) = (stage.folder.join("pid"), stage.folder.join(SOCKET));
+    let pidfile = stage.folder.join("pid");
+    let socket = stage.folder.join(SOCKET);
     let bind = format!("unix://{}", socket.display());
     let setup = Setup::ruby(app::SINATRA, 2, 4);
     let setup = setup.with(&["-b", &bind, "--pidfile", &pidfile.display().to_string()]);

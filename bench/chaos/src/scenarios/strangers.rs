@@ -86,7 +86,8 @@ pub fn poison(stage: &Stage) -> Result<Told, String> {
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
     let load = stage.load_of(&server, &short()?, 8);
     stage.doing("sends poison");
-    let (port, time) = (server.port, stage.lasts(30.0, 6.0));
+    let port = server.port;
+    let time = stage.lasts(30.0, 6.0);
     let poisoners: Vec<JoinHandle<u32>> =
         ["/exit", "/segv"].into_iter().map(|path| thread::spawn(move || poisoned(port, path, time))).collect();
     let sent: u32 = poisoners.into_iter().map(|one| one.join().unwrap_or(0)).sum();

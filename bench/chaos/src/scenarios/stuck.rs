@@ -42,7 +42,8 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
     let stuck = stage.load_of(&server, never, 4);
     stage.doing("some hang");
     pause(stage.lasts(30.0, 6.0));
-    let (count, stuck) = (load.end(), stuck.end());
+    let count = load.end();
+    let stuck = stuck.end();
     // On a machine where nothing starts in time a quick request beside others that hang may time out, too.
     let is_slow = pace::slowest() >= STALL;
     told.count("the quick ones", &count, if is_slow { &[LATE] } else { &[] });

@@ -61,7 +61,8 @@ impl Home {
         let folder = self.0.join("arena/studies");
         let (studies, mut complaints) = Recipes::read(&folder);
         let figures = Figures::read(&self.0.join("arena/published.toml"));
-        let (apps, none) = (self.0.join("apps"), Figures::default());
+        let apps = self.0.join("apps");
+        let none = Figures::default();
         for study in &studies.0 {
             // Without figures every name of theirs would be said to be wrong.
             let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };

@@ -49,7 +49,8 @@ impl Request {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let (catalogue, recipes, figures) = home.read()?;
         let study = recipes.get(&self.study)?;
-        let (place, apps) = (Place::open(&PlaceOptions::default())?, home.0.join("apps"));
+        let place = Place::open(&PlaceOptions::default())?;
+        let apps = home.0.join("apps");
         let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
         let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
         let import = Import {

@@ -19,7 +19,8 @@ impl Catalogue {
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
         paths.sort_by_key(|path| path.file_stem().map(std::ffi::OsStr::to_os_string));
-        let (mut recipes, mut complaints) = (Vec::new(), Vec::new());
+        let mut recipes = Vec::new();
+        let mut complaints = Vec::new();
         for path in &paths {
             match read(path) {
                 Ok(recipe) => recipes.push(recipe),

@@ -121,7 +121,8 @@ impl Server {
         if process::signal_one(worker, ask).is_err() {
             return String::new();
         }
-        let (begin, mut last) = (Instant::now(), (Instant::now(), 0));
+        let begin = Instant::now();
+        let mut last = (Instant::now(), 0);
         loop {
             let texts = self.logs().zip(&before).map(|(log, from)| {
                 let bytes = fs::read(log).unwrap_or_default();

@@ -59,7 +59,8 @@ pub fn look(recipe: &Recipe, place: &Place) -> Presence {
 
 /// What the recipe's own questions find out about the place; what they lack otherwise.
 pub(super) fn find(recipe: &Recipe, place: &Place) -> Result<BTreeMap<String, String>, Vec<String>> {
-    let (mut found, mut lacks) = (BTreeMap::new(), Vec::new());
+    let mut found = BTreeMap::new();
+    let mut lacks = Vec::new();
     for (name, find) in &recipe.find {
         let words: Vec<&str> = find.command.iter().map(String::as_str).collect();
         match place.said(&words).and_then(|text| text.lines().next().map(str::to_owned)) {

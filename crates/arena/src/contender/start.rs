@@ -21,7 +21,8 @@ struct Prepared {
 }
 
 fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
-    let (recipe, place) = (wanted.recipe, wanted.place);
+    let recipe = wanted.recipe;
+    let place = wanted.place;
     let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = wanted.rackup.file_name().ok_or_else(|| format!("{} is no file", wanted.rackup.display()))?;
     if !wanted.rackup.is_file() {
@@ -59,7 +60,8 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
 }
 
 fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
-    let (recipe, place) = (wanted.recipe, wanted.place);
+    let recipe = wanted.recipe;
+    let place = wanted.place;
     let Prepared { words, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
     let group = wanted

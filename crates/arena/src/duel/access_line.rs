@@ -45,7 +45,8 @@ fn common(line: &str) -> Option<Line> {
 /// `GET /a HTTP/1.1`, or without the version.
 fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
     let mut words = text.split(' ');
-    let (method, target) = (words.next()?, words.next()?);
+    let method = words.next()?;
+    let target = words.next()?;
     let has_version = words.next().is_none_or(|word| word.starts_with("HTTP/"));
     let is_plain = has_version && words.next().is_none() && !target.is_empty();
     is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
@@ -57,7 +58,9 @@ fn own_text(line: &str) -> Option<Line> {
     let written = words.next()?;
     let time = written.as_bytes();
     let is_time = time.len() >= 20 && time[4] == b'-' && time[10] == b'T' && time.ends_with(b"Z");
-    let (method, target, status) = (words.nth(1)?, words.next()?, words.next()?);
+    let method = words.nth(1)?;
+    let target = words.next()?;
+    let status = words.next()?;
     let is_method = method.bytes().all(|byte| byte.is_ascii_uppercase());
     let status = match status {
         "-" => None,

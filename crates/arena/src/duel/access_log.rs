@@ -56,7 +56,8 @@ struct Tally {
 /// Reads a whole log and keeps its `most` most frequent paths.
 pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
     let mut tally = Tally::default();
-    let (mut lines, mut bytes) = (0, Vec::new());
+    let mut lines = 0;
+    let mut bytes = Vec::new();
     loop {
         bytes.clear();
         let cannot = |error: std::io::Error| format!("cannot read the access log: {error}");
@@ -165,7 +166,8 @@ impl Recorded {
             self.lines, self.fit, self.paths
         ));
         if self.asked.len() < self.paths {
-            let (kept, share) = (self.asked.len(), self.share() * 100.0);
+            let kept = self.asked.len();
+            let share = self.share() * 100.0;
             words.push(format!("the {kept} most frequent paths are asked: {share:.0} % of those requests"));
         }
         if self.share() < 0.5 {

@@ -177,7 +177,8 @@ fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) ->
 }
 
 fn sentence(best: &Rival, other: Option<&Rival>, wishes: &Wishes) -> String {
-    let (name, options) = (best.server(), best.options());
+    let name = best.server();
+    let options = best.options();
     let stays = wishes.now.as_ref().is_some_and(|now| server(now) == name);
     let verb = if stays { "stay with" } else { "use" };
     let start = format!("for this app on this machine, {verb} {name} with {options}");
@@ -209,7 +210,9 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     let faster =
         |one: &&&Rival| !choice.is_at_rate && one.rate.median > best.rate.median && one.who.name != best.who.name;
     for fast in choice.out.iter().filter(faster) {
-        let (name, rate, bound) = (&fast.who.name, value(RATE, fast.rate.median), value(P99, choice.bound_ms));
+        let name = &fast.who.name;
+        let rate = value(RATE, fast.rate.median);
+        let bound = value(P99, choice.bound_ms);
         let p99 = value(P99, p99_order(fast));
         reasons.push(format!("{name} serves more, {rate}, but its p99 of {p99} at 80 % load is above {bound}"));
     }

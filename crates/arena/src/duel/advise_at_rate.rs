@@ -31,7 +31,8 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic
     let stays = wishes.now.as_ref().is_some_and(|now| server(now) == best.server());
     let verb = if stays { "stay with" } else { "use" };
     let rate = rate_in_words(traffic.per_s);
-    let (name, options) = (best.server(), best.options());
+    let name = best.server();
+    let options = best.options();
     let start = format!("for this app at your {rate} requests/s on this machine, {verb} {name} with {options}");
     let Some(other) = other else { return format!("{start}; nobody else got through to be compared with") };
     let whom = &other.who.name;

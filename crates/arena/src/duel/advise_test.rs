@@ -26,7 +26,8 @@ fn summary(rows: &[Figures]) -> Summary {
     for Figures(server, workers, threads, rates, p99, memory) in rows {
         let name = format!("{server} -w {workers} -t {threads}");
         let commands = vec![format!("{server} --start")];
-        let (workers, threads) = (*workers, *threads);
+        let workers = *workers;
+        let threads = *threads;
         summary.contenders.push(Who { name: name.clone(), workers, threads, commands, ..Who::default() });
         let numbers = [(RATE.to_owned(), three(*rates)), (PSS_PEAK.to_owned(), near(*memory))].into();
         capacity.results.push(Measured { contender: name.clone(), numbers, ..Measured::default() });

@@ -23,7 +23,8 @@ pub struct Asked {
 impl Asked {
     /// A plain one.
     pub fn new(method: &str, path: &str) -> Asked {
-        let (method, path) = (method.to_owned(), path.to_owned());
+        let method = method.to_owned();
+        let path = path.to_owned();
         Asked { method, path, headers: Vec::new(), body: Vec::new(), weight: 1.0, status: None }
     }
 

@@ -54,7 +54,8 @@ pub fn server(name: &str) -> &str {
 
 /// Those that count, fastest first, and why the others do not.
 pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
-    let (mut rivals, mut out) = (Vec::new(), Vec::new());
+    let mut rivals = Vec::new();
+    let mut out = Vec::new();
     let loaded = cases::load(80);
     let results = cases::case(summary, cases::CAPACITY).map_or(&[][..], |case| &case.results);
     for result in results {

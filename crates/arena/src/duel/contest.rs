@@ -93,7 +93,8 @@ impl Duel<'_> {
             Candidate { server: one.server(), rate: rate(entry), is_own }
         };
         let candidates: Vec<Candidate<'_>> = entries.iter().map(candidate).collect();
-        let (mut stay, mut go) = (Vec::new(), Vec::new());
+        let mut stay = Vec::new();
+        let mut go = Vec::new();
         for (entry, stays) in entries.iter().zip(finalists(&candidates)) {
             if stays {
                 stay.push(*entry);
@@ -171,7 +172,8 @@ impl Duel<'_> {
     ) -> Result<bool, String> {
         let Some(rate) = self.options.rate.as_ref().filter(|_| self.plan.traffic.is_some()) else { return Ok(false) };
         let name = here[at].name_with(setting);
-        let (rounds, per_s) = (self.plan.rounds, rate_in_words(rate.per_s));
+        let rounds = self.plan.rounds;
+        let per_s = rate_in_words(rate.per_s);
         let since = self.begins(format!("round {round} of {rounds}: {name} at {per_s}/s{}", again(is_twin)));
         let shape = Shape {
             round,

@@ -57,14 +57,16 @@ impl Crew {
                 Presence::Here { version, ruby } => crew.here.push(Contender::new(recipe, version, ruby)),
                 Presence::Missing { lacks, get } => {
                     let missing = lacks.into_iter().chain(get.into_iter().map(|way| format!("get it: {way}")));
-                    let (name, title) = (recipe.name.clone(), recipe.title.clone());
+                    let name = recipe.name.clone();
+                    let title = recipe.title.clone();
                     crew.missing.push(Who { name, title, missing: missing.collect(), ..Who::default() });
                 }
             }
         }
         if crew.here.is_empty() {
             let names: Vec<&str> = crew.missing.iter().map(|who| who.name.as_str()).collect();
-            let (names, place) = (names.join(", "), place.in_words());
+            let names = names.join(", ");
+            let place = place.in_words();
             return Err(format!("none of {names} is here ({place}): `arena ring` builds a place with most of them"));
         }
         let now = options.now.as_ref().map(|now| now.server.as_str());
@@ -112,7 +114,8 @@ fn order(one: &Contender, now: Option<&str>) -> u8 {
 
 impl Contender {
     fn new(recipe: &Recipe, version: String, ruby: String) -> Contender {
-        let (learned, settings) = (Vec::new(), Vec::new());
+        let learned = Vec::new();
+        let settings = Vec::new();
         Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: 0, settings, notes: Vec::new() }
     }
 

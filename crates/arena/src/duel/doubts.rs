@@ -18,7 +18,8 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
     let learned = &lesson.learned;
     let loose: Vec<&str> = learned.iter().filter(|one| one.is_loose()).map(|one| one.asked.path.as_str()).collect();
     if let Some(first) = loose.first() {
-        let (count, all) = (loose.len(), learned.len());
+        let count = loose.len();
+        let all = learned.len();
         doubts.push(format!(
             "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
         ));
@@ -51,7 +52,8 @@ pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
         401 | 403 => "is refused".to_owned(),
         _ => format!("only leads to {}", String::from_utf8_lossy(first.location.longest()).escape_debug()),
     };
-    let (count, all) = (found.len(), learned.len());
+    let count = found.len();
+    let all = learned.len();
     let what = if count == all { "no page of the application is measured at all" } else { "that page is not measured" };
     Some(format!(
         "{count} of {all} requests get no page: {} {instead} ({}), so {what}; where a login is needed, send the cookie \

@@ -53,7 +53,8 @@ pub fn fetch_patiently(
 ) -> Result<Answer, Unanswered> {
     let mut is_late = false;
     exchange(port, asked, limit, slow, &mut is_late).map_err(|error| {
-        let (asked, seconds) = (asked.in_words(), limit.as_secs_f64());
+        let asked = asked.in_words();
+        let seconds = limit.as_secs_f64();
         let words =
             if is_late { format!("{asked}: no answer within {seconds} s") } else { format!("{asked}: {error}") };
         Unanswered { words, is_late }

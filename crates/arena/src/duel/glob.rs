@@ -96,7 +96,8 @@ impl Glob {
         let new = words(body);
         let pairs = common(&old, &new);
         let mut fixed: Vec<Vec<u8>> = vec![Vec::new()];
-        let (mut next_old, mut next_new) = (0, 0);
+        let mut next_old = 0;
+        let mut next_new = 0;
         for (at, there) in pairs {
             let has_gap = at > next_old || there > next_new || old[at].after_gap;
             if has_gap {
@@ -183,7 +184,8 @@ fn common(old: &[Word<'_>], new: &[&[u8]]) -> Vec<(usize, usize)> {
 /// Myers' greedy search for the fewest insertions and deletions: what they leave alone is common. Nothing is, when
 /// there are too many of them.
 fn shortest_edit(a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
-    let (n, m) = (a.len() as isize, b.len() as isize);
+    let n = a.len() as isize;
+    let m = b.len() as isize;
     let most = (a.len() + b.len()).min(STEPS_MAX) as isize;
     let place = |k: isize| (k + most + 1) as usize;
     // How far each diagonal has come, and how it was before each step.
@@ -215,7 +217,8 @@ fn way_back(before: &[Vec<isize>], n: isize, m: isize) -> Vec<(usize, usize)> {
         let k = x - y;
         let came_down = k == -d || (k != d && at(k - 1) < at(k + 1));
         let old_k = if came_down { k + 1 } else { k - 1 };
-        let (old_x, old_y) = (at(old_k), at(old_k) - old_k);
+        let old_x = at(old_k);
+        let old_y = at(old_k) - old_k;
         while x > old_x.max(0) && y > old_y.max(0) {
             x -= 1;
             y -= 1;

@@ -25,7 +25,8 @@ pub struct Candidate<'a> {
 /// recipes; what the user has now; and a few more of those that served half of what the best did.
 pub fn finalists(candidates: &[Candidate<'_>]) -> Vec<bool> {
     let fastest = candidates.first().map_or(0.0, |one| one.rate);
-    let (mut servers, mut more) = (Vec::<&str>::new(), 0);
+    let mut servers = Vec::<&str>::new();
+    let mut more = 0;
     let stays = candidates.iter().map(|one| {
         let is_first = !servers.contains(&one.server);
         servers.extend(is_first.then_some(one.server));

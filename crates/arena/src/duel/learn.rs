@@ -93,14 +93,16 @@ impl Learned {
         let words = self.asked.in_words();
         let found = kind(answer);
         if answer.status != self.status || found != self.kind {
-            let (wanted, found) = (format!("{} and {}", self.status, self.kind.in_words()), in_words(answer));
+            let wanted = format!("{} and {}", self.status, self.kind.in_words());
+            let found = in_words(answer);
             return Verdict::Wrong(format!("{words} is answered with {found}, not with {wanted}: {}", start(answer)));
         }
         if !self.location.matches(answer.location.as_bytes()) {
             return Verdict::Differs(format!("{words} leads to {}", answer.location.escape_debug()));
         }
         if !self.body.matches(&answer.body) {
-            let (length, at) = (answer.body.len(), self.body.before_first_difference(&answer.body));
+            let length = answer.body.len();
+            let at = self.body.before_first_difference(&answer.body);
             return Verdict::Differs(format!("{words}: {length} bytes, which differ after `{at}`"));
         }
         if !self.is_of_usual_length(answer.body.len()) {
@@ -125,7 +127,8 @@ impl Learned {
 
     /// What is checked, for people.
     pub fn in_words(&self) -> String {
-        let (words, status) = (self.asked.in_words(), self.status);
+        let words = self.asked.in_words();
+        let status = self.status;
         let kind = self.kind.in_words();
         let (low, high) = self.lengths;
         let body = if self.kind == Kind::Empty {

@@ -44,7 +44,9 @@ impl Patience<'_> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
         let mut told = || {
-            let (asked, so_far, most) = (asked.in_words(), slow.as_secs_f64(), limit.as_secs_f64());
+            let asked = asked.in_words();
+            let so_far = slow.as_secs_f64();
+            let most = limit.as_secs_f64();
             (self.tell)(&format!("{asked} has not been answered for {so_far} s; it is waited for {most} s"));
         };
         fetch_patiently(port, asked, limit, (slow, &mut told))

@@ -108,7 +108,8 @@ impl Probe {
 
     /// For people.
     pub fn in_words(&self) -> String {
-        let (latency, cpu) = (self.latency_us / 1000.0, self.cpu_us / 1000.0);
+        let latency = self.latency_us / 1000.0;
+        let cpu = self.cpu_us / 1000.0;
         let consequence = match self.nature() {
             Nature::Computes => "it computes, so processes as many as processors matter, and threads hardly do",
             Nature::Mixed => "it does some of both, so a few threads for each processor should help",
@@ -139,7 +140,8 @@ pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Opti
         let fitting = fit(wanted, ability);
         let workers = fitting.workers.min(affordable);
         if workers < fitting.workers && notes.is_empty() {
-            let (free, one) = (machine.free_kib / 1024, probe.worker_kib / 1024);
+            let free = machine.free_kib / 1024;
+            let one = probe.worker_kib / 1024;
             notes.push(format!(
                 "{free} MiB are free and a worker holds {one} MiB: at most {affordable} workers are tried"
             ));

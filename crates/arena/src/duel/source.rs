@@ -46,7 +46,8 @@ impl Source {
             }
             return from_log(log, most).map_err(|error| vec![format!("{}: {error}", log.display())]);
         }
-        let (mut asked, mut errors) = (Vec::new(), Vec::new());
+        let mut asked = Vec::new();
+        let mut errors = Vec::new();
         let mut take = |read: Result<Vec<Asked>, Vec<String>>| match read {
             Ok(read) => asked.extend(read),
             Err(more) => errors.extend(more),

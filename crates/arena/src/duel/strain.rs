@@ -108,7 +108,8 @@ impl Limits {
             false if self.p99_ms > P99_LEAST_MS => format!(", {P99_TIMES_CALM:.0} times that of one client alone"),
             false => String::new(),
         };
-        let (failed, kept) = (FAILED_SHARE_MAX * 100.0, RATE_KEPT * 100.0);
+        let failed = FAILED_SHARE_MAX * 100.0;
+        let kept = RATE_KEPT * 100.0;
         format!(
             "more than {failed:.0} % of the requests fail, the p99 is above {:.0} ms{why}, or less than {kept:.0} % of \
              the rate is served in time",
@@ -134,7 +135,8 @@ impl Limits {
     }
 
     fn seen(&self, sample: &Sample) -> Option<Vec<String>> {
-        let (failed, right) = (sample.number(FAILED), sample.number(REQUESTS));
+        let failed = sample.number(FAILED);
+        let right = sample.number(REQUESTS);
         let is_failing = is_failing(failed, right);
         let mut seen = Vec::new();
         if is_failing {
@@ -145,7 +147,8 @@ impl Limits {
         if p99 > self.p99_ms {
             seen.push(format!("the p99 was {p99:.0} ms"));
         }
-        let (rate, offered) = (sample.number(RATE), sample.number(OFFERED));
+        let rate = sample.number(RATE);
+        let offered = sample.number(OFFERED);
         let late_s = sample.number(ELAPSED) - sample.number(SECONDS);
         // Answers of the last moments come after the load, however fast it is.
         let is_behind = late_s > sample.number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
@@ -159,7 +162,8 @@ impl Limits {
     }
 
     fn why(&self, sample: &Sample, workers: u32) -> (Cause, String) {
-        let (used, swapped) = (sample.number(PROCESSORS), sample.number(SWAP));
+        let used = sample.number(PROCESSORS);
+        let swapped = sample.number(SWAP);
         if swapped > SWAPPED_MIB {
             return (Cause::Memory, format!("memory was short, {swapped:.0} MiB of it were swapped out"));
         }

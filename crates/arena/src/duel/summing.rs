@@ -69,7 +69,9 @@ pub fn plots(cases: &[Case], traffic: Option<&Traffic>) -> Vec<Plot> {
     let loads: Vec<String> = cases.iter().filter(is_share).map(|case| case.name.clone()).collect();
     let has = |name: &str| cases.iter().any(|case| case.name == name);
     let bars = |title: &str, metric: &str, case: &str| {
-        let (title, metric, cases) = (title.to_owned(), metric.to_owned(), vec![case.to_owned()]);
+        let title = title.to_owned();
+        let metric = metric.to_owned();
+        let cases = vec![case.to_owned()];
         has(case).then(|| Plot { title, kind: PlotKind::Bars, metric, cases: cases.clone(), ..Plot::default() })
     };
     let mut plots: Vec<Plot> = traffic.map(|traffic| over_rate(cases, traffic)).into_iter().collect();

@@ -96,7 +96,8 @@ fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
         let was_asked = |round: u32| judged.iter().any(|one| one.round == round && one.of == of);
         rounds.retain(|round| was_asked(*round) || broken(*round).is_some());
         let found: Vec<&Broken> = rounds.iter().filter_map(|round| broken(*round)).collect();
-        let (rounds, broke) = (rounds.len() as u32, found.len() as u32);
+        let rounds = rounds.len() as u32;
+        let broke = found.len() as u32;
         Step { of, rounds, broke, what: usual(&found), ..Step::default() }
     };
     asked.into_iter().map(step).collect()
@@ -117,7 +118,9 @@ fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Optio
         let all = samples.iter().filter(|sample| sample.case == own).filter_map(|sample| sample.numbers.get(metric));
         median(&all.copied().collect::<Vec<f64>>())
     };
-    let (processors, cpu_us, memory_mib) = (of(PROCESSORS)?, of(CPU)?, of(PSS_PEAK)?);
+    let processors = of(PROCESSORS)?;
+    let cpu_us = of(CPU)?;
+    let memory_mib = of(PSS_PEAK)?;
     let holding = smaller.iter().filter(|step| step.held() == Held::Yes).map(|step| step.of).min();
     let needed = (memory_mib * MEMORY_TIMES + SYSTEM_MIB).ceil().max(1.0) as u64;
     Some(Cost {

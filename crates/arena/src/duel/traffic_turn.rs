@@ -110,7 +110,8 @@ impl Stage<'_> {
     fn asked_at(&self, up: &mut Up, workload: &Workload, step: &Step) -> Result<Outcome, String> {
         let connections = open_connections(self.clients);
         let load = K6Load::Rate { per_s: step.per_s, seconds: step.seconds, connections };
-        let (before, own_before) = (idle(), self.generator_s());
+        let before = idle();
+        let own_before = self.generator_s();
         let mut outcome = self.made(up.server.port(), workload, &step.case, load, step.seed)?;
         let share = before.zip(idle()).map(|(before, after)| {
             let all = after.1.saturating_sub(before.1).max(1);
@@ -142,7 +143,9 @@ impl Stage<'_> {
 impl Step {
     /// For a loop of the arena's own, beside one of so many clients.
     fn open(&self, clients: u32) -> Open {
-        let (per_s, seconds, seed) = (self.per_s, self.seconds, self.seed);
+        let per_s = self.per_s;
+        let seconds = self.seconds;
+        let seed = self.seed;
         Open { per_s, seconds, connections: open_connections(clients), keep: true, seed }
     }
 }

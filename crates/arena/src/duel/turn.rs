@@ -106,7 +106,8 @@ impl Stage<'_> {
             stock: false,
             extra: Vec::new(),
         };
-        let (patience, is_late) = (RefCell::new(patience), Cell::new(false));
+        let patience = RefCell::new(patience);
+        let is_late = Cell::new(false);
         let answers = |port: u16| {
             let answers = lesson::answers(port, asked, &mut patience.borrow_mut());
             answers.map_err(|error| {
@@ -133,7 +134,9 @@ impl Stage<'_> {
 
     /// A turn of a round: full load, then shares of it.
     pub fn turn(&self, one: &mut Contender, setting: Setting, plan: &Plan, round: u32) -> Account {
-        let (warm_s, capacity_s, open_s) = (plan.warm_s, plan.capacity_s, plan.open_s);
+        let warm_s = plan.warm_s;
+        let capacity_s = plan.capacity_s;
+        let open_s = plan.open_s;
         let shape = Shape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads: &cases::LOADS };
         self.once(one, setting, &shape)
     }
@@ -151,7 +154,8 @@ impl Stage<'_> {
         (case, round): (&str, u32),
         load: &dyn Fn(Up, &mut Contender, &mut Account) -> Result<(), String>,
     ) -> Account {
-        let (begin, started) = (Instant::now(), date::now());
+        let begin = Instant::now();
+        let started = date::now();
         let mut account = Account::default();
         self.turns.set(self.turns.get() + 1);
         let label = format!("{}-w{}-t{}-{}", one.name(), setting.workers, setting.threads, self.turns.get());

@@ -38,7 +38,8 @@ fn from_text(text: &str, name: &str, folder: &Path) -> Result<Vec<Asked>, Vec<St
 }
 
 fn gather<'a>(lines: impl Iterator<Item = (String, &'a str)>, folder: &Path) -> Result<Vec<Asked>, Vec<String>> {
-    let (mut asked, mut errors) = (Vec::new(), Vec::new());
+    let mut asked = Vec::new();
+    let mut errors = Vec::new();
     for (place, line) in lines {
         match read(line, folder) {
             Ok(one) => asked.push(one),

@@ -55,7 +55,8 @@ pub fn made(
     if let Some(k6) = k6 {
         return k6.load(port, workload, plan);
     }
-    let (keep, seed) = (plan.keep, plan.seed);
+    let keep = plan.keep;
+    let seed = plan.seed;
     let (clients, until) = match plan.load {
         K6Load::Rate { per_s, seconds, connections } => {
             let open = Open { per_s, seconds, connections, keep, seed };
@@ -78,7 +79,8 @@ pub fn warm_up(port: u16, workload: &Workload, (clients, at_once): (u32, u32), m
 pub fn warm_up_at(port: u16, workload: &Workload, open: &Open, watch: &Watch) -> Warmth {
     let seen = loadgen::watch_open(port, workload, &open.steps(), watch).outcome;
     let number = |name: &str| seen.numbers.get(name).copied().unwrap_or(0.0);
-    let (requests, failed) = (number(REQUESTS) as u64, number(FAILED) as u64);
+    let requests = number(REQUESTS) as u64;
+    let failed = number(FAILED) as u64;
     Warmth { requests, failed, seconds: open.seconds, stable: false, wrong: seen.wrong }
 }
 

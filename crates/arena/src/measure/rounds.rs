@@ -72,7 +72,8 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     remarks.extend(undivided.map(|why| format!("where a request’s time goes was not measured: {why}")));
     let numbers = lists.into_iter().filter_map(|(name, list)| Some((name, Spread::of_rounds(&list)?)));
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
-    let (contender, numbers) = (name.to_owned(), numbers.collect());
+    let contender = name.to_owned();
+    let numbers = numbers.collect();
     Measured { contender, numbers, errors, disqualified, not_compared: None, remarks, course }
 }
 

@@ -74,7 +74,8 @@ impl Folder {
             return Ok(Folder { path: path.to_owned() });
         }
         if let Some(folder) = path.parent().filter(|_| path.is_file()) {
-            let (path, folder) = (path.display(), folder.display());
+            let path = path.display();
+            let folder = folder.display();
             return Err(format!("{path} is a file: give the run's folder, {folder}"));
         }
         Err(format!("{} is no run's folder: it has neither {PLAN} nor {SUMMARY}", path.display()))

@@ -128,7 +128,8 @@ impl Looks {
     pub fn marks(&self) -> String {
         let of = |look: &Look| {
             let fill = format!("fill=\"{}\"", look.colour());
-            let (alone, point) = (look.outline(0.0, 0.0, 5.0).svg(&fill), look.outline(0.0, 0.0, 4.8).svg(&fill));
+            let alone = look.outline(0.0, 0.0, 5.0).svg(&fill);
+            let point = look.outline(0.0, 0.0, 4.8).svg(&fill);
             let ground = look.outline(0.0, 0.0, 6.1).svg("class=\"f-p\"");
             let at = look.at;
             format!(
@@ -144,7 +145,8 @@ impl Looks {
     /// The colour and the dash of each, in CSS: for what belongs to it in all pictures.
     pub fn style(&self) -> String {
         let of = |look: &Look| {
-            let (own, dash) = (format!("[data-who=\"{}\"]", look.at), look.dash());
+            let own = format!("[data-who=\"{}\"]", look.at);
+            let dash = look.dash();
             let dash = if dash.is_empty() { "none" } else { dash };
             let at = look.at;
             format!(

@@ -134,7 +134,8 @@ pub fn html(summary: &Summary) -> Result<String, String> {
     for (at, plot) in summary.plots.iter().filter(lines).enumerate() {
         curves.push(curve(summary, plot, &looks, at)?);
     }
-    let (mut cases, mut folded) = (Vec::new(), Vec::new());
+    let mut cases = Vec::new();
+    let mut folded = Vec::new();
     for (at, case) in summary.cases.iter().enumerate() {
         let is_in_curves = is_own(&case.name) || (case.x.is_some() && !curves.is_empty());
         let view = case_view(summary, case, &looks, at, is_in_curves);

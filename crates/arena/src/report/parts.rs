@@ -76,7 +76,8 @@ fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
         used => format!(", {used} on a processor in the application"),
     };
     let title = looks.title(&result.contender);
-    let (part, all) = (number::significant(ms(largest)), number::significant(all));
+    let part = number::significant(ms(largest));
+    let all = number::significant(all);
     Some(format!("{title}: requests spent {part} of {all}\u{202f}ms {place}{used}."))
 }
 

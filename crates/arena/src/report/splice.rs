@@ -116,7 +116,8 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
     );
-    let (table, settings) = (lines.join("\n"), settings(summary, &looks));
+    let table = lines.join("\n");
+    let settings = settings(summary, &looks);
     Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
@@ -189,7 +190,8 @@ fn failed(cases: &[&Case], name: &str) -> String {
         let spreads = own.clone().filter_map(|result| result.numbers.get(metric));
         spreads.flat_map(|spread| &spread.all).sum()
     };
-    let (failed, right) = (sum(FAILED), sum("requests"));
+    let failed = sum(FAILED);
+    let right = sum("requests");
     rows::failed(failed_share(failed, right))
 }
 

@@ -39,14 +39,16 @@ impl<'a> Beside<'a> {
     /// which has no interval, and where a 0 leaves a ratio no meaning.
     pub fn ratio(&self, name: &str) -> Option<Ratio> {
         let first = self.first().filter(|first| *first != name)?;
-        let (own, best) = (self.figure(name)?, self.figure(first)?);
+        let own = self.figure(name)?;
+        let best = self.figure(first)?;
         let is_zero = |spread: &Spread| spread.all.contains(&0.0);
         ratio(own, best).filter(|ratio| ratio.rounds > 1 && !is_zero(own) && !is_zero(best))
     }
 
     /// The interval of that ratio, on the scale of the metric: of the best one's median.
     pub fn interval(&self, name: &str) -> Option<(f64, f64)> {
-        let (ratio, best) = (self.ratio(name)?, self.best()?);
+        let ratio = self.ratio(name)?;
+        let best = self.best()?;
         Some((ratio.low * best, ratio.high * best))
     }
 

@@ -54,7 +54,9 @@ impl Ratio {
     /// What it tells.
     pub fn standing(&self) -> Standing {
         let interest = SMALLEST_PART.ln_1p();
-        let (median, low, high) = (self.median.ln(), self.low.ln(), self.high.ln());
+        let median = self.median.ln();
+        let low = self.low.ln();
+        let high = self.high.ln();
         // With no interval there is nothing between its ends.
         if low > -interest && high < interest {
             return Standing::Level;

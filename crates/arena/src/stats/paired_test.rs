@@ -119,7 +119,8 @@ fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
 /// The same with a look after each round, until it is decided or the rounds are used up; and how many rounds it took.
 fn told_apart_by_looks(setting: Setting, noise: Noise, truth: f64) -> (f64, f64) {
     let mut dice = Dice::from_seed(9);
-    let (mut apart, mut took) = (0, 0);
+    let mut apart = 0;
+    let mut took = 0;
     for _ in 0..TRIALS {
         let (a, b) = rounds(setting, &mut dice, noise, truth);
         let decided = (FIRST_LOOK..=LAST_LOOK).find(|count| standing(&a[..*count], &b[..*count]) != Standing::Open);
@@ -226,7 +227,8 @@ fn the_other_way_round_is_the_inverse() {
         let count = 1 + dice.below(9);
         let mut list = || -> Vec<f64> { (0..count).map(|_| 1.0 + dice.fraction() * 9.0).collect() };
         let (a, b) = (Spread::of(&list()).unwrap(), Spread::of(&list()).unwrap());
-        let (there, back) = (ratio(&a, &b).unwrap(), ratio(&b, &a).unwrap());
+        let there = ratio(&a, &b).unwrap();
+        let back = ratio(&b, &a).unwrap();
         assert!((there.median * back.median - 1.0).abs() < 1e-9 && there.standing() == back.standing());
         assert!(there.low <= there.median && there.median <= there.high);
         assert!(ratio(&a, &a).unwrap().standing() != Standing::Apart);

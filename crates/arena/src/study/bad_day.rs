@@ -29,7 +29,8 @@ pub fn run(
 ) -> Result<Outcome, String> {
     let port = server.port();
     let workload = &family.workload;
-    let (clients, seconds) = (case.clients, case.seconds);
+    let clients = case.clients;
+    let seconds = case.seconds;
     let told = match case.tool {
         Tool::SlowClients => {
             let slow = family.recipe.slow.unwrap_or(1000);
@@ -39,7 +40,8 @@ pub fn run(
         Tool::Stuck => {
             let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
             let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
-            let (hanging, others) = (hanging(server.shape()), others(port, workload, case, seed));
+            let hanging = hanging(server.shape());
+            let others = others(port, workload, case, seed);
             stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
         }
         Tool::Uneven => {

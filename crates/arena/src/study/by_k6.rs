@@ -45,7 +45,8 @@ fn title(family: &Family) -> &str {
 
 /// The load of a case as k6 has it, and the loops of the arena.
 pub fn plan(case: &Case, family: &Family, per_s: f64, seed: u64) -> K6Plan {
-    let (clients, seconds) = (case.clients, case.seconds);
+    let clients = case.clients;
+    let seconds = case.seconds;
     let counted = |requests: u64, delay_s: f64| K6Load::Requests { clients, requests, delay_s };
     let load = match (case.tool, case.requests) {
         _ if case.load_pct > 0 => K6Load::Rate { per_s, seconds, connections: case.open_connections() },

@@ -32,8 +32,10 @@ pub fn run(
     if let Some(k6) = k6.filter(|_| case.tool.is_for_k6()) {
         return ladder(port, (case, family), capacity, seed, Some(k6));
     }
-    let (path, workload) = (&family.recipe.path, &family.workload);
-    let (clients, timeout_s) = (case.clients, family.recipe.timeout_s());
+    let path = &family.recipe.path;
+    let workload = &family.workload;
+    let clients = case.clients;
+    let timeout_s = family.recipe.timeout_s();
     let whole_seconds = case.seconds.ceil() as u32;
     Ok(match case.tool {
         Tool::Wrk => {

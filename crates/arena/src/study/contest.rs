@@ -206,7 +206,8 @@ impl Turn<'_> {
 
     /// With the names of its case and contender.
     pub(super) fn sample(&self, case: &Case, sample: Sample) -> Sample {
-        let (case, contender) = (case.name.clone(), self.entry.name().to_owned());
+        let case = case.name.clone();
+        let contender = self.entry.name().to_owned();
         Sample { case, contender, round: self.round, ..sample }
     }
 

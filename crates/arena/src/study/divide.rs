@@ -46,7 +46,8 @@ impl Turn<'_> {
     }
 
     fn divided(&self, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {
-        let (started, since) = (now(), std::time::Instant::now());
+        let started = now();
+        let since = std::time::Instant::now();
         let port = server.port();
         loadgen::check_patiently(port, &self.family.workload, QUEUE_LEFT)?;
         self.warmed_up_for_loads(server, WARM_UP_S);
@@ -57,7 +58,8 @@ impl Turn<'_> {
         let waited_us = server.usage().delay_us.saturating_sub(before.delay_us) as f64;
         let answers = numbers.get(DIVIDED_REQUESTS).copied().unwrap_or(0.0);
         numbers.insert(RUN_QUEUE.into(), waited_us / 1e3 / answers.max(1.0));
-        let (command, took_s) = (plan.in_words(), since.elapsed().as_secs_f64());
+        let command = plan.in_words();
+        let took_s = since.elapsed().as_secs_f64();
         Ok(self.sample(case, Sample { started, command, numbers, took_s, ..Sample::default() }))
     }
 }

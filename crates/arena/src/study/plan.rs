@@ -106,7 +106,8 @@ pub struct Plan {
 impl Plan {
     /// Of a recipe: the families that were asked for by words in their names, or all.
     pub fn of(recipe: &Recipe, asked: &Asked, figures: &Figures) -> Result<Plan, String> {
-        let (only, effort) = (&asked.cases, asked.effort.clone());
+        let only = &asked.cases;
+        let effort = asked.effort.clone();
         let chosen = |case: &&CaseRecipe| match only.is_empty() {
             true => case.in_quick || !asked.is_quick,
             false => only.iter().any(|word| case.name.contains(word)),
@@ -393,7 +394,8 @@ mod tests {
         let names = |family: usize| -> Vec<Vec<&str>> {
             (1..=12).map(|round| plan.order_of_cases(round, family).iter().map(|case| &*case.name).collect()).collect()
         };
-        let (users, steps) = (names(0), names(1));
+        let users = names(0);
+        let steps = names(1);
         assert!(users.iter().any(|order| order[0] != "users@1") && users.iter().any(|order| order[3] != "users@8"));
         assert!(users.iter().all(|order| order.iter().collect::<BTreeSet<_>>().len() == 4));
         assert!(steps.iter().all(|order| order[0] == "steps" && order.len() == 4), "{steps:?}");

@@ -64,7 +64,8 @@ impl<'a> Ready<'a> {
         if let Some(then) = &self.asked.origin {
             if then.place != now.place {
                 let other = if then.place.0 == now.place.0 { ", but another one" } else { "" };
-                let (then, now) = (&then.place.0, &now.place.0);
+                let then = &then.place.0;
+                let now = &now.place.0;
                 found.push(format!("the servers came from {then}, now they come from {now}{other}"));
             }
             if then.foolsgold != now.foolsgold {

@@ -19,7 +19,8 @@ impl Recipes {
         };
         files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
         files.sort();
-        let (mut recipes, mut complaints) = (Vec::new(), Vec::new());
+        let mut recipes = Vec::new();
+        let mut complaints = Vec::new();
         for file in files {
             match Recipe::read(&file) {
                 Ok(recipe) => recipes.push(recipe),

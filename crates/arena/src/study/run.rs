@@ -174,7 +174,9 @@ struct Done {
 
 impl Done {
     fn of(samples: &[Sample], is_whole: bool) -> Done {
-        let (loaded, with_numbers, divided) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
+        let loaded = BTreeMap::new();
+        let with_numbers = BTreeSet::new();
+        let divided = BTreeSet::new();
         let mut done = Done { loaded, with_numbers, divided, is_whole };
         samples.iter().for_each(|sample| done.note(sample));
         done

@@ -67,21 +67,24 @@ fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String
     };
     if let [case] = cases {
         let figure = |spread: &Spread| {
-            let (digits, unit) = (metric.digits, metric.unit);
+            let digits = metric.digits;
+            let unit = metric.unit;
             format!("{:.digits$} {unit}", spread.median).trim_end().to_owned()
         };
         let beside =
             |spread| stats::ratio(spread, best).map_or_else(String::new, |it| format!(", {}", number::ratio(&it)));
         let next =
             next.map(|(name, spread)| format!("; next is {} with {}{}", title(name), figure(spread), beside(spread)));
-        let (metric, best) = (metric.title.to_lowercase(), figure(best));
+        let metric = metric.title.to_lowercase();
+        let best = figure(best);
         return format!("{metric} {best} in {}{}", case.title, next.unwrap_or_default());
     }
     let behind = next.and_then(|(name, spread)| {
         let ratio = number::ratio(&stats::ratio(spread, best)?);
         Some(format!("; next is {}, with {ratio} as much", title(name)))
     });
-    let (metric, behind) = (metric.title.to_lowercase(), behind.unwrap_or_default());
+    let metric = metric.title.to_lowercase();
+    let behind = behind.unwrap_or_default();
     format!("{metric} over {} cases, geometric mean{behind}", cases.len())
 }
 

@@ -92,7 +92,8 @@ impl Work for Running<'_> {
     }
 
     fn end(&self) -> Box<dyn Fn(Instant) -> bool> {
-        let (gauge, clock) = (self.gauge.clone(), self.clock);
+        let gauge = self.gauge.clone();
+        let clock = self.clock;
         Box::new(move |now| gauge.is_late(clock.at(now)))
     }
 }

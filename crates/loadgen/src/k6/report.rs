@@ -181,7 +181,8 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         errors.insert(DROPPED.to_owned(), dropped);
     }
     errors.retain(|_, count| *count > 0);
-    let (right, failed) = (sum(&|report| report.right) as f64, errors.values().sum::<u64>() as f64);
+    let right = sum(&|report| report.right) as f64;
+    let failed = errors.values().sum::<u64>() as f64;
     // The clock of the script has whole milliseconds.
     let elapsed_s = most(&|report| report.ended_ms).max(1.0) / 1_000.0;
     let asked_s = most(&|report| report.seconds);

@@ -72,7 +72,8 @@ impl Drop for Sampler {
 
 fn look(tree: &Tree, is_over: &AtomicBool) -> Sampled {
     let mut sampled = Sampled::default();
-    let (mut sum, begun) = (0, Instant::now());
+    let mut sum = 0;
+    let begun = Instant::now();
     loop {
         let last = is_over.load(Ordering::Acquire);
         let usage: Usage = tree.usage();

@@ -22,7 +22,8 @@ pub struct Big {
 pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
     let closed =
         |keep: bool, seed: u64| Closed { clients: plan.clients, until: Until::Seconds(plan.seconds), keep, seed };
-    let (keeping, opening) = (closed(true, plan.seed), closed(false, plan.seed.wrapping_add(1)));
+    let keeping = closed(true, plan.seed);
+    let opening = closed(false, plan.seed.wrapping_add(1));
     let watch = Watch::by_seconds();
     let (mut kept, fresh) = thread::scope(|scope| {
         let fresh = scope.spawn(|| watch_closed(port, workload, &opening, &watch));

@@ -64,7 +64,9 @@ async fn held(
 ) -> Result<(u32, u64, Option<String>), String> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
-    let (mut lines, mut failures, mut first) = (Vec::new(), 0, None);
+    let mut lines = Vec::new();
+    let mut failures = 0;
+    let mut first = None;
     for _ in 0..wanted {
         let mut line = work.line();
         match work.exchange(&mut line, Instant::now(), 0).await.1 {

@@ -128,6 +128,7 @@ pub(crate) fn compared(before: &Seen, now: &Seen) -> String {
     let p99 =
         |seen: &Seen| seen.number(metric::P99).map_or_else(|| "no p99".to_owned(), |p99| format!("p99 {p99:.1} ms"));
     let failed = |seen: &Seen| seen.number(metric::FAILED).unwrap_or(0.0);
-    let (then, there) = (p99(before), p99(now));
+    let then = p99(before);
+    let there = p99(now);
     format!("the others: {there} and {} failed; before: {then} and {} failed", failed(now), failed(before))
 }

@@ -67,7 +67,8 @@ async fn crowd(port: u16, path: &str, slow: u32, pace: Duration, end: Instant) -
     let mut clients = JoinSet::new();
     let styles = [Style::Head, Style::Body, Style::Reader];
     for (number, style) in (0..slow).zip(styles.into_iter().cycle()) {
-        let (path, counts) = (path.to_owned(), Rc::clone(&counts));
+        let path = path.to_owned();
+        let counts = Rc::clone(&counts);
         // Not all at once: what a server does with a flood of connections is another question.
         let after = ARRIVAL.mul_f64(f64::from(number) / f64::from(slow));
         clients.spawn_local(async move {

@@ -132,7 +132,9 @@ fn request(style: Style, path: &str) -> (String, String) {
 impl Counts {
     /// For a person.
     pub fn in_words(&self, wanted: u32) -> String {
-        let (most, closed, refused) = (self.most.get(), self.closed.get(), self.refused.get());
+        let most = self.most.get();
+        let closed = self.closed.get();
+        let refused = self.refused.get();
         let done = self.done.get();
         format!(
             "{wanted} slow clients (a third each sends its head, sends its body, reads its answer slowly): {most} at \

@@ -38,7 +38,8 @@ struct Answer {
 
 /// send([method, url, headers, body or nil], [open, read and write time-outs or nil], verify, file or nil) → handle
 pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (what, times) = (tree(arg(args, 0))?, tree(arg(args, 1))?);
+    let what = tree(arg(args, 0))?;
+    let times = tree(arg(args, 1))?;
     let file = match arg(args, 3) {
         Arg::Nil => None,
         file => Some(file.path()?.to_owned()),

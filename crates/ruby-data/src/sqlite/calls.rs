@@ -85,7 +85,9 @@ fn values(arg: Arg<'_>) -> Result<Tree, Raise> {
 /// there are more rows than one piece has; nil where the SQL says nothing
 pub fn execute(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = begin(context, arg(args, 0))?;
-    let (sql, values, form) = (arg(args, 1).bytes()?, values(arg(args, 2))?, form(arg(args, 3)));
+    let sql = arg(args, 1).bytes()?;
+    let values = values(arg(args, 2))?;
+    let form = form(arg(args, 3));
     let Some(mut statement) = connection.statement(sql).map_err(|error| failed(context, error))? else {
         return Ok(Value::Nil);
     };

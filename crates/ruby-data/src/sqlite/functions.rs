@@ -33,7 +33,8 @@ pub fn define(db: *mut ffi::sqlite3) {
         let data = ptr::without_provenance_mut::<c_void>(data);
         // SAFETY: the connection is open; the functions live for ever and keep nothing.
         unsafe {
-            let (name, function) = (name.as_ptr(), Some(function));
+            let name = name.as_ptr();
+            let function = Some(function);
             ffi::sqlite3_create_function_v2(db, name, arguments, flags, data, function, None, None, None);
         }
     }
@@ -65,7 +66,9 @@ unsafe fn answer(context: *mut ffi::sqlite3_context, work: impl FnOnce() -> Answ
             Answer::Int(number) => ffi::sqlite3_result_int64(context, number),
             Answer::TooBig => ffi::sqlite3_result_error_toobig(context),
             Answer::Text(text) => {
-                let (start, length, copied) = (text.as_ptr().cast(), text.len() as u64, ffi::SQLITE_TRANSIENT());
+                let start = text.as_ptr().cast();
+                let length = text.len() as u64;
+                let copied = ffi::SQLITE_TRANSIENT();
                 ffi::sqlite3_result_text64(context, start, length, copied, ffi::SQLITE_UTF8 as u8);
             }
         }
@@ -107,7 +110,8 @@ unsafe extern "C" fn replace(context: *mut ffi::sqlite3_context, _: c_int, argum
         answer(context, || match all {
             (Some(text), Some([]), Some(_)) => Answer::Text(text.to_vec()),
             (Some(text), Some(part), Some(with)) => {
-                let (mut out, mut rest) = (Vec::new(), 0);
+                let mut out = Vec::new();
+                let mut rest = 0;
                 for at in memmem::find_iter(text, part) {
                     out.extend_from_slice(&text[rest..at]);
                     out.extend_from_slice(with);

@@ -101,7 +101,8 @@ impl Connection {
     /// The first statement of a text, and where the next begins; none where there is nothing but blanks and comments.
     fn prepare(&self, sql: &[u8], lasting: bool) -> Result<(Option<NonNull<ffi::sqlite3_stmt>>, usize), Error> {
         let Ok(length) = c_int::try_from(sql.len()) else { return Err(misuse("the SQL is too long")) };
-        let (mut raw, mut tail) = (ptr::null_mut(), ptr::null());
+        let mut raw = ptr::null_mut();
+        let mut tail = ptr::null();
         let flags = if lasting { ffi::SQLITE_PREPARE_PERSISTENT } else { 0 };
         // SAFETY: the connection is open; pointer and length are those of `sql`; the places for results are ours.
         let code = counted(&self.account, || unsafe {

@@ -126,7 +126,8 @@ impl Statement {
                 Tree::Int(number) => ffi::sqlite3_bind_int64(raw, at, *number),
                 Tree::Float(number) => ffi::sqlite3_bind_double(raw, at, *number),
                 Tree::Str(bytes) if std::str::from_utf8(bytes).is_ok() => {
-                    let (text, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
+                    let text = bytes.as_ptr().cast();
+                    let length = bytes.len() as u64;
                     ffi::sqlite3_bind_text64(raw, at, text, length, copied, ffi::SQLITE_UTF8 as u8)
                 }
                 Tree::Str(bytes) | Tree::Bytes(bytes) => {

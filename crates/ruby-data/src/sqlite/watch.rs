@@ -97,7 +97,8 @@ impl Watch {
 
 /// Sets all bounds of a connection that has just been opened.
 pub fn attach(raw: NonNull<ffi::sqlite3>, watch: &Watch, memory_bytes: usize) {
-    let (db, data) = (raw.as_ptr(), ptr::from_ref(watch).cast_mut().cast::<c_void>());
+    let db = raw.as_ptr();
+    let data = ptr::from_ref(watch).cast_mut().cast::<c_void>();
     let bytes = |share: usize| c_int::try_from(memory_bytes / share).unwrap_or(c_int::MAX);
     // SAFETY: the connection is open; the watch is boxed and lives as long as the connection; none of these functions
     // keeps anything else of ours.

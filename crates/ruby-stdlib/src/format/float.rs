@@ -104,7 +104,8 @@ fn general(size: f64, precision: usize, keep_zeros: bool) -> String {
 
 fn hexadecimal(size: f64, precision: Option<usize>, point: bool) -> String {
     let bits = size.to_bits();
-    let (mut mantissa, mut power) = (bits & ((1 << 52) - 1), (bits >> 52) as i32 - 1023);
+    let mut mantissa = bits & ((1 << 52) - 1);
+    let mut power = (bits >> 52) as i32 - 1023;
     let mut first = 1;
     if power == -1023 {
         (first, power) = (0, if mantissa == 0 { 0 } else { -1022 });

@@ -47,7 +47,8 @@ fn value(digit: u8) -> Option<u32> {
 /// `m` read: what is no digit is passed over, and all ends at the first `=` that is in its place.
 pub fn from_base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
-    let (mut word, mut digits) = (0, 0);
+    let mut word = 0;
+    let mut digits = 0;
     for byte in bytes {
         let Some(digit) = value(*byte) else {
             if *byte == b'=' && digits >= 2 {

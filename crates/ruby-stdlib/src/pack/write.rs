@@ -145,7 +145,8 @@ impl Writer {
             Tree::Int(number) if directive.letter == b'M' => number.to_string().into_bytes(),
             _ => return Err(raise("TypeError", "no implicit conversion of this into String")),
         };
-        let (letter, count) = (directive.letter, directive.count);
+        let letter = directive.letter;
+        let count = directive.count;
         match letter {
             b'm' => text::base64(&mut self.out, &value, count),
             b'M' => text::quoted(&mut self.out, &value, count),

@@ -191,7 +191,9 @@ pub fn date_commercial(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 
 /// date_week_num(year, week, day, whether weeks begin on Monday) → number or nil
 pub fn date_week_num(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (year, week, day) = (arg(args, 0).int()?, arg(args, 1).int()?, arg(args, 2).int()?);
+    let year = arg(args, 0).int()?;
+    let week = arg(args, 1).int()?;
+    let day = arg(args, 2).int()?;
     found(week_num(year, week, day, arg(args, 3).truthy()))
 }
 

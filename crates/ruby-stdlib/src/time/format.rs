@@ -91,7 +91,8 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// strftime(format, seconds, nanoseconds, offset, zone, whether it is UTC, whether it is a Date)
 pub fn strftime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
-    let (epoch, offset) = (seconds(arg(args, 1))?, seconds(arg(args, 3))?);
+    let epoch = seconds(arg(args, 1))?;
+    let offset = seconds(arg(args, 3))?;
     let local = epoch + offset;
     let day = local.div_euclid(86_400) + EPOCH;
     let (year, month, of_month, year_day) = if arg(args, 6).truthy() {

@@ -75,7 +75,8 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
             }
         })
     };
-    let (wide, narrow) = (form(&FORMS[0]), form(&FORMS[1]));
+    let wide = form(&FORMS[0]);
+    let narrow = form(&FORMS[1]);
     Drawing { wide, narrow, legend: Vec::new() }
 }
 
@@ -175,7 +176,8 @@ impl Panel<'_> {
         let mut free_from = f64::NEG_INFINITY;
         let mut rules = Vec::new();
         for tick in self.scale.ticks(count) {
-            let (x, text) = (self.place(tick), number::tick(tick));
+            let x = self.place(tick);
+            let text = number::tick(tick);
             if x > self.end() + 1.0 {
                 continue;
             }

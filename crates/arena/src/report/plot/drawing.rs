@@ -44,7 +44,8 @@ pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> 
 
 /// Exactly what was measured: `26 882 requests/s`.
 pub fn in_full(value: f64, metric: &Metric) -> String {
-    let (exact, unit) = (number::exact(value, metric), number::unit(metric));
+    let exact = number::exact(value, metric);
+    let unit = number::unit(metric);
     if unit.is_empty() { exact } else { format!("{exact} {unit}") }
 }
 

@@ -99,8 +99,10 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     }
     let places: Vec<f64> = measured.iter().map(|(one_in, _)| *one_in).collect();
     let (low, high) = ends(&lines);
-    let (across, up) = (Scale::over(&places, true), Scale::around(low, high, true));
-    let (title, hint) = ("Latency, ms".to_owned(), "less is better".to_owned());
+    let across = Scale::over(&places, true);
+    let up = Scale::around(low, high, true);
+    let title = "Latency, ms".to_owned();
+    let hint = "less is better".to_owned();
     let chart = Chart {
         title,
         hint,
@@ -132,8 +134,10 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
     let last = points(&lines).map(|point| point.place).max_by(f64::total_cmp)?;
     let (_, high) = ends(&lines);
     let places: Vec<f64> = (0..=last.ceil() as u32).map(f64::from).collect();
-    let (across, up) = (Scale::over(&places, false), Scale::around(0.0, high, false));
-    let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
+    let across = Scale::over(&places, false);
+    let up = Scale::around(0.0, high, false);
+    let title = axis_title(metric);
+    let hint = good_end(metric).to_owned();
     let place: fn(f64) -> String = in_seconds;
     let chart = Chart {
         title,
@@ -207,7 +211,8 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     let places: Vec<f64> = cases.iter().map(|(x, _)| *x).collect();
     let across = Scale::over(&places, plot.is_log);
     let up = Scale::around(low, high, plot.is_log || tall);
-    let (title, hint) = (axis_title(metric), good_end(metric).to_owned());
+    let title = axis_title(metric);
+    let hint = good_end(metric).to_owned();
     let place = if plot.mark.is_some() { rate_in_words } else { number::tick };
     Chart {
         title,
@@ -302,7 +307,8 @@ impl Chart<'_> {
     }
 
     fn grid(&self, pen: &mut Pen, form: &Form) {
-        let (right, bottom) = (form.size.0 - form.right, form.size.1 - FOOT);
+        let right = form.size.0 - form.right;
+        let bottom = form.size.1 - FOOT;
         let mut rules = Vec::new();
         for tick in self.up.ticks(form.ticks.1) {
             let y = self.y(form, tick);
@@ -317,7 +323,8 @@ impl Chart<'_> {
         let places = if self.places.len() <= form.ticks.0 { self.places.clone() } else { self.across.ticks(6) };
         let mut free_from = f64::NEG_INFINITY;
         for place in places {
-            let (x, text) = (self.x(form, place), (self.place)(place));
+            let x = self.x(form, place);
+            let text = (self.place)(place);
             marks.push([(x, bottom), (x, bottom + 4.0)]);
             let half = text_width(&text, LETTERS - 1.0) / 2.0;
             if x - half > free_from {
@@ -333,7 +340,8 @@ impl Chart<'_> {
     /// A line upwards at the marked place, named at its top.
     fn here(&self, pen: &mut Pen, form: &Form) {
         let Some((place, words)) = self.here else { return };
-        let (x, right) = (self.x(form, *place), form.size.0 - form.right);
+        let x = self.x(form, *place);
+        let right = form.size.0 - form.right;
         pen.line((x, HEAD - 6.0), (x, form.size.1 - FOOT), Ink::Text, 1.5);
         let (at, beside) =
             if x > right - text_width(words, LETTERS) - 8.0 { (At::Right, -6.0) } else { (At::Left, 6.0) };

@@ -64,12 +64,15 @@ fn legend() -> Vec<Chip> {
 fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
-    let (left, end) = (form.names, form.width - AFTER);
+    let left = form.names;
+    let end = form.width - AFTER;
     let bottom = HEAD + results.len() as f64 * form.row;
     pen.bold((left, 12.0), "Time of a request, ms", LETTERS, Ink::Text, At::Left);
-    let (mut free_from, mut rules) = (f64::NEG_INFINITY, Vec::new());
+    let mut free_from = f64::NEG_INFINITY;
+    let mut rules = Vec::new();
     for tick in scale.ticks(8) {
-        let (x, text) = (scale.at(tick, left, end), number::tick(tick));
+        let x = scale.at(tick, left, end);
+        let text = number::tick(tick);
         if x > end + 1.0 {
             continue;
         }
@@ -84,7 +87,8 @@ fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
     pen.lines(&rules, Ink::Rule);
     names(pen, form, results, looks, 0.0);
     for (at, result) in results.iter().enumerate() {
-        let (row, look) = (HEAD + at as f64 * form.row, looks.get(&result.contender));
+        let row = HEAD + at as f64 * form.row;
+        let look = looks.get(&result.contender);
         pen.of(&look, "", &on_touch(result, looks), |pen| {
             pen.row((left, form.width), row + form.row / 2.0);
             bar(pen, result, scale, (left, end), row + form.row / 2.0);

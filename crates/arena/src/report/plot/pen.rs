@@ -78,7 +78,8 @@ pub fn picture(size: (f64, f64), names: Names, is_first: bool, draw: impl FnOnce
     }
     svg.push('>');
     if is_first {
-        let (title, about) = (escaped(title), escaped(about));
+        let title = escaped(title);
+        let about = escaped(about);
         let _ = write!(svg, "<title id=\"{id}-t\">{title}</title><desc id=\"{id}-d\">{about}</desc>");
     }
     svg.push('\n');
@@ -160,14 +161,18 @@ impl Pen {
 
     /// A bar from left to right, around this height; how thick it is stands in style.css.
     pub fn bar(&mut self, (from, to): (f64, f64), y: f64, ink: Ink) {
-        let (x, y, width) = (px(from), px(y), px(to - from));
+        let x = px(from);
+        let y = px(y);
+        let width = px(to - from);
         self.put(format_args!("<path class=\"s-{} bar\" d=\"M{x} {y}h{width}\"/>", name(ink)));
     }
 
     /// Nothing to be seen, but a pointer finds it: a row from left to right, around this height; how high it is stands
     /// in style.css.
     pub fn row(&mut self, (from, to): (f64, f64), y: f64) {
-        let (x, y, width) = (px(from), px(y), px(to - from));
+        let x = px(from);
+        let y = px(y);
+        let width = px(to - from);
         self.put(format_args!("<path class=\"row\" d=\"M{x} {y}h{width}\"/>"));
     }
 

@@ -89,7 +89,9 @@ mod tests {
         assert_eq!(linear.at(0.0, 10.0, 110.0), 10.0);
         assert!((linear.at(104.0, 10.0, 110.0) - 110.0).abs() < 0.5);
         let log = Scale::around(1.0, 1000.0, true);
-        let (a, b, c) = (log.at(1.0, 0.0, 400.0), log.at(10.0, 0.0, 400.0), log.at(100.0, 0.0, 400.0));
+        let a = log.at(1.0, 0.0, 400.0);
+        let b = log.at(10.0, 0.0, 400.0);
+        let c = log.at(100.0, 0.0, 400.0);
         assert!(((b - a) - (c - b)).abs() < 1.0, "equal factors, equal steps");
         assert!(!log.holds(0.0) && linear.holds(0.0) && !linear.holds(f64::NAN));
     }
