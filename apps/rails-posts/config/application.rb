@@ -4,6 +4,8 @@
 require "logger"
 require "rails"
 require "active_record/railtie"
+# On JRuby it has another name, and Rails would ask for CRuby's.
+require "activerecord-jdbcpostgresql-adapter" if RUBY_ENGINE == "jruby"
 require "action_controller/railtie"
 require "action_view/railtie"
 # With a Gemfile Bundler would load it here: a connection for each fibre, and not one that all fibres of a thread share.
