@@ -240,11 +240,17 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
     found
 }
 
-/// Without ports, which are others in every run.
+/// The commands of a contender without what is another in every run: ports, and the numbers of its folders for files
+/// (`TMP/puma-453`).
 fn commands(who: &Who) -> String {
-    let port = Regex::new(r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b");
-    let all = who.commands.join("; ");
-    port.map_or_else(|_| all.clone(), |port| port.replace_all(&all, "${1}PORT").into_owned())
+    let masks = [
+        (r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b", "${1}PORT"),
+        (r"(\bTMP/[A-Za-z0-9-]+)-[0-9]+\b", "${1}-N"),
+    ];
+    masks.into_iter().fold(who.commands.join("; "), |all, (pattern, mask)| match Regex::new(pattern) {
+        Ok(found) => found.replace_all(&all, mask).into_owned(),
+        Err(_) => all,
+    })
 }
 
 fn settings(who: &Who) -> String {
@@ -275,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_that_differ_by_their_ports_only_are_the_same() {
+    fn commands_that_differ_by_their_ports_and_the_numbers_of_their_folders_only_are_the_same() {
         let who = |port: u16| Who {
             commands: vec![
                 format!("puma -b tcp://127.0.0.1:{port} -t 5:5"),
@@ -283,6 +289,7 @@ mod tests {
                 format!("server 127.0.0.1:{port};\n listen {port} backlog=4096;"),
                 format!("passenger start --port={port} --port {port} -c worker_processes=4096"),
                 format!("unicorn -l 0.0.0.0:{port}"),
+                format!("puma -C TMP/puma-4x1-{}/puma.rb", port % 1000),
             ],
             ..Who::default()
         };
