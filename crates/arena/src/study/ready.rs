@@ -1,7 +1,7 @@
 //! What is settled before a run has its folder: what is measured, who is here, and whether a run that goes on has the
 //! same servers and recipes as at its beginning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -47,7 +47,8 @@ impl<'a> Ready<'a> {
         if let Some(complaint) = asked.k6.as_ref().and_then(|_| by_k6::complaint(&plan)) {
             return Err(complaint);
         }
-        let who: Vec<Who> = entries.into_iter().map(|entry| one(entry, ground, earlier)).collect::<Result<_, _>>()?;
+        let who = entries.into_iter().map(|entry| one(entry, ground, earlier)).collect::<Result<Vec<_>, _>>()?;
+        let who = numbered(who);
         if who.iter().all(|one| !one.missing.is_empty()) {
             return Err(nobody(&who));
         }
@@ -174,6 +175,23 @@ fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     }
 }
 
+/// The contenders with numbers behind titles that several of them have: an entry that takes part again with the same
+/// settings.
+fn numbered(who: Vec<Who>) -> Vec<Who> {
+    let mut seen: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for one in &who {
+        seen.entry(one.title.clone()).or_default().1 += 1;
+    }
+    let number = |mut one: Who| {
+        if let Some((count, all)) = seen.get_mut(&one.title).filter(|(_, all)| *all > 1) {
+            *count += 1;
+            one.title = format!("{}, {count} of {all}", one.title);
+        }
+        one
+    };
+    who.into_iter().map(number).collect()
+}
+
 pub(super) fn present<'a>(study: &'a Recipe, ground: &Ground<'a>, who: &[Who]) -> Vec<Present<'a>> {
     let here: BTreeSet<&str> = who.iter().filter(|one| one.missing.is_empty()).map(|one| one.name.as_str()).collect();
     let entries = study.contenders.iter().filter(|entry| here.contains(entry.name()));
@@ -187,4 +205,17 @@ pub(super) fn present<'a>(study: &'a Recipe, ground: &Ground<'a>, who: &[Who]) -
 fn nobody(who: &[Who]) -> String {
     let lines: Vec<String> = who.iter().map(|one| format!("  {}: {}", one.name, one.missing.join("; "))).collect();
     format!("none of the contenders is here:\n{}", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_with_the_same_title_are_numbered() {
+        let who = ["Puma, 2 × 5", "Thin", "Puma, 2 × 5"];
+        let who = numbered(who.map(|title| Who { title: title.into(), ..Who::default() }).into());
+        let titles: Vec<&str> = who.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles, ["Puma, 2 × 5, 1 of 2", "Thin", "Puma, 2 × 5, 2 of 2"]);
+    }
 }
