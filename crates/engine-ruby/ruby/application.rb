@@ -59,6 +59,7 @@ module FoolsGold
         "fork" => Process.respond_to?(:fork) ? "yes" : "no",
         "before_exec" => FoolsGold.hooks.any?(:before_exec) && Process.respond_to?(:fork) ? "yes" : "no",
         "native" => native? ? "yes" : "no",
+        "parallel" => RUBY_ENGINE == "ruby" ? "no" : "yes",
         "preload" => preload? ? "yes" : "no",
         "load_ms" => ((Process.clock_gettime(Process::CLOCK_MONOTONIC) - @began) * 1000).round.to_s
       }

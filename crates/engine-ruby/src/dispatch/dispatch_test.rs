@@ -7,6 +7,7 @@ use tokio::net::UnixStream;
 use super::*;
 use crate::dispatch::job::Death;
 use crate::dispatch::slot::Left;
+use crate::dispatch::worker::Activity;
 use crate::wire::control::Control;
 
 fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
@@ -69,7 +70,8 @@ async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
     assert_eq!(scene.get(1), Ok((1, 0)));
     assert_eq!(scene.get(1), Ok((0, 0)));
     assert_eq!(scene.get(0), Ok((2, 0)));
-    // Nobody is idle any more: a second thread, while requests may be long.
+    // None is idle any more: a second thread of one that waits for something, while requests may be long.
+    scene.dispatch.worker(0).unwrap().activity = Activity::Waiting;
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
@@ -110,11 +112,46 @@ async fn only_short_and_safe_requests_are_handed_ahead() {
 async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long() {
     let mut scene = Scene::new(1, 2);
     assert_eq!(scene.get(0), Ok((0, 0)));
-    scene.dispatch.worker(0).unwrap().is_starved = true;
+    // Nothing is known of it yet; then it is.
     assert_eq!(scene.get(0), Err("queued"));
+    scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
     assert!(scene.dispatch.pump(Instant::now()).is_empty());
     let orders = scene.dispatch.pump(Instant::now() + 2 * HOLD);
     assert_eq!(orders.iter().map(|(slot, _)| slot.number).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test]
+async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_computes() {
+    let mut scene = Scene::new(1, 2);
+    scene.dispatch.is_parallel = true;
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
+    assert_eq!(scene.get(0), Ok((0, 1)));
+}
+
+/// Its requests are spread over the I/O threads, and each worker takes those of its own first, however long all wait.
+#[tokio::test]
+async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_almost_the_same_time() {
+    let mut scene = Scene::new(2, 1);
+    scene.dispatch.line = Line::new(100, Instant::now());
+    assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
+    // All have waited for long.
+    let start = Instant::now() - Duration::from_millis(50);
+    let waiting = [(1, 0), (1, 0), (0, 1), (1, 5), (0, 5)];
+    for (lane, after_ms) in waiting {
+        let (mut job, reply) = job(Method::GET, lane);
+        job.offered = start + Duration::from_millis(after_ms);
+        scene.replies.push(reply);
+        let _ = scene.dispatch.line.push(job, start);
+    }
+    let slot = scene.slot(0, 0);
+    let mut next = || -> Vec<_> {
+        let next = scene.dispatch.done(&slot, Duration::from_millis(5)).next;
+        next.iter().map(|job| (job.lane, (job.offered - start).as_millis())).collect()
+    };
+    assert_eq!(next(), [(0, 1)], "of its own lane, and hardly younger than the first");
+    assert_eq!(next(), [(1, 0)], "the one of its own lane came 5 ms later");
+    assert_eq!((next(), next()), (vec![(1, 0)], vec![(0, 5)]));
 }
 
 #[tokio::test]
@@ -258,6 +295,7 @@ fn pump(scene: &mut Scene) -> Vec<(u32, u32)> {
 #[tokio::test]
 async fn a_last_try_has_a_worker_to_itself() {
     let mut scene = Scene::new(2, 2);
+    scene.dispatch.is_parallel = true; // All threads may be used at once.
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), [(0, 0)]);
     assert_eq!([scene.get(0), scene.get(0)], [Ok((1, 0)), Ok((1, 1))]);
@@ -270,6 +308,7 @@ async fn a_last_try_has_a_worker_to_itself() {
 #[tokio::test]
 async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
     let mut scene = Scene::new(2, 2);
+    scene.dispatch.is_parallel = true; // All threads may be used at once.
     assert_eq!([scene.get(0), scene.get(1), scene.get(1)], [Ok((0, 0)), Ok((1, 0)), Ok((0, 1))]);
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
@@ -285,6 +324,7 @@ async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
 #[tokio::test]
 async fn a_worker_is_not_emptied_for_a_client_that_has_gone() {
     let mut scene = Scene::new(1, 2);
+    scene.dispatch.is_parallel = true; // All threads may be used at once.
     assert_eq!(scene.get(0), Ok((0, 0)));
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);

@@ -37,10 +37,12 @@ use worker::{Isolation, Worker};
 /// a tenth of a second, which is how long a Ruby thread keeps the interpreter lock.
 const HOLD: Duration = Duration::from_millis(500);
 
-/// A worker may take a request that is not the first in the line when it arrived on the worker's own lane, stands among
-/// so many, and the first has not waited longer than this.
+/// A worker may take a request that is not the first in the queue when it arrived on the worker's own I/O thread, is
+/// among this many, and came at most this long after the first. So the first is overtaken by nothing that came later
+/// than that, however long both have waited: a bound of the time for which it has waited would be passed as soon as
+/// many wait, and from then on half of the answers would wake another I/O thread.
 const REACH: usize = 32;
-const FRESH: Duration = Duration::from_millis(2);
+const OVERTAKES: Duration = Duration::from_millis(2);
 
 /// When the first in the line has waited so long, one more worker would be of use.
 const GROW: Duration = Duration::from_millis(20);
@@ -98,6 +100,9 @@ pub struct Dispatch {
     pub served: u64,
     /// How many workers were needed at once.
     pub usage: Usage,
+    /// Whether threads of one worker compute at the same time, as JRuby's do: then one that computes keeps no other from
+    /// it.
+    pub is_parallel: bool,
     /// Whether somebody looks, again and again, at what runs and waits: deadlines are kept by that.
     is_watched: bool,
 }
@@ -119,9 +124,18 @@ impl Dispatch {
     /// Without a worker.
     pub fn new(queue_places: usize) -> Dispatch {
         let line = Line::new(queue_places, Instant::now());
-        let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
-        let (resting, suspects) = (Vec::new(), VecDeque::new());
-        Dispatch { workers, line, resting, suspects, pace, is_closed: false, served: 0, usage, is_watched: false }
+        Dispatch {
+            workers: Vec::new(),
+            line,
+            resting: Vec::new(),
+            suspects: VecDeque::new(),
+            pace: Pace::new(),
+            is_closed: false,
+            served: 0,
+            usage: Usage::default(),
+            is_parallel: false,
+            is_watched: false,
+        }
     }
 
     /// Hands in a request.
@@ -159,7 +173,8 @@ impl Dispatch {
             return least.take_ahead(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
-        let waiting = workers.filter(|worker| wish.is_urgent || !worker.is_starved);
+        let any = wish.is_urgent || self.is_parallel;
+        let waiting = workers.filter(|worker| any || worker.waits());
         waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread)
     }
 
@@ -263,15 +278,14 @@ impl Dispatch {
             if load > 0 && (load >= depth || !job.is_safe) {
                 break;
             }
-            // A little out of order, where it spares waking the other lane, and never for long.
-            let lane = worker.lane;
-            let is_fresh = now.saturating_duration_since(job.offered) < FRESH;
-            let near = if is_fresh {
-                line.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe), now)
-            } else {
-                None
+            // A little out of order, where it spares waking another I/O thread.
+            let (lane, first) = (worker.lane, job.offered);
+            let is_near = |job: &Box<Job>| {
+                job.lane == lane
+                    && (load == 0 || job.is_safe)
+                    && job.offered.saturating_duration_since(first) < OVERTAKES
             };
-            let Some(job) = near.or_else(|| line.pop(now)) else { break };
+            let Some(job) = line.pop_near(REACH, is_near, now).or_else(|| line.pop(now)) else { break };
             worker.take(slot.number);
             next.push(job);
         }

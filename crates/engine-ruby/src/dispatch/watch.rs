@@ -39,8 +39,10 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         let mut dispatch = pool.dispatch();
         let mut back = Vec::new();
         let mut is_long = false;
+        // Only then a request may enter a worker that is busy.
+        let is_wanted = dispatch.line.len() > 0 && dispatch.pace.depth() == 1;
         for worker in &mut dispatch.workers {
-            worker.look(now);
+            worker.look(now, is_wanted);
             if worker.busy == 0 {
                 title::clear(worker);
                 continue;

@@ -13,8 +13,30 @@ use crate::wire::control::Control;
 
 /// The processor time of a process is looked at over at least this long.
 const SAMPLE: Duration = Duration::from_millis(1);
-/// A process that has used more of the time than this computes; another request would only wait in it.
-const STARVED_SHARE: f64 = 0.85;
+/// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
+/// it.
+const COMPUTING_SHARE: f64 = 0.85;
+
+/// What the threads of a process have done since its start.
+struct Sample {
+    at: Instant,
+    /// Time on a processor.
+    used: Duration,
+    /// Time in which a thread was ready to run while others had the processors, summed over threads. Unknown where
+    /// nobody needed it: it takes the reading of a file for each thread.
+    queued: Option<Duration>,
+}
+
+/// Whether a request that comes to a busy worker finds Ruby's lock free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// Not known yet: it has been busy for less than two looks.
+    Unknown,
+    /// It waits for something else than a processor for a part of the time.
+    Waiting,
+    /// It has a processor all the time, or would if there were one for it.
+    Computing,
+}
 
 /// Whether a worker is kept for one request alone: one on its last try, which may be what has ended its workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +71,8 @@ pub struct Worker {
     pub lingers: Option<Instant>,
     /// Whether it is kept for one request.
     pub isolation: Isolation,
-    /// Its interpreter lock is taken all the time.
-    pub is_starved: bool,
+    /// What it did between the last two looks.
+    pub activity: Activity,
     /// Requests it has answered.
     pub served: u64,
     /// After so many it should be replaced.
@@ -66,7 +88,7 @@ pub struct Worker {
     /// It has served something since it was last out.
     is_due: bool,
     threads: Vec<Thread>,
-    sample: Option<(Instant, Duration)>,
+    sample: Option<Sample>,
 }
 
 struct Thread {
@@ -89,7 +111,7 @@ impl Worker {
             leaving: Arc::default(),
             isolation: Isolation::None,
             lingers: None,
-            is_starved: false,
+            activity: Activity::Unknown,
             served: 0,
             quota: None,
             has_errands: false,
@@ -181,6 +203,15 @@ impl Worker {
             thread.load = was.saturating_sub(count);
             self.busy -= usize::from(was > 0 && thread.load == 0);
         }
+        if self.busy == 0 {
+            // What comes next is another request, of which nothing is known.
+            (self.activity, self.sample) = (Activity::Unknown, None);
+        }
+    }
+
+    /// Whether a further request is better off in it than in the queue.
+    pub fn waits(&self) -> bool {
+        self.activity == Activity::Waiting
     }
 
     /// Its slots.
@@ -188,22 +219,29 @@ impl Worker {
         self.threads.iter().map(|thread| &thread.slot)
     }
 
-    /// Looks whether it computes all the time. Only the processor time of the process tells: a request that waits for a
-    /// database and one that computes look the same from outside.
-    pub fn look(&mut self, now: Instant) {
+    /// Looks whether it computes all the time. Only the kernel can tell: a request that waits for a database and one
+    /// that computes look the same from outside. Time in which it was ready to run counts as computing: with more
+    /// processes that compute than processors, each has one for a part of the time only. That part is read when
+    /// `is_wanted`: while requests wait that could enter it.
+    pub fn look(&mut self, now: Instant, is_wanted: bool) {
         if self.busy == 0 || self.threads.len() == 1 {
-            (self.is_starved, self.sample) = (false, None);
             return;
         }
-        let Some(used) = processor_time(self.pid) else { return };
-        match self.sample {
-            Some((then, _)) if now.saturating_duration_since(then) < SAMPLE => {}
-            Some((then, before)) => {
-                let share = used.saturating_sub(before).as_secs_f64() / (now - then).as_secs_f64();
-                self.is_starved = share > STARVED_SHARE;
-                self.sample = Some((now, used));
-            }
-            None => self.sample = Some((now, used)),
+        if self.sample.as_ref().is_some_and(|last| now.saturating_duration_since(last.at) < SAMPLE) {
+            return;
+        }
+        let Some(used) = processor_time(self.pid) else {
+            // Where nothing is known of it for good, its threads are there to be used.
+            self.activity = Activity::Waiting;
+            return;
+        };
+        let queued = if is_wanted { queued_time(self.pid) } else { None };
+        let sample = Sample { at: now, used, queued };
+        if let Some(last) = self.sample.replace(sample) {
+            let queued = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
+            let wanted = used.saturating_sub(last.used) + queued;
+            let share = wanted.as_secs_f64() / (now - last.at).as_secs_f64();
+            self.activity = if share > COMPUTING_SHARE { Activity::Computing } else { Activity::Waiting };
         }
     }
 }
@@ -211,4 +249,42 @@ impl Worker {
 fn processor_time(pid: i32) -> Option<Duration> {
     let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid)).ok()?;
     clock.now().ok().map(Duration::from)
+}
+
+/// Time for which the threads of a process were ready to run and had no processor: the second number of each
+/// `/proc/PID/task/TID/schedstat`, in nanoseconds (proc_schedstat in the kernel's documentation). None where the kernel
+/// does not count it.
+fn queued_time(pid: i32) -> Option<Duration> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let mut sum = None;
+    for thread in threads.flatten() {
+        let Ok(text) = std::fs::read_to_string(thread.path().join("schedstat")) else { continue };
+        let queued = text.split_ascii_whitespace().nth(1).and_then(|number| number.parse().ok());
+        sum = sum.or(Some(Duration::ZERO)).zip(queued).map(|(sum, queued)| sum + Duration::from_nanos(queued));
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_in_a_run_queue_is_summed_over_the_threads_of_a_process() {
+        let own = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel counts it");
+        let own: u64 = own.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("nanoseconds");
+        let all = queued_time(std::process::id().cast_signed()).expect("the kernel counts it");
+        assert!(all >= Duration::from_nanos(own), "{all:?}, {own} ns of it in this thread");
+        assert_eq!(queued_time(0), None, "there is no such process");
+    }
+
+    #[test]
+    fn a_worker_that_becomes_idle_is_unknown_again() {
+        let (ours, _theirs) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+        drop(ours);
+        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new());
+        worker.activity = Activity::Computing;
+        worker.release(0, 1);
+        assert!(!worker.waits() && worker.activity == Activity::Unknown);
+    }
 }

@@ -82,7 +82,10 @@ impl EventLoop {
             }
             kind::READY => {
                 self.links.entry(Speaker::Mold(mold)).and_modify(|link| link.loading = None);
-                Event::MoldReady(mold, pairs(reader.list()))
+                let facts = pairs(reader.list());
+                let is_parallel = |(name, value): &(String, String)| name == "parallel" && value == "yes";
+                self.pool.dispatch().is_parallel = facts.iter().any(is_parallel);
+                Event::MoldReady(mold, facts)
             }
             kind::FAILED => Event::MoldFailed(mold, self.failed(reader.list())),
             kind::SHARED => Event::MoldShares(mold, reader.list()),
