@@ -51,6 +51,8 @@ fn it_is_built_by_one_command_and_then_taken() {
     let built = build(cache);
     assert!(built.starts_with(cache) && built.is_file(), "{built:?}");
     assert_eq!(build(cache), built, "what is there is not built again");
+    let native_copy = folder.path().join("copy");
+    fs::copy(&built, &native_copy).unwrap();
     let native = serve(cache);
     wait_for(&native, "1 worker (native)");
     assert_eq!(native.text("/gold"), "/gold");
@@ -61,4 +63,12 @@ fn it_is_built_by_one_command_and_then_taken() {
     let spoiled = serve(cache);
     wait_for(&spoiled, "1 worker (plain Ruby)");
     assert_eq!(spoiled.text("/gold"), "/gold");
+    drop(spoiled);
+
+    // The command builds it anew, whether Ruby refuses it or dies of it: this one is cut off within a page.
+    for damaged in [b"not an extension".to_vec(), fs::read(&native_copy).unwrap()[..5000].to_vec()] {
+        fs::write(&built, damaged).unwrap();
+        assert_eq!(build(cache), built);
+        assert_eq!(fs::read(&built).unwrap().len(), fs::read(&native_copy).unwrap().len());
+    }
 }

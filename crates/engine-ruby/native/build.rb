@@ -1,12 +1,17 @@
 # frozen_string_literal: true
 
 # Compiles the native worker for the Ruby that runs this: `ruby build.rb FOLDER` leaves it in a folder of its own in
-# FOLDER and prints its path; `ruby build.rb --find FOLDER` prints the path if it is there, and exits with 2 if not.
+# FOLDER and prints its path; `ruby build.rb --find FOLDER` prints the path if it is there, and exits with 2 if not;
+# with --anew it is compiled even where it is there.
+#
+# A server waits for this at its start: where nothing is to be compiled it loads little and starts no further Ruby.
 
-require "digest"
-require "fileutils"
+require "digest/sha2"
 require "rbconfig"
-require "tmpdir"
+
+# What the extension adds itself to.
+module FoolsGold
+end
 
 # What is built is named by all that it depends on, so that nothing that fits no more is found.
 class Build
@@ -19,7 +24,8 @@ class Build
 
   class Failed < StandardError; end
 
-  def initialize(cache)
+  def initialize(cache, is_anew)
+    @is_anew = is_anew
     digest = Digest::SHA256.hexdigest(SOURCES.map { |path| File.binread(path) }.join("\0"))[0, 16]
     @cache = File.expand_path(cache)
     @folder = File.join(@cache, [RUBY_ENGINE, RbConfig::CONFIG["ruby_version"], RUBY_PLATFORM, digest].join("-"))
@@ -33,13 +39,22 @@ class Build
     File.file?(path)
   end
 
-  # Somebody may have spoiled it.
+  # Whether it can be loaded here: a file may have been damaged. One that ends this process is compiled anew by the
+  # caller (--anew).
   def good?
-    there? && system(ENVIRONMENT, RbConfig.ruby, "-e", CHECK, path, %i[out err] => File::NULL)
+    return false unless there?
+
+    FoolsGold.const_set(:Slot, Class.new) unless FoolsGold.const_defined?(:Slot)
+    require path
+    FoolsGold.const_defined?(:NativeSlot)
+  rescue LoadError
+    false
   end
 
   # Under another name first: whoever looks meanwhile finds nothing, or all.
   def make
+    require "fileutils"
+    require "tmpdir"
     check_tools
     FileUtils.mkdir_p(@cache)
     work = Dir.mktmpdir("build-", @cache)
@@ -85,7 +100,7 @@ class Build
     ready = Dir.mktmpdir("ready-", @cache)
     FileUtils.cp(File.join(work, File.basename(path)), ready)
     FileUtils.chmod(0o755, ready)
-    FileUtils.rm_rf(@folder) unless good?
+    FileUtils.rm_rf(@folder) if @is_anew || !good?
     File.rename(ready, @folder)
   rescue Errno::ENOTEMPTY, Errno::EEXIST
     raise unless good?
@@ -95,11 +110,12 @@ class Build
 end
 
 find = ARGV.delete("--find")
-abort "usage: ruby build.rb [--find] FOLDER" unless ARGV.size == 1
-build = Build.new(ARGV[0])
+anew = ARGV.delete("--anew")
+abort "usage: ruby build.rb [--find | --anew] FOLDER" unless ARGV.size == 1
+build = Build.new(ARGV[0], anew)
 exit 2 if find && !build.there?
 begin
-  build.make unless find || build.good?
+  build.make unless find || (!anew && build.good?)
 rescue Build::Failed, SystemCallError => error
   abort error.message
 end

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
@@ -27,9 +28,14 @@ pub fn find(ruby: &Path, cache: &Path) -> Result<Option<PathBuf>, String> {
     if output.status.code() == Some(NONE_THERE) { Ok(None) } else { printed(&output).map(Some) }
 }
 
-/// Builds it into this folder, unless it is there already; says where it is.
+/// Builds it into this folder, unless it is there already; says where it is. One that is there is loaded for a trial,
+/// and built anew where it cannot be loaded, or ends the Ruby that loads it.
 pub fn build(ruby: &Path, cache: &Path) -> Result<PathBuf, String> {
-    printed(&run(ruby, &[], cache)?)
+    let output = run(ruby, &[], cache)?;
+    match output.status.signal() {
+        Some(_) => printed(&run(ruby, &["--anew"], cache)?),
+        None => printed(&output),
+    }
 }
 
 fn run(ruby: &Path, arguments: &[&str], cache: &Path) -> Result<Output, String> {
@@ -38,7 +44,7 @@ fn run(ruby: &Path, arguments: &[&str], cache: &Path) -> Result<Output, String> 
     let mut command = Command::new(ruby);
     command.arg("--disable-gems").arg(folder.path().join("build.rb")).args(arguments).arg(cache);
     command.env_remove("RUBYOPT").stdin(Stdio::null());
-    let time = if arguments.is_empty() { BUILD_TIME } else { FIND_TIME };
+    let time = if arguments.contains(&"--find") { FIND_TIME } else { BUILD_TIME };
     let told = |error: io::Error| format!("{} cannot be run: {error}", ruby.display());
     output_within(&mut command, folder.path(), time).map_err(told)
 }

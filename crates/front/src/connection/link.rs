@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -64,6 +64,8 @@ pub(crate) struct Link {
     deadline: Deadline,
     /// What the task wants to be woken for.
     awaited: Awaited,
+    /// Whether the wire finds that the connection has been idle for long enough to be parked.
+    is_parking: AtomicBool,
     /// When the first byte of the present request arrived.
     received: AtomicU64,
     /// What is wrong with the body that arrives.
@@ -116,6 +118,7 @@ impl Link {
             eviction: Eviction::default(),
             deadline: Deadline::default(),
             awaited: Awaited::default(),
+            is_parking: AtomicBool::new(false),
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
             epoch: Epoch::default(),
@@ -250,6 +253,16 @@ impl Link {
     /// The last answer is out, and the connection is about to be closed.
     pub(crate) fn closing(self: &Arc<Link>) {
         self.change(|state| state.closing(self.clock().now()));
+    }
+
+    /// The connection may give its buffers back.
+    pub(crate) fn park(&self) {
+        self.is_parking.store(true, Relaxed);
+    }
+
+    /// Whether the connection is to give its buffers back now. Only the task itself says so and asks.
+    pub(crate) fn takes_parking(&self) -> bool {
+        self.is_parking.load(Relaxed) && self.is_parking.swap(false, Relaxed)
     }
 
     /// Whether its place is wanted for another connection, and it is still at what it was at then.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -43,35 +44,61 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
     builder
 }
 
-/// Serves a connection to its end.
+/// What a connection has come to.
+enum Turn {
+    /// hyper is done.
+    Ended(hyper::Result<()>),
+    /// It was handed over to an upgrade, and everything of earlier responses is out.
+    Upgraded,
+    /// It has been idle for long enough to give its buffers back.
+    Parked,
+}
+
+/// Serves a connection to its end. One that is idle is parked: it has no hyper and no buffers, which are most of what a
+/// connection takes, until something comes.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
-    let theirs = link.clone();
-    let service = service_fn(move |request| service::answer(theirs.clone(), request));
-    let mut http = common.http.serve_connection(Wire::new(socket, link.clone()), service);
-
-    let work = async {
-        let ended = poll_fn(|cx| {
-            if let Poll::Ready(ended) = Pin::new(&mut http).poll(cx) {
-                return Poll::Ready(Some(ended));
-            }
-            // Handed over, and everything of earlier responses is out.
-            let stage = link.stage();
-            if stage.is_upgraded() && stage.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
-        });
-        let ended = until_stopped(&link, ended).await;
-        let Some(ended) = ended else { return End::Cut };
-        let parts = http.into_parts();
-        match ended {
-            None => leave(&link, parts.io, parts.read_buf.to_vec()).await,
-            Some(ended) => close(&link, parts.io, ended).await,
-        }
-        End::Finished
-    };
-    let end = work.await;
+    let wire = Wire::new(socket, link.clone());
+    let end = serve_turns(&link, wire).await;
     common.room.leave(&*link);
     end
+}
+
+async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
+    loop {
+        if until_stopped(link, poll_fn(|cx| wire.poll_parked(cx))).await.is_none() {
+            return End::Cut;
+        }
+        let Some((turn, io, unused)) = until_stopped(link, exchange(link, wire)).await else { return End::Cut };
+        wire = io;
+        match turn {
+            Turn::Parked => wire.park(&unused),
+            // These end a connection, and would make the task of every other one larger.
+            Turn::Upgraded => return Box::pin(leave(link, wire, unused.to_vec())).await,
+            Turn::Ended(ended) => return Box::pin(close(link, wire, ended)).await,
+        }
+    }
+}
+
+/// Lets hyper work until there is something else to do: what, the wire, and what hyper has read and not used.
+async fn exchange(link: &Arc<Link>, wire: Wire) -> (Turn, Wire, Bytes) {
+    let theirs = link.clone();
+    let service = service_fn(move |request| service::answer(theirs.clone(), request));
+    let mut http = Box::new(link.common.http.serve_connection(wire, service));
+    let turn = poll_fn(|cx| {
+        if let Poll::Ready(ended) = Pin::new(&mut *http).poll(cx) {
+            return Poll::Ready(Turn::Ended(ended));
+        }
+        let stage = link.stage();
+        if stage.is_upgraded() && stage.is_flushed() {
+            return Poll::Ready(Turn::Upgraded);
+        }
+        if link.takes_parking() { Poll::Ready(Turn::Parked) } else { Poll::Pending }
+    });
+    let turn = turn.await;
+    let parts = http.into_parts();
+    (turn, parts.io, parts.read_buf)
 }
 
 /// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain, or the wish for this
@@ -99,19 +126,20 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 }
 
 /// The connection is the application's.
-async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
-    let Some(handover) = link.take_handover() else { return };
+async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
+    let Some(handover) = link.take_handover() else { return End::Finished };
     early.extend(wire.take_held());
     let relay = upgrade::relay(link, wire.socket, early, handover);
     let _ = until_stopped(link, relay).await;
+    End::Finished
 }
 
 /// hyper is done: with an error, or because the wire showed it an end.
-async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
+async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> End {
     if let Some((status, why)) = refusal(&wire, &ended) {
         let text = refused::answer(link, wire.head(), link.since(), status, &why);
         if upgrade::write(&mut wire.socket, &text, link.common.settings.limits.write_time).await.is_err() {
-            return;
+            return End::Finished;
         }
     } else {
         if !wire.head().is_empty() {
@@ -119,7 +147,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
         }
         if let Err(error) = ended {
             tracing::debug!(target: "front", "connection ended: {error}");
-            return;
+            return End::Finished;
         }
     }
     if !wire.is_ended() && !link.obeys_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
@@ -129,6 +157,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
         let linger = poll_fn(|cx| if link.is_evicted() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
         let _ = until_stopped(link, linger).await;
     }
+    End::Finished
 }
 
 /// Why a head was refused, by us or, if we missed something, by hyper.

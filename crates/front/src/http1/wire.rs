@@ -30,6 +30,9 @@ const AHEAD_BYTES: usize = 32 * 1024;
 /// While draining, how long after it was opened, or after its last answer, a connection may still bring a request: one
 /// that was sent while the answer before was on its way must not meet a closed door.
 const FRESH_TIME: Duration = Duration::from_secs(1);
+/// An idle connection gives its buffers back after this. Long beside the time between two requests of a busy client, so
+/// that it costs a client nothing but the first request after a pause.
+const PARK_TIME: Duration = Duration::from_millis(500);
 /// A client that has closed its side may only have said all it had to say: for so long its request goes on.
 const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
 
@@ -199,13 +202,41 @@ impl Wire {
         })
     }
 
+    /// Gives all buffers back until more comes. hyper has read these bytes and not used them.
+    pub(crate) fn park(&mut self, unused: &[u8]) {
+        self.held.give_back(unused);
+        self.hints = Vec::new();
+    }
+
+    /// Whether a parked connection has something to read, or is to end.
+    pub(crate) fn poll_parked(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.link.set_waker(cx.waker());
+        if !self.held.rest().is_empty() || self.socket.poll_read_ready(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        // Whatever it is, hyper's next wire sees the same.
+        self.pending_between(cx, self.link.stage()).map(|_| ())
+    }
+
     /// Nothing to read now: how long may that be so?
     fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let limits = &self.link.common.settings.limits;
         let stage = self.link.stage();
         if matches!(stage, Stage::Request(..)) {
             return self.pending_while_busy(cx);
         }
+        if self.pending_between(cx, stage).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let is_idle = matches!(stage, Stage::Opened | Stage::Idle) && self.held.rest().is_empty();
+        if is_idle && self.alarm.is_over(cx, self.link.since() + PARK_TIME) {
+            self.link.park();
+        }
+        Poll::Pending
+    }
+
+    /// Waits for a head, or for the rest of one; ready when it is waited for no longer.
+    fn pending_between(&mut self, cx: &mut Context<'_>, stage: Stage) -> Poll<io::Result<()>> {
+        let limits = &self.link.common.settings.limits;
         let since = self.link.since();
         let until = since + if stage == Stage::Idle { limits.keep_alive } else { limits.header_time };
         let is_between = matches!(stage, Stage::Opened | Stage::Idle);

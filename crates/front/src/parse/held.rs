@@ -37,6 +37,13 @@ impl Held {
         std::mem::take(&mut self.bytes)
     }
 
+    /// Takes back what hyper had and did not use, and keeps no more memory than that takes.
+    pub(crate) fn give_back(&mut self, unused: &[u8]) {
+        let rest = self.take_rest();
+        self.allowed += unused.len() as u64;
+        self.bytes = [unused, &rest].concat();
+    }
+
     /// Whether the next byte is the first of a head, as far as it is known where the body before it ends.
     pub(crate) fn is_at_a_head(&self) -> bool {
         self.allowed == 0 && self.chunks.is_none()

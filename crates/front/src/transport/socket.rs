@@ -60,6 +60,14 @@ impl Socket {
         matches!(self, Socket::Unix(_))
     }
 
+    /// Whether there may be something to read, or an end or error to be seen.
+    pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Socket::Tcp(stream) => stream.poll_read_ready(cx),
+            Socket::Unix(stream) => stream.poll_read_ready(cx),
+        }
+    }
+
     /// Whether the kernel holds bytes that nobody has read. A connection of which that is not known has none.
     pub(crate) fn has_unread(&self) -> bool {
         let count = match self {
