@@ -86,7 +86,7 @@ void fg_host_unasked(void *host);
 void fg_host_whole(void *host, size_t length);
 void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
-/* Nothing in Ruby holds that handle any more. */
+/* Called when the garbage collector frees the object that held the handle. */
 void fg_host_release(void *host, uint64_t handle);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
 /* The error of which the host was told last came too late for an answer; `what` is a text that stays. */
@@ -96,7 +96,6 @@ void fg_host_error(void *host, const char *klass, size_t klass_length, const cha
  * that name. */
 size_t fg_host_library(const char *name, size_t length, const char **code, bool *is_code);
 void fg_host_library_compiled(const char *name, size_t length, const char *code, size_t size);
-void fg_host_release(void *host, uint64_t number);
 void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 
@@ -225,9 +224,10 @@ bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
-/* `json`: the options of JSON, nil among them; NULL where the tree is for another purpose. */
 /* What an object stands for (to_str, to_int, to_ary, to_hash), else itself. */
 mrb_value fg_plain(mrb_state *mrb, mrb_value value);
+/* Appends a value to `out`. `json`: the options of JSON.generate, nil among them; NULL where the tree is for another
+ * purpose. */
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);
 

@@ -1,4 +1,5 @@
-/* Ruby values to bytes and back: the form in which arrays and hashes cross the border. Its Rust twin is src/tree.rs.
+/* Ruby values to bytes and back: the form in which arrays and hashes cross the border. Its Rust twin is
+ * crates/ruby-native/src/tree.rs.
  *
  * One tag byte, then: n, f, t nothing; i eight bytes; d eight bytes of a double; s, y, r a length and bytes;
  * b the same of bytes that are not read as UTF-8; a a count and items; h a count and pairs. Numbers are

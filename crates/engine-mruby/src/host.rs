@@ -193,13 +193,14 @@ fn sent(result: Result<(), SendError>) -> c_int {
     }
 }
 
-// SAFETY: the names below are declared in c/fg.h with these very types, and defined nowhere else.
+// SAFETY: c/fg.h declares this name with these types and nothing else defines it; call.c passes plain numbers.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_status(host: *mut c_void, status: i64) -> bool {
     with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.status(status)))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `take_header` in call.c passes the bytes of two
+// Strings that are on Ruby's stack, and this function runs no Ruby that could change them.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_header(
     host: *mut c_void,
@@ -214,7 +215,8 @@ extern "C" fn fg_host_header(
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `refuse` in call.c passes the bytes of a String that
+// it has just made and that only it knows.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: usize) {
     with(host, (), |host| {
@@ -224,7 +226,7 @@ extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: 
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `length` is a number, never an address.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_whole(host: *mut c_void, length: usize) {
     with(host, (), |host| {
@@ -234,7 +236,8 @@ extern "C" fn fg_host_whole(host: *mut c_void, length: usize) {
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `put_chunk` in call.c passes the bytes of a String;
+// they are copied before the request may change its thread, and no other thread runs this interpreter meanwhile.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_chunk(host: *mut c_void, chunk: *const c_char, length: usize) -> c_int {
     with(host, sys::GONE, |host| {
@@ -242,13 +245,14 @@ extern "C" fn fg_host_chunk(host: *mut c_void, chunk: *const c_char, length: usi
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. It takes the host alone, which `with` answers for.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
     with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.hurry().is_ok()))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `take_file` in call.c passes the bytes of a String of
+// its own, and the path is not kept.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
@@ -258,13 +262,15 @@ extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type (`int` is `c_int`), defined only here. It reads the host and changes
+// nothing.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_body(host: *mut c_void) -> c_int {
     with(host, 0, |host| host.exchange.as_ref().map_or(0, Exchange::known))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. It sets a flag of the request, behind the host's
+// pointer.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_unasked(host: *mut c_void) {
     with(host, (), |host| {
@@ -274,7 +280,8 @@ extern "C" fn fg_host_unasked(host: *mut c_void) {
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `fg_vm_call` calls it after its guard has ended: no
+// Ruby frame is left that could hold what `finish` and `fail` send away.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
     with(host, (), |host| {
@@ -299,13 +306,15 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. guard.c calls it between two instructions, and its
+// longjmp for FG_STOP and FG_EXPIRED starts after the return, so that it crosses no frame of Rust.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_tick(host: *mut c_void) -> c_int {
     with(host, sys::STOP, Host::tick)
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, and `FgValue` is `repr(C)` like `fg_value`; defined only here. An
+// exception comes back as a value: the trampoline in native.c raises it after the return.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_native(host: *mut c_void, index: u32, args: *const FgValue, count: usize, result: *mut FgValue) {
     // SAFETY: C passes `count` values that live on its stack until we return, and a place for the result there.
@@ -335,7 +344,8 @@ fn argument(value: &FgValue) -> Arg<'_> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. It needs no host: the libraries belong to the
+// process.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_library(
     name: *const c_char,
@@ -354,26 +364,30 @@ extern "C" fn fg_host_library(
     text.len()
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `run_library` in load.c frees the bytecode only after
+// the return, and what is kept is a copy.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_library_compiled(name: *const c_char, length: usize, code: *const c_char, size: usize) {
     // What was not kept is compiled again by the next who wants it.
     let _ = catch_unwind(|| prelude::keep_library(bytes(name, length), bytes(code, size)));
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. The garbage collector calls it, also while the
+// interpreter is closed, and the host outlives that; a number that is not in the table is ignored.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_release(host: *mut c_void, number: u64) {
     with(host, (), |host| host.handles.release(number));
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `compile_body` in load.c frees the bytecode after the
+// return, and this is a copy.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_compiled(host: *mut c_void, code: *const c_char, length: usize) {
     with(host, (), |host| host.out = bytes(code, length).to_vec());
 }
 
-// SAFETY: the names above and below are declared in c/fg.h with these very types, and defined nowhere else.
+// SAFETY: declared in c/fg.h with these types, defined only here. guard.c and trace.c pass a class's name and a message
+// that live until the return; both are copied.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_error(
     host: *mut c_void,
@@ -389,7 +403,8 @@ extern "C" fn fg_host_error(
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. guard.c passes the bytes of a String and trace.c
+// those of a buffer on its stack; both are copied.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usize) {
     with(host, (), |host| {
@@ -404,7 +419,8 @@ extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usiz
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. Its two callers, both in call.c, pass string
+// literals.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
     // SAFETY: C passes a literal.

@@ -150,7 +150,7 @@ impl Vm {
         });
         // SAFETY: the interpreter is open and does not run.
         let hit_limit = unsafe { sys::fg_vm_hit_limit(self.vm.as_ptr()) };
-        // SAFETY: as above.
+        // SAFETY: the call has ended and no other thread has this interpreter; what the limit left behind was read above.
         unsafe { sys::fg_vm_calm(self.vm.as_ptr()) };
         if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Spoilt } else { Ended::Well }
     }

@@ -93,7 +93,8 @@ unsafe extern "C" fn allocate(size: c_int) -> *mut c_void {
     // SAFETY: the layout is never empty.
     let block = unsafe { alloc(layout) }.cast::<Header>();
     if block.is_null() {
-        // SAFETY: as above.
+        // SAFETY: no reference was dropped since the account was looked at, a few lines before: `counted`, in whose scope this
+        // thread still is, holds one.
         if let Some(account) = unsafe { account.as_ref() } {
             account.give(layout.size());
         }

@@ -268,7 +268,8 @@ impl Statement {
 
     /// The types that its columns were declared with.
     pub fn types(&self) -> Vec<Option<Vec<u8>>> {
-        // SAFETY: as above.
+        // SAFETY: the statement is live and `column` is below its number of columns; NULL stands for an expression, which has
+        // no declared type, and `each_column` copies the text before SQLite can change it.
         self.each_column(|raw, column| unsafe { ffi::sqlite3_column_decltype(raw, column) }).collect()
     }
 
