@@ -1,4 +1,4 @@
-//! Rust's side of one interpreter: what C calls. Each function does plain work and returns; none calls back into the
+//! The functions of one interpreter that C calls. Each does plain work and returns; none calls back into the
 //! interpreter, and none lets a panic out.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -22,32 +22,32 @@ use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
 use ruby_native::{ARGUMENTS_MAX, Arg, Folders, Handles, Value};
 
-/// Natives that are given more than this never run on an I/O thread.
+/// Bytes of arguments from which a native function runs in a runner, never on an I/O thread.
 const LARGE_BYTES: usize = 256 << 10;
 
-/// The host of one interpreter.
+/// Rust's state of one interpreter, whose address C passes to each function of this file.
 pub struct Host {
-    /// What all interpreters share.
+    /// State shared by all interpreters of the engine.
     pub shared: Arc<Shared>,
-    /// What the watchdog reads.
+    /// The run state that the watchdog reads.
     pub gauge: Arc<Gauge>,
-    /// The clock of the gauge.
+    /// The clock of the run state and of all deadlines in it.
     pub clock: Clock,
-    /// The request under way.
+    /// The response writer of the request under way; None between requests and while the application is loaded.
     pub exchange: Option<Exchange>,
-    /// The last exception that reached us.
+    /// The last exception that C reported, until it is taken.
     pub error: Option<AppError>,
-    /// How long blocks may take.
+    /// Time limits of the blocks that run (Timeout.timeout).
     pub timers: Timers,
-    /// What is held for objects of the interpreter.
+    /// Rust values that belong to objects of the interpreter, such as database connections.
     pub handles: Handles,
-    /// Where files may be.
+    /// Folders in which the application may open files.
     pub folders: Folders,
     out: Vec<u8>,
 }
 
 impl Host {
-    /// Of an interpreter that has not been opened yet.
+    /// The host for an interpreter that is about to be opened.
     pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
         let timers = Timers::default();
         let handles = Handles::default();
@@ -55,17 +55,18 @@ impl Host {
         Host { shared, gauge, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
     }
 
-    /// What fg_vm_compile has made.
+    /// Takes the bytecode that fg_vm_compile has produced.
     pub fn take_compiled(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Where it was interrupted.
+    /// Takes the backtrace of the place where the script was interrupted.
     pub fn take_trace(&mut self) -> Vec<String> {
         trace(self.error.take())
     }
 
-    /// Whether the script may go on; one that turns out to be long changes its thread here.
+    /// Answers the deadline timer: `GO_ON`, `STOP` or `EXPIRED` of `sys`. A request that turns out to be long migrates
+    /// to a runner here.
     pub fn tick(&mut self) -> c_int {
         if !self.gauge.is_late(self.clock.at(Instant::now())) {
             if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
@@ -74,7 +75,7 @@ impl Host {
             self.gauge.set_ticked();
             if let Some(exchange) = &mut self.exchange {
                 exchange.leave();
-                // A client that has gone is noticed by the next write, where Ruby can be told.
+                // A client that has gone away is noticed by the next write, where an exception can be raised.
                 let _ = exchange.hurry();
             }
         }
@@ -91,7 +92,7 @@ impl Host {
     }
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
-        // Whatever is done with so much takes a while, in which no other request should wait.
+        // Work on so many bytes takes a while, during which no other request of the I/O thread should wait.
         if args.iter().map(|arg| arg.size()).sum::<usize>() >= LARGE_BYTES
             && let Some(exchange) = &mut self.exchange
         {
@@ -151,7 +152,7 @@ impl Host {
         self.point_at_out(result);
     }
 
-    /// Points C at a text, which stays until the next.
+    /// Puts a text into `result`. It lives until the next call that gives C a text.
     pub fn give_text(&mut self, text: &str, result: &mut FgValue) {
         self.out = text.as_bytes().to_vec();
         self.point_at_out(result);
@@ -163,7 +164,8 @@ impl Host {
     }
 }
 
-/// Runs `work` on the host behind a pointer from C. A panic becomes `otherwise`: it must not unwind into C.
+/// Runs `work` on the host behind a pointer from C, and returns `otherwise` where it panics: a panic must not unwind
+/// into C.
 pub fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> T) -> T {
     // SAFETY: C hands back the pointer given to fg_vm_open, which is that of a boxed Host that outlives the
     // interpreter, and only the thread that runs the interpreter gets here.
@@ -171,7 +173,7 @@ pub fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> 
     catch_unwind(AssertUnwindSafe(|| work(host))).unwrap_or(otherwise)
 }
 
-/// What C points at.
+/// The bytes of a Ruby string that C passes by start and length; empty for NULL.
 pub fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     if start.is_null() {
         return &[];
@@ -180,7 +182,7 @@ pub fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(start.cast(), length) }
 }
 
-/// The same as text.
+/// The text of a Ruby string that C passes; invalid UTF-8 becomes U+FFFD.
 pub fn text(start: *const c_char, length: usize) -> String {
     String::from_utf8_lossy(bytes(start, length)).into_owned()
 }
@@ -290,7 +292,7 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
         let Some(exchange) = &mut host.exchange else { return };
         match ended {
             sys::DONE => exchange.finish(),
-            // What was raised because an answer was refused is not news.
+            // The exception only followed from the refused answer, whose reason `finish` reports.
             sys::RAISED if exchange.bad.is_some() => exchange.finish(),
             sys::NO_MEMORY => exchange.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
             sys::STOPPED => exchange.fail(out_of_time(exchange, error)),
@@ -368,7 +370,7 @@ extern "C" fn fg_host_library(
 // the return, and what is kept is a copy.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_library_compiled(name: *const c_char, length: usize, code: *const c_char, size: usize) {
-    // What was not kept is compiled again by the next who wants it.
+    // After a panic nothing is kept, and the next interpreter that requires the library compiles it again.
     let _ = catch_unwind(|| prelude::keep_library(bytes(name, length), bytes(code, size)));
 }
 

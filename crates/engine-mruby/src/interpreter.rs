@@ -1,4 +1,5 @@
-//! One interpreter with its stack, its host and its state, owned by whoever runs it, or idle in the queue.
+//! One interpreter with its stack, its host and its state. It is owned by the thread that runs it, or is idle in the
+//! queue.
 
 use std::io;
 use std::ptr::NonNull;
@@ -20,27 +21,27 @@ use crate::stack::{Leave, Stack};
 use crate::vm::{Ended, Vm};
 use crate::watchdog::Watchdog;
 
-/// Where a call may run.
+/// The thread in which a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the I/O thread that read the request: only as long as it is short.
+    /// The I/O thread that read the request, until the call turns out to be long.
     Here,
-    /// In a thread of our own, to the end.
+    /// A runner thread, to the end of the call.
     Runner,
 }
 
-/// Whether a call is over.
+/// State of a call when control comes back from its stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It is.
+    /// The call has ended.
     Over,
-    /// It turned out to be long and wants to go on in a runner.
+    /// The call turned out to be long and must be resumed in a runner.
     Left,
 }
 
-/// One interpreter.
+/// An interpreter with the application loaded, or with the error that prevented it.
 pub struct Interpreter {
-    /// Its number, for logs.
+    /// Number of the interpreter in logs and on the live page, from 0.
     pub number: usize,
     vm: Option<Vm>,
     host: NonNull<Host>,
@@ -48,9 +49,9 @@ pub struct Interpreter {
     stack: Stack,
     began: Option<Instant>,
     served: u64,
-    /// After so many requests it is worn.
+    /// Number of requests after which the interpreter is replaced; None for no limit.
     quota: Option<u64>,
-    /// How often all had been replaced when this one was opened.
+    /// Generation of the pool in which the interpreter was opened.
     epoch: u64,
     ended: Ended,
     broken: Option<Box<AppError>>,
@@ -91,12 +92,12 @@ impl Interpreter {
         unsafe { self.host.as_mut() }
     }
 
-    /// What it runs next it runs on this I/O thread.
+    /// Names the I/O thread on which the next call runs.
     pub fn enter_io(&mut self, io: &Arc<IoThread>) {
         self.host().gauge.enter_io(io);
     }
 
-    /// Runs one job: to its end, or until it leaves.
+    /// Runs one job to its end, or until it migrates to a runner.
     pub fn begin(&mut self, job: Job, place: Place) -> Step {
         let now = Instant::now();
         self.began = Some(now);
@@ -116,14 +117,14 @@ impl Interpreter {
         let over = self.stack.begin(move |leave| {
             let Carried(mut me) = { me };
             let leave = if place == Place::Here { leave } else { Leave::nowhere() };
-            // SAFETY: the interpreter is boxed and stays in its place; while the work is suspended nobody touches
-            // what the work uses (host and vm), and `stack`, which is touched, is not used from here.
+            // SAFETY: the interpreter is boxed and keeps its address. While the work is suspended, no code touches what
+            // the work uses (host and vm); `stack`, which is touched then, is not used from here.
             unsafe { me.as_mut() }.run(job, queued, leave);
         });
         self.step(over)
     }
 
-    /// Goes on with what left.
+    /// Resumes a call that left its I/O thread, in the current thread.
     pub fn resume(&mut self) -> Step {
         let over = self.stack.resume();
         self.step(over)
@@ -158,17 +159,18 @@ impl Interpreter {
         self.host().gauge.count();
     }
 
-    /// How often all had been replaced when it was opened.
+    /// Generation of the pool in which the interpreter was opened.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// How long the last call took.
+    /// Time since the last call began: its service time, when asked right after it.
     pub fn took(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// Why it should be renewed before the next call, if it should; `epoch` is how often all were to be replaced.
+    /// The reason to replace the interpreter before the next call, if there is one. `epoch` is the pool's current
+    /// generation.
     pub fn worn(&mut self, settings: &Settings, epoch: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
             Some(Reason::Load)
@@ -187,7 +189,7 @@ impl Interpreter {
         }
     }
 
-    /// Throws the interpreter away and loads the application into a new one.
+    /// Closes the interpreter and loads the application into a new one.
     pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
         self.host().handles.clear();
@@ -226,7 +228,7 @@ impl Interpreter {
     }
 }
 
-/// The opening of an interpreter, carried onto the deep stack.
+/// Work that opens an interpreter on the interpreter's own deep stack.
 struct OpenWork {
     host: NonNull<Host>,
     place: NonNull<Option<Result<Vm, Box<AppError>>>>,
@@ -244,7 +246,7 @@ impl Drop for Interpreter {
     fn drop(&mut self) {
         // The interpreter first: closing it still uses the host.
         self.vm = None;
-        // SAFETY: it was leaked from a box in `new`, and nobody else holds it.
+        // SAFETY: the host was leaked from a box in `new`, and this value alone owns it.
         drop(unsafe { Box::from_raw(self.host.as_ptr()) });
     }
 }

@@ -1,10 +1,9 @@
-//! The engine that runs a Rack application on embedded mruby interpreters, shared-nothing but for what Rust gives them.
+//! The engine that runs a Rack application on embedded mruby interpreters. They share nothing but what Rust gives them.
 //!
-//! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
-//! thread), `exchange` (one answer on its way out), `vm`, `environment`, `host` and `sys` (the
-//! border to C), `watchdog` and `gauge`
-//! (nothing runs for ever), `native` and `store` (what Ruby is given, with the crates `ruby-stdlib` and `ruby-data`),
-//! `patterns` (regular expressions, with the crate `ruby-regexp`).
+//! Reading order: `pool` (which interpreter runs which request, in which thread), `interpreter` and `stack` (one call,
+//! on a stack that can change its thread), `exchange` (the response writer), `vm`, `environment`, `host` and `sys` (the
+//! border to C), `watchdog` and `gauge` (time limits), `native` and `store` (functions for Ruby, with the crates
+//! `ruby-stdlib` and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread")]
 
@@ -49,18 +48,18 @@ use pool::Pool;
 use shared::Shared;
 use watchdog::Watchdog;
 
-/// What is said where a file does not parse, which may be the file's fault or ours.
+/// Advice printed after a syntax error, which may be a mistake in the file or a gap in mruby's parser.
 const SYNTAX_HINT: &str = "Where `ruby -c` accepts the file, it has syntax that the embedded interpreter lacks: see \
                            docs/writing-apps.md, or run with --engine ruby.";
 
-/// Why the engine could not start.
+/// The reason why [`MrubyEngine::start`] failed.
 #[derive(Debug)]
 pub enum StartError {
     /// The application raised while it was loaded.
     App(Box<AppError>),
     /// The machine refused threads or memory.
     Machine(std::io::Error),
-    /// The path of the application cannot be used.
+    /// The path of the rackup file contains a NUL byte.
     Path(PathBuf),
 }
 
@@ -80,11 +79,12 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The engine.
+/// The embedded engine: a pool of mruby interpreters with one application loaded.
 pub struct MrubyEngine(Arc<Pool>);
 
 impl MrubyEngine {
-    /// Loads the application into every interpreter; the first that fails ends the start.
+    /// Opens `settings.interpreters` interpreters and loads the application into each. The first failure ends the
+    /// start.
     pub fn start(settings: Settings) -> Result<Arc<MrubyEngine>, StartError> {
         if !vm::path_is_usable(&settings.rackup) {
             return Err(StartError::Path(settings.rackup));

@@ -1,4 +1,4 @@
-//! What can be seen of the interpreters from outside, and what they can be told.
+//! Snapshots of the interpreters for the live page, and orders for them: pause, resume, recycle, kill-worker.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use engine::{Engine, Order, Recorded, Snapshot, count};
 use crate::pool::Pool;
 
 impl Pool {
-    /// All there is to see.
+    /// The state of all interpreters and of the queue.
     pub fn snapshot(&self) -> Snapshot {
         let now = Instant::now();
         let count = self.settings.interpreters;
@@ -27,18 +27,18 @@ impl Pool {
         }
     }
 
-    /// Requests of the past.
+    /// Recorded requests: the slow ones and the failed ones.
     pub fn recorded(&self) -> Recorded {
         self.settings.meter.recorder.read()
     }
 
-    /// Goes on after a pause.
+    /// Ends a pause, and runs the waiting requests.
     pub fn resume(&self) {
         let pairs = self.queue.resume(Instant::now());
         pairs.into_iter().for_each(|(interpreter, job)| self.begin(interpreter, job));
     }
 
-    /// Carries an order out.
+    /// Carries out an order and returns a sentence about it; an error where the order does not apply.
     pub fn order(&self, order: Order) -> Result<String, String> {
         match order {
             Order::Pause => {

@@ -1,4 +1,4 @@
-//! What C calls for regular expressions: patterns by their address, searches, and the counting of characters.
+//! The functions of regular expressions that C calls: patterns by their address, searches, and counting characters.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::host::{bytes, with};
 use crate::sys::{self, FgSearch, FgValue, tag};
 use ruby_regexp::{self as regexp, How, Pattern, Stop, text};
 
-/// The pattern at an address that [`fg_pattern_new`] gave out.
+/// The pattern at an address that [`fg_pattern_new`] returned.
 fn at<'a>(pattern: *const Pattern) -> &'a Pattern {
     // SAFETY: C holds the address from fg_pattern_new to fg_pattern_free, and the Arc keeps what is there that long.
     unsafe { &*pattern }

@@ -23,13 +23,13 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Every `unsafe` has a `SAFETY:` comment just above, or a line inside its block; it gives the reason of this very place.
+/// Every `unsafe` has a `SAFETY:` comment just above, or a line inside its block, which gives the reason of that place.
 pub fn unsafe_code(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&[".rs"]).filter(|file| !file.path.starts_with("crates/tidy/")) {
         let lines: Vec<&str> = file.product().lines().collect();
         for (line, _) in (1..).zip(&lines).filter(|(_, line)| refers_elsewhere(line)) {
-            complaints.push(format!("{}:{line}: say why this very place is sound: \"as above\" is no reason", file.path));
+            complaints.push(format!("{}:{line}: give the reason of this very place: \"as above\" is none", file.path));
         }
         for (line, code) in file.code() {
             // The type of a function pointer runs nothing.

@@ -1,4 +1,4 @@
-//! What a native function of the engine's own may touch, and what it does for those of the libraries.
+//! The context of a native function of the engine, and the one it makes for functions of the libraries.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,35 +10,35 @@ use crate::gauge::{Clock, Gauge};
 use crate::shared::Shared;
 use crate::timers::Timers;
 
-/// By so much at most.
+/// Time by which a wait may end before the clock of the run state shows its end.
 const CLOCKS_DIFFER: Duration = Duration::from_millis(5);
 
-/// What a native function of the engine's own may touch.
+/// The context of one call of a native function.
 pub struct Call<'a> {
-    /// What all interpreters share.
+    /// State shared by all interpreters of the engine.
     pub shared: &'a Shared,
-    /// What is held for objects of the interpreter.
+    /// Rust values that belong to objects of the interpreter.
     pub handles: &'a mut Handles,
-    /// Where files may be.
+    /// Folders in which the application may open files.
     pub folders: &'a Folders,
-    /// The request under way, and its time.
+    /// The request under way and its time limits.
     pub work: Running<'a>,
 }
 
-/// The request under way, or the loading of the application.
+/// The request under way, or the loading of the application, with its time limits.
 pub struct Running<'a> {
-    /// The request; none while the application is loaded.
+    /// The response writer; None while the application is loaded.
     pub exchange: Option<&'a mut Exchange>,
-    /// How long blocks may take.
+    /// Time limits of the blocks that run (Timeout.timeout).
     pub timers: &'a mut Timers,
-    /// Until when all of it may run.
+    /// The run state, which has the deadline.
     pub gauge: &'a Arc<Gauge>,
-    /// The clock of the gauge.
+    /// The clock of the deadline and of the limits.
     pub clock: Clock,
 }
 
 impl Call<'_> {
-    /// What a function of a library may touch.
+    /// The context of a native function of a library, which knows nothing of this engine.
     pub fn context(&mut self) -> Context<'_> {
         Context {
             memory_bytes: self.shared.memory_bytes,
