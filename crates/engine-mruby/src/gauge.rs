@@ -70,6 +70,7 @@ pub struct Gauge {
     has_told: AtomicBool,
     /// Whether the interpreter runs on an I/O thread now.
     on_io: AtomicBool,
+    /// The I/O thread on which the interpreter ran last, and the thread's term at that time.
     io: Mutex<Option<(Arc<IoThread>, u64)>>,
 }
 

@@ -27,7 +27,7 @@ impl Pool {
         }
     }
 
-    /// Recorded requests: the slow ones and the failed ones.
+    /// Recorded past requests: the slow, failed and refused ones.
     pub fn recorded(&self) -> Recorded {
         self.settings.meter.recorder.read()
     }
