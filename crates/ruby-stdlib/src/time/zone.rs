@@ -15,9 +15,9 @@ use ruby_native::{Arg, Context, Outcome, Value, arg};
 
 /// Time zones that are kept by name.
 const NAMES_MAX: usize = 32;
-/// The first second that jiff knows; earlier times have the offset of that one.
+/// The first second that zones are asked about, near the begin of jiff's range; earlier times have its offset.
 const FIRST: i64 = -377_000_000_000;
-/// The last second that jiff knows; later times have the offset of that one.
+/// The last second that zones are asked about, near the end of jiff's range; later times have its offset.
 const LAST: i64 = 253_400_000_000;
 
 /// The zone of a name such as Europe/Berlin or EST5EDT, or of a file's path; UTC where there is none, as in C's
