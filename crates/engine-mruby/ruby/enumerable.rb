@@ -1,8 +1,9 @@
-# Enumerable, where mruby's own loses what a source yields beyond its first value, or hands it to the block otherwise.
-# An element of several values is an Array to most blocks; `map` and its kin get the values as they are.
+# Methods of Enumerable for sources that yield several values at once, of which mruby's own methods lose all but the
+# first. Most methods pass such an element to the block as an Array (`__packed`); `map` and similar ones pass the
+# values.
 
 module FoolsGold
-  # What `<=>` or the block of a comparison says.
+  # The result of `<=>` or of the block of a comparison; an ArgumentError for nil.
   def self.compare(one, other, block = nil)
     order = block ? block.call(one, other) : one <=> other
     return order if order

@@ -1,4 +1,4 @@
-# Enumerable: what is taken in slices, in turns, or beside others.
+# Methods of Enumerable that cut the elements into slices, repeat them, or combine them with others.
 
 module Enumerable
   def each_slice(size, &block)
@@ -27,7 +27,7 @@ module Enumerable
     kept.each { |one| block.call(*one.__packed) } while times.nil? || (times -= 1) > 0
   end
 
-  # An Array is read by its places, anything else one by one.
+  # Arrays are read by index, all others by an Enumerator.
   def zip(*others, &block)
     lists = others.map do |other|
       next other.to_ary if other.respond_to?(:to_ary)
@@ -49,6 +49,7 @@ module Enumerable
     return to_enum(:each_cons, size) unless block
     part = []
     each do |*one|
+      # Not sliced from an Array: the source may be endless.
       part.shift if part.size == size
       part << one.__svalue
       block.call(part.dup) if part.size == size

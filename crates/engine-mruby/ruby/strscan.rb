@@ -1,4 +1,4 @@
-# StringScanner, as far as it needs no C (c/scanner.c).
+# The methods of StringScanner that need no C; the others are in c/scanner.c.
 
 class StringScanner
   class Error < StandardError; end
