@@ -43,8 +43,7 @@ static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
 }
 
 /* Opens an interpreter; NULL where mruby itself cannot be opened. Of what follows only fg_vm_key is guarded: an
- * exception from the others, which lack of memory could cause, would abort the process, since no Rust frame may be
- * jumped over. */
+ * exception from the others, which only lack of memory could cause, would abort the process. */
 fg_vm *fg_vm_open(void *host, size_t limit)
 {
   fg_vm *vm = calloc(1, sizeof *vm);

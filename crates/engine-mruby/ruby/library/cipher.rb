@@ -49,7 +49,7 @@ module OpenSSL
       reset
     end
 
-    # As standards recommend; Rust's GCM takes no other.
+    # Only 12 bytes, as NIST SP 800-38D recommends: the Rust crate takes no other length.
     def iv_len=(length)
       raise CipherError, "the iv of GCM has 12 bytes here" unless authenticated? && length == 12
     end
@@ -115,7 +115,7 @@ module OpenSSL
       ""
     end
 
-    # Whole blocks; the last one waits when it may be padding.
+    # Encrypts or decrypts whole blocks. When decrypting, the last block is held back, since it may be padding.
     def chain(bytes)
       @held += bytes
       keep = @held.bytesize % BLOCK

@@ -1,4 +1,4 @@
-# Complex: numbers of two parts. Loaded when the name, a literal (`2i`) or a method that makes one is first used.
+# Complex numbers. Loaded when the name, a literal (`2i`) or a method that returns one is first used.
 
 class Complex < Numeric
   class << self
@@ -20,7 +20,7 @@ class Complex < Numeric
       rect(size * Math.cos(angle), size * Math.sin(angle))
     end
 
-    # Nil for what is none, where it has to be all of the text.
+    # Parses a number at the beginning of a text; with `strictly` the whole text, and nil where it is no number.
     def __parse(text, strictly)
       number = /\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?(?:\/\d+)?/
       found = /\A\s*(?:([+-]?#{number})(?![ij\d.]))?(?:([+-]?#{number}?)[ij])?/.match(text)

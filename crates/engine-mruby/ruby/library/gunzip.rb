@@ -1,4 +1,4 @@
-# Zlib::GzipReader: reads what GzipWriter wrote, from anything that has `read`.
+# Zlib::GzipReader: reads gzip members (RFC 1952) from any object with `read`.
 
 module Zlib
   class GzipReader < GzipFile
@@ -7,7 +7,7 @@ module Zlib
 
     CHUNK = 16 << 10
 
-    # All members of a file, one behind the other.
+    # The content of all members of a file, one behind the other.
     def self.zcat(io, **)
       out = ""
       loop do
@@ -46,7 +46,7 @@ module Zlib
       0
     end
 
-    # What comes behind this member; nil where nothing does.
+    # The bytes read behind this member, or nil.
     def unused
       return nil unless @done
       @raw.empty? ? nil : @raw
@@ -66,7 +66,7 @@ module Zlib
     def external_encoding = Encoding::UTF_8
     def each_byte(&block) = block ? super : to_enum(:each_byte)
 
-    # Before what comes next, over what was read.
+    # Puts a byte before the position, for the next read.
     def ungetbyte(byte)
       return if byte.nil?
       text = Integer === byte ? (byte & 255).chr : byte.to_s
@@ -79,7 +79,7 @@ module Zlib
 
     def ungetc(char) = ungetbyte(Integer === char ? [char].pack("U") : char)
 
-    # The whole of one member, for Zlib.gunzip.
+    # The whole content of one member, for Zlib.gunzip.
     def read_member
       text = read
       finish

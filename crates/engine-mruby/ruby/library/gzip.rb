@@ -1,4 +1,4 @@
-# Zlib::GzipWriter and GzipReader: the frame of RFC 1952 around a deflated stream.
+# Zlib::GzipWriter: header and trailer of RFC 1952 around a deflated stream. GzipReader is in gunzip.rb.
 
 module Zlib
   class GzipFile
@@ -32,7 +32,7 @@ module Zlib
       value
     end
 
-    # Ends the stream and closes what is below it.
+    # Ends the stream and closes the underlying IO.
     def close
       io = finish
       io.close if io.respond_to?(:close)
@@ -92,7 +92,7 @@ module Zlib
       self
     end
 
-    # The end of the stream; what it was written to stays open and is returned.
+    # Ends the stream and returns the underlying IO, which stays open.
     def finish
       opened!
       put(@stream.finish)

@@ -1,8 +1,8 @@
-# Enumerator::Lazy: each step hands on what the one before it gives, one element at a time.
+# Enumerator::Lazy: each step passes on the elements of the one before it, one at a time.
 
 class Enumerator
   class Lazy < Enumerator
-    # The rest of it is made by `__step`, which needs no source of its own.
+    # Only for Lazy.new by the application; the steps of this class are made by `__made`.
     def initialize(source, size = nil, &block)
       raise ArgumentError, "tried to call lazy new without a block" unless block
       super(size) { |out, *args| source.each(*args) { |*one| block.call(out, *one) } }
@@ -98,7 +98,7 @@ class Enumerator
       end
     end
 
-    # With a block, what it returns is of no account.
+    # With a block, its result is ignored and the element passed on.
     def with_index(offset = 0, &block)
       offset ||= 0
       step("with_index(#{offset})", -> { size }) do |out|

@@ -1,4 +1,4 @@
-# Marshal's text of a Float: as short as it can be read back.
+# The text of a Float for Marshal: the shortest that reads back as the same number.
 
 module Marshal
   class Dump

@@ -1,4 +1,4 @@
-# Marshal.load: reads what Marshal.dump wrote, ours or CRuby's.
+# Marshal.load: reads the output of Marshal.dump, ours or CRuby's.
 
 module Marshal
   class Load
@@ -43,7 +43,7 @@ module Marshal
       @text.byteslice(@at - count, count).b
     end
 
-    # The place of an object is known before its parts are, which may refer to it.
+    # Reserves the index of an object before its parts are read, which may refer to it.
     def place
       @objects << nil
       @objects.size - 1
@@ -94,7 +94,7 @@ module Marshal
       end
     end
 
-    # What has variables of its own beside its bytes: the encoding is one.
+    # Reads an object with instance variables, one of which is a String's encoding.
     def with_variables
       if @text.getbyte(@at) == 58
         @at -= 1

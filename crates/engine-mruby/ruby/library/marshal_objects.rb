@@ -1,4 +1,4 @@
-# Marshal.dump of the classes there are, and the form of Time.
+# Marshal.dump for each class, and the format of Time.
 
 module Marshal
   class Dump
@@ -69,7 +69,7 @@ module Marshal
       object.members.each { |name| pair(name, object[name], limit) }
     end
 
-    # Any other object, by its instance variables.
+    # Writes any other object by its instance variables.
     def plain(object, limit)
       parts = case object
               when Range then { excl: object.exclude_end?, begin: object.begin, end: object.end }
@@ -100,7 +100,7 @@ module Marshal
     end
   end
 
-  # A Time as CRuby packs it: two words of four bytes, and what they have no room for.
+  # CRuby's format of a Time: two words of four bytes, and instance variables for what they have no room for.
   module TimeForm
     def self.dump(time)
       utc = time.getutc

@@ -1,4 +1,4 @@
-# Marshal.load, kind by kind.
+# Marshal.load: a method for each type of value.
 
 module Marshal
   class Load
@@ -123,7 +123,7 @@ module Marshal
       done(found)
     end
 
-    # A String, Array or Hash of another class.
+    # Reads a String, Array or Hash of a subclass.
     def subclass(variables)
       klass = constant
       case (type = byte.chr)

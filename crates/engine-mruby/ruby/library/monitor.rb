@@ -1,4 +1,5 @@
-# Monitor and MonitorMixin: locks that one thread may take several times. There is one thread, so all are free.
+# Monitor and MonitorMixin: locks that one thread may take several times. An interpreter has one thread, so that they
+# are always free.
 
 class Monitor
   def initialize

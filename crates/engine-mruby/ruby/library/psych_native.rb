@@ -1,5 +1,5 @@
-# What CRuby has in C of psych (psych.so): a parser, which is in Rust (native/yaml.rs). The rest is Ruby's own. YAML is
-# only read here.
+# The part of psych that CRuby has in C (psych.so): the parser, which is in Rust (ruby-stdlib/src/yaml.rs). The rest is
+# Ruby's own library. YAML can be read, not written.
 
 module Psych
   def self.libyaml_version = [0, 2, 5]

@@ -1,11 +1,11 @@
-# Rational: fractions of whole numbers. Loaded when the name, a literal (`1/3r`) or a method that makes one is first
-# used; `2 ** -1` is a Float all the same.
+# Rational: fractions of Integers. Loaded when the name, a literal (`1/3r`) or a method that returns one is first used;
+# `2 ** -1` is a Float all the same.
 
 class Rational < Numeric
   class << self
     undef_method :new if respond_to?(:new)
 
-    # In lowest terms, of two Integers.
+    # A Rational in lowest terms from two Integers.
     def __of(top, below)
       raise ZeroDivisionError, "divided by 0" if below == 0
       top, below = -top, -below if below < 0
@@ -110,7 +110,7 @@ class Rational < Numeric
     end
   end
 
-  # The simplest one that is not farther away.
+  # The simplest Rational within `width` of this one.
   def rationalize(width = nil)
     return self unless width
     width = width.abs
@@ -158,7 +158,7 @@ class Rational < Numeric
     end
   end
 
-  # Rounded to digits behind the point; an Integer where none are asked for.
+  # Applies a rounding to `digits` behind the point; to an Integer without `digits`.
   def at(digits)
     return yield(self) unless digits
     power = 10**digits.abs
@@ -181,7 +181,7 @@ class Integer
 end
 
 class Float
-  # All of its bits.
+  # The exact value of the Float.
   def to_r
     raise FloatDomainError, to_s if nan? || infinite?
     part, power = Math.frexp(self)
@@ -190,7 +190,7 @@ class Float
     power >= 0 ? Rational.__of(whole * 2**power, 1) : Rational.__of(whole, 2**-power)
   end
 
-  # The simplest that is this Float.
+  # The simplest Rational that converts to this Float.
   def rationalize(width = nil)
     return to_r.rationalize(width) if width
     return to_r if self == 0 || self % 1 == 0

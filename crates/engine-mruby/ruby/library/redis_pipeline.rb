@@ -1,4 +1,4 @@
-# Commands that are sent together: each call gives a Future, whose value is there afterwards.
+# Commands that are sent together: each call returns a Future, which has its value afterwards.
 
 class Redis
   class FutureNotReady < RuntimeError

@@ -1,4 +1,4 @@
-# Struct as in CRuby: with keywords, and with the methods that mruby's has not.
+# Struct as in CRuby: with keyword_init, and with the methods that mruby's own does not have.
 
 class Struct
   class << self
@@ -11,7 +11,7 @@ class Struct
       twice = names.find { |one| names.count(one) > 1 }
       raise ArgumentError, "duplicate member: #{twice}" if twice
       made = name ? __define(name, *names) : __define(*names)
-      # mruby's own is C, which does not tell a Hash from keywords.
+      # mruby's own is written in C, where a Hash and keywords look the same.
       made.define_singleton_method(:new, Class.instance_method(:new).bind(made))
       made.define_singleton_method(:[]) { |*values, **named| new(*values, **named) }
       made.define_singleton_method(:keyword_init?) { keyword_init }

@@ -1,4 +1,4 @@
-# The schemes that have a class of their own.
+# Classes of URIs for schemes: http, https, ws, wss, ftp, file and mailto.
 
 module URI
   class HTTP < Generic
@@ -7,7 +7,7 @@ module URI
 
     def default_scheme = "http"
 
-    # What stands in the first line of a request.
+    # Path and query for the request line of HTTP.
     def request_uri
       return nil unless @path
       path = @path.start_with?("/") ? @path : "/#{@path}"

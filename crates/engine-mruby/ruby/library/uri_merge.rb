@@ -1,4 +1,4 @@
-# URI::Generic as text, and beside others.
+# URI::Generic: its text, comparison, and relative references.
 
 module URI
   class Generic
@@ -41,7 +41,7 @@ module URI
       self
     end
 
-    # Another reference as seen from this one: RFC 3986, section 5.2.
+    # Resolves a reference relative to this URI: RFC 3986, section 5.2.
     def merge(other)
       other = other.is_a?(Generic) ? other : URI.parse(other)
       return other.dup if other.absolute?
@@ -74,7 +74,7 @@ module URI
       self
     end
 
-    # The reference that leads here from another.
+    # The relative reference that leads from another URI to this one.
     def route_from(other)
       other = URI.parse(other) unless other.is_a?(Generic)
       raise BadURIError, "relative URI: #{self}" if relative?
@@ -108,7 +108,7 @@ module URI
       @path[0..@path.rindex("/")] + path
     end
 
-    # Without `.` and `..`.
+    # The path without `.` and `..`: RFC 3986, section 5.2.4.
     def plain(path)
       kept = []
       parts = path.split("/", -1)
