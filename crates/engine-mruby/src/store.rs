@@ -90,7 +90,7 @@ impl Store {
         Ok(new)
     }
 
-    /// Removes everything.
+    /// Removes all keys of all interpreters.
     pub fn clear(&self) {
         for shard in &self.shards {
             *shard.lock() = Shard::default();

@@ -40,7 +40,7 @@ impl Handles {
     }
 
     /// Holds a value and returns its number; EMFILE where there are `most` of its type already. For values that may
-    /// hold a file descriptor.
+    /// have a file descriptor.
     pub fn hold_one_of<T: Any>(&mut self, most: usize, thing: T) -> Result<u64, Raise> {
         if self.things::<T>().count() >= most {
             return Err(raise("Errno::EMFILE", format!("an interpreter has at most {most} of these")));

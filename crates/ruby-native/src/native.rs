@@ -13,7 +13,7 @@ pub type Run = fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome;
 pub struct Native<R = Run> {
     /// The class or module that gets the function, such as `FoolsGold::Native`.
     pub owner: &'static CStr,
-    /// Its name in Ruby.
+    /// The name of the function in Ruby.
     pub name: &'static CStr,
     /// Whether it is a method of instances; else it is a function of the module.
     pub method: bool,

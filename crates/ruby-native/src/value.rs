@@ -60,7 +60,7 @@ pub enum Value {
 pub struct Raise {
     /// Full name of its class, such as `Errno::ENOENT`.
     pub class: &'static str,
-    /// Its message.
+    /// The message of the exception.
     pub message: String,
 }
 

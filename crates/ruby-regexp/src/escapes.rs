@@ -50,7 +50,7 @@ impl Parser {
         })
     }
 
-    /// `\1`: a group, or from 10 on, when there are not so many groups yet, a character in octal.
+    /// `\1`: a reference to a group; from `\10` on, where there are fewer groups so far, a character in octal.
     fn digits(&mut self) -> Wrong<Node> {
         let begin = self.at;
         let number = self.number().ok().flatten();
