@@ -1,6 +1,6 @@
 //! The response writer of one request in an interpreter.
 //!
-//! A short answer is collected and sent whole. An answer that takes long (see `gauge::TICK`) or grows large becomes a
+//! A short answer is collected and sent whole. An answer that takes long (see `run_state::TICK`) or grows large becomes a
 //! stream: head and first bytes are sent at once, and each further chunk when the application yields it.
 
 use std::ffi::c_int;
@@ -17,7 +17,7 @@ use http::header::CONTENT_LENGTH;
 use http::{Method, StatusCode};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::gauge::Gauge;
+use crate::run_state::RunState;
 use crate::stack::Leave;
 use crate::sys;
 
@@ -49,7 +49,7 @@ pub struct Exchange {
     /// The number of the interpreter.
     number: usize,
     /// The run state that the live page and the watchdog read; a long request describes itself there.
-    gauge: Option<Arc<Gauge>>,
+    run_state: Option<Arc<RunState>>,
     /// Processor time of the I/O thread at the watchdog's first tick for this request.
     worked: Option<Duration>,
 }
@@ -77,14 +77,14 @@ impl Exchange {
             leave,
             is_away: false,
             number: 0,
-            gauge: None,
+            run_state: None,
             worked: None,
         }
     }
 
     /// Names the interpreter that runs the request, and its run state.
-    pub fn by(self, number: usize, gauge: Arc<Gauge>) -> Exchange {
-        Exchange { number, gauge: Some(gauge), ..self }
+    pub fn by(self, number: usize, run_state: Arc<RunState>) -> Exchange {
+        Exchange { number, run_state: Some(run_state), ..self }
     }
 
     /// Describes the request for the live page: id, method and path.
@@ -173,9 +173,9 @@ impl Exchange {
     pub fn leave(&mut self) {
         if !self.is_away {
             self.is_away = true;
-            if let Some(gauge) = &self.gauge {
-                gauge.leave_io();
-                gauge.tell(self.about());
+            if let Some(run_state) = &self.run_state {
+                run_state.leave_io();
+                run_state.tell(self.about());
             }
             self.leave.leave();
         }

@@ -14,9 +14,9 @@ use engine::{AppError, Fault, Overrun, Request};
 
 use crate::exchange::{Exchange, app_fault};
 use crate::failure::{out_of_time, push_frame, trace};
-use crate::gauge::{Clock, Gauge};
 use crate::native::{self, Call, Running};
 use crate::prelude::{self, Library};
+use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
@@ -30,7 +30,7 @@ pub struct Host {
     /// State shared by all interpreters of the engine.
     pub shared: Arc<Shared>,
     /// The run state that the watchdog reads.
-    pub gauge: Arc<Gauge>,
+    pub run_state: Arc<RunState>,
     /// The clock of the run state and of all deadlines in it.
     pub clock: Clock,
     /// The response writer of the request under way; None between requests and while the application is loaded.
@@ -48,11 +48,11 @@ pub struct Host {
 
 impl Host {
     /// The host for an interpreter that is about to be opened.
-    pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
+    pub fn new(shared: Arc<Shared>, run_state: Arc<RunState>, clock: Clock) -> Host {
         let timers = Timers::default();
         let handles = Handles::default();
         let folders = Folders::default();
-        Host { shared, gauge, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
+        Host { shared, run_state, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
     }
 
     /// Takes the bytecode that fg_vm_compile has produced.
@@ -68,18 +68,18 @@ impl Host {
     /// Answers the deadline timer: `GO_ON`, `STOP` or `EXPIRED` of `sys`. A request that turns out to be long migrates
     /// to a runner here.
     pub fn tick(&mut self) -> c_int {
-        if !self.gauge.is_late(self.clock.at(Instant::now())) {
+        if !self.run_state.is_late(self.clock.at(Instant::now())) {
             if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
                 return self.expired();
             }
-            self.gauge.set_ticked();
+            self.run_state.set_ticked();
             if let Some(exchange) = &mut self.exchange {
                 exchange.leave();
                 // A client that has gone away is noticed by the next write, where an exception can be raised.
                 let _ = exchange.hurry();
             }
         }
-        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
+        if self.run_state.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
     }
 
     fn expired(&mut self) -> c_int {
@@ -87,7 +87,7 @@ impl Host {
         if !self.timers.expire(now) {
             return sys::GO_ON;
         }
-        self.gauge.set_soon(self.timers.next());
+        self.run_state.set_soon(self.timers.next());
         sys::EXPIRED
     }
 
@@ -101,7 +101,7 @@ impl Host {
         let work = Running {
             exchange: self.exchange.as_mut(),
             timers: &mut self.timers,
-            gauge: &self.gauge,
+            run_state: &self.run_state,
             clock: self.clock,
         };
         let mut call = Call { shared: &self.shared, handles: &mut self.handles, folders: &self.folders, work };

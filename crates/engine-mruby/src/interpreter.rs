@@ -11,10 +11,10 @@ use engine::{AppError, IoThread, count};
 use ruby_native::Folders;
 
 use crate::exchange::{Exchange, app_fault};
-use crate::gauge::{Clock, Gauge};
 use crate::host::Host;
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::run_state::{Clock, RunState};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::stack::{Leave, Stack};
@@ -68,10 +68,10 @@ impl Interpreter {
     pub fn new(
         number: usize,
         shared: Arc<Shared>,
-        (gauge, clock): (Arc<Gauge>, Clock),
+        (run_state, clock): (Arc<RunState>, Clock),
         watchdog: Arc<Watchdog>,
     ) -> io::Result<Box<Interpreter>> {
-        let host = Box::new(Host::new(shared, gauge, clock));
+        let host = Box::new(Host::new(shared, run_state, clock));
         Ok(Box::new(Interpreter {
             number,
             vm: None,
@@ -94,7 +94,7 @@ impl Interpreter {
 
     /// Names the I/O thread on which the next call runs.
     pub fn enter_io(&mut self, io: &Arc<IoThread>) {
-        self.host().gauge.enter_io(io);
+        self.host().run_state.enter_io(io);
     }
 
     /// Runs one job to its end, or until it migrates to a runner.
@@ -111,7 +111,7 @@ impl Interpreter {
             (clock.at(now), clock.at(job.request.deadline))
         };
         self.host().timers.clear();
-        self.host().gauge.start(started, deadline);
+        self.host().run_state.start(started, deadline);
         self.watchdog.wake();
         let me = Carried(NonNull::from(&mut *self));
         let over = self.stack.begin(move |leave| {
@@ -134,7 +134,7 @@ impl Interpreter {
         if !over {
             return Step::Left;
         }
-        self.host().gauge.stop();
+        self.host().run_state.stop();
         self.host().exchange = None;
         self.host().handles.end_request();
         Step::Over
@@ -142,8 +142,8 @@ impl Interpreter {
 
     fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
         let number = self.number;
-        let gauge = self.host().gauge.clone();
-        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, gauge);
+        let run_state = self.host().run_state.clone();
+        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, run_state);
         let exchange = self.host().exchange.insert(exchange);
         let request = &raw const exchange.request;
         if let Some(vm) = &mut self.vm {
@@ -156,7 +156,7 @@ impl Interpreter {
             tracing::warn!(target: "app", app, "rolled back {what} that a request had left open");
         }
         self.served += 1;
-        self.host().gauge.count();
+        self.host().run_state.count();
     }
 
     /// Generation of the pool in which the interpreter was opened.
@@ -174,7 +174,7 @@ impl Interpreter {
     pub fn worn(&mut self, settings: &Settings, epoch: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
             Some(Reason::Load)
-        } else if self.host().gauge.is_to_end() {
+        } else if self.host().run_state.is_to_end() {
             Some(Reason::Order)
         } else if self.ended == Ended::Spoilt {
             Some(Reason::Spoilt)
@@ -197,7 +197,7 @@ impl Interpreter {
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.epoch = epoch;
-        self.host().gauge.open();
+        self.host().run_state.open();
         self.ended = Ended::Well;
         let opened = self.open(settings);
         self.broken = opened.as_ref().err().cloned();
@@ -208,7 +208,7 @@ impl Interpreter {
     fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
         let now = Instant::now();
         let clock = self.host().clock;
-        self.host().gauge.start(clock.at(now), clock.at(now + settings.boot_time));
+        self.host().run_state.start(clock.at(now), clock.at(now + settings.boot_time));
         self.watchdog.wake();
         let host = self.host;
         let bytes = settings.memory_bytes;
@@ -218,7 +218,7 @@ impl Interpreter {
         let mut work = OpenWork { host, place };
         // Deeply nested source needs the deep stack as much as deep calls do.
         self.stack.begin(move |_| work.run(bytes, &rackup));
-        self.host().gauge.stop();
+        self.host().run_state.stop();
         opened.unwrap_or_else(|| Err(Box::default()))
     }
 

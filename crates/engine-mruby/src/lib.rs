@@ -2,7 +2,7 @@
 //!
 //! Reading order: `pool` (which interpreter runs which request, in which thread), `interpreter` and `stack` (one call,
 //! on a stack that can change its thread), `exchange` (the response writer), `vm`, `environment`, `host` and `sys` (the
-//! border to C), `watchdog` and `gauge` (time limits), `native` and `store` (functions for Ruby, with the crates
+//! border to C), `watchdog` and `run_state` (time limits), `native` and `store` (functions for Ruby, with the crates
 //! `ruby-stdlib` and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread")]
@@ -10,7 +10,6 @@
 mod environment;
 mod exchange;
 mod failure;
-mod gauge;
 mod host;
 mod interpreter;
 mod job;
@@ -22,6 +21,7 @@ mod patterns;
 mod pool;
 mod prelude;
 mod reason;
+mod run_state;
 mod settings;
 mod shared;
 mod stack;
@@ -42,9 +42,9 @@ pub use libraries::provides;
 pub use settings::Settings;
 pub use vm::{lacks, version};
 
-use gauge::{Clock, Gauge};
 use interpreter::Interpreter;
 use pool::Pool;
+use run_state::{Clock, RunState};
 use shared::Shared;
 use watchdog::Watchdog;
 
@@ -91,13 +91,13 @@ impl MrubyEngine {
         }
         settings.meter.recorder.set_slow(settings.slow_time);
         let clock = Clock::new();
-        let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
+        let run_states: Vec<Arc<RunState>> = (0..settings.interpreters).map(|_| Arc::new(RunState::new())).collect();
         let keep = settings.keep.clone();
         let shared = Arc::new(Shared::new(keep, &settings));
-        let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
-        let mut interpreters = Vec::with_capacity(gauges.len());
-        for (number, gauge) in gauges.iter().enumerate() {
-            let opened = Interpreter::new(number, shared.clone(), (gauge.clone(), clock), watchdog.clone());
+        let watchdog = Watchdog::start(run_states.clone(), clock).map_err(StartError::Machine)?;
+        let mut interpreters = Vec::with_capacity(run_states.len());
+        for (number, run_state) in run_states.iter().enumerate() {
+            let opened = Interpreter::new(number, shared.clone(), (run_state.clone(), clock), watchdog.clone());
             let mut interpreter = opened.map_err(StartError::Machine)?;
             interpreter.renew(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);

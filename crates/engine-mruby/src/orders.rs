@@ -76,11 +76,11 @@ impl Pool {
     }
 
     fn end(&self, number: u32, now: bool) -> Result<String, String> {
-        let Some(gauge) = self.watchdog.gauge(number) else {
+        let Some(run_state) = self.watchdog.run_state(number) else {
             let last = self.settings.interpreters - 1;
             return Err(format!("there is no interpreter {number}: there are 0 to {last}"));
         };
-        gauge.end(now && gauge.is_running());
+        run_state.end(now && run_state.is_running());
         if let Some(interpreter) = self.queue.take_idle(|one| one.number == number as usize) {
             self.renew_idle(interpreter);
             return Ok(format!("interpreter {number} is replaced"));

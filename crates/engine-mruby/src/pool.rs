@@ -16,10 +16,10 @@ use engine::queue::{Offer, Queue};
 use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::gauge::Clock;
 use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::run_state::Clock;
 use crate::settings::Settings;
 use crate::watchdog::Watchdog;
 

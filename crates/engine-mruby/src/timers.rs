@@ -9,7 +9,7 @@ struct Timer {
     has_fired: bool,
 }
 
-/// The time limits of the blocks that run in one interpreter. Times are those of `gauge::Clock`.
+/// The time limits of the blocks that run in one interpreter. Times are those of `run_state::Clock`.
 #[derive(Default)]
 pub struct Timers {
     list: Vec<Timer>,

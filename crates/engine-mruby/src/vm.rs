@@ -77,7 +77,7 @@ impl Vm {
         // SAFETY: the interpreter is open.
         let alarm = unsafe { sys::fg_vm_alarm(self.vm.as_ptr()) };
         // SAFETY: the host is alive, and this thread is the only one to use it.
-        unsafe { self.host.as_ref() }.gauge.connect(Some(alarm));
+        unsafe { self.host.as_ref() }.run_state.connect(Some(alarm));
     }
 
     fn define(&self) -> Result<(), Box<AppError>> {
@@ -167,7 +167,7 @@ impl Vm {
 impl Drop for Vm {
     fn drop(&mut self) {
         // SAFETY: the host is alive, and this thread is the only one to use it.
-        unsafe { self.host.as_ref() }.gauge.connect(None::<*mut c_void>);
+        unsafe { self.host.as_ref() }.run_state.connect(None::<*mut c_void>);
         // SAFETY: the interpreter is open and does not run; `self` owns it and is gone after this.
         unsafe { sys::fg_vm_close(self.vm.as_ptr()) };
     }

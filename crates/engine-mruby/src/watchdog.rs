@@ -10,7 +10,7 @@ use std::time::Instant;
 use engine::snapshot::WorkerView;
 use parking_lot::{Condvar, Mutex};
 
-use crate::gauge::{Clock, Gauge, TICK};
+use crate::run_state::{Clock, RunState, TICK};
 
 /// Ticks without work after which the watchdog sleeps until it is woken: waking it costs more than a few idle ticks.
 const IDLE_TICKS: u32 = 50;
@@ -23,7 +23,7 @@ pub struct Watchdog {
     asleep: AtomicBool,
     state: Mutex<()>,
     changed: Condvar,
-    gauges: Vec<Arc<Gauge>>,
+    run_states: Vec<Arc<RunState>>,
     clock: Clock,
     /// Known only when the application is loaded; loading is watched too.
     refuse: OnceLock<Refuse>,
@@ -31,12 +31,12 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// Starts a thread that watches these interpreters. It ends when the last other reference is dropped.
-    pub fn start(gauges: Vec<Arc<Gauge>>, clock: Clock) -> io::Result<Arc<Watchdog>> {
+    pub fn start(run_states: Vec<Arc<RunState>>, clock: Clock) -> io::Result<Arc<Watchdog>> {
         let watchdog = Arc::new(Watchdog {
             asleep: AtomicBool::new(false),
             state: Mutex::new(()),
             changed: Condvar::new(),
-            gauges,
+            run_states,
             clock,
             refuse: OnceLock::new(),
         });
@@ -47,13 +47,13 @@ impl Watchdog {
 
     /// Views of all interpreters, in the order of their numbers.
     pub fn views(&self, now: Instant) -> Vec<WorkerView> {
-        let numbered = self.gauges.iter().zip(0..);
-        numbered.map(|(gauge, id)| gauge.view(id, self.clock, now)).collect()
+        let numbered = self.run_states.iter().zip(0..);
+        numbered.map(|(run_state, id)| run_state.view(id, self.clock, now)).collect()
     }
 
     /// The run state of the interpreter with this number.
-    pub fn gauge(&self, number: u32) -> Option<&Gauge> {
-        self.gauges.get(number as usize).map(AsRef::as_ref)
+    pub fn run_state(&self, number: u32) -> Option<&RunState> {
+        self.run_states.get(number as usize).map(AsRef::as_ref)
     }
 
     /// Sets the function that refuses requests which have waited too long in the queue. Only the first call counts.
@@ -76,11 +76,11 @@ impl Watchdog {
     fn look(&self) -> bool {
         let now = Instant::now();
         let nanoseconds = self.clock.at(now);
-        self.gauges.iter().for_each(|gauge| gauge.watch(nanoseconds));
+        self.run_states.iter().for_each(|run_state| run_state.watch(nanoseconds));
         if let Some(refuse) = self.refuse.get() {
             refuse(now);
         }
-        self.gauges.iter().any(|gauge| gauge.is_running())
+        self.run_states.iter().any(|run_state| run_state.is_running())
     }
 
     fn wait(&self, long: bool) {
@@ -91,7 +91,7 @@ impl Watchdog {
         }
         self.asleep.store(true, Ordering::SeqCst);
         // A request that began before the flag was set is seen here; one that begins later wakes the watchdog.
-        if self.gauges.iter().any(|gauge| gauge.is_running()) {
+        if self.run_states.iter().any(|run_state| run_state.is_running()) {
             self.asleep.store(false, Ordering::SeqCst);
             return;
         }

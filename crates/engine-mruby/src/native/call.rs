@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ruby_native::{Context, Folders, Handles, Raise, Work, raise};
 
 use crate::exchange::Exchange;
-use crate::gauge::{Clock, Gauge};
+use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
 use crate::timers::Timers;
 
@@ -32,7 +32,7 @@ pub struct Running<'a> {
     /// Time limits of the blocks that run (Timeout.timeout).
     pub timers: &'a mut Timers,
     /// The run state, which has the deadline.
-    pub gauge: &'a Arc<Gauge>,
+    pub run_state: &'a Arc<RunState>,
     /// The clock of the deadline and of the limits.
     pub clock: Clock,
 }
@@ -67,18 +67,18 @@ impl Work for Running<'_> {
     }
 
     fn until(&self) -> Instant {
-        self.clock.instant(self.gauge.deadline().min(self.timers.next()))
+        self.clock.instant(self.run_state.deadline().min(self.timers.next()))
     }
 
     fn overdue(&mut self) -> Option<Raise> {
         let now = self.clock.at(Instant::now());
-        if self.gauge.is_late(now) {
+        if self.run_state.is_late(now) {
             return Some(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
         }
         if !self.timers.expire(now) {
             return None;
         }
-        self.gauge.set_soon(self.timers.next());
+        self.run_state.set_soon(self.timers.next());
         Some(raise("Timeout::ExitException", "execution expired"))
     }
 
@@ -92,8 +92,8 @@ impl Work for Running<'_> {
     }
 
     fn end(&self) -> Box<dyn Fn(Instant) -> bool> {
-        let gauge = self.gauge.clone();
+        let run_state = self.run_state.clone();
         let clock = self.clock;
-        Box::new(move |now| gauge.is_late(clock.at(now)))
+        Box::new(move |now| run_state.is_late(clock.at(now)))
     }
 }

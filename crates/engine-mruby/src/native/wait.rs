@@ -18,7 +18,7 @@ pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let Some(number) = call.work.timers.start(ends) else {
         return Err(raise("ThreadError", "too many blocks with a limit are inside of each other"));
     };
-    call.work.gauge.set_soon(call.work.timers.next());
+    call.work.run_state.set_soon(call.work.timers.next());
     Ok(Value::Int(number as i64))
 }
 
@@ -26,7 +26,7 @@ pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn timer_stop(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
     let was_over = call.work.timers.stop(number);
-    call.work.gauge.set_soon(call.work.timers.next());
+    call.work.run_state.set_soon(call.work.timers.next());
     Ok(if was_over { Value::Int(1) } else { Value::Nil })
 }
 

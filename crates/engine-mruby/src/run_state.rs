@@ -48,12 +48,12 @@ impl Clock {
 /// to.
 struct Alarm(*mut c_void);
 
-// SAFETY: the address is only handed to fg_alarm_set, under the lock of `Gauge::alarm`, which is emptied before the
+// SAFETY: the address is only handed to fg_alarm_set, under the lock of `RunState::alarm`, which is emptied before the
 // interpreter is closed; the store itself is atomic.
 unsafe impl Send for Alarm {}
 
 /// The run state of one interpreter. Times are those of [`Clock`].
-pub struct Gauge {
+pub struct RunState {
     started: AtomicU64,
     deadline: AtomicU64,
     /// The nearest limit of a Timeout block, u64::MAX for none.
@@ -74,10 +74,10 @@ pub struct Gauge {
     io: Mutex<Option<(Arc<IoThread>, u64)>>,
 }
 
-impl Gauge {
+impl RunState {
     /// The run state of an idle interpreter.
-    pub fn new() -> Gauge {
-        Gauge {
+    pub fn new() -> RunState {
+        RunState {
             started: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
             soon: AtomicU64::new(u64::MAX),
