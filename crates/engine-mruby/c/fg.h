@@ -175,8 +175,8 @@ typedef struct fg_vm {
 /* vm.c: the life of an interpreter. */
 fg_vm *fg_vm_open(void *host, size_t limit);
 void fg_vm_close(fg_vm *vm);
-void *fg_vm_alarm(fg_vm *vm); /* the address that fg_alarm_set writes to */
-void fg_alarm_set(void *address);
+void *fg_vm_deadline_timer(fg_vm *vm); /* the address that fg_deadline_timer_set writes to */
+void fg_deadline_timer_set(void *address);
 void fg_vm_calm(fg_vm *vm);
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);

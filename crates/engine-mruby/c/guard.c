@@ -93,20 +93,20 @@ void fg_out_of_time(mrb_state *mrb, int why)
   mrb_raise(mrb, klass, "the request took longer than it may");
 }
 
-void *fg_vm_alarm(fg_vm *vm)
+void *fg_vm_deadline_timer(fg_vm *vm)
 {
   return &vm->mrb->code_fetch_hook;
 }
 
 /* Called by the watchdog thread: stores one aligned pointer, which the interpreter reads at each instruction. */
-void fg_alarm_set(void *address)
+void fg_deadline_timer_set(void *address)
 {
   __atomic_store_n((void **)address, (void *)on_instruction, __ATOMIC_RELEASE);
 }
 
 int fg_can_stop(void) { return 1; }
 #else
-void *fg_vm_alarm(fg_vm *vm) { (void)vm; return NULL; }
+void *fg_vm_deadline_timer(fg_vm *vm) { (void)vm; return NULL; }
 void fg_look_at_clock(mrb_state *mrb) { (void)mrb; }
 void fg_out_of_time(mrb_state *mrb, int why)
 {
@@ -115,7 +115,7 @@ void fg_out_of_time(mrb_state *mrb, int why)
   vm->stops++;
   mrb_raise(mrb, mrb_class_ptr(vm->timeout_class), "the request took longer than it may");
 }
-void fg_alarm_set(void *address) { (void)address; }
+void fg_deadline_timer_set(void *address) { (void)address; }
 int fg_can_stop(void) { return 0; }
 #endif
 

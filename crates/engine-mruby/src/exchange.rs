@@ -1,7 +1,7 @@
 //! The response writer of one request in an interpreter.
 //!
-//! A short answer is collected and sent whole. An answer that takes long (see `run_state::TICK`) or grows large becomes a
-//! stream: head and first bytes are sent at once, and each further chunk when the application yields it.
+//! A short answer is collected and sent whole. An answer that takes long (see `run_state::TICK`) or grows large becomes
+//! a stream: head and first bytes are sent at once, and each further chunk when the application yields it.
 
 use std::ffi::c_int;
 use std::fs::File;

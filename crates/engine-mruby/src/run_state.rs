@@ -46,11 +46,11 @@ impl Clock {
 
 /// The deadline timer's target: an address in the interpreter that interrupts it at its next instruction when written
 /// to.
-struct Alarm(*mut c_void);
+struct DeadlineTimer(*mut c_void);
 
-// SAFETY: the address is only handed to fg_alarm_set, under the lock of `RunState::alarm`, which is emptied before the
-// interpreter is closed; the store itself is atomic.
-unsafe impl Send for Alarm {}
+// SAFETY: the address is only passed to fg_deadline_timer_set, under the lock of `RunState::deadline_timer`, which is
+// emptied before the interpreter is closed; the store itself is atomic.
+unsafe impl Send for DeadlineTimer {}
 
 /// The run state of one interpreter. Times are those of [`Clock`].
 pub struct RunState {
@@ -59,7 +59,7 @@ pub struct RunState {
     /// The nearest limit of a Timeout block, u64::MAX for none.
     soon: AtomicU64,
     ticked: AtomicBool,
-    alarm: Mutex<Option<Alarm>>,
+    deadline_timer: Mutex<Option<DeadlineTimer>>,
     /// When the interpreter was opened.
     opened: Mutex<Instant>,
     served: AtomicU64,
@@ -82,7 +82,7 @@ impl RunState {
             deadline: AtomicU64::new(u64::MAX),
             soon: AtomicU64::new(u64::MAX),
             ticked: AtomicBool::new(false),
-            alarm: Mutex::new(None),
+            deadline_timer: Mutex::new(None),
             opened: Mutex::new(Instant::now()),
             served: AtomicU64::new(0),
             ends: AtomicBool::new(false),
@@ -207,8 +207,8 @@ impl RunState {
 
     /// Sets the address that interrupts the interpreter, or removes it before the interpreter is closed.
     pub fn connect(&self, address: Option<*mut c_void>) {
-        let alarm = address.filter(|address| !address.is_null()).map(Alarm);
-        *self.alarm.lock() = alarm;
+        let deadline_timer = address.filter(|address| !address.is_null()).map(DeadlineTimer);
+        *self.deadline_timer.lock() = deadline_timer;
     }
 
     /// Interrupts the script where `now` is past its deadline, a Timeout limit or the first tick. Replaces an I/O
@@ -231,10 +231,10 @@ impl RunState {
         if !due {
             return;
         }
-        let alarm = self.alarm.lock();
-        if let Some(Alarm(address)) = alarm.as_ref() {
+        let deadline_timer = self.deadline_timer.lock();
+        if let Some(DeadlineTimer(address)) = deadline_timer.as_ref() {
             // SAFETY: the interpreter is open as long as its address is here (`connect`), and we hold the lock.
-            unsafe { sys::fg_alarm_set(*address) };
+            unsafe { sys::fg_deadline_timer_set(*address) };
         }
     }
 }

@@ -119,8 +119,8 @@ pub const STOPPED: c_int = 3;
 unsafe extern "C" {
     pub fn fg_vm_open(host: *mut c_void, limit: usize) -> *mut FgVm;
     pub fn fg_vm_close(vm: *mut FgVm);
-    pub fn fg_vm_alarm(vm: *mut FgVm) -> *mut c_void;
-    pub fn fg_alarm_set(address: *mut c_void);
+    pub fn fg_vm_deadline_timer(vm: *mut FgVm) -> *mut c_void;
+    pub fn fg_deadline_timer_set(address: *mut c_void);
     pub fn fg_vm_calm(vm: *mut FgVm);
     pub fn fg_vm_define(vm: *mut FgVm, natives: *const FgNative, count: usize);
     pub fn fg_vm_load(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;

@@ -75,9 +75,9 @@ impl Vm {
 
     fn connect(&self) {
         // SAFETY: the interpreter is open.
-        let alarm = unsafe { sys::fg_vm_alarm(self.vm.as_ptr()) };
+        let deadline_timer = unsafe { sys::fg_vm_deadline_timer(self.vm.as_ptr()) };
         // SAFETY: the host is alive, and this thread is the only one to use it.
-        unsafe { self.host.as_ref() }.run_state.connect(Some(alarm));
+        unsafe { self.host.as_ref() }.run_state.connect(Some(deadline_timer));
     }
 
     fn define(&self) -> Result<(), Box<AppError>> {
