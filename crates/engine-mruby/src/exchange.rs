@@ -18,7 +18,7 @@ use http::{Method, StatusCode};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::run_state::RunState;
-use crate::stack::Leave;
+use crate::stack::Migration;
 use crate::sys;
 
 /// Bytes of a body of unknown length that are collected; a longer one becomes a stream.
@@ -44,7 +44,7 @@ pub struct Exchange {
     is_unasked: bool,
     whole: bool,
     prompt: bool,
-    leave: Leave,
+    migration: Migration,
     is_away: bool,
     /// The number of the interpreter.
     number: usize,
@@ -61,7 +61,7 @@ const WORK: Duration = Duration::from_micros(500);
 
 impl Exchange {
     /// The writer for a request that begins to run after `queued` in the queue.
-    pub fn new(request: Request, responder: Responder, queued: Duration, leave: Leave) -> Exchange {
+    pub fn new(request: Request, responder: Responder, queued: Duration, migration: Migration) -> Exchange {
         Exchange {
             request,
             queued,
@@ -74,7 +74,7 @@ impl Exchange {
             is_unasked: false,
             whole: false,
             prompt: false,
-            leave,
+            migration,
             is_away: false,
             number: 0,
             run_state: None,
@@ -160,7 +160,7 @@ impl Exchange {
     /// Whether the request has used `WORK` of processor time since the first tick; true where it runs in a runner
     /// already. Asked at each tick of the watchdog.
     pub fn has_worked_long(&mut self) -> bool {
-        if self.is_away || !self.leave.leads_away() {
+        if self.is_away || !self.migration.can_migrate() {
             return true;
         }
         let now = thread_time();
@@ -170,14 +170,14 @@ impl Exchange {
 
     /// Migrates the request from its I/O thread to a runner; does nothing in a runner. Called before anything that can
     /// block.
-    pub fn leave(&mut self) {
+    pub fn migrate(&mut self) {
         if !self.is_away {
             self.is_away = true;
             if let Some(run_state) = &self.run_state {
                 run_state.leave_io();
                 run_state.tell(self.about());
             }
-            self.leave.leave();
+            self.migration.migrate();
         }
     }
 
@@ -202,7 +202,7 @@ impl Exchange {
     }
 
     fn send(&mut self) -> Result<(), SendError> {
-        self.leave();
+        self.migrate();
         // An Array's parts are sent without running Ruby, so that no other check of the deadline happens.
         if Instant::now() >= self.request.deadline {
             return Err(SendError::Late);

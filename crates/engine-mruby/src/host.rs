@@ -74,7 +74,7 @@ impl Host {
             }
             self.run_state.set_ticked();
             if let Some(exchange) = &mut self.exchange {
-                exchange.leave();
+                exchange.migrate();
                 // A client that has gone away is noticed by the next write, where an exception can be raised.
                 let _ = exchange.hurry();
             }
@@ -96,7 +96,7 @@ impl Host {
         if args.iter().map(|arg| arg.size()).sum::<usize>() >= LARGE_BYTES
             && let Some(exchange) = &mut self.exchange
         {
-            exchange.leave();
+            exchange.migrate();
         }
         let work = Running {
             exchange: self.exchange.as_mut(),

@@ -17,7 +17,7 @@ use crate::reason::Reason;
 use crate::run_state::{Clock, RunState};
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::stack::{Leave, Stack};
+use crate::stack::{Migration, Stack};
 use crate::vm::{Ended, Vm};
 use crate::watchdog::Watchdog;
 
@@ -114,12 +114,12 @@ impl Interpreter {
         self.host().run_state.start(started, deadline);
         self.watchdog.wake();
         let me = Carried(NonNull::from(&mut *self));
-        let over = self.stack.begin(move |leave| {
+        let over = self.stack.begin(move |migration| {
             let Carried(mut me) = { me };
-            let leave = if place == Place::Here { leave } else { Leave::nowhere() };
+            let migration = if place == Place::Here { migration } else { Migration::none() };
             // SAFETY: the interpreter is boxed and keeps its address. While the work is suspended, no code touches what
             // the work uses (host and vm); `stack`, which is touched then, is not used from here.
-            unsafe { me.as_mut() }.run(job, queued, leave);
+            unsafe { me.as_mut() }.run(job, queued, migration);
         });
         self.step(over)
     }
@@ -140,10 +140,10 @@ impl Interpreter {
         Step::Over
     }
 
-    fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
+    fn run(&mut self, job: Job, queued: Duration, migration: Migration) {
         let number = self.number;
         let run_state = self.host().run_state.clone();
-        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, run_state);
+        let exchange = Exchange::new(job.request, job.responder, queued, migration).by(number, run_state);
         let exchange = self.host().exchange.insert(exchange);
         let request = &raw const exchange.request;
         if let Some(vm) = &mut self.vm {

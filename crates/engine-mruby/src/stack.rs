@@ -11,21 +11,21 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 const STACK_BYTES: usize = 16 << 20;
 
 /// The means for work on a stack to migrate to another thread.
-pub struct Leave(*const Yielder<(), ()>);
+pub struct Migration(*const Yielder<(), ()>);
 
-impl Leave {
+impl Migration {
     /// No migration: the work stays in its thread.
-    pub const fn nowhere() -> Leave {
-        Leave(std::ptr::null())
+    pub const fn none() -> Migration {
+        Migration(std::ptr::null())
     }
 
     /// Whether the work can migrate.
-    pub fn leads_away(&self) -> bool {
+    pub fn can_migrate(&self) -> bool {
         !self.0.is_null()
     }
 
     /// Suspends the work. Returns when another thread resumes it; at once where the work cannot migrate.
-    pub fn leave(&self) {
+    pub fn migrate(&self) {
         if self.0.is_null() {
             return;
         }
@@ -44,7 +44,7 @@ pub struct Stack {
 
 // SAFETY: a suspended coroutine may be resumed in another thread as long as nothing on its stack belongs to the thread
 // it left. Its frames are the interpreter's C code, which uses no thread-local storage, and this crate's callbacks,
-// which hold no guard, span or thread-local reference across `Leave::leave`.
+// which hold no guard, span or thread-local reference across `Migration::migrate`.
 unsafe impl Send for Stack {}
 
 impl Stack {
@@ -54,9 +54,9 @@ impl Stack {
     }
 
     /// Runs `work` until it ends (true) or migrates (false).
-    pub fn begin(&mut self, work: impl FnOnce(Leave) + 'static) -> bool {
+    pub fn begin(&mut self, work: impl FnOnce(Migration) + 'static) -> bool {
         let Some(stack) = self.free.take() else { return true };
-        self.work = Some(Coroutine::with_stack(stack, move |yielder, ()| work(Leave(yielder))));
+        self.work = Some(Coroutine::with_stack(stack, move |yielder, ()| work(Migration(yielder))));
         self.resume()
     }
 

@@ -56,7 +56,7 @@ impl Work for Running<'_> {
 
     fn leave(&mut self) {
         if let Some(exchange) = &mut self.exchange {
-            exchange.leave();
+            exchange.migrate();
         }
     }
 

@@ -17,7 +17,7 @@ pub fn read(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let wanted = u64::try_from(arg(args, 1).int()?).unwrap_or(0).min(READ_BYTES_MAX);
     let Some(exchange) = &mut call.work.exchange else { return Ok(Value::Str(Vec::new())) };
     if matches!(exchange.request.input, Input::File(..)) {
-        exchange.leave();
+        exchange.migrate();
     }
     match &exchange.request.input {
         Input::Memory(bytes) => {
