@@ -2,7 +2,7 @@
 
 use engine::{AppError, Fault, Overrun};
 
-use crate::exchange::Exchange;
+use crate::response_writer::ResponseWriter;
 
 /// Separates a frame of a backtrace from the number of its repetitions: "app.rb:3:in f (12 times)".
 const REPEATED: &str = " (";
@@ -26,6 +26,6 @@ pub fn trace(error: Option<AppError>) -> Vec<String> {
 }
 
 /// The fault of a request that timed out, with its time limit and the place where it was interrupted.
-pub fn out_of_time(exchange: &Exchange, error: Option<AppError>) -> Fault {
-    Fault::OutOfTime(Overrun { limit: exchange.request.time_allowed(), backtrace: trace(error) })
+pub fn out_of_time(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
+    Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace: trace(error) })
 }

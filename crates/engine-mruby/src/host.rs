@@ -12,10 +12,10 @@ use std::time::Instant;
 use engine::body::SendError;
 use engine::{AppError, Fault, Overrun, Request};
 
-use crate::exchange::{Exchange, app_fault};
 use crate::failure::{out_of_time, push_frame, trace};
 use crate::native::{self, Call, Running};
 use crate::prelude::{self, Library};
+use crate::response_writer::{ResponseWriter, app_fault};
 use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
@@ -34,7 +34,7 @@ pub struct Host {
     /// The clock of the run state and of all deadlines in it.
     pub clock: Clock,
     /// The response writer of the request under way; None between requests and while the application is loaded.
-    pub exchange: Option<Exchange>,
+    pub writer: Option<ResponseWriter>,
     /// The last exception that C reported, until it is taken.
     pub error: Option<AppError>,
     /// Time limits of the blocks that run (Timeout.timeout).
@@ -52,7 +52,7 @@ impl Host {
         let timers = Timers::default();
         let handles = Handles::default();
         let folders = Folders::default();
-        Host { shared, run_state, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
+        Host { shared, run_state, clock, writer: None, error: None, timers, handles, folders, out: Vec::new() }
     }
 
     /// Takes the bytecode that fg_vm_compile has produced.
@@ -69,14 +69,14 @@ impl Host {
     /// to a runner here.
     pub fn tick(&mut self) -> c_int {
         if !self.run_state.is_late(self.clock.at(Instant::now())) {
-            if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
+            if self.writer.as_mut().is_some_and(|writer| !writer.has_worked_long()) {
                 return self.expired();
             }
             self.run_state.set_ticked();
-            if let Some(exchange) = &mut self.exchange {
-                exchange.migrate();
+            if let Some(writer) = &mut self.writer {
+                writer.migrate();
                 // A client that has gone away is noticed by the next write, where an exception can be raised.
-                let _ = exchange.hurry();
+                let _ = writer.hurry();
             }
         }
         if self.run_state.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
@@ -94,12 +94,12 @@ impl Host {
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
         // Work on so many bytes takes a while, during which no other request of the I/O thread should wait.
         if args.iter().map(|arg| arg.size()).sum::<usize>() >= LARGE_BYTES
-            && let Some(exchange) = &mut self.exchange
+            && let Some(writer) = &mut self.writer
         {
-            exchange.migrate();
+            writer.migrate();
         }
         let work = Running {
-            exchange: self.exchange.as_mut(),
+            writer: self.writer.as_mut(),
             timers: &mut self.timers,
             run_state: &self.run_state,
             clock: self.clock,
@@ -198,7 +198,7 @@ fn sent(result: Result<(), SendError>) -> c_int {
 // SAFETY: c/fg.h declares this name with these types and nothing else defines it; call.c passes plain numbers.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_status(host: *mut c_void, status: i64) -> bool {
-    with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.status(status)))
+    with(host, false, |host| host.writer.as_mut().is_some_and(|writer| writer.status(status)))
 }
 
 // SAFETY: declared in c/fg.h with these types, defined only here. `take_header` in call.c passes the bytes of two
@@ -212,8 +212,8 @@ extern "C" fn fg_host_header(
     value_length: usize,
 ) -> bool {
     with(host, false, |host| {
-        let exchange = host.exchange.as_mut();
-        exchange.is_some_and(|exchange| exchange.header(bytes(name, name_length), bytes(value, value_length)))
+        let writer = host.writer.as_mut();
+        writer.is_some_and(|writer| writer.header(bytes(name, name_length), bytes(value, value_length)))
     })
 }
 
@@ -222,8 +222,8 @@ extern "C" fn fg_host_header(
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: usize) {
     with(host, (), |host| {
-        if let Some(exchange) = &mut host.exchange {
-            exchange.bad.get_or_insert_with(|| text(why, length));
+        if let Some(writer) = &mut host.writer {
+            writer.bad.get_or_insert_with(|| text(why, length));
         }
     })
 }
@@ -232,8 +232,8 @@ extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: 
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_whole(host: *mut c_void, length: usize) {
     with(host, (), |host| {
-        if let Some(exchange) = &mut host.exchange {
-            exchange.collect_whole(length);
+        if let Some(writer) = &mut host.writer {
+            writer.collect_whole(length);
         }
     })
 }
@@ -243,14 +243,14 @@ extern "C" fn fg_host_whole(host: *mut c_void, length: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_chunk(host: *mut c_void, chunk: *const c_char, length: usize) -> c_int {
     with(host, sys::GONE, |host| {
-        host.exchange.as_mut().map_or(sys::GONE, |exchange| sent(exchange.chunk(bytes(chunk, length))))
+        host.writer.as_mut().map_or(sys::GONE, |writer| sent(writer.chunk(bytes(chunk, length))))
     })
 }
 
 // SAFETY: declared in c/fg.h with this type, defined only here. It takes the host alone, which `with` answers for.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
-    with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.hurry().is_ok()))
+    with(host, false, |host| host.writer.as_mut().is_some_and(|writer| writer.hurry().is_ok()))
 }
 
 // SAFETY: declared in c/fg.h with these types, defined only here. `take_file` in call.c passes the bytes of a String of
@@ -260,7 +260,7 @@ extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
         let Ok(found) = host.folders.readable(path) else { return false };
-        host.exchange.as_mut().is_some_and(|exchange| exchange.file(&found))
+        host.writer.as_mut().is_some_and(|writer| writer.file(&found))
     })
 }
 
@@ -268,7 +268,7 @@ extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize
 // nothing.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_body(host: *mut c_void) -> c_int {
-    with(host, 0, |host| host.exchange.as_ref().map_or(0, Exchange::known))
+    with(host, 0, |host| host.writer.as_ref().map_or(0, ResponseWriter::known))
 }
 
 // SAFETY: declared in c/fg.h with this type, defined only here. It sets a flag of the request, behind the host's
@@ -276,8 +276,8 @@ extern "C" fn fg_host_body(host: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_unasked(host: *mut c_void) {
     with(host, (), |host| {
-        if let Some(exchange) = &mut host.exchange {
-            exchange.leave_body();
+        if let Some(writer) = &mut host.writer {
+            writer.leave_body();
         }
     })
 }
@@ -289,20 +289,20 @@ extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
     with(host, (), |host| {
         let error = host.error.take();
         let limit = host.shared.memory_bytes;
-        let Some(exchange) = &mut host.exchange else { return };
+        let Some(writer) = &mut host.writer else { return };
         match ended {
-            sys::DONE => exchange.finish(),
+            sys::DONE => writer.finish(),
             // The exception only followed from the refused answer, whose reason `finish` reports.
-            sys::RAISED if exchange.bad.is_some() => exchange.finish(),
-            sys::NO_MEMORY => exchange.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
-            sys::STOPPED => exchange.fail(out_of_time(exchange, error)),
+            sys::RAISED if writer.bad.is_some() => writer.finish(),
+            sys::NO_MEMORY => writer.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
+            sys::STOPPED => writer.fail(out_of_time(writer, error)),
             _ => {
                 let fault = match error.as_ref().map(|error| error.class.as_str()) {
                     Some("FoolsGold::ClientGone") => Fault::ClientGone,
-                    Some("FoolsGold::RequestTimeout") => out_of_time(exchange, error),
+                    Some("FoolsGold::RequestTimeout") => out_of_time(writer, error),
                     _ => app_fault(error),
                 };
-                exchange.fail(fault);
+                writer.fail(fault);
             }
         }
     })
@@ -428,9 +428,9 @@ extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
     // SAFETY: C passes a literal.
     let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
     with(host, (), |host| {
-        let (Some(exchange), Some(error)) = (&host.exchange, host.error.take()) else { return };
+        let (Some(writer), Some(error)) = (&host.writer, host.error.take()) else { return };
         let app = host.shared.app.as_deref();
-        let Request { id, method, path, .. } = &exchange.request;
+        let Request { id, method, path, .. } = &writer.request;
         let AppError { class, message, .. } = &error;
         let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
         tracing::error!(

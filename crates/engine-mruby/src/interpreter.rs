@@ -10,10 +10,10 @@ use engine::wear::quota;
 use engine::{AppError, IoThread, count};
 use ruby_native::Folders;
 
-use crate::exchange::{Exchange, app_fault};
 use crate::host::Host;
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::response_writer::{ResponseWriter, app_fault};
 use crate::run_state::{Clock, RunState};
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -135,7 +135,7 @@ impl Interpreter {
             return Step::Left;
         }
         self.host().run_state.stop();
-        self.host().exchange = None;
+        self.host().writer = None;
         self.host().handles.end_request();
         Step::Over
     }
@@ -143,9 +143,9 @@ impl Interpreter {
     fn run(&mut self, job: Job, queued: Duration, migration: Migration) {
         let number = self.number;
         let run_state = self.host().run_state.clone();
-        let exchange = Exchange::new(job.request, job.responder, queued, migration).by(number, run_state);
-        let exchange = self.host().exchange.insert(exchange);
-        let request = &raw const exchange.request;
+        let writer = ResponseWriter::new(job.request, job.responder, queued, migration).by(number, run_state);
+        let writer = self.host().writer.insert(writer);
+        let request = &raw const writer.request;
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }

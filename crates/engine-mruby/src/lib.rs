@@ -1,14 +1,13 @@
 //! The engine that runs a Rack application on embedded mruby interpreters. They share nothing but what Rust gives them.
 //!
 //! Reading order: `pool` (which interpreter runs which request, in which thread), `interpreter` and `stack` (one call,
-//! on a stack that can change its thread), `exchange` (the response writer), `vm`, `environment`, `host` and `sys` (the
-//! border to C), `watchdog` and `run_state` (time limits), `native` and `store` (functions for Ruby, with the crates
-//! `ruby-stdlib` and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
+//! on a stack that can change its thread), `response_writer`, `vm`, `environment`, `host` and `sys` (the border to C),
+//! `watchdog` and `run_state` (time limits), `native` and `store` (functions for Ruby, with the crates `ruby-stdlib`
+//! and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread")]
 
 mod environment;
-mod exchange;
 mod failure;
 mod host;
 mod interpreter;
@@ -21,6 +20,7 @@ mod patterns;
 mod pool;
 mod prelude;
 mod reason;
+mod response_writer;
 mod run_state;
 mod settings;
 mod shared;

@@ -139,9 +139,9 @@ impl Vm {
         }
     }
 
-    /// Runs the application on the request in the host's `exchange`; the answer is sent through the host.
+    /// Runs the application on the request in the host's `writer`; the answer is sent through the host.
     pub fn call(&mut self, request: *const Request) -> Ended {
-        // SAFETY: the caller's request lies in the host's exchange, which stays where it is during the call; nothing
+        // SAFETY: the caller's request lies in the host's writer, which stays where it is during the call; nothing
         // but its body is read by natives meanwhile.
         let request = unsafe { &*request };
         let vm = self.vm;

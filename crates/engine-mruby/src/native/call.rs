@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ruby_native::{Context, Folders, Handles, Raise, Work, raise};
 
-use crate::exchange::Exchange;
+use crate::response_writer::ResponseWriter;
 use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
 use crate::timers::Timers;
@@ -28,7 +28,7 @@ pub struct Call<'a> {
 /// The request under way, or the loading of the application, with its time limits.
 pub struct Running<'a> {
     /// The response writer; None while the application is loaded.
-    pub exchange: Option<&'a mut Exchange>,
+    pub writer: Option<&'a mut ResponseWriter>,
     /// Time limits of the blocks that run (Timeout.timeout).
     pub timers: &'a mut Timers,
     /// The run state, which has the deadline.
@@ -51,18 +51,18 @@ impl Call<'_> {
 
 impl Work for Running<'_> {
     fn is_request(&self) -> bool {
-        self.exchange.is_some()
+        self.writer.is_some()
     }
 
     fn leave(&mut self) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.migrate();
+        if let Some(writer) = &mut self.writer {
+            writer.migrate();
         }
     }
 
     fn flush(&mut self) {
-        if let Some(exchange) = &mut self.exchange {
-            let _ = exchange.hurry();
+        if let Some(writer) = &mut self.writer {
+            let _ = writer.hurry();
         }
     }
 

@@ -11,7 +11,7 @@ use ruby_native::Tree;
 /// `log(level, text)`: writes a line to the server's log, with the id of the request.
 pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 1).text()?;
-    let id = call.work.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
+    let id = call.work.writer.as_ref().map_or("", |writer| writer.request.id.as_str());
     let app = call.shared.app.as_deref();
     let line = text.trim_end_matches('\n');
     match arg(args, 0).bytes()? {

@@ -29,7 +29,7 @@ const COLLECT_BYTES: usize = 16 << 20;
 const STREAM_BYTES: usize = 256 << 10;
 
 /// A request under way and its response so far.
-pub struct Exchange {
+pub struct ResponseWriter {
     /// The request; its body is read from here.
     pub request: Request,
     /// Time the request waited in the queue.
@@ -59,10 +59,10 @@ pub struct Exchange {
 /// slower.
 const WORK: Duration = Duration::from_micros(500);
 
-impl Exchange {
+impl ResponseWriter {
     /// The writer for a request that begins to run after `queued` in the queue.
-    pub fn new(request: Request, responder: Responder, queued: Duration, migration: Migration) -> Exchange {
-        Exchange {
+    pub fn new(request: Request, responder: Responder, queued: Duration, migration: Migration) -> ResponseWriter {
+        ResponseWriter {
             request,
             queued,
             bad: None,
@@ -83,8 +83,8 @@ impl Exchange {
     }
 
     /// Names the interpreter that runs the request, and its run state.
-    pub fn by(self, number: usize, run_state: Arc<RunState>) -> Exchange {
-        Exchange { number, run_state: Some(run_state), ..self }
+    pub fn by(self, number: usize, run_state: Arc<RunState>) -> ResponseWriter {
+        ResponseWriter { number, run_state: Some(run_state), ..self }
     }
 
     /// Describes the request for the live page: id, method and path.
