@@ -6,7 +6,7 @@ pub enum Reason {
     /// The application could not be loaded into it.
     Load,
     /// A request in it timed out or met the memory limit.
-    Spoilt,
+    Poisoned,
     /// The setting `fresh`: each request gets a new interpreter.
     Fresh,
     /// The interpreter has served `max_requests` requests.
@@ -22,7 +22,7 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::Load => "load",
-            Reason::Spoilt => "timeout",
+            Reason::Poisoned => "timeout",
             Reason::Fresh => "fresh",
             Reason::MaxRequests => "max_requests",
             Reason::Recycle => "recycle",
@@ -34,7 +34,7 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Load => "the application did not load",
-            Reason::Spoilt => "a request timed out or used up its memory",
+            Reason::Poisoned => "a request timed out or used up its memory",
             Reason::Fresh => "a fresh interpreter for each request",
             Reason::MaxRequests => "served its number of requests (--max-requests)",
             Reason::Recycle => "recycle",

@@ -20,7 +20,7 @@ pub enum Ended {
     Well,
     /// A request was interrupted or met the memory limit: the interpreter's objects may be half-changed, so it is
     /// replaced.
-    Spoilt,
+    Poisoned,
 }
 
 /// An open interpreter with the application loaded.
@@ -154,7 +154,7 @@ impl Vm {
         // SAFETY: the call has ended and no other thread uses this interpreter; the flag that this clears was read
         // before.
         unsafe { sys::fg_vm_calm(self.vm.as_ptr()) };
-        if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Spoilt } else { Ended::Well }
+        if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Poisoned } else { Ended::Well }
     }
 
     /// Bytes of memory the interpreter holds.
