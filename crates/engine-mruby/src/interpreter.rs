@@ -52,7 +52,7 @@ pub struct Interpreter {
     /// Number of requests after which the interpreter is replaced; None for no limit.
     quota: Option<u64>,
     /// Generation of the pool in which the interpreter was opened.
-    epoch: u64,
+    generation: u64,
     ended: Ended,
     broken: Option<Box<AppError>>,
 }
@@ -81,7 +81,7 @@ impl Interpreter {
             began: None,
             served: 0,
             quota: None,
-            epoch: 0,
+            generation: 0,
             ended: Ended::Well,
             broken: None,
         }))
@@ -160,8 +160,8 @@ impl Interpreter {
     }
 
     /// Generation of the pool in which the interpreter was opened.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// Time since the last call began: its service time, when asked right after it.
@@ -169,9 +169,9 @@ impl Interpreter {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// The reason to replace the interpreter before the next call, if there is one. `epoch` is the pool's current
+    /// The reason to replace the interpreter before the next call, if there is one. `generation` is the pool's current
     /// generation.
-    pub fn worn(&mut self, settings: &Settings, epoch: u64) -> Option<Reason> {
+    pub fn worn(&mut self, settings: &Settings, generation: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
             Some(Reason::Load)
         } else if self.host().run_state.is_to_end() {
@@ -182,7 +182,7 @@ impl Interpreter {
             Some(Reason::Fresh)
         } else if self.quota.is_some_and(|quota| self.served >= quota) {
             Some(Reason::MaxRequests)
-        } else if self.epoch != epoch {
+        } else if self.generation != generation {
             Some(Reason::Recycle)
         } else {
             None
@@ -190,13 +190,13 @@ impl Interpreter {
     }
 
     /// Closes the interpreter and loads the application into a new one.
-    pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
+    pub fn renew(&mut self, settings: &Settings, generation: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
         self.host().handles.clear();
         self.host().folders = Folders::default();
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
-        self.epoch = epoch;
+        self.generation = generation;
         self.host().run_state.open();
         self.ended = Ended::Well;
         let opened = self.open(settings);

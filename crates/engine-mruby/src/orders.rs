@@ -57,9 +57,9 @@ impl Pool {
                 Ok(words)
             }
             Order::Recycle => {
-                let epoch = self.epoch.fetch_add(1, Ordering::Relaxed) + 1;
+                let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
                 // Those that run are replaced when they have done.
-                while let Some(interpreter) = self.queue.take_idle(|one| one.epoch() < epoch) {
+                while let Some(interpreter) = self.queue.take_idle(|one| one.generation() < generation) {
                     self.renew_idle(interpreter);
                 }
                 Ok(format!("replacing {}", count(self.settings.interpreters, "interpreter")))

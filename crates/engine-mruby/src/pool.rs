@@ -69,7 +69,7 @@ pub struct Pool {
     /// Numbers of interpreters replaced so far, by the reason's label.
     pub restarts: Mutex<BTreeMap<&'static str, u64>>,
     /// The generation: the number of recycle orders so far. An interpreter of an older one is replaced.
-    pub epoch: AtomicU64,
+    pub generation: AtomicU64,
 }
 
 impl Pool {
@@ -94,7 +94,7 @@ impl Pool {
             served: AtomicU64::new(0),
             me: me.clone(),
             restarts: Mutex::default(),
-            epoch: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
         });
         for interpreter in interpreters {
             let weak = Arc::downgrade(&pool);
@@ -160,7 +160,7 @@ impl Pool {
     /// waiting request, or the replacement, which must not hold up an I/O thread.
     fn next(&self, mut interpreter: Box<Interpreter>, place: Place) -> Option<Task> {
         self.learn(interpreter.took());
-        if let Some(why) = interpreter.worn(&self.settings, self.epoch.load(Ordering::Relaxed)) {
+        if let Some(why) = interpreter.worn(&self.settings, self.generation.load(Ordering::Relaxed)) {
             if place == Place::Here {
                 return Some(Task::Renew(interpreter));
             }
@@ -175,7 +175,7 @@ impl Pool {
         let reason = why.name();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
-        match interpreter.renew(&self.settings, self.epoch.load(Ordering::Relaxed)) {
+        match interpreter.renew(&self.settings, self.generation.load(Ordering::Relaxed)) {
             Ok(()) => {
                 let interpreter = interpreter.number;
                 let took = begin.elapsed();
@@ -212,7 +212,7 @@ impl Pool {
                 (interpreter, step)
             }
             Task::Renew(mut interpreter) => {
-                if let Some(why) = interpreter.worn(&self.settings, self.epoch.load(Ordering::Relaxed)) {
+                if let Some(why) = interpreter.worn(&self.settings, self.generation.load(Ordering::Relaxed)) {
                     self.renew(&mut interpreter, why);
                 }
                 return self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job));
