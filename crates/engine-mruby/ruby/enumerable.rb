@@ -62,6 +62,7 @@ module Enumerable
     return to_enum(:drop_while) unless block
     left = nil
     each do |*one|
+      # Once an element is kept, the block is not called any more.
       left ||= [] unless left || block.call(*one.__packed)
       left << one.__svalue if left
     end
@@ -122,6 +123,8 @@ module Enumerable
   def inject(*args, &block)
     raise ArgumentError, "wrong number of arguments (given #{args.size}, expected 0..2)" if args.size > 2
     raise ArgumentError, "wrong number of arguments (given 0, expected 1..2)" if args.empty? && !block
+    # inject(symbol), inject(initial, symbol), inject { }, inject(initial) { }: with a block a single argument is the
+    # initial value.
     name = args.pop unless block && args.size < 2
     named = name.nil? || name.is_a?(Symbol) || name.is_a?(String)
     raise TypeError, "#{name.inspect} is not a symbol nor a string" unless named

@@ -11,6 +11,7 @@ class Enumerator
   # FoolsGold::Sizes, since a method of a core class has called it.
   def __of(object, method, args, options, size = nil, own = nil)
     @obj, @meth, @args, @kwd, @size, @own = object, method, args, options, size, own
+    # The state that mruby's own `next` and `peek` use.
     @fib = @dst = @lookahead = @feedvalue = nil
     @stop_exc = false
     self

@@ -58,6 +58,7 @@ module FoolsGold
     seen = [error]
     while lines.size < CAUSES_MAX && (error = error.cause) && seen.none? { |one| one.equal?(error) }
       seen << error
+      # The first frame of the application, without those of our own Ruby code.
       place = (error.backtrace || []).find { |line| !line.start_with?("foolsgold/") }
       lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
     end

@@ -64,6 +64,7 @@ class File < IO
       path = path_of(path)
       path = path[0...-1] while path.size > 1 && path.end_with?("/")
       name = path == "/" ? path : path[((path.rindex("/") || -1) + 1)..-1]
+      # A dot at the beginning begins no suffix: ".profile".
       return name[0...(name.rindex(".") || name.size)] if suffix == ".*" && name.rindex(".").to_i > 0
       suffix && name != suffix && name.end_with?(suffix) ? name[0...-suffix.size] : name
     end

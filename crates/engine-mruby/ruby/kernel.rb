@@ -90,6 +90,7 @@ module FoolsGold
     # that of `inspect` of each.
     def format(form, values)
       form = string(form)
+      # Names are taken from a single Hash.
       if values.size == 1 && Hash === values[0] && (form.include?("<") || form.include?("{"))
         return named_format(form, values[0])
       end

@@ -22,6 +22,7 @@ module Kernel
     FoolsGold::Loader.gems.demand(name)
   end
 
+  # Files of Ruby's own library have no folder in the file system, so their path is not expanded.
   def __dir__
     file = FoolsGold.caller_file(1)
     return file && File.dirname(File.expand_path(file)) unless file&.start_with?(FoolsGold::Loader::RUBY)

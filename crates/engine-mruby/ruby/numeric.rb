@@ -20,6 +20,7 @@ class Integer
     return self if digits >= 0
     unit = 10**-digits
     low = self - self % unit
+    # Compared with the double, so that no Float is needed.
     rest = (self % unit) * 2 <=> unit
     up = rest > 0 || (rest == 0 && (half == :even ? (low / unit).odd? : (half == :down ? self < 0 : self > 0)))
     up ? low + unit : low

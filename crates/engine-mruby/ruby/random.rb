@@ -61,7 +61,9 @@ class Array
     drop(whole.size).each do |one|
       one = one.to_f
       raised = total + one
+      # With infinity or NaN the correction would be NaN.
       return __sum(start) unless raised.finite?
+      # What rounding has taken from the smaller of the two.
       lost += total.abs >= one.abs ? (total - raised) + one : (one - raised) + total
       total = raised
     end

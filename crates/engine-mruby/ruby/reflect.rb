@@ -136,6 +136,7 @@ class Hash
   # Equal for the same pairs in any order.
   def hash
     code = size
+    # Exclusive or does not depend on the order.
     each { |key, value| code ^= [key, value].hash }
     code
   end

@@ -48,6 +48,8 @@ module FoolsGold
         return load_once(path) if path
         plain = without_suffix(name)
         built_in = Loader.built_in?(plain) || STAND_INS.include?(plain)
+        # Files of the application come first, then built-in libraries, then gems: a gem named like a built-in library,
+        # perhaps with a C extension, must not win.
         return library(plain) if built_in && !REPLACEABLE.include?(plain)
         path = gems.find(plain)
         return load_once(path) if path
@@ -109,6 +111,7 @@ module FoolsGold
         begin
           run(path)
         ensure
+          # Also after an exception: the file may be required again.
           LOADING.delete(path)
         end
         LOADED << path

@@ -8,6 +8,7 @@ module Enumerable
     each do |*one|
       part << one.__svalue
       next if part.size < size
+      # The next slice begins before the block runs, which may leave by `break`.
       full, part = part, []
       block.call(full)
     end
@@ -57,6 +58,7 @@ module Enumerable
     self
   end
 
+  # The keys nil and :_separator drop an element, :_alone puts it into a chunk of its own, as in CRuby.
   def chunk(&block)
     return to_enum(:chunk) unless block
     Enumerator.new do |out|

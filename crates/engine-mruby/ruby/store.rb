@@ -39,6 +39,7 @@ module FoolsGold
     def fetch(key, default = nil, ttl: nil)
       value = get(key)
       return value unless value.nil?
+      # A stored nil counts as missing, since `get` returns nil for both.
       return default unless block_given?
       set(key, yield(key), ttl: ttl)
     end

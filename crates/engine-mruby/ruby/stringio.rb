@@ -150,6 +150,7 @@ class StringIO
       @readable = !mode.start_with?("w", "a") || mode.include?("+")
       @writable = mode.empty? ? !@string.frozen? : !mode.start_with?("r") || mode.include?("+")
     end
+    # A frozen String is read only, unless the mode asks for writing.
     raise Errno::EACCES if @string.frozen? && @writable
     @string.replace("") if empty
   end

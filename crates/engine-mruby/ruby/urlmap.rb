@@ -12,6 +12,7 @@ module FoolsGold
 
     def remap(map)
       @mapping = map.map { |location, app| entry(location, app) }
+      # Longest host and longest prefix first, so that the first match is the best one.
       @mapping = @mapping.sort_by { |host, path, _| [host ? -host.size : 0, -path.size] }
     end
 
@@ -35,6 +36,7 @@ module FoolsGold
     def below(prefix, path)
       return path if prefix.empty?
       unless path.start_with?(prefix)
+        # Squeezed only where needed: most paths have no double slash.
         return nil unless path.include?("//")
         path = path.squeeze("/")
         return nil unless path.start_with?(prefix)

@@ -84,6 +84,7 @@ class BigDecimal < Numeric
 
     private
 
+    # Exceptions for overflow and so on cannot be turned on; the default, none, is accepted.
     def exception_mode(which, value)
       raise TypeError, "no implicit conversion of #{which.class} into Integer" unless which.is_a?(Integer)
       raise ArgumentError, "invalid exception mode" unless value.nil? || value == true || value == false
@@ -91,6 +92,7 @@ class BigDecimal < Numeric
       0
     end
 
+    # The text of a Float: with `digits` rounded to them, else the shortest that reads back.
     def float_text(value, digits)
       return value.nan? ? "NaN" : value > 0 ? "Infinity" : "-Infinity" if value.nan? || value.infinite?
       return value.to_s.start_with?("-") ? "-0" : "0" if value == 0
@@ -105,8 +107,10 @@ class BigDecimal < Numeric
       whole, power = text.downcase.tr("d", "e").split("e")
       front, behind = whole.split(".")
       power = power.to_i - behind.to_s.size
+      # A bound of ours; CRuby too overflows to infinity or zero.
       return power > 0 ? (text.start_with?("-") ? "-Infinity" : "Infinity") : "0" if power.abs > 1_000_000_000_000
       digits = "#{front}#{behind}"
+      # Adding zero brings the text into the normal form of Rust.
       made = Native.decimal_add("#{digits.delete_prefix("+")}e#{power}", "0")
       made == "0" && text.start_with?("-") ? "-0" : made
     end
@@ -152,6 +156,7 @@ class BigDecimal < Numeric
     return coerced(:divmod, other) unless text
     return [BigDecimal::NAN, BigDecimal::NAN] if nan? || text == "NaN" || infinite?
     nothing_by(text)
+    # By infinity the quotient, rounded down, is 0, or -1 where the signs differ.
     return [BigDecimal.__of(zero? || (negative? == text.start_with?("-")) ? "0" : "-1e0"), self] if text.end_with?("y")
     Native.decimal_divmod(digits, text).map { |one| BigDecimal.__of(one) }
   end
@@ -174,6 +179,7 @@ class BigDecimal < Numeric
     return BigDecimal::NAN if nan?
     return exponent.zero? ? BigDecimal(1) : unbounded(exponent) if infinite? || zero?
     made = BigDecimal.__of(Native.decimal_power(self.digits, exponent.abs))
+    # Rust computes exact powers of positive exponents only.
     made = digits > 0 ? BigDecimal(1).div(made, digits) : BigDecimal(1) / made if exponent < 0
     made.__limited(digits)
   end
@@ -214,6 +220,7 @@ class BigDecimal < Numeric
     end
   end
 
+  # 0 and -0 are equal, and so must be their hashes. All other numbers have one normal text.
   def hash = [BigDecimal, zero? ? "0" : @text].hash
   def coerce(other) = [BigDecimal(other, 0), self]
   def clone(**) = self

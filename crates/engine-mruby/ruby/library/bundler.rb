@@ -16,6 +16,7 @@ module Bundler
       groups = Array(options[:group] || options[:groups])
       groups = @groups if groups.empty?
       names = options.key?(:require) ? Array(options[:require]).select { |one| one } : [name]
+      # `require: false` leaves no names.
       names = [name] if options[:require] == true
       @gems << [name, groups, names, options.key?(:require)]
     end

@@ -28,6 +28,7 @@ class Data
         raise ArgumentError, "wrong number of arguments (given #{values.size}, expected #{__expected})"
       end
       values.each_with_index { |value, at| named[members[at]] = value }
+      # Positional values become keywords here, so that an `initialize` of the application's gets keywords only.
       made = allocate
       made.__send__(:initialize, **named)
       made.freeze

@@ -111,6 +111,7 @@ class Date
     raise TypeError, "expected numeric" unless months.is_a?(Numeric)
     count = year * 12 + month - 1 + months.floor
     at, last = count.div(12), day
+    # Also over the gap of the reform in October 1582.
     until (found = FoolsGold::Native.date_civil(at, count % 12 + 1, last))
       last -= 1
       raise Error, "invalid date" if last < 1

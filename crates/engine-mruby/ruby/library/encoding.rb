@@ -1,4 +1,4 @@
-# Encoding: names, and conversion between the few encodings that matter on the wire. A String is UTF-8 or BINARY
+# The names of encodings, and conversion between the few that matter on the wire. A String is UTF-8 or BINARY
 # (ruby/text.rb); the other encodings exist as constants and as sources of a conversion.
 
 class EncodingError < StandardError; end
@@ -99,6 +99,7 @@ class String
       text.__binary!(to == Encoding::BINARY)
       return invalid && !text.valid_encoding? ? text.scrub(replacement || "\u{fffd}") : text
     end
+    # ASCII is the same in all encodings that are compatible with it.
     return text.__binary!(to == Encoding::BINARY) if text.ascii_only?
     if Encoding::LATIN.include?(from.name)
       text = FoolsGold::Native.text_widen(text)
@@ -127,6 +128,7 @@ class String
     good, = FoolsGold::Native.text_split(self).first
     after = byteslice(good.bytesize + bad.bytesize, 1)
     shown = bad.b.inspect
+    # CRuby's messages tell a character that is cut off at the end from one that is followed by a wrong byte.
     raise Encoding::InvalidByteSequenceError, "incomplete #{shown} on UTF-8" if after.empty? && bad.__begins_character?
     shown += " followed by #{after.b.inspect}" if bad.__begins_character?
     raise Encoding::InvalidByteSequenceError, "#{shown} on UTF-8"

@@ -82,6 +82,7 @@ module FoolsGold
         dash = dash_in(entry)
         name = dash ? entry[0...dash] : entry
         version = dash ? entry[(dash + 1)..-1] : "0"
+        # A folder without a version, such as vendor/mygem, is taken whatever the lock says.
         return if locked && dash && locked[name] != version
         return unless File.directory?(File.join(folder, "lib"))
         gem = Entry.new(name, version, folder, File.join(place, "../specifications/#{entry}.gemspec"))

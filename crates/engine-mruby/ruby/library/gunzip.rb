@@ -16,6 +16,7 @@ module Zlib
         rest = reader.unused
         reader.finish
         break if rest.nil?
+        # Bytes behind the member were read ahead already; the next member begins with them.
         io = StringIO.new(rest + io.read.to_s)
       end
       out
@@ -62,6 +63,7 @@ module Zlib
 
     def close = GzipFile.instance_method(:close).bind(self).call
     def closed? = @closed ? true : false
+    # CRuby has no such method, and the length of the content is not known before the end.
     def size = raise(NoMethodError, "undefined method 'size' for an instance of Zlib::GzipReader")
     def external_encoding = Encoding::UTF_8
     def each_byte(&block) = block ? super : to_enum(:each_byte)
@@ -122,18 +124,21 @@ module Zlib
       raise GzipFile::Error, "not in gzip format" unless magic == 0x8b1f
       raise GzipFile::Error, "unsupported compression method" unless method == 8
       @level = { 2 => BEST_COMPRESSION, 4 => BEST_SPEED }.fetch(extra, DEFAULT_COMPRESSION)
+      # RFC 1952, section 2.3.1: extra field, name, comment and header checksum, in this order.
       need(need(2).unpack1("v")) if flags & 4 != 0
       @orig_name = flags & 8 != 0 ? text_field : ""
       @comment = flags & 16 != 0 ? text_field : ""
       need(2) if flags & 2 != 0
     end
 
+    # Decompresses as far as needed. All content is kept, since ungetc and `pos` may go back.
     def slice_at(position, length)
       inflate_more until @done || @text.bytesize >= position + length
       position >= @text.bytesize ? "" : @text.byteslice(position, length)
     end
 
     def inflate_more
+      # Bytes that were read with the header, else the next ones.
       raw = @raw
       @raw = ""
       raw = @io.read(CHUNK) || raise(GzipFile::Error, "unexpected end of file") if raw.empty?

@@ -56,6 +56,7 @@ module Zlib
       @io = io
       @level = level || DEFAULT_COMPRESSION
       @os_code = OS_CODE
+      # Negative window bits: a raw stream, since header and trailer are written here.
       @stream = Deflate.new(@level, -MAX_WBITS)
       @crc = @pos = 0
     end
@@ -96,6 +97,7 @@ module Zlib
     def finish
       opened!
       put(@stream.finish)
+      # The trailer: checksum and length modulo 2**32.
       @io.write([@crc, @pos & 0xffffffff].pack("VV"))
       @stream.close
       @closed = true
@@ -108,6 +110,7 @@ module Zlib
       raise GzipFile::Error, "header is already written" if @headed
     end
 
+    # The header is written with the first bytes, so that its fields can be set until then.
     def put(bytes)
       header unless @headed
       @io.write(bytes) unless bytes.empty?

@@ -57,6 +57,7 @@ module Zlib
       @waiting = ""
       @behind = ""
       @head = nil
+      # From 32 on the bits ask for detection of zlib or gzip, which `choose` does.
       @chosen = @wbits > 31 ? nil : @wbits
       opened(FoolsGold::Native.inflate_new(@chosen || MAX_WBITS))
     end
@@ -74,6 +75,7 @@ module Zlib
     # Chooses zlib or gzip by the first two bytes.
     def choose(text)
       text = "#{@head}#{text}"
+      # The first byte alone may come in one call and the second in the next.
       @head = text
       return nil if text.bytesize < 2
       @chosen = text.getbyte(0) == 0x1f && text.getbyte(1) == 0x8b ? @wbits - 16 : @wbits - 32

@@ -55,6 +55,7 @@ module JSON
         raise TypeError, "no implicit conversion of #{text.nil? ? 'nil' : text.class} into String"
       end
       return FoolsGold::Native.json_parse(text, nil) if options.empty?
+      # Other options are applied to the values afterwards, in Ruby.
       found = FoolsGold::Native.json_parse(text, options.slice(:symbolize_names, :allow_nan, :max_nesting))
       made = options[:object_class] || options[:array_class] || options[:freeze]
       made ? shaped(found, options) : found
@@ -88,6 +89,7 @@ module JSON
       return text unless io
       io.write(text)
       io
+    # As in CRuby, the limit of `dump` raises another class.
     rescue NestingError
       raise ArgumentError, "exceed depth limit"
     end

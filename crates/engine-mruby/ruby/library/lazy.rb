@@ -83,6 +83,7 @@ class Enumerator
       raise ArgumentError, "attempt to take negative size" if count < 0
       step("take(#{count})", -> { (all = size) && [all, count].min }) do |out|
         left = count
+        # `take(0)` must not ask the source for an element.
         left == 0 || each do |*one|
           out.yield(*one)
           break if (left -= 1) == 0

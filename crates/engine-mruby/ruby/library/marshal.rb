@@ -29,6 +29,7 @@ module Marshal
       @limit = limit
       @out = "\x04\x08".b
       @symbols = {}
+      # By identity: two equal Strings are two objects.
       @seen = {}.compare_by_identity
     end
 
@@ -57,6 +58,7 @@ module Marshal
       end
     end
 
+    # See Load#number.
     def number(value)
       return @out << "\0" if value == 0
       return @out << (value + 5).chr if value.between?(1, 122)
@@ -122,6 +124,7 @@ module Marshal
         return put(object.__send__(:marshal_dump), limit)
       end
       return own_text(object) if object.respond_to?(:_dump) || object.is_a?(Time)
+      # Reading could not give the methods back.
       raise TypeError, "singleton can't be dumped" unless object.singleton_methods(false).empty? || object.is_a?(Module)
       core(object, limit) || plain(object, limit)
     end

@@ -65,6 +65,7 @@ module MonitorMixin
     @mon_data = Monitor.new
   end
 
+  # Also for an object whose class forgets to call `super` in its `initialize`.
   def mon_data
     @mon_data ||= Monitor.new
   end

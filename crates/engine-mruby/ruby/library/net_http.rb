@@ -7,6 +7,7 @@ module Net
   class HTTP
     # Most bytes of a body that is read whole; read_body with a block has no limit.
     BODY_BYTES_MAX = 16 << 20
+    # Methods that may be sent again after a failure (RFC 9110, section 9.2.2).
     IDEMPOTENT = %w[GET HEAD PUT DELETE OPTIONS TRACE].freeze
 
     class << self

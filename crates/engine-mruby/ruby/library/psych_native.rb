@@ -18,6 +18,7 @@ module Psych
         raise TypeError, "no implicit conversion of #{FoolsGold::Late.kind(yaml)} into String"
       end
       @mark = nil
+      # All events are made before the first is handled: the handler runs Ruby code, which Rust cannot call in between.
       FoolsGold::Native.yaml_events(yaml).each do |line, column, end_line, end_column, name, *arguments|
         @mark = [0, line, column]
         refuse(path, line, column, *arguments) if name == :error

@@ -21,6 +21,7 @@ class Rational < Numeric
       whole = found && (!strictly || found.post_match.strip.empty?)
       return strictly ? nil : __of(0, 1) unless whole
       behind, power = found[2].to_s.delete("_"), found[3].to_i
+      # A power of ten would take memory in proportion to the exponent, from a text of a few bytes.
       raise RangeError, "the exponent #{power} is too large" if power.abs > 10_000
       made = __of("#{found[1].delete("_")}#{behind}".to_i, 10**behind.size)
       made *= power < 0 ? __of(1, 10**-power) : 10**power
@@ -60,6 +61,7 @@ class Rational < Numeric
   def <=>(other)
     case other
     when Integer, Rational then numerator * other.denominator <=> other.numerator * denominator
+    # As in CRuby, a Float makes the comparison one of Floats.
     when Float then to_f <=> other
     else
       return nil unless other.is_a?(Numeric) && other.respond_to?(:coerce)
@@ -102,6 +104,7 @@ class Rational < Numeric
   def round(digits = nil, half: :up)
     raise ArgumentError, "invalid rounding mode: #{half}" unless [nil, :up, :even, :down].include?(half&.to_sym)
     at(digits) do |one|
+      # On the absolute value, so that halves are rounded away from zero for negative numbers too.
       low = one.abs.floor
       order = one.abs - low <=> Rational.__of(1, 2)
       up = order > 0 || (order == 0 && (half.nil? || half.to_sym == :up || (half.to_sym == :even && low.odd?)))
@@ -119,6 +122,8 @@ class Rational < Numeric
 
   def self.__simplest(low, high)
     return __of(0, 1) if low <= 0 && high >= 0
+    # The Stern-Brocot tree as a continued fraction: an Integer in the interval is simplest, else the whole part is
+    # split off and the reciprocal of the rest is searched.
     return -__simplest(-high, -low) if high < 0
     whole = low.ceil
     return __of(whole, 1) if whole <= high
@@ -195,6 +200,7 @@ class Float
     return to_r.rationalize(width) if width
     return to_r if self == 0 || self % 1 == 0
     part, power = Math.frexp(self)
+    # Half a unit of the last place to both sides: all Rationals in between convert to this Float.
     twice = Math.ldexp(part, 53).to_i * 2
     below = 2**(54 - power)
     Rational.__simplest(Rational.__of(twice - 1, below), Rational.__of(twice + 1, below))

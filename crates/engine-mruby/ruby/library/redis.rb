@@ -121,6 +121,7 @@ class Redis
   rescue ::Exception => error
     # Closed in any case: a part of the reply may still be on its way.
     close
+    # Only a connection that was kept is tried again: the server may have closed it meanwhile.
     raise if fresh || !error.is_a?(ConnectionError) || tries >= @attempts
     exchange(commands, wait, tries + 1)
   end

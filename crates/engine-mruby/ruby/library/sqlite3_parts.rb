@@ -48,6 +48,7 @@ module SQLite3
 
     (BOOLEANS + VALUES).each do |name|
       define_method("#{name}=") { |value| execute("PRAGMA #{name}=#{SQLite3::Pragmas.word(value)}") && value }
+      # State defines busy_timeout as the setter of the gem.
       next if name == :busy_timeout
       define_method(name) do
         value = get_first_value("PRAGMA #{name}")

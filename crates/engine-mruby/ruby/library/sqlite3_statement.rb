@@ -111,6 +111,7 @@ module SQLite3
 
     def about = FoolsGold::Native.sqlite_about(open!)
 
+    # The next rows. Rust returns whether they are the last, and then the rows.
     def pieces(most)
       return [] if @done
       last, *rows = FoolsGold::Native.sqlite_fetch(open!, @database.results_as_hash, most)

@@ -27,6 +27,7 @@ class Struct
     wanted = self.class.keyword_init?
     raise ArgumentError, "struct size differs" if values.size > members.size
     return __initialize(*values) if named.empty? && !wanted
+    # Without keyword_init, keywords beside values are a Hash as the last value; alone, they are the members.
     return __initialize(*values, named) if wanted == false || (!values.empty? && !wanted)
     named = values.shift if wanted && named.empty? && values.size == 1 && values[0].is_a?(Hash)
     unless values.empty?
@@ -46,6 +47,7 @@ class Struct
     found = {}
     return found if keys.size > size
     keys.each do |key|
+      # Pattern matching asks for keys in order; the first unknown one ends the answer, as in CRuby.
       found[key] = self[String === key || Symbol === key ? key : FoolsGold.integer(key)]
     rescue NameError, IndexError
       break

@@ -36,6 +36,7 @@ class Time
   def isdst = @dst
   alias dst? isdst
 
+  # Year, month and so on, computed once. A frozen Time cannot remember them.
   def __fields
     return @fields if @fields
     fields = FoolsGold::Native.time_fields(@seconds + @utc_offset)
@@ -122,6 +123,7 @@ class Time
     whole = other.floor
     part = whole != other ? ((other - whole) * 1_000_000_000).round : 0
     made = dup.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
+    # The offset of a zone may change between the two times (daylight saving).
     @zone.nil? || utc? ? made : made.localtime
   end
 

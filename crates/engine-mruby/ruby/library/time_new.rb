@@ -101,6 +101,7 @@ class Time
     end
 
     def letter(zone)
+      # Military time zones: A to I are +1 to +9, K to M +10 to +12, N to Y -1 to -12; J is none.
       number = zone.ord
       return (number - 64) * 3600 if number <= 73
       number <= 77 ? (number - 65) * 3600 : (77 - number) * 3600
@@ -136,6 +137,7 @@ class Time
       hour = field(hour, 0..24, 0)
       min = field(min, 0..59, 0)
       whole = field(whole, 0..60, 0)
+      # 24:00:00 is accepted and becomes 0:00 of the next day; a second of 60 becomes the next minute.
       raise ArgumentError, "argument out of range" if hour == 24 && (min > 0 || whole > 0)
       raise TypeError, "can't convert nil into an exact number" if year.nil?
       year = year.is_a?(String) ? Integer(year, 10) : year.to_int

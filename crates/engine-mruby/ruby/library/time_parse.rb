@@ -72,6 +72,7 @@ class Time
       values = names.each_with_index.map do |name, at|
         parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))
       end
+      # A day of the week alone means its next occurrence.
       values[2] = now.mday + (parts[:wday] - now.wday) % 7 if given > 2 && parts[:wday] && given == 6
       fraction = parts[:sec_fraction]
       zone = "UTC" if name && UTC.include?(name.upcase)

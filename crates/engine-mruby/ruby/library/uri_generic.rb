@@ -24,6 +24,7 @@ module URI
 
     attr_reader :scheme, :host, :port, :path, :query, :fragment, :opaque, :user, :password
 
+    # Nothing is checked here: the parser has done that, and `build` sets the components one by one.
     def initialize(scheme, userinfo, host, port, _registry, path, opaque, query, fragment, _parser = nil, check = false)
       @scheme = scheme&.downcase
       @user, @password = userinfo&.split(":", 2)

@@ -43,6 +43,7 @@ module URI
     end
 
     def default_scheme = "ftp"
+    # RFC 1738, section 3.2.2: the path is relative to the user's folder, unless it begins with an escaped slash.
     def path = @path.delete_prefix("/").sub(/\A%2F/i, "/")
     def to_s = @typecode ? "#{super};type=#{@typecode}" : super
   end

@@ -12,8 +12,10 @@ module URI
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless text.is_a?(String)
       scheme, authority, path, query, fragment = PARTS.match(text)&.captures
       valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s) && CHARS.match?(query.to_s.delete("[]"))
+      # RFC 3986, section 4.2: a colon in the first segment of a relative path would read as a scheme.
       valid &&= scheme || authority || !path.split("/", 2).first.to_s.include?(":")
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless valid
+      # Such as mailto:a@b: everything behind the scheme is opaque.
       if scheme && authority.nil? && !path.empty? && !path.start_with?("/")
         return [scheme, nil, nil, nil, nil, nil, query ? "#{path}?#{query}" : path, nil, fragment]
       end

@@ -50,6 +50,7 @@ module Zlib
 
     def ready = @handle || raise(Error, "stream is not ready")
 
+    # Sets the state of a new stream. `held` is output that `<<` and `params` leave for the next call that returns any.
     def opened(handle)
       @handle = handle
       @held = ""
