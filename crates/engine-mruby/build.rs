@@ -1,9 +1,9 @@
-//! Compiles the C side of the border and links mruby. Where mruby is: MRUBY_DIR, else what bin/setup built, else what
-//! `mruby-config` on the PATH says. The flags mruby was built with are taken along, since one left out would shift the
-//! fields of its structs without a word.
+//! Compiles the C side of the border and links mruby: that of MRUBY_DIR, else the one that bin/setup has built, else
+//! the one of `mruby-config` on the PATH. Our C is compiled with the flags of mruby's build, since a missing one would
+//! silently shift the fields of its structs.
 //!
-//! Also makes bytecode of the files of Ruby's own library that are built in, unchanged: ruby/cruby.sha256 lists them,
-//! RUBY_DIR or what bin/setup unpacked has them.
+//! Also compiles the built-in files of Ruby's own library, which are unchanged, to bytecode. ruby/cruby.sha256 lists
+//! them; they are in RUBY_DIR, else where bin/setup has unpacked them.
 
 use std::env;
 use std::fmt::Write;
@@ -37,17 +37,17 @@ const SOURCES: [&str; 23] = [
     "c/fg.h",
 ];
 
-/// The files of Ruby's library, with their sums.
+/// The built-in files of Ruby's own library, each behind its checksum.
 const RUBY_FILES: &str = include_str!("ruby/cruby.sha256");
 
-/// What a backtrace names before the path of such a file.
+/// The folder of these files in backtraces.
 const RUBY_FOLDER: &str = "<ruby>";
 
 struct Mruby {
     flags: Vec<String>,
     includes: Vec<PathBuf>,
     library: PathBuf,
-    /// Makes bytecode.
+    /// The program mrbc, which compiles Ruby to bytecode.
     compiler: PathBuf,
 }
 
@@ -72,7 +72,7 @@ fn main() {
     compile_ruby(&mruby.compiler);
 }
 
-/// Writes a table of names and bytecode, which prelude.rs takes in.
+/// Compiles the files and writes the table of names and bytecode that prelude.rs includes.
 fn compile_ruby(compiler: &Path) {
     println!("cargo:rerun-if-env-changed=RUBY_DIR");
     println!("cargo:rerun-if-changed=ruby/cruby.sha256");
@@ -95,7 +95,7 @@ fn compile_ruby(compiler: &Path) {
                 source.display()
             ));
         }
-        // Lines of backtraces name the file as the compiler was given it.
+        // Backtraces have the path that is given to the compiler.
         let given = format!("{RUBY_FOLDER}/{file}");
         let ended = Command::new(compiler).arg("-g").arg("-o").arg(&code).arg(&given).current_dir(&out).output();
         match ended {

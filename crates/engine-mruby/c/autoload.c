@@ -1,5 +1,6 @@
-/* autoload: a constant whose file is not loaded yet is held by an object of the type below. When it is looked up, our
- * mruby (mruby/patches, autoload) calls on_autoload, which requires the file, and then repeats the lookup. */
+/* autoload: a constant whose file is not loaded yet has an object of the type below as its value, which holds the path.
+ * When the constant is looked up, our mruby (mruby/patches, autoload) calls on_autoload, which requires the file, and
+ * then repeats the lookup. */
 #include "fg.h"
 
 #include <string.h>
@@ -25,8 +26,9 @@ static mrb_value require_body(mrb_state *mrb, void *data)
   return mrb_funcall(mrb, module, "autoloaded", 1, mrb_str_new_cstr(mrb, data));
 }
 
-/* Whether `value` was such a constant. Its file sees it as not defined, as in CRuby; should the file raise, the
- * constant goes on waiting. */
+/* Loads the file of a constant; 0 where `value` is no such object. While the file runs, the constant is not defined, as
+ * in CRuby; if the file raises, the constant waits again. The object is protected meanwhile, since its path is in use.
+ * */
 static int on_autoload(mrb_state *mrb, struct RClass *klass, mrb_sym name, mrb_value value)
 {
   if (!is_waiting(value)) return 0;
@@ -45,7 +47,7 @@ static int on_autoload(mrb_state *mrb, struct RClass *klass, mrb_sym name, mrb_v
   return 1;
 }
 
-/* FoolsGold.wait_for(module, name, path) */
+/* FoolsGold.wait_for(module, name, path): registers a file for a constant, unless the constant is defined. */
 static mrb_value wait_for(mrb_state *mrb, mrb_value self)
 {
   mrb_value module;
@@ -65,7 +67,7 @@ static mrb_value wait_for(mrb_state *mrb, mrb_value self)
   return mrb_nil_value();
 }
 
-/* FoolsGold.waits_for(module, name): the path, or nil. */
+/* FoolsGold.waits_for(module, name): the path registered for a constant, or nil. */
 static mrb_value waits_for(mrb_state *mrb, mrb_value self)
 {
   mrb_value module;

@@ -1,4 +1,5 @@
-/* Strings of bytes, whose characters are their bytes (mruby/patches, binary-strings), and the characters of others. */
+/* Strings of bytes (ASCII-8BIT), whose characters are their bytes (mruby/patches, binary-strings), and the characters
+ * of UTF-8 Strings. */
 #include "fg.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 
 mrb_int mrb_utf8len(const char *, const char *);
 
-/* Eight bytes at a time. */
+/* Whether a text is ASCII, checked eight bytes at a time: each header value of each request comes here. */
 bool fg_is_ascii_text(const char *text, size_t length)
 {
   uint64_t all = 0, word = 0;
@@ -28,7 +29,7 @@ void fg_bytes_mark(mrb_value text, bool binary)
 {
 #ifdef FG_STR_BINARY
   struct RString *string = mrb_str_ptr(text);
-  /* That the bytes are ASCII may have been said of bytes, and not be true of UTF-8. */
+  /* mruby caches that a String has only single-byte characters. That may have been true of bytes and not of UTF-8. */
   string->flags &= ~(MRB_STR_ASCII | FG_STR_BINARY);
   if (binary) string->flags |= FG_STR_BINARY;
 #else
@@ -46,7 +47,7 @@ bool fg_bytes_marked(mrb_value text)
 #endif
 }
 
-/* A part of a string, which shares nothing with it: parts are kept for longer than what they are of. */
+/* A part of a String in memory of its own: parts often outlive the text, which a shared part would keep alive. */
 mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int length)
 {
   mrb_value part = mrb_str_new(mrb, RSTRING_PTR(text) + from, (size_t)length);
@@ -54,14 +55,13 @@ mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int le
   return part;
 }
 
-/* How many characters the first `length` bytes of a text are. */
+/* Number of characters in the first `length` bytes of a text. */
 size_t fg_bytes_count(mrb_value text, size_t length)
 {
   return fg_bytes_marked(text) ? length : fg_text_count(RSTRING_PTR(text), length);
 }
 
-/* Where the character of this number begins, counted from the byte `from`, in bytes from there; FG_UNSET beyond the
- * end. */
+/* Bytes from byte `from` to the begin of the character that is `characters` further on; FG_UNSET beyond the end. */
 size_t fg_bytes_offset(mrb_value text, size_t from, size_t characters)
 {
   size_t length = (size_t)RSTRING_LEN(text) - from;
@@ -75,7 +75,7 @@ static mrb_value is_marked(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(fg_bytes_marked(self));
 }
 
-/* String#__binary!(yes): the string, which is changed even if it is frozen where that changes nothing. */
+/* String#__binary!(yes): marks a String as bytes or UTF-8 and returns it. FrozenError only where the mark changes. */
 static mrb_value mark(mrb_state *mrb, mrb_value self)
 {
   mrb_bool binary;
@@ -103,7 +103,7 @@ static mrb_value characters(mrb_state *mrb, mrb_value self)
   return found;
 }
 
-/* Empties it; what it is marked as stays. */
+/* String#clear: the mark as bytes stays. */
 static mrb_value clear(mrb_state *mrb, mrb_value self)
 {
   bool binary = fg_bytes_marked(self);
@@ -113,7 +113,7 @@ static mrb_value clear(mrb_state *mrb, mrb_value self)
   return self;
 }
 
-/* The next character of a text, counted from a byte: how many bytes it has. */
+/* String#__char_size(at): bytes of the character at byte `at`; 0 outside of the text. */
 static mrb_value character_size(mrb_state *mrb, mrb_value self)
 {
   mrb_int at;

@@ -1,5 +1,5 @@
-/* One request: the application called with its environment, its answer out. The rules are those of the Rack 3 SPEC;
- * what a header may hold is checked in Rust, for all engines alike. */
+/* One request: calls the application with the environment and sends its answer. The rules are those of the Rack 3 SPEC;
+ * the content of headers is checked in Rust, for all engines alike. */
 #include "fg.h"
 
 #include <string.h>
@@ -21,12 +21,14 @@ struct call {
 
 #define SYM(mrb, name) (fg_of(mrb)->symbols.name)
 
+/* Whether an object responds to a method. Avoids calling Ruby's respond_to? for the usual objects, since this runs
+ * several times for each request. */
 static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)
 {
   if (mrb_immediate_p(object) || mrb_string_p(object) || mrb_array_p(object) || mrb_hash_p(object)) {
     return mrb_respond_to(mrb, object, name);
   }
-  /* One that hands on what it is asked, such as Rack::BodyProxy, says so itself. */
+  /* A proxy such as Rack::BodyProxy defines respond_to? or respond_to_missing? itself, and must be asked. */
   struct RClass *owner = mrb_class(mrb, object);
   if (MRB_METHOD_UNDEF_P(mrb_method_search_vm(mrb, &owner, SYM(mrb, respond_to)))) return false;
   bool usual = owner->tt == MRB_TT_ICLASS && owner->c == mrb->kernel_module;
@@ -36,6 +38,7 @@ static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)
   return mrb_test(mrb_funcall_argv(mrb, object, SYM(mrb, respond_to), 1, &asked));
 }
 
+/* Refuses the answer, with a text for the operator. Only the first reason counts. */
 static void refuse(mrb_state *mrb, struct call *call, const char *format, mrb_value culprit)
 {
   mrb_value why = mrb_format(mrb, format, culprit);
@@ -65,7 +68,8 @@ static bool all_strings(mrb_value list)
   return true;
 }
 
-/* Several values of one header, joined by line feeds; nil where there is none. Runs Ruby only for what is no String. */
+/* The values of one header, joined by line feeds; nil where there are none, or one is refused. Runs Ruby code only for
+ * values that are not Strings. */
 static mrb_value join_lines(mrb_state *mrb, struct call *call, mrb_value name, mrb_value lines)
 {
   mrb_value joined = mrb_str_new(mrb, "", 0);
@@ -82,7 +86,8 @@ static mrb_value join_lines(mrb_state *mrb, struct call *call, mrb_value name, m
   return joined;
 }
 
-/* Values of other classes go out as the text they are turned into, as with Puma and Unicorn. */
+/* Adds a header. Values of other classes are sent as the text of their to_s, as with Puma and Unicorn. Names with the
+ * prefix "rack." are for the server and not sent (Rack SPEC, "The Headers"). */
 static void take_header(mrb_state *mrb, struct call *call, mrb_value name, mrb_value value)
 {
   if (mrb_symbol_p(name)) name = mrb_sym_str(mrb, mrb_symbol(name));
@@ -102,7 +107,8 @@ static void take_header(mrb_state *mrb, struct call *call, mrb_value name, mrb_v
   if (!fine) call->bad = true;
 }
 
-/* Ruby must not run here, where it could change the Hash: what needs it waits. */
+/* Adds a pair of the headers. Ruby code must not run in mrb_hash_foreach, where it could change the Hash, so pairs that
+ * need it wait in `odd`. */
 static int take_pair(mrb_state *mrb, mrb_value name, mrb_value value, void *data)
 {
   struct call *call = data;
@@ -128,7 +134,7 @@ static void take_odd(mrb_state *mrb, struct call *call)
 static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
 {
   struct call *call = fg_of(mrb)->call;
-  /* Somebody has kept the block and calls it when the headers are long taken. */
+  /* The application has kept the block and calls it after the headers have been read. */
   if (call == NULL) return mrb_nil_value();
   mrb_value name, value = mrb_nil_value();
   (void)self;
@@ -138,7 +144,7 @@ static mrb_value take_yielded(mrb_state *mrb, mrb_value self)
     name = RARRAY_PTR(name)[0];
   }
   take_header(mrb, call, name, value);
-  /* Whoever yields the headers may do so for ever. */
+  /* An `each` that yields headers for ever must end here. */
   if (call->bad) mrb_raise(mrb, E_RUNTIME_ERROR, "a header was refused");
   return mrb_nil_value();
 }
@@ -166,7 +172,8 @@ static void take_headers(mrb_state *mrb, struct call *call, mrb_value headers)
 
 /* --- the body -------------------------------------------------------------------------------------------------- */
 
-/* Nothing is sent of nil, as Puma has it. Symbols and numbers can be written in one way only. */
+/* The text of a part of the body. Nil sends nothing, as with Puma; Symbols and numbers have only one text. TypeError
+ * for others. */
 static mrb_value part_of_body(mrb_state *mrb, mrb_value part)
 {
   if (mrb_string_p(part)) return part;
@@ -189,7 +196,8 @@ static void put_chunk(mrb_state *mrb, mrb_value chunk)
   }
 }
 
-/* Whether bytes may be added to the answer, by what was made for the request of this number. */
+/* Whether the stream or block of the request with this number may still write: a body that is kept must not write into
+ * a later response. */
 static bool may_add(mrb_state *mrb, mrb_value run)
 {
   return fg_of(mrb)->streaming && mrb_integer_p(run) && mrb_integer(run) == fg_of(mrb)->run;
@@ -234,6 +242,8 @@ static mrb_value stream_flush(mrb_state *mrb, mrb_value self)
   return self;
 }
 
+/* The total lets the host reserve memory once and send the body whole, with a Content-Length. Parts that are no Strings
+ * only make it too small. */
 static void take_array(mrb_state *mrb, mrb_value body)
 {
   size_t total = 0;
@@ -245,8 +255,8 @@ static void take_array(mrb_state *mrb, mrb_value body)
   for (mrb_int i = 0; i < RARRAY_LEN(body); i++) put_chunk(mrb, mrb_ary_entry(body, i));
 }
 
-/* Whether it has the text, or the Array, that its bytes are taken from. One whose length is known is not asked: to_ary
- * may have to run it, and what it returns need not be an Array (Rails). */
+/* Sends a body that is a String, an Array or has to_ary, and returns whether it is. A body whose length the headers
+ * give is not asked for to_ary: that may have to render it, and need not return an Array (Rails). */
 static bool take_list(mrb_state *mrb, mrb_value body, int known)
 {
   if (mrb_string_p(body)) {
@@ -280,7 +290,8 @@ static void take_stream(mrb_state *mrb, mrb_value body)
   mrb_funcall(mrb, body, "call", 1, stream);
 }
 
-/* In the order in which Rack's SPEC and Puma ask a body; one that nobody gets is only closed. */
+/* Sends the body, which is asked in the order of the Rack SPEC and Puma: to_ary, to_path, each, call. A body without a
+ * receiver (HEAD, or a status without content) is only closed. */
 static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
 {
   int known = fg_host_body(fg_of(mrb)->host);
@@ -314,8 +325,9 @@ static mrb_value close_part(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* The body is closed whatever happened while it was read (Rack SPEC, "The Body"); what goes wrong there is too late for
- * an answer. */
+/* Sends and closes the body, which is closed whatever happened while it was read (Rack SPEC, "The Body"). A
+ * StandardError from `close` is only logged: it is too late for another answer. An interruption or lack of memory goes
+ * on. */
 static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
 {
   struct part part = {call, body};
@@ -355,11 +367,12 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Callables in rack.response_finished run when the answer is on its way, in reverse order of their registration. */
+/* Calls the callables in rack.response_finished after the answer was sent, in reverse order of their registration (Rack
+ * SPEC, "rack.response_finished"). */
 static mrb_value finished_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
-  /* Not mrb_hash_get: the application may have given the hash a default. */
+  /* Not mrb_hash_get: the application may have given the Hash a default, which would run Ruby code. */
   mrb_value list = mrb_hash_fetch(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED], mrb_nil_value());
   if (!mrb_array_p(list)) return mrb_nil_value();
   bool answered = mrb_array_p(call->answer);
@@ -371,6 +384,8 @@ static mrb_value finished_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
+/* `env` and `answer` are protected again after the first guard, which has restored the arena: nothing else holds them.
+ * */
 int fg_vm_call(fg_vm *vm, const fg_request *request)
 {
   mrb_state *mrb = vm->mrb;

@@ -1,5 +1,5 @@
-/* `defined?`: the parser (mruby/patches, defined) has made a call of `__defined__(kind, name)` of it, with a block
- * where there is a receiver to be evaluated. */
+/* `defined?`: the parser (mruby/patches, defined) makes it a call of `__defined__(kind, name)`, with a block that
+ * evaluates the receiver where there is one. Also Module#const_get. */
 #include "fg.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
-/* Of mruby/internal.h, which is for mruby's own files. */
+/* Declared in mruby/internal.h, which is for mruby's own files. */
 mrb_value mrb_f_global_variables(mrb_state *, mrb_value);
 struct RClass *mrb_vm_ci_target_class(const mrb_callinfo *);
 mrb_bool mrb_mod_cv_defined(mrb_state *, struct RClass *, mrb_sym);
@@ -27,7 +27,8 @@ static mrb_value yield_body(mrb_state *mrb, void *data)
   return mrb_yield_argv(mrb, *(mrb_value *)data, 0, NULL);
 }
 
-/* The receiver; false where it cannot be had, which is when what stands behind it is not defined either. */
+/* Evaluates the receiver; false where that raises a StandardError, since the method or constant behind it is not
+ * defined then either. Other exceptions go on. */
 static bool receiver(mrb_state *mrb, mrb_value block, mrb_value *out)
 {
   mrb_bool failed = FALSE;
@@ -42,7 +43,7 @@ static bool has_global(mrb_state *mrb, mrb_sym name)
   mrb_int length;
   name = fg_global_name(fg_of(mrb), name);
   const char *text = mrb_sym_name_len(mrb, name, &length);
-  /* $!, $~ and their kin have no storage of their own, but always exist. */
+  /* `$!`, `$~` and other special variables have no storage of their own, but always exist. */
   if (length == 2 && !isalnum((unsigned char)text[1]) && text[1] != '_') return true;
   mrb_value names = mrb_f_global_variables(mrb, mrb_nil_value());
   for (mrb_int i = 0; i < RARRAY_LEN(names); i++) {
@@ -57,6 +58,8 @@ static const struct RProc *caller_proc(mrb_state *mrb)
   return proc && !MRB_PROC_CFUNC_P(proc) ? proc : NULL;
 }
 
+/* Whether a constant is visible from the caller: in the classes around its text, in what the innermost inherits, or in
+ * Object. In a singleton class those of its object count. */
 static bool has_constant(mrb_state *mrb, mrb_sym name)
 {
   struct RClass *first = NULL;
@@ -84,6 +87,7 @@ static bool has_class_variable(mrb_state *mrb, mrb_sym name)
   return false;
 }
 
+/* Whether a method above the caller's has its name. */
 static bool has_super(mrb_state *mrb)
 {
   const mrb_callinfo *ci = mrb->c->ci - 1;
@@ -99,7 +103,7 @@ static bool answers(mrb_state *mrb, mrb_value object, mrb_sym name)
   return mrb_test(mrb_funcall(mrb, object, "respond_to?", 1, mrb_symbol_value(name)));
 }
 
-/* Whether a constant is Object's alone, which `A::B` does not see. */
+/* Whether a constant belongs to Object alone, where `A::B` does not look. */
 static bool is_outer(mrb_state *mrb, mrb_value module, mrb_sym name)
 {
   struct RClass *klass = mrb_class_ptr(module);
@@ -110,7 +114,7 @@ static bool is_outer(mrb_state *mrb, mrb_value module, mrb_sym name)
   return mrb_obj_iv_defined(mrb, (struct RObject *)mrb->object_class, name);
 }
 
-/* Whether there is a constant `object::name`. */
+/* Whether the constant `object::name` exists. */
 static bool has_own(mrb_state *mrb, mrb_value object, mrb_sym name)
 {
   enum mrb_vtype type = mrb_type(object);
@@ -149,7 +153,8 @@ static mrb_value defined(mrb_state *mrb, mrb_value self)
   }
 }
 
-/* One constant of a class or module, of what it inherits from, or of Object, which is where mruby's own stops. */
+/* A constant of a class or module, of its ancestors, or of Object. Without `inherited`, const_missing is called where
+ * the module itself has none. */
 static mrb_value constant(mrb_state *mrb, mrb_value module, mrb_sym name, bool inherited)
 {
   for (struct RClass *klass = mrb_class_ptr(module); klass; klass = klass->super) {

@@ -1,8 +1,8 @@
-/* The environment of a request, a Hash of some thirty pairs, which costs more than anything else in a short call.
+/* The Rack environment of a request: a Hash of some thirty pairs, and the most expensive part of a short call.
  *
  * Requests of one client, and mostly of all, have the same keys in the same order: a *shape*. For each shape there is a
- * hash with just these keys, which is copied as a block of memory and whose values are then put in by place; no key is
- * hashed. A request of no known shape, or an mruby without our patch, is put together pair by pair. */
+ * Hash with these keys, which is copied as a block of memory; the values are then set by position, and no key is
+ * hashed. Without a shape, or with an mruby without our patch, the Hash is built pair by pair. */
 #include "fg.h"
 
 #include <string.h>
@@ -14,11 +14,11 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
-/* A request with more pairs than this has no shape. */
+/* Pairs beyond which a request has no shape. */
 #define SHAPE_PAIRS_MAX 64
-/* Room for what middleware adds: a hash that grows is hashed anew. */
+/* Room for pairs that middleware adds: a Hash that grows beyond its capacity is rehashed. */
 #define SPARE_PAIRS 16
-/* response_finished and context come behind the pairs. */
+/* The values of rack.response_finished and fools_gold.context, behind those of the pairs. */
 #define OBJECTS 2
 
 extern void fg_hash_fill(mrb_state *, mrb_value, const mrb_value *, uint32_t) __attribute__((weak));
@@ -44,7 +44,8 @@ static mrb_value context_new(mrb_state *mrb, const fg_request *request)
   return context;
 }
 
-/* A value; bytes beyond ASCII are marked as bytes, as Rack wants them: nobody knows what text they are. */
+/* The String of a value. With bytes beyond ASCII it is a String of bytes, as the Rack SPEC asks, since their encoding
+ * is not known. */
 static mrb_value string_of(mrb_state *mrb, const fg_pair *pair)
 {
   mrb_value text = mrb_str_new(mrb, pair->bytes, pair->length);
@@ -52,7 +53,7 @@ static mrb_value string_of(mrb_state *mrb, const fg_pair *pair)
   return text;
 }
 
-/* The string of the last request, if it says the same; else a new one, which takes its place. */
+/* The frozen String of the last request if it has the same bytes; else a new one, which replaces it. */
 static mrb_value steady_value(mrb_state *mrb, const fg_pair *pair)
 {
   mrb_value kept = mrb_ary_entry(fg_of(mrb)->kept, pair->key);
@@ -71,6 +72,8 @@ static mrb_value value_of(mrb_state *mrb, const fg_pair *pair)
   return string_of(mrb, pair);
 }
 
+/* A copy of the shape's Hash with the values set by position. `values` is on the C stack, where the garbage collector
+ * does not look; each String is in the arena until fg_env_new restores it, after the Hash has them all. */
 static mrb_value by_shape(mrb_state *mrb, const fg_request *request)
 {
   mrb_value values[SHAPE_PAIRS_MAX + OBJECTS];
@@ -83,6 +86,8 @@ static mrb_value by_shape(mrb_state *mrb, const fg_request *request)
   return env;
 }
 
+/* The arena is restored after each pair: the Hash holds the pair by then, and a request with many headers would make
+ * the arena grow. */
 static mrb_value pair_by_pair(mrb_state *mrb, const fg_request *request)
 {
   fg_vm *vm = fg_of(mrb);
@@ -131,7 +136,7 @@ static mrb_value shape_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Makes a shape of these keys, each of which must be there once; FG_NO_SHAPE where that cannot be. */
+/* Makes a shape of these keys. FG_NO_SHAPE where a key occurs twice, there are too many, or memory is short. */
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count)
 {
   struct shape shape = {keys, count};

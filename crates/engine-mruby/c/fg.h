@@ -1,7 +1,8 @@
-/* What Rust and C say to each other about one interpreter. The mirror of this page is src/sys.rs.
+/* The border between Rust and C, and between the C files. Its Rust twin is src/sys.rs.
  *
- * Rule of the border: a longjmp never crosses a Rust frame. So C calls Rust only through the functions of `fg_host`,
- * which do plain work and return; and Rust calls C only through the fg_vm_* functions, which catch everything. */
+ * Rule of the border: a longjmp never crosses a Rust frame. So C calls Rust only through the functions fg_host_*,
+ * fg_pattern_* and fg_text_*, which do plain work and return; and Rust calls C only through the functions fg_vm_*,
+ * which catch every exception. */
 #ifndef FG_H
 #define FG_H
 
@@ -11,7 +12,8 @@
 
 #include <mruby.h>
 
-/* A value on its way over the border. Bytes belong to the side that made them and live until its next call. */
+/* A value that crosses the border. Bytes belong to the side that passes them. Those of a result live until the next
+ * call of Rust for this interpreter. */
 typedef enum {
   FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR,
   FG_BYTES, /* a String that is not read as UTF-8 */
@@ -28,11 +30,11 @@ typedef struct {
   size_t klass_length;
 } fg_value;
 
-/* One pair of a Rack environment: the key is an index given out by fg_vm_key, or FG_NO_KEY with its bytes. A steady
- * value is likely to be that of the last request; its string is then the same, and frozen. */
+/* A pair of a Rack environment: the key is an index that fg_vm_key returned, or FG_NO_KEY with the bytes of its name. A
+ * steady value is often that of the last request: then the same frozen String is used again. */
 #define FG_NO_KEY UINT32_MAX
 #define FG_NO_SHAPE UINT32_MAX
-/* The first keys of every interpreter: those of objects, which C sets by itself. */
+/* The first keys of every interpreter: those whose values are objects that C creates. */
 enum { FG_KEY_FINISHED, FG_KEY_CONTEXT, FG_KEY_INPUT };
 typedef struct {
   uint32_t key;
@@ -43,7 +45,7 @@ typedef struct {
   bool steady;
 } fg_pair;
 
-/* A request: its pairs, and the shape that stands for exactly their keys in this order, or FG_NO_SHAPE. */
+/* A request: its pairs, and the shape for exactly their keys in this order, or FG_NO_SHAPE. */
 typedef struct {
   const fg_pair *pairs;
   size_t count;
@@ -53,8 +55,8 @@ typedef struct {
   bool has_input;
 } fg_request;
 
-/* A native function that Ruby sees as a module function of `owner`, or as a method of its instances, where the receiver
- * is argument 0 if the function asks for it. */
+/* A native function: a module function of `owner`, or with `method` a method of its instances. With `receiver`, the
+ * receiver is argument 0. */
 typedef struct {
   const char *owner;
   const char *name;
@@ -63,48 +65,49 @@ typedef struct {
   bool json; /* objects among the arguments are taken as JSON would print them */
 } fg_native;
 
-/* Answers of the host to a chunk of a body. */
+/* Results of fg_host_chunk: sent; the client is gone; the deadline has passed. */
 enum { FG_SENT = 0, FG_GONE = 1, FG_LATE = 2 };
-/* Of a body: the application has said where it ends; the request is a HEAD; the status has no content. */
+/* Flags of fg_host_body: the headers give the body's end (Content-Length or chunked); the request is a HEAD; the status
+ * has no content. */
 enum { FG_FRAMED = 1, FG_HEAD = 2, FG_NO_CONTENT = 4 };
-/* Answers of the host to a tick: go on, end for good, or end the block of a Timeout. */
+/* Results of fg_host_tick: go on, end the request, or end the block of a Timeout. */
 enum { FG_GO_ON = 0, FG_STOP = 1, FG_EXPIRED = 2 };
-/* How a call or a load ended. */
+/* Results of fg_guard and of the calls of Rust into Ruby. */
 enum { FG_DONE = 0, FG_RAISED = 1, FG_NO_MEMORY = 2, FG_STOPPED = 3 };
 
-/* Rust's functions; `host` is the pointer given to fg_vm_open. */
+/* Functions of Rust; `host` is the pointer given to fg_vm_open. */
 bool fg_host_status(void *host, int64_t status);
 bool fg_host_header(void *host, const char *name, size_t name_length, const char *value, size_t value_length);
 void fg_host_bad_answer(void *host, const char *why, size_t length);
 int fg_host_chunk(void *host, const char *bytes, size_t length);
 bool fg_host_flush(void *host);
-/* Whether the file can be sent in the place of the body. */
+/* Uses a file as the response body, and says whether it does. */
 bool fg_host_file(void *host, const char *path, size_t length);
-/* What is known of the body before it is asked: FG_FRAMED and so on. */
+/* Facts about the body before it is read: FG_FRAMED and so on. */
 int fg_host_body(void *host);
 void fg_host_unasked(void *host);
 void fg_host_whole(void *host, size_t length);
 void fg_host_answered(void *host, int ended);
 int fg_host_tick(void *host);
-/* Nothing in Ruby holds that handle any more. */
+/* Drops the value of a handle, when the garbage collector frees its object. */
 void fg_host_release(void *host, uint64_t handle);
 void fg_host_native(void *host, uint32_t index, const fg_value *args, size_t count, fg_value *result);
-/* The error of which the host was told last came too late for an answer; `what` is a text that stays. */
+/* Logs the error that was reported last, since it came too late for an answer; `what` is a string literal. */
 void fg_host_late_error(void *host, const char *what);
 void fg_host_error(void *host, const char *klass, size_t klass_length, const char *message, size_t message_length);
-/* The bytecode of a library, or its source where nobody has compiled it yet; never freed. 0 where there is none of
- * that name. */
+/* The bytecode of a library, or its source where no interpreter has compiled it yet; never freed. Returns its length in
+ * bytes, 0 where there is no library of that name. */
 size_t fg_host_library(const char *name, size_t length, const char **code, bool *is_code);
 void fg_host_library_compiled(const char *name, size_t length, const char *code, size_t size);
-void fg_host_release(void *host, uint64_t number);
 void fg_host_compiled(void *host, const char *code, size_t length);
 void fg_host_frame(void *host, const char *line, size_t length);
 
-/* Patterns belong to Rust; C holds them by address. */
+/* A compiled pattern. It belongs to Rust; C holds its address from fg_pattern_new to fg_pattern_free. */
 typedef struct fg_pattern fg_pattern;
-/* Of a text: unknown, UTF-8, or bytes that are not. */
+/* The kind of a text: unknown, UTF-8, or bytes. */
 enum { FG_TEXT_UNKNOWN = 0, FG_TEXT_UTF8 = 1, FG_TEXT_BYTES = 2 };
-/* How a search ended. */
+/* Results of fg_pattern_search: the Regexp's timeout, the request's deadline, the backtracking stack, and the limit of
+ * a Timeout block end a search early. */
 enum {
   FG_NOT_FOUND = 0, FG_FOUND = 1, FG_TIMEOUT = 2, FG_OVERTIME = 3, FG_STACK = 4, FG_SEARCH_EXPIRED = 5
 };
@@ -132,11 +135,11 @@ size_t fg_text_count(const char *text, size_t length);
 size_t fg_text_offset(const char *text, size_t length, size_t characters); /* FG_UNSET beyond the end */
 size_t fg_text_before(const char *text, size_t at);
 
-/* A place in Ruby code, kept without memory of the interpreter's. */
+/* A frame of a backtrace, kept outside of the interpreter's memory. */
 #define FG_PLACES 12
 typedef struct { char file[200], method[56]; int line; } fg_place;
 
-/* One interpreter. */
+/* The state of one interpreter, at mrb->ud. */
 typedef struct fg_vm {
   mrb_state *mrb;
   void *host;
@@ -172,8 +175,8 @@ typedef struct fg_vm {
 /* vm.c: the life of an interpreter. */
 fg_vm *fg_vm_open(void *host, size_t limit);
 void fg_vm_close(fg_vm *vm);
-void *fg_vm_alarm(fg_vm *vm); /* the address that fg_alarm_set writes to */
-void fg_alarm_set(void *address);
+void *fg_vm_deadline_timer(fg_vm *vm); /* the address that fg_deadline_timer_set writes to */
+void fg_deadline_timer_set(void *address);
 void fg_vm_calm(fg_vm *vm);
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
@@ -195,7 +198,7 @@ mrb_value fg_env_new(mrb_state *mrb, const fg_request *request);
 /* call.c: one request. */
 int fg_vm_call(fg_vm *vm, const fg_request *request);
 
-/* Between the C files. */
+/* Functions between the C files. Most may raise; fg_guard and fg_report catch. */
 typedef mrb_value fg_body(mrb_state *mrb, void *data);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
 void fg_report(fg_vm *vm, mrb_value exception);
@@ -225,9 +228,10 @@ bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self);
-/* `json`: the options of JSON, nil among them; NULL where the tree is for another purpose. */
-/* What an object stands for (to_str, to_int, to_ary, to_hash), else itself. */
+/* The value of an object's to_str, to_int, to_ary or to_hash, else the object. */
 mrb_value fg_plain(mrb_state *mrb, mrb_value value);
+/* Appends a value to `out`. `json`: the options of JSON.generate, nil among them; NULL where the tree is for another
+ * purpose. */
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth);
 mrb_value fg_tree_decode(mrb_state *mrb, const char *bytes, size_t length);
 

@@ -1,7 +1,7 @@
-/* Searches in strings, for patterns and for strings, and what `$~` is: the last match of a method, as in CRuby.
+/* Searches in Strings, for Regexps and Strings, and the last match (`$~`), which belongs to a method as in CRuby.
  *
- * A match is remembered in the frame of the method that searched; blocks share that of the method around them. Our
- * mruby has a place for it in each frame (mruby/patches, regexps); without the patch an interpreter has one. */
+ * A match is kept in the frame of the method that searched; blocks share that of the method around them. Our mruby has
+ * a field for it in each frame (mruby/patches, regexps); without the patch an interpreter has only one. */
 #include "fg.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
-/* `$~`, `$&`, `` $` ``, `$'`, `$+`, then `$1` and on: as many as there is room for. */
+/* Indexes in `match_symbols`: `$~`, `$&`, `` $` ``, `$'`, `$+`, then `$1` and so on. */
 enum { LAST, WHOLE, PRE, POST, LAST_GROUP, FIRST_GROUP };
 #define GLOBALS (sizeof ((fg_vm *)0)->match_symbols / sizeof(mrb_sym))
 
@@ -23,20 +23,21 @@ extern int (*fg_on_gv_set)(mrb_state *, mrb_sym, mrb_value) __attribute__((weak)
 
 /* --- searching -------------------------------------------------------------------------------------------------- */
 
-/* As CRuby says that something is neither Regexp nor String. */
+/* Raises CRuby's TypeError for an object that is neither Regexp nor String. */
 mrb_noreturn void fg_no_pattern(mrb_state *mrb, mrb_value pattern)
 {
   if (mrb_nil_p(pattern)) mrb_raise(mrb, E_TYPE_ERROR, "wrong argument type nil (expected Regexp)");
   mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Regexp)", pattern);
 }
 
-/* Readies a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
+/* Prepares a search in `text`; TypeError where `pattern` is neither Regexp nor String. */
 void fg_finder_init(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text)
 {
   fg_finder_begin(mrb, finder, pattern, text, 0, FG_TEXT_UNKNOWN);
 }
 
-/* The same where the text begins at `base` to the pattern, and where its kind may be known. */
+/* Prepares a search in a text whose kind may be known. For the pattern the text begins at byte `base`. Slots beyond
+ * FG_SLOTS are in a String, which the arena keeps: the caller must not restore the arena to a point before this. */
 void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_value text, size_t base, uint8_t kind)
 {
   finder->text = text;
@@ -52,7 +53,7 @@ void fg_finder_begin(mrb_state *mrb, fg_finder *finder, mrb_value pattern, mrb_v
     else if (kind == FG_TEXT_UNKNOWN) finder->kind = fg_text_kind(RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
     finder->room = 2 * ((size_t)fg_pattern_groups(finder->native) + 1);
     finder->timeout = fg_of(mrb)->regexp_timeout;
-    /* Only one that was made with a time of its own has a variable. */
+    /* Only a Regexp with a timeout of its own has an instance variable. */
     if (RDATA(pattern)->iv) {
       mrb_value own = mrb_iv_get(mrb, pattern, mrb_intern_lit(mrb, "__timeout"));
       if (mrb_integer_p(own)) finder->timeout = (uint64_t)mrb_integer(own);
@@ -87,7 +88,8 @@ static bool find_text(fg_finder *finder, size_t start, bool anchored)
   return true;
 }
 
-/* The first match from `start` on; its positions are in the slots, as many as there is room for. */
+/* Finds the first match from byte `start` on, or with `anchored` only there; its positions are in the slots. Raises for
+ * every way in which a search can end early. */
 bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored)
 {
   fg_look_at_clock(mrb);
@@ -111,7 +113,8 @@ bool fg_find(mrb_state *mrb, fg_finder *finder, size_t start, bool anchored)
   }
 }
 
-/* The last place at or before `start` where it matches. */
+/* Finds the last position at or before byte `start` where the pattern matches. `fg_find` checks the deadline timer at
+ * each position. */
 bool fg_find_last(mrb_state *mrb, fg_finder *finder, size_t start)
 {
   size_t length = (size_t)RSTRING_LEN(finder->text);
@@ -123,7 +126,7 @@ bool fg_find_last(mrb_state *mrb, fg_finder *finder, size_t start)
   }
 }
 
-/* Where the next search begins: behind the match, and one character on where that was empty. */
+/* The byte where the next search begins: behind the match, or one character further where the match was empty. */
 size_t fg_after(fg_finder *finder)
 {
   size_t end = finder->slots[1], length = (size_t)RSTRING_LEN(finder->text);
@@ -135,7 +138,8 @@ size_t fg_after(fg_finder *finder)
 
 /* --- the last match --------------------------------------------------------------------------------------------- */
 
-/* An object of the form of a Struct: text, pattern, and its positions or nil. */
+/* A MatchData in the form of a Struct: text, pattern, and the positions, nil for a group that has not matched. The
+ * object is allocated before the memory of its values: should the second fail, nothing leaks. */
 mrb_value fg_match_new(mrb_state *mrb, fg_finder *finder)
 {
   mrb_value text = finder->text;
@@ -163,7 +167,7 @@ static mrb_callinfo *ruby_frame(struct mrb_context *fiber, mrb_callinfo *ci)
   return ci;
 }
 
-/* The frame of the outermost block or method that a block stands in, of those that still run; else its own. */
+/* The frame of the outermost block or method around a block that still runs; else the block's own. */
 static mrb_callinfo *method_frame(struct mrb_context *fiber, mrb_callinfo *ci)
 {
   struct REnv *env = NULL;
@@ -178,7 +182,8 @@ static mrb_callinfo *method_frame(struct mrb_context *fiber, mrb_callinfo *ci)
   return ci;
 }
 
-/* The place of the method that runs now, or of the one so many calls `above` it; NULL without the patch. */
+/* The field for the last match of the method that runs now, or of the one that is `above` calls further up; NULL
+ * without the patch. */
 static struct RBasic **place(mrb_state *mrb, int above)
 {
   struct mrb_context *fiber = mrb->c;
@@ -203,7 +208,7 @@ void fg_match_set(mrb_state *mrb, mrb_value match, int above)
     return;
   }
   mrb_ary_set(mrb, fg_of(mrb)->regexps, 0, match);
-  /* Without the patch nobody asks us for `$1`: all of them are set at once. */
+  /* Without the patch, reading `$1` does not call us, so that all variables are set at once. */
   for (size_t i = 0; i < GLOBALS; i++) {
     mrb_value value = mrb_nil_value();
     fg_match_global(mrb, fg_of(mrb)->match_symbols[i], &value);
@@ -220,7 +225,7 @@ static mrb_value last_group(mrb_state *mrb, mrb_value match)
   return mrb_nil_value();
 }
 
-/* Reads `$~` and its kin; 0 for any other name. */
+/* Reads `$~`, `$&`, `$1` and so on; 0 for any other name. */
 int fg_match_global(mrb_state *mrb, mrb_sym name, mrb_value *value)
 {
   const fg_vm *vm = fg_of(mrb);
@@ -241,14 +246,15 @@ int fg_match_global(mrb_state *mrb, mrb_sym name, mrb_value *value)
   return 1;
 }
 
-/* What comes from Ruby: a MatchData or nil. */
+/* Raises a TypeError for a value from Ruby that is neither MatchData nor nil. */
 void fg_match_check(mrb_state *mrb, mrb_value value)
 {
   if (mrb_nil_p(value) || mrb_obj_class(mrb, value) == fg_of(mrb)->match_class) return;
   mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected MatchData)", value);
 }
 
-/* Writes `$~`, whose kin cannot be written, and what has another name. */
+/* Hook for writes to global variables: aliases, variables with checks (globals.c), and `$~`. Returns 0 where mruby must
+ * do the write. */
 static int set_global(mrb_state *mrb, mrb_sym name, mrb_value value)
 {
   if (fg_of(mrb) == NULL) return 0;
@@ -275,7 +281,7 @@ static mrb_value s_last_match(mrb_state *mrb, mrb_value klass)
   return mrb_funcall(mrb, match, "[]", 1, group);
 }
 
-/* After fg_regexp_init. */
+/* Called after fg_regexp_init, which defines the class. */
 void fg_finder_setup(mrb_state *mrb, fg_vm *vm)
 {
   static const char *const names[] = {"$~", "$&", "$`", "$'", "$+"};

@@ -1,6 +1,6 @@
-/* Global variables that are more than a place: further names, which each read or write looks up here, what cannot be
- * written, and what takes only some values. The lexer makes `alias $new $old` a call of `__alias_global__`
- * (mruby/patches, global-variables). */
+/* Special global variables: aliases, which each read or write looks up here, read-only variables, and variables that
+ * take only some values. The lexer makes `alias $new $old` a call of `__alias_global__` (mruby/patches,
+ * global-variables). */
 #include "fg.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
-/* The global variable that a name means: the one it is an alias of, else the one of that name. */
+/* The global variable that a name stands for: the one it is an alias of, else the one of that name. */
 mrb_sym fg_global_name(const fg_vm *vm, mrb_sym name)
 {
   for (size_t i = 0; i < vm->alias_count; i++) {
@@ -47,7 +47,8 @@ static const char *const names[][2] = {
   {"$-v", "$VERBOSE"}, {"$-w", "$VERBOSE"}, {"$PROGRAM_NAME", "$0"}, {"$>", "$stdout"},
 };
 
-/* What may be written to a variable. */
+/* The values that a variable takes. ONCE: it is read-only once it has a value, since Ruby code of ours sets it first.
+ * */
 enum kind { NOTHING, ONCE, TEXT, SEPARATOR, NUMBER, OUTPUT, TRUTH, NAME, BACKTRACE };
 
 static const struct { const char *name; enum kind kind; } kinds[] = {
@@ -59,13 +60,14 @@ static const struct { const char *name; enum kind kind; } kinds[] = {
 };
 _Static_assert(sizeof kinds / sizeof *kinds == FG_GLOBAL_KINDS, "a place for each");
 
-/* The text that an object stands for, or a TypeError. */
+/* The String that `to_str` returns, or a TypeError. */
 static mrb_value text_of(mrb_state *mrb, mrb_value value)
 {
   return mrb_string_p(value) ? value : mrb_convert_type(mrb, value, MRB_TT_STRING, "String", "to_str");
 }
 
-/* Checks what is written to the variable `means`, called `name`. 1 when that is all there is to do. */
+/* Checks a value that is written to the variable `means` by the name `name`. Returns 1 where the write is done, 0 where
+ * the caller must do it. Raises what CRuby raises, with the name that the program used. */
 int fg_global_set(mrb_state *mrb, mrb_sym name, mrb_sym means, mrb_value value)
 {
   const fg_vm *vm = fg_of(mrb);
@@ -113,7 +115,7 @@ int fg_global_set(mrb_state *mrb, mrb_sym name, mrb_sym means, mrb_value value)
   return 0;
 }
 
-/* `$@`: where the exception that is handled was raised. */
+/* Reads `$@`, the backtrace of the exception that is being handled; 0 for any other name. */
 int fg_global_backtrace(mrb_state *mrb, mrb_sym name, mrb_value *value)
 {
   if (name != mrb_intern_lit(mrb, "$@")) return 0;
@@ -140,6 +142,7 @@ void fg_globals_init(mrb_state *mrb)
   }
 }
 
+/* Called before mrb_close, whose allocator this memory belongs to. */
 void fg_globals_close(fg_vm *vm)
 {
   mrb_free(vm->mrb, vm->aliases);

@@ -1,4 +1,4 @@
-/* What all other files run Ruby under: bounds on memory and time, and what is told of an exception. */
+/* Running Ruby code with limits on memory and time, and reporting exceptions to the host. */
 #include "fg.h"
 
 #include <string.h>
@@ -10,10 +10,11 @@
 #include <mruby/proc.h>
 #include <mruby/string.h>
 
-/* A script that was told to stop may run its ensure clauses for this many instructions before it is told again. */
+/* Instructions that an interrupted script may run, for its ensure clauses, before it is interrupted again. */
 #define STOP_GRACE 10000
 
-/* Memory that Rust holds for an object of this interpreter counts as its own; false where there is no room for it. */
+/* Counts memory that Rust holds for an object of this interpreter; false where it does not fit in the limit. Unlike
+ * mruby's allocator it must collect garbage itself. */
 bool fg_reserve(mrb_state *mrb, size_t bytes)
 {
   fg_vm *vm = fg_of(mrb);
@@ -32,7 +33,7 @@ void fg_release(mrb_state *mrb, size_t bytes)
   fg_of(mrb)->used -= bytes;
 }
 
-/* Ends the block of a Timeout; Timeout.timeout itself makes an error of it that a rescue sees. */
+/* Ends the block of a Timeout. Timeout.timeout turns the exception into one that a rescue sees. */
 static mrb_noreturn void expire(mrb_state *mrb)
 {
   struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "Timeout"), "ExitException");
@@ -48,7 +49,7 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
   (void)irep;
   (void)regs;
   if (vm->stops == 0) {
-    /* Cleared first: an alarm that arrives while the host decides must not be lost. */
+    /* Cleared first: the deadline timer may set it again while the host decides, and that must not be lost. */
     mrb->code_fetch_hook = NULL;
     int answer = fg_host_tick(vm->host);
     if (answer == FG_GO_ON) return;
@@ -63,14 +64,15 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
     return;
   }
   vm->stops++;
-  /* Past the instruction that would run now: `retry` would otherwise find the same place again, for ever. */
+  /* Skips the current instruction: `retry` would otherwise come back to it for ever. */
   mrb->c->ci->pc = pc + 1;
   if (vm->stops == 1) fg_note_places(vm);
   struct RClass *klass = mrb_nil_p(vm->timeout_class) ? mrb->eException_class : mrb_class_ptr(vm->timeout_class);
   mrb_raise(mrb, klass, "the request took longer than it may");
 }
 
-/* Long work in C has no instructions at which it could be interrupted: it looks itself whether an alarm has come. */
+/* Checks the deadline timer in long work in C, which has no instructions where it could be interrupted. Raises where
+ * the time is over. */
 void fg_look_at_clock(mrb_state *mrb)
 {
   if (__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) == NULL) return;
@@ -79,7 +81,8 @@ void fg_look_at_clock(mrb_state *mrb)
   if (answer != FG_GO_ON) fg_out_of_time(mrb, answer);
 }
 
-/* Raises what ends a block, once, or what ends a request, and goes on doing so. */
+/* Raises the exception that ends the block of a Timeout, or the one that ends the request; the latter is raised again
+ * at later instructions. */
 void fg_out_of_time(mrb_state *mrb, int why)
 {
   fg_vm *vm = fg_of(mrb);
@@ -90,20 +93,20 @@ void fg_out_of_time(mrb_state *mrb, int why)
   mrb_raise(mrb, klass, "the request took longer than it may");
 }
 
-void *fg_vm_alarm(fg_vm *vm)
+void *fg_vm_deadline_timer(fg_vm *vm)
 {
   return &vm->mrb->code_fetch_hook;
 }
 
-/* Called by the watchdog's thread: one aligned pointer is stored, which the interpreter reads at each instruction. */
-void fg_alarm_set(void *address)
+/* Called by the watchdog thread: stores one aligned pointer, which the interpreter reads at each instruction. */
+void fg_deadline_timer_set(void *address)
 {
   __atomic_store_n((void **)address, (void *)on_instruction, __ATOMIC_RELEASE);
 }
 
 int fg_can_stop(void) { return 1; }
 #else
-void *fg_vm_alarm(fg_vm *vm) { (void)vm; return NULL; }
+void *fg_vm_deadline_timer(fg_vm *vm) { (void)vm; return NULL; }
 void fg_look_at_clock(mrb_state *mrb) { (void)mrb; }
 void fg_out_of_time(mrb_state *mrb, int why)
 {
@@ -112,11 +115,11 @@ void fg_out_of_time(mrb_state *mrb, int why)
   vm->stops++;
   mrb_raise(mrb, mrb_class_ptr(vm->timeout_class), "the request took longer than it may");
 }
-void fg_alarm_set(void *address) { (void)address; }
+void fg_deadline_timer_set(void *address) { (void)address; }
 int fg_can_stop(void) { return 0; }
 #endif
 
-/* Forgets alarms, when a call is over. */
+/* Resets the deadline timer and the flags of limits, after a call. */
 void fg_vm_calm(fg_vm *vm)
 {
 #ifdef MRB_USE_DEBUG_HOOK
@@ -156,7 +159,8 @@ static mrb_value causes_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Tells the host of an exception. An exception whose own methods raise is told by its class alone. */
+/* Reports an exception to the host: class, message, backtrace and causes. Where its own methods raise, only its class
+ * is reported. */
 void fg_report(fg_vm *vm, mrb_value exception)
 {
   mrb_bool failed = FALSE;
@@ -172,7 +176,8 @@ void fg_report(fg_vm *vm, mrb_value exception)
   mrb->exc = NULL;
 }
 
-/* Runs `body`; says how it ended, having told the host of an exception. */
+/* Runs `body` and returns how it ended, after reporting an exception to the host. The arena is restored, so that values
+ * which must live on have to be protected by the caller. */
 int fg_guard(fg_vm *vm, fg_body *body, void *data)
 {
   mrb_state *mrb = vm->mrb;

@@ -1,5 +1,5 @@
-/* Flags of procs and hashes that our mruby heeds (mruby/patches): ruby2-keywords and compare-by-identity; and what
- * methods that call blocks ask for. */
+/* Flags of procs and Hashes that our mruby knows (mruby/patches, ruby2-keywords and compare-by-identity), and a
+ * question about the caller for methods that return an Enumerator. */
 #include "fg.h"
 
 #include <mruby/array.h>
@@ -8,7 +8,7 @@
 #include <mruby/hash.h>
 #include <mruby/proc.h>
 
-/* FoolsGold.called_by?(name): whether a method of that name has called the method that asks. */
+/* FoolsGold.called_by?(name): whether the method that asks was called by a method of that name. */
 static mrb_value called_by(mrb_state *mrb, mrb_value self)
 {
   mrb_sym name;
@@ -100,6 +100,6 @@ void fg_keywords_init(mrb_state *mrb)
   mrb_define_method(mrb, hash, "compare_by_identity?", is_by_identity, MRB_ARGS_NONE());
 }
 #else
-/* An mruby without our patch: libraries ask whether there is such a method before they call it. */
+/* For an mruby without our patch: libraries check that ruby2_keywords exists before they call it. */
 void fg_keywords_init(mrb_state *mrb) { init_blocks(mrb); }
 #endif

@@ -1,15 +1,15 @@
-/* What arrays do in C, since it is hot. */
+/* Methods of Array in C that our Ruby code calls in tight loops. */
 #include "fg.h"
 
 #include <mruby/array.h>
 
-/* Array#__packed: what a block is called with for an element of these values: one argument, or none. */
+/* Array#__packed: the arguments of a block for an element of these values: several values become one Array. */
 static mrb_value packed(mrb_state *mrb, mrb_value self)
 {
   return RARRAY_LEN(self) > 1 ? mrb_ary_new_from_values(mrb, 1, &self) : self;
 }
 
-/* Array#__total(start): the sum of Integers of 64 bits, or nil where something else is among them or comes out. */
+/* Array#__total(start): the sum, or nil where an element is not an Integer of 64 bits or the sum does not fit. */
 static mrb_value total(mrb_state *mrb, mrb_value self)
 {
   mrb_value start;

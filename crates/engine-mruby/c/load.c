@@ -1,5 +1,5 @@
-/* Source text to running code: parse, report errors as SyntaxError, run with a given `self`.
- * Also what needs the place of a call: __dir__ and the base of require_relative. */
+/* Compiling and running source text: syntax errors become SyntaxError, and code runs with a given `self`. Also the file
+ * of a caller, for __dir__ and require_relative. */
 #include "fg.h"
 
 #include <string.h>
@@ -13,11 +13,11 @@
 #include <mruby/proc.h>
 #include <mruby/string.h>
 
-/* mruby/internal.h is for mruby's own files; these two functions of it are all that is needed here. */
+/* Declared in mruby/internal.h, which is for mruby's own files. */
 struct RProc *mrb_proc_new(mrb_state *, const mrb_irep *);
 int mrb_dump_irep(mrb_state *, const mrb_irep *, uint8_t flags, uint8_t **code, size_t *length);
 
-/* The parser has no patterns: what it says of them does not tell. */
+/* Advice for syntax errors of pattern matching, which the parser does not have; its own message does not say so. */
 static const char *hint(const char *error)
 {
   if (!strstr(error, "unexpected \"'in'\"") && !strstr(error, "expecting local variable or method")) return "";
@@ -38,7 +38,8 @@ static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser,
   return message;
 }
 
-/* The code of a text, whose first line has the given number; raises SyntaxError with every error in it. */
+/* Compiles a text whose first line has the given number. Raises SyntaxError with the first ten errors. The parser and
+ * its context are freed before that: a longjmp would leak them. */
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line)
 {
   mrb_ccontext *context = mrb_ccontext_new(mrb);
@@ -67,7 +68,7 @@ static mrb_value run(mrb_state *mrb, struct RProc *proc, mrb_value self)
   return mrb_top_run(mrb, proc, self, 0);
 }
 
-/* Raises what the text raises. */
+/* Compiles and runs a text; raises what the text raises. */
 mrb_value fg_run_source(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_value self)
 {
   return run(mrb, fg_compile(mrb, source, length, name, 1), self);
@@ -95,13 +96,14 @@ static mrb_value compile_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Compiles a text to bytecode, which the host is given. */
+/* Compiles a text to bytecode and passes it to fg_host_compiled. */
 int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name)
 {
   struct text text = {source, length, name};
   return fg_guard(vm, compile_body, &text);
 }
 
+/* Runs bytecode. The proc takes its own reference to the irep, so that ours is dropped before the code can raise. */
 static mrb_value run_code(mrb_state *mrb, const char *code, size_t length)
 {
   mrb_irep *irep = mrb_read_irep_buf(mrb, code, length);
@@ -135,7 +137,7 @@ static mrb_value run_source(mrb_state *mrb, mrb_value module)
   mrb_value self;
   (void)module;
   mrb_get_args(mrb, "szo", &text, &length, &name, &self);
-  /* A byte order mark, which some editors leave, is no part of the program; mruby's parser would take it for one. */
+  /* Some editors write a byte order mark, which mruby's parser would take for code. */
   if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
     text += 3;
     length -= 3;
@@ -143,7 +145,8 @@ static mrb_value run_source(mrb_state *mrb, mrb_value module)
   return fg_run_source(mrb, text, length, name, self);
 }
 
-/* FoolsGold.run_library(name): a library of ours; false where there is no file for it. */
+/* FoolsGold.run_library(name): runs one of our libraries; false where there is no file for it. The first interpreter
+ * compiles it and keeps the bytecode for all others. */
 static mrb_value run_library(mrb_state *mrb, mrb_value module)
 {
   const char *name, *text;

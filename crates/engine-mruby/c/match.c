@@ -1,4 +1,5 @@
-/* MatchData: a text, a pattern, and where the groups begin and end, in bytes. */
+/* MatchData: a text, a pattern, and the byte positions where the match and its groups begin and end (see fg_match_new).
+ * */
 #include "fg.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static mrb_value part(mrb_state *mrb, mrb_value match, mrb_int from, mrb_int to)
   return fg_bytes_part(mrb, text, from, to - from);
 }
 
-/* The text of a group; nil where it has not matched or does not exist. */
+/* The text of a group; nil where the group has not matched or does not exist. */
 mrb_value fg_match_group(mrb_state *mrb, mrb_value match, size_t group)
 {
   const mrb_value *values = values_of(mrb, match);
@@ -50,7 +51,7 @@ mrb_value fg_match_post(mrb_state *mrb, mrb_value match)
   return part(mrb, match, mrb_integer(values[FG_MATCH_SLOTS + 1]), RSTRING_LEN(values[FG_MATCH_TEXT]));
 }
 
-/* The group of a name: of several, the last that has matched. IndexError where there is none. */
+/* The number of the group with a name; of several, the last that has matched. IndexError where there is none. */
 size_t fg_match_named(mrb_state *mrb, mrb_value match, const char *name, size_t length)
 {
   const mrb_value *values = values_of(mrb, match);
@@ -68,7 +69,7 @@ size_t fg_match_named(mrb_state *mrb, mrb_value match, const char *name, size_t 
   return found;
 }
 
-/* The number of a group given by number or name; -1 where there is none of that number. */
+/* The number of a group given by number or name; -1 where there is no group of that number. */
 static mrb_int number_of(mrb_state *mrb, mrb_value match, mrb_value which)
 {
   if (mrb_symbol_p(which)) which = mrb_sym_str(mrb, mrb_symbol(which));
@@ -116,7 +117,7 @@ static mrb_value aref(mrb_state *mrb, mrb_value self)
   return number < 0 ? mrb_nil_value() : fg_match_group(mrb, self, (size_t)number);
 }
 
-/* The position of a group's begin (0) or end (1) in bytes, or nil. */
+/* The byte position of a group's begin (`end` 0) or end (`end` 1), or nil. IndexError where there is no such group. */
 static mrb_value slot(mrb_state *mrb, mrb_value self, mrb_value which, int end)
 {
   mrb_int number = number_of(mrb, self, which);
@@ -166,7 +167,7 @@ static mrb_value first_byte(mrb_state *mrb, mrb_value self) { return values_of(m
 
 static mrb_value last_byte(mrb_state *mrb, mrb_value self) { return values_of(mrb, self)[FG_MATCH_SLOTS + 1]; }
 
-/* Where the search for the next match begins, in bytes. */
+/* MatchData#__after: the byte where the search for the next match begins (see fg_after). */
 static mrb_value after(mrb_state *mrb, mrb_value self)
 {
   const mrb_value *values = values_of(mrb, self);

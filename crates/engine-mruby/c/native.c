@@ -1,5 +1,6 @@
-/* Ruby calls Rust: one trampoline for all native functions. Arguments are turned into plain values, Rust works on
- * those and returns one, and only then is Ruby's memory touched or an exception raised. */
+/* Calls from Ruby to Rust: one trampoline for all native functions. It converts the arguments to plain values, Rust
+ * works on those and returns one, and only then is Ruby's memory touched or an exception raised: no longjmp may cross
+ * Rust. */
 #include "fg.h"
 
 #include <string.h>
@@ -12,9 +13,10 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
+/* Twin: ARGUMENTS_MAX in ruby-native/src/value.rs, which counts the receiver too. */
 #define ARGUMENTS_MAX 12
 
-/* FoolsGold::Handle: what Rust holds for an object of Ruby's. */
+/* FoolsGold::Handle: an object for a value that Rust holds, by its number. `bytes` count towards the memory limit. */
 struct handle { uint64_t number; size_t bytes; };
 
 static void handle_free(mrb_state *mrb, void *data)
@@ -28,6 +30,8 @@ static void handle_free(mrb_state *mrb, void *data)
 
 static const mrb_data_type handle_type = {"FoolsGold::Handle", handle_free};
 
+/* The object is allocated before its data, and each can raise: what is there by then is freed by the finalizer. Should
+ * memory run out before the number is stored, Rust holds the value until the interpreter is closed. */
 static mrb_value handle_new(mrb_state *mrb, uint64_t number, size_t bytes)
 {
   struct RClass *klass = mrb_class_get_under(mrb, mrb_module_get(mrb, "FoolsGold"), "Handle");
@@ -56,7 +60,7 @@ static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_
   case MRB_TT_SYMBOL: {
     mrb_int length;
     out->tag = FG_SYM;
-    /* Short symbols are unpacked into a buffer that the next one reuses, so take the text as an object. */
+    /* Short symbols are unpacked into a buffer that the next one reuses, so the text is taken as an object. */
     mrb_value text = mrb_sym_str(mrb, mrb_symbol(value));
     length = RSTRING_LEN(text);
     out->bytes = RSTRING_PTR(text);
@@ -89,7 +93,7 @@ static bool is_structure(mrb_value value)
   }
 }
 
-/* `A::B` by its name; StandardError where there is none of that name. */
+/* The class or module named `A::B`; StandardError where there is none. May load the library that an autoload names. */
 static struct RClass *class_named(mrb_state *mrb, const char *name, size_t length)
 {
   struct RClass *at = mrb->object_class;
@@ -145,7 +149,7 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
   if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
   mrb_value options = (row & 2) && count > 1 ? args[1] : mrb_nil_value();
   const mrb_value *json = (row & 2) ? &options : NULL;
-  /* Copied at once: the arguments lie on Ruby's stack, which moves when Ruby code runs. */
+  /* Copied at once: the arguments are on Ruby's stack, which moves when Ruby code runs. */
   if (receiver) values[used++] = self;
   for (mrb_int i = 0; i < count; i++) values[used++] = args[i];
   int arena = mrb_gc_arena_save(mrb);
@@ -156,7 +160,7 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
       if (!mrb_immediate_p(values[i])) mrb_gc_protect(mrb, values[i]);
     }
   }
-  /* Structures first: to take one apart can run Ruby code, which could change a string that was taken already. */
+  /* Structures first: encoding one can run Ruby code, which could change a String that was converted already. */
   for (size_t i = 0; i < used; i++) if (is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
   for (size_t i = 0; i < used; i++) if (!is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
   fg_host_native(fg_of(mrb)->host, (uint32_t)(row >> 2), plain, used, &result);
@@ -173,7 +177,7 @@ void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count)
     const fg_native *row = &natives[i];
     int arena = mrb_gc_arena_save(mrb);
     struct RClass *owner = class_named(mrb, row->owner, strlen(row->owner));
-    /* Which row, and its two flags, in one number: it is taken out at every call. */
+    /* Index and two flags of the row in one number, so that a call reads only one value. */
     mrb_value env = mrb_int_value(mrb, (mrb_int)(i << 2) | (row->receiver ? 1 : 0) | (row->json ? 2 : 0));
     struct RProc *proc = mrb_proc_new_cfunc_with_env(mrb, trampoline, 1, &env);
     mrb_method_t method;

@@ -1,5 +1,5 @@
-/* Regexp: objects that hold a pattern of Rust's. Literals and Regexp.new give the same object for the same pattern as
- * long as it is remembered. */
+/* Regexp: objects that hold a pattern of Rust. Literals and Regexp.new return the same frozen object for the same
+ * source and options as long as it is in the interpreter's table, so that a literal in a loop compiles once. */
 #include "fg.h"
 
 #include <string.h>
@@ -16,9 +16,10 @@
 #define EXTENDED 2u
 #define MULTILINE 4u
 #define NOENCODING 32u
-/* Remembered regexps; the place before them is that of the last match where frames have none. */
+/* Number of entries in the table. Index 0 before them is for the last match, where frames have no place for it. */
 #define REMEMBERED 1024
 
+/* Finalizer. The size never changes (ruby-regexp), so that this releases what `make` has reserved. */
 static void regexp_free(mrb_state *mrb, void *pattern)
 {
   if (pattern == NULL) return;
@@ -55,7 +56,7 @@ static void put_flags(mrb_state *mrb, mrb_value out, uint32_t options)
   if (options & EXTENDED) mrb_str_cat_lit(mrb, out, "x");
 }
 
-/* As it would stand between slashes. */
+/* Appends a source as it is written between slashes. */
 static void put_source(mrb_state *mrb, mrb_value out, const char *source, size_t length)
 {
   for (size_t i = 0; i < length; i++) {
@@ -74,6 +75,7 @@ static mrb_noreturn void refuse(mrb_state *mrb, const char *source, size_t lengt
   mrb_exc_raise(mrb, mrb_exc_new_str(mrb, mrb_class_get(mrb, "RegexpError"), message));
 }
 
+/* A new Regexp. The object is allocated first: an allocation after fg_pattern_new could raise and leak the pattern. */
 static mrb_value make(mrb_state *mrb, struct RClass *klass, const char *source, size_t length, uint32_t options)
 {
   struct RData *data = mrb_data_object_alloc(mrb, klass, NULL, &regexp_type);
@@ -88,6 +90,7 @@ static mrb_value make(mrb_state *mrb, struct RClass *klass, const char *source, 
   return mrb_obj_value(data);
 }
 
+/* Index in the table: a hash of the source, eight bytes at a time. Collisions only replace an entry. */
 static size_t place_of(const char *source, size_t length, uint32_t options)
 {
   uint64_t hash = options + length * 0x9e3779b97f4a7c15u;
@@ -102,7 +105,7 @@ static size_t place_of(const char *source, size_t length, uint32_t options)
   return 1 + hash % REMEMBERED;
 }
 
-/* The regexp of this source, remembered or made. */
+/* The Regexp of this source and these options, from the table or made now. */
 mrb_value fg_regexp_new(mrb_state *mrb, const char *source, size_t length, uint32_t options)
 {
   fg_vm *vm = fg_of(mrb);
@@ -134,7 +137,7 @@ static uint32_t options_of(mrb_state *mrb, mrb_value value)
     case 'm': options |= MULTILINE; break;
     case 'n': options |= NOENCODING; break;
     case 'o': case 'u': break;
-    /* Of a literal. It is refused where it is reached, and the rest of its file runs. */
+    /* Options of a literal. It is refused when it is evaluated, so that the rest of its file still runs. */
     case 'e': case 's':
       mrb_raisef(mrb, mrb_class_get(mrb, "RegexpError"),
                  "a pattern in %s (/%v). The embedded interpreter does not have it. See docs/writing-apps.md, or run "
@@ -147,6 +150,7 @@ static uint32_t options_of(mrb_state *mrb, mrb_value value)
   return options;
 }
 
+/* Nanoseconds of a timeout; 0 for none, and for more than 30 years, which would overflow. */
 static int64_t nanoseconds(mrb_state *mrb, mrb_value seconds)
 {
   if (mrb_nil_p(seconds)) return 0;
@@ -155,7 +159,7 @@ static int64_t nanoseconds(mrb_state *mrb, mrb_value seconds)
   return number > 1e9 ? 0 : (int64_t)(number * 1e9);
 }
 
-/* Regexp.new(source, options = 0, timeout: nil), and what literals call: Regexp.compile(source, "imx", "n") */
+/* Regexp.new(source, options = 0, timeout: nil), and the call of a literal: Regexp.compile(source, "imx", "n"). */
 static mrb_value s_new(mrb_state *mrb, mrb_value klass)
 {
   const mrb_value *args;
@@ -308,6 +312,7 @@ static mrb_value equal(mrb_state *mrb, mrb_value self)
                         memcmp(source, other_source, length) == 0);
 }
 
+/* The hash of the text of `inspect`, which has source and options: equal Regexps have the same. */
 static mrb_value hash(mrb_state *mrb, mrb_value self)
 {
   return mrb_funcall(mrb, inspect(mrb, self), "hash", 0);

@@ -1,4 +1,4 @@
-/* What String does with all matches of a pattern: scan, sub, gsub, split. */
+/* Methods of String that go through all matches of a pattern: scan, sub, gsub and split without a block. */
 #include "fg.h"
 
 #include <string.h>
@@ -25,7 +25,8 @@ static mrb_value groups(mrb_state *mrb, fg_finder *finder)
   return all;
 }
 
-/* scan without a block. */
+/* String#scan without a block. The last match is found a second time in the end, so that only one MatchData is built.
+ * */
 static mrb_value string_scan(mrb_state *mrb, mrb_value self)
 {
   mrb_value pattern, all = mrb_ary_new(mrb), last = mrb_nil_value();
@@ -53,7 +54,7 @@ static void put_slots(mrb_state *mrb, mrb_value out, fg_finder *finder, size_t g
   if (from != FG_UNSET && to != FG_UNSET) mrb_str_cat(mrb, out, RSTRING_PTR(finder->text) + from, to - from);
 }
 
-/* The last group that took part. */
+/* Appends the text of the last group that has matched. */
 static void put_last_group(mrb_state *mrb, mrb_value out, fg_finder *finder)
 {
   for (size_t group = finder->room / 2 - 1; group > 0; group--) {
@@ -63,7 +64,7 @@ static void put_last_group(mrb_state *mrb, mrb_value out, fg_finder *finder)
   }
 }
 
-/* `\k<name>` at `at`, if it is that; how long it is, or 0. */
+/* Appends the group of a `\k<name>` at `at`, and returns the length of that reference; 0 where there is none. */
 static size_t put_named(mrb_state *mrb, mrb_value out, fg_finder *finder, const char *at, const char *end)
 {
   const char *close = end - at > 3 && at[2] == '<' ? memchr(at + 3, '>', (size_t)(end - at - 3)) : NULL;
@@ -81,7 +82,7 @@ static size_t put_named(mrb_state *mrb, mrb_value out, fg_finder *finder, const 
   return (size_t)(close + 1 - at);
 }
 
-/* The replacement with what it refers to. */
+/* Appends a replacement, with its references (`\1`, `\k<name>`, `\&` and so on) replaced by the match. */
 static void put_replacement(mrb_state *mrb, mrb_value out, fg_finder *finder, mrb_value replacement)
 {
   const char *at = RSTRING_PTR(replacement), *end = at + RSTRING_LEN(replacement);
@@ -109,7 +110,8 @@ static void put_replacement(mrb_state *mrb, mrb_value out, fg_finder *finder, mr
   mrb_str_cat(mrb, out, at, (size_t)(end - at));
 }
 
-/* sub and gsub with a String or a Hash: the new text, or nil where nothing was found. */
+/* String#__replace(pattern, replacement, all): sub and gsub with a String or Hash. The new text, or nil without a
+ * match. */
 static mrb_value string_replace(mrb_state *mrb, mrb_value self)
 {
   mrb_value pattern, replacement, out = mrb_nil_value();
@@ -118,14 +120,14 @@ static mrb_value string_replace(mrb_state *mrb, mrb_value self)
   replacement = fg_plain(mrb, replacement);
   pattern = fg_plain(mrb, pattern);
   if (!mrb_hash_p(replacement)) replacement = mrb_ensure_string_type(mrb, replacement);
-  /* A hash can run Ruby code, which could change the text. */
+  /* The Hash may have a default that runs Ruby code, which could change the text. */
   mrb_value text = mrb_hash_p(replacement) ? mrb_str_dup(mrb, self) : self;
   fg_finder finder;
   fg_finder_init(mrb, &finder, pattern, text);
   size_t start = 0, copied = 0, found = FG_UNSET, length = (size_t)RSTRING_LEN(text);
   if (fg_find(mrb, &finder, 0, false)) {
     out = mrb_str_new_capa(mrb, (mrb_int)length);
-    /* Text beyond ASCII in the place of bytes makes text of them, where those left are ASCII. */
+    /* Bytes stay bytes. A replacement with text beyond ASCII makes the result UTF-8 where the other bytes are ASCII. */
     if (fg_bytes_marked(self)) fg_bytes_mark(out, true);
   }
   int arena = mrb_gc_arena_save(mrb);
@@ -159,7 +161,8 @@ static void drop_empty(mrb_state *mrb, mrb_value parts)
   }
 }
 
-/* split by a pattern. */
+/* String#split by a Regexp, with the groups of each match, up to `limit` parts (0 for all, without empty parts at the
+ * end). */
 mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int limit)
 {
   mrb_value parts = mrb_ary_new(mrb);
@@ -176,7 +179,7 @@ mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int li
   while (start <= length && fg_find(mrb, &finder, start, false)) {
     size_t first = finder.slots[0], end = finder.slots[1];
     if (first == end) {
-      /* Between two characters; not before the first, nor behind the last. */
+      /* An empty match splits between two characters, not before the first nor behind the last. */
       if (first >= length) break;
       if (first == from) {
         start = fg_after(&finder);
@@ -200,7 +203,7 @@ mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int li
   return parts;
 }
 
-/* The next match from a byte on, for what is written in Ruby: text.__find(pattern, from, anchored = false) */
+/* String#__find(pattern, from, anchored = false): the next match from byte `from` on, for methods written in Ruby. */
 static mrb_value string_find(mrb_state *mrb, mrb_value self)
 {
   mrb_value pattern;
@@ -213,7 +216,7 @@ static mrb_value string_find(mrb_state *mrb, mrb_value self)
   return fg_match_new(mrb, &finder);
 }
 
-/* Sets `$~` for whoever called the method that calls this, or the one so many calls above. */
+/* FoolsGold.last_match = match: sets `$~` of the method that called the caller, or with `above` of one further up. */
 static mrb_value set_match(mrb_state *mrb, mrb_value module)
 {
   mrb_value match;

@@ -1,9 +1,9 @@
-/* `$!`, a bare `raise` and Exception#cause, as CRuby has them and mruby has not.
+/* `$!`, a bare `raise` and Exception#cause, as in CRuby; mruby has none of them.
  *
- * The virtual machine tells us each time it hands an exception to a rescue or ensure clause (mruby/patches,
- * exceptions): which frame, and where in its code the clause begins. When `$!` is read later, a remembered
- * exception counts if its frame still exists and is still inside that clause. The clause ends at the OP_RAISEIF that
- * the compiler always puts behind it; clauses nest like brackets, so the matching one is found by counting. */
+ * The virtual machine calls on_except each time a rescue or ensure clause gets an exception (mruby/patches,
+ * exceptions): with the frame, and the begin of the clause in its code. When `$!` is read later, a recorded exception
+ * counts if its frame still exists and is still inside that clause. The clause ends at the OP_RAISEIF that the compiler
+ * always puts behind it; clauses nest like brackets, so the matching one is found by counting. */
 #include "fg.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct fg_handled {
   uint32_t begin, end; /* offsets into the code of the frame */
 };
 
-/* More clauses than this cannot be open at once in one fiber: frames end at MRB_CALL_LEVEL_MAX. */
+/* Clauses that can be open at once in one fiber: frames are limited by MRB_CALL_LEVEL_MAX. */
 #define HANDLED_MAX 16384
 
 extern void (*fg_on_except)(mrb_state *, const mrb_code *, int, mrb_value) __attribute__((weak));
@@ -55,6 +55,7 @@ static uint32_t instruction_length(const mrb_code *code)
   return 2u + operands[code[1]].plain + operands[code[1]].extra[op - OP_EXT1];
 }
 
+/* The offset of the OP_RAISEIF that ends the clause beginning at `begin`. OP_EXCEPT begins a clause inside it. */
 static uint32_t end_of_clause(const mrb_irep *irep, uint32_t begin)
 {
   int depth = 1;
@@ -70,6 +71,7 @@ static uint32_t end_of_clause(const mrb_irep *irep, uint32_t begin)
   return irep->ilen;
 }
 
+/* Whether a recorded clause still runs. A later call may use the same frame, so that its code must be the same too. */
 static bool is_open(mrb_state *mrb, const struct fg_handled *handled)
 {
   struct mrb_context *fiber = handled->fiber;
@@ -81,8 +83,8 @@ static bool is_open(mrb_state *mrb, const struct fg_handled *handled)
   return at >= (ptrdiff_t)handled->begin && at <= (ptrdiff_t)handled->end;
 }
 
-/* Drops what is over now that a clause begins at `begin`: clauses of frames that are gone, clauses that were left, and
- * this very clause or one inside it, from an earlier turn of a loop. */
+/* Removes records that a clause beginning at `begin` shows to be closed: those of frames that are gone, of clauses that
+ * were left, and of this very clause or one inside it, from an earlier iteration of a loop. */
 static void forget_closed(mrb_state *mrb, fg_vm *vm, ptrdiff_t frame, uint32_t begin)
 {
   while (vm->handled_count > 0) {
@@ -110,8 +112,8 @@ static bool is_waiting(mrb_state *mrb, const struct mrb_context *fiber)
   return fiber == mrb->root_c;
 }
 
-/* Fibers that ended in the middle of a clause leave theirs behind; when too many have, only those count on whose
- * resumption somebody waits. */
+/* Removes records of fibers that no other fiber waits for. A fiber that ended in the middle of a clause leaves its
+ * records behind, which is why this runs when there are too many. */
 static void forget_fibers(mrb_state *mrb, fg_vm *vm)
 {
   size_t kept = 0;
@@ -143,11 +145,12 @@ static void on_except(mrb_state *mrb, const mrb_code *pc, int reg, mrb_value exc
     vm->handled_room = room;
   }
   struct fg_handled entry = {mrb->c, frame, irep, begin, end_of_clause(irep, begin)};
-  /* The array first: it can raise NoMemoryError, and then nothing must have changed. */
+  /* The Array first: it can raise NoMemoryError, and then nothing must have changed. */
   mrb_ary_set(mrb, vm->handled_exceptions, (mrb_int)vm->handled_count, exception);
   vm->handled[vm->handled_count++] = entry;
 }
 
+/* Sets the cause of an exception that is raised. Not while memory is short: an instance variable needs some. */
 static void on_raise(mrb_state *mrb, mrb_value exception)
 {
   fg_vm *vm = fg_of(mrb);
@@ -168,7 +171,7 @@ static int on_gv_get(mrb_state *mrb, mrb_sym name, mrb_value *value)
     *value = mrb_gv_get(mrb, means);
     return 1;
   }
-  /* "$!" is short enough to be packed in the symbol itself: the comparison of two numbers. */
+  /* "$!" is short enough to be packed into the symbol itself, so that this only compares two numbers. */
   if (name != mrb_intern_lit(mrb, "$!")) {
     return fg_match_global(mrb, name, value) || fg_global_backtrace(mrb, name, value);
   }
@@ -257,7 +260,7 @@ void fg_rescue_init(mrb_state *mrb, fg_vm *vm)
   mrb_define_class_method(mrb, mrb->kernel_module, "raise", fg_raise, MRB_ARGS_ANY());
 }
 
-/* Between requests no clause is open; what is remembered only holds memory. */
+/* Removes all records. Between requests no clause is open, and the records would keep exceptions alive. */
 void fg_rescue_reset(fg_vm *vm)
 {
   if (vm->handled_count == 0 && RARRAY_LEN(vm->handled_exceptions) == 0) return;

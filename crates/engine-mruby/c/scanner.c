@@ -1,5 +1,5 @@
-/* StringScanner: where it stands in its string, and what it matched last. To a pattern the string begins where the
- * scanner stands. */
+/* StringScanner: its position in the String, and its last match. For a pattern the text begins at that position, so
+ * that `\A` and `^` match there. */
 #include "fg.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void scanner_free(mrb_state *mrb, void *data)
 
 static const mrb_data_type scanner_type = {"StringScanner", scanner_free};
 
-/* Interned once: they are asked for at each step. */
+/* Interned once, since each step of a scanner reads these variables. */
 #define STRING fg_of(mrb)->scanner_string
 #define PATTERN fg_of(mrb)->scanner_pattern
 
@@ -85,7 +85,9 @@ static void remember(mrb_state *mrb, mrb_value self, const size_t *slots, size_t
   mrb_iv_set(mrb, self, PATTERN, pattern);
 }
 
-/* scanner.__scan(pattern, advance, text, here): at the place where it stands, or from there on */
+/* StringScanner#__scan(pattern, advance, text, here): matches at the position (`here`), or searches from there on.
+ * Moves the position behind the match (`advance`), and returns the text up to there (`text`) or its length in bytes;
+ * nil without a match. */
 static mrb_value scan(mrb_state *mrb, mrb_value self)
 {
   mrb_value pattern, string = string_of(mrb, self);
@@ -112,7 +114,7 @@ static mrb_value scan(mrb_state *mrb, mrb_value self)
   return fg_bytes_part(mrb, string, (mrb_int)from, (mrb_int)(to - from));
 }
 
-/* Takes these bytes as if they had been matched. */
+/* StringScanner#__matched(from, to): takes these bytes as if a pattern had matched them, and returns their text. */
 static mrb_value take(mrb_state *mrb, mrb_value self)
 {
   mrb_int from, to;

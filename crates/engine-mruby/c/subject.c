@@ -1,5 +1,5 @@
-/* What Regexp and String do with each other. Whatever calls blocks is in Ruby (ruby/regexp.rb), so that the blocks can
- * do all that blocks can. */
+/* Methods of Regexp and String that search once. Methods that call a block for each match are in Ruby
+ * (ruby/substitute.rb), so that the block can do everything that a block can. */
 #include "fg.h"
 
 #include <string.h>
@@ -12,18 +12,19 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
-/* mruby's own methods, for when no pattern is given. They are the same functions in every interpreter. */
+/* mruby's own methods, for calls without a Regexp. They are the same functions in every interpreter, so that static
+ * variables can hold them. */
 static mrb_func_t plain_aref, plain_aset, plain_index, plain_rindex, plain_byteindex, plain_byterindex;
 static mrb_func_t plain_split, plain_start;
 
-/* Text that is searched: nil stays nil; TypeError for what is none. */
+/* The text that is searched: a String, Symbol or object with to_str. Nil stays nil; TypeError for others. */
 static mrb_value subject_of(mrb_state *mrb, mrb_value value)
 {
   if (mrb_symbol_p(value)) return mrb_sym_str(mrb, mrb_symbol(value));
   return mrb_string_p(value) || mrb_nil_p(value) ? value : mrb_ensure_string_type(mrb, fg_plain(mrb, value));
 }
 
-/* Searches, and notes the outcome as the last match; the match or nil. */
+/* Searches and sets the last match; returns the match or nil. */
 static mrb_value search(mrb_state *mrb, fg_finder *finder, size_t start, int above)
 {
   mrb_value match = mrb_nil_value();
@@ -32,7 +33,7 @@ static mrb_value search(mrb_state *mrb, fg_finder *finder, size_t start, int abo
   return match;
 }
 
-/* A position in characters, counted from the end when negative, in bytes; FG_UNSET outside. */
+/* The byte of a position in characters, which counts from the end when negative; FG_UNSET outside of the text. */
 static size_t byte_of(mrb_value text, mrb_int position)
 {
   if (position < 0) position += (mrb_int)fg_bytes_count(text, (size_t)RSTRING_LEN(text));
@@ -257,6 +258,7 @@ static mrb_value string_split(mrb_state *mrb, mrb_value self)
   return fg_split(mrb, self, pattern, limit);
 }
 
+/* Replaces a method of String by ours and returns the C function behind mruby's own. */
 static mrb_func_t take_over(mrb_state *mrb, const char *name, mrb_func_t ours, mrb_aspec aspec)
 {
   struct RClass *string = mrb->string_class;

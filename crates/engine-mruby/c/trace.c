@@ -1,5 +1,6 @@
-/* Where an interpreter was when it was stopped or met its memory limit. An exception cannot tell: for the one there is
- * no memory for a backtrace, of the other the application may have made something else. So it is noted in place. */
+/* The backtrace of an interpreter that was interrupted or met its memory limit. An exception cannot carry it: when
+ * memory is short there is none for a backtrace, and an interruption may be rescued and replaced by the application. So
+ * the frames are recorded at once, in memory of fg_vm. */
 #include "fg.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <mruby/irep.h>
 #include <mruby/proc.h>
 
-/* Files of our own, which help nobody. */
+/* Whether a file is one of ours, whose frames do not help the application's author. */
 static bool is_ours(const char *file)
 {
   return strncmp(file, "foolsgold/", 10) == 0;
@@ -32,7 +33,8 @@ static void note(fg_vm *vm, const mrb_callinfo *ci)
   snprintf(place->method, sizeof place->method, "%.*s", method ? (int)length : 0, method ? method : "");
 }
 
-/* The innermost calls, of this fiber and of those that wait for it. Called from the allocator: allocates nothing. */
+/* Records the innermost calls of this fiber and of those that wait for it. Called from the allocator, so it allocates
+ * nothing. */
 void fg_note_places(fg_vm *vm)
 {
   vm->place_count = 0;
@@ -42,7 +44,7 @@ void fg_note_places(fg_vm *vm)
   }
 }
 
-/* Tells the host, as the backtrace of an exception without a name. */
+/* Reports the recorded frames to the host, as the backtrace of an exception without a class. */
 void fg_report_places(fg_vm *vm)
 {
   fg_host_error(vm->host, "", 0, "", 0);

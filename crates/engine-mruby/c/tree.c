@@ -1,8 +1,10 @@
-/* Ruby values to bytes and back: the form in which arrays and hashes cross the border. Its Rust twin is src/tree.rs.
+/* Ruby values as bytes: the encoding in which Arrays and Hashes cross the border. Its Rust twin is
+ * crates/ruby-native/src/tree.rs.
  *
- * One tag byte, then: n, f, t nothing; i eight bytes; d eight bytes of a double; s, y, r a length and bytes;
- * b the same of bytes that are not read as UTF-8; a a count and items; h a count and pairs. Numbers are
- * little-endian, lengths and counts four bytes. */
+ * One tag byte, then: n, f, t (nil, false, true) nothing; i (Integer) eight bytes; d (Float) eight bytes of a double; s
+ * (String), y (Symbol), r (JSON text or a large Integer) a length and bytes; b a length and bytes that are not read as
+ * UTF-8; a (Array) a count and items; h (Hash) a count and pairs. Numbers are little-endian, lengths and counts four
+ * bytes. */
 #include "fg.h"
 
 #include <string.h>
@@ -16,13 +18,15 @@
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
-/* As deep as JSON.generate goes in CRuby before it takes the data for a circle. */
+/* Levels of nesting, as in CRuby's JSON.generate, which takes deeper data for a circle. */
 #define DEPTH_MAX 100
-/* As deep as it goes when `max_nesting` allows more: as calls may go (MRB_CALL_LEVEL_MAX). Twin: json/write.rs. */
+/* Levels of nesting where `max_nesting` allows more: as deep as calls may go (MRB_CALL_LEVEL_MAX). Twin: json/write.rs.
+ * */
 #define DEPTH_FARTHEST 4000
-/* So much of the C stack may be in use (of 16 MiB, stack.rs) when a part is begun: a `to_json` may nest in another. */
+/* Bytes of the C stack (of 16 MiB, stack.rs) that may be in use when a value is encoded: a `to_json` may call another.
+ * */
 #define STACK_BYTES (6 << 20)
-/* After so many parts it looks whether the request may go on, and where. */
+/* Items between two checks of the deadline timer, where a long request also migrates to a runner. */
 #define PAUSE 512
 
 static void put(mrb_state *mrb, mrb_value out, char tag, const void *bytes, size_t length)
@@ -44,7 +48,8 @@ static void put_bytes(mrb_state *mrb, mrb_value out, char tag, mrb_value text)
   mrb_str_cat(mrb, out, RSTRING_PTR(text), (size_t)RSTRING_LEN(text));
 }
 
-/* The count of what was begun at a place, now that it is known: Ruby code that runs in between may take parts away. */
+/* Sets the count of the Array or Hash that begins at a place. It is known only now: Ruby code that runs in between may
+ * remove items. */
 static void set_count(mrb_state *mrb, mrb_value out, mrb_int place, size_t count)
 {
   if (count > UINT32_MAX) mrb_raise(mrb, E_ARGUMENT_ERROR, "value is too large to leave the interpreter");
@@ -63,12 +68,12 @@ static void encode_array(mrb_state *mrb, mrb_value out, mrb_value array, const m
   set_count(mrb, out, place, (size_t)i);
 }
 
-/* The value of a key that was there when writing began; undef where it was taken away since. */
+/* The value of a key that the Hash had when encoding began; undef where it was removed since. */
 static mrb_value value_of(mrb_state *mrb, mrb_value hash, mrb_value key, mrb_int index, mrb_int count)
 {
   mrb_value value = mrb_hash_fetch(mrb, hash, key, mrb_undef_value());
   if (!mrb_undef_p(value) || mrb_hash_size(mrb, hash) != count) return value;
-  /* A key that was changed after it was put in: it is not found, but nothing was taken away. */
+  /* A key that was modified after it was inserted is not found, but was not removed. */
   return mrb_ary_entry(mrb_hash_values(mrb, hash), index);
 }
 
@@ -84,7 +89,7 @@ static void encode_hash(mrb_state *mrb, mrb_value out, mrb_value hash, const mrb
     mrb_value key = mrb_ary_entry(keys, i);
     mrb_value value = value_of(mrb, hash, key, i, count);
     if (mrb_undef_p(value)) { mrb_gc_arena_restore(mrb, arena); continue; }
-    /* The key's own `to_s` may take it out of the hash. */
+    /* The key's `to_s` may remove the pair, and with it the last reference to the value. */
     mrb_gc_protect(mrb, value);
     if (json) put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, key));
     else fg_tree_encode(mrb, out, key, json, depth + 1);
@@ -110,7 +115,8 @@ mrb_value fg_plain(mrb_state *mrb, mrb_value value)
   return value;
 }
 
-/* An object that is none of the plain kinds. JSON asks it for its own JSON, else for its text. */
+/* Encodes an object that is no plain value. For JSON it is asked for `to_json`, else for `to_s`; otherwise for a
+ * conversion. TypeError where it has none. */
 static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)
 {
   if (!json) {
@@ -124,7 +130,7 @@ static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const 
                value);
   }
   if (mrb_respond_to(mrb, value, mrb_intern_lit(mrb, "to_json"))) {
-    /* What is made within is laid out as what is around it. */
+    /* The state gives the inner JSON the layout and the depth of the outer one. */
     mrb_value library = mrb_obj_value(mrb_module_get(mrb, "JSON"));
     mrb_value state = mrb_funcall(mrb, library, "__state", 2, *json, mrb_fixnum_value(depth));
     mrb_value text = mrb_funcall(mrb, value, "to_json", 1, state);
@@ -136,7 +142,8 @@ static void encode_object(mrb_state *mrb, mrb_value out, mrb_value value, const 
   put_bytes(mrb, out, 's', mrb_obj_as_string(mrb, value));
 }
 
-/* Whether its class is one of the application's, with a `to_json` of its own. */
+/* Whether the value's class is one of the application's with a `to_json` of its own: a subclass of String, Array or
+ * Hash. */
 static bool has_own_json(mrb_state *mrb, mrb_value value, struct RClass *plain)
 {
   struct RClass *klass = mrb_class(mrb, value);
@@ -157,18 +164,20 @@ static struct RClass *plain_class(mrb_state *mrb, mrb_value value)
   }
 }
 
-/* How deep the options of JSON let it go. */
+/* Levels of nesting that the options of JSON allow. */
 static int deepest(mrb_state *mrb, const mrb_value *json)
 {
   if (json == NULL || !mrb_hash_p(*json)) return DEPTH_MAX;
   mrb_value name = mrb_symbol_value(mrb_intern_lit(mrb, "max_nesting"));
   mrb_value limit = mrb_hash_fetch(mrb, *json, name, mrb_fixnum_value(DEPTH_MAX));
   if (!mrb_integer_p(limit) || mrb_integer(limit) == 0) return DEPTH_FARTHEST;
-  /* A lower one is looked at in json/write.rs. */
+  /* A lower limit is checked in json/write.rs. */
   if (mrb_integer(limit) < DEPTH_MAX) return DEPTH_MAX;
   return mrb_integer(limit) < DEPTH_FARTHEST ? (int)mrb_integer(limit) : DEPTH_FARTHEST;
 }
 
+/* Raises SystemStackError where too much of the C stack is in use: nested data recurses here, and an overflow of the
+ * coroutine's stack would kill the process. */
 static void check_stack(mrb_state *mrb)
 {
   const char *entered = fg_of(mrb)->stack;
@@ -187,7 +196,7 @@ void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_va
     }
     mrb_raisef(mrb, klass, "nesting of %d is too deep", depth);
   }
-  /* What holds it may let go of it while it is written. */
+  /* Ruby code that runs while the value is encoded may drop the last reference to it. */
   if (!mrb_immediate_p(value)) mrb_gc_protect(mrb, value);
   struct RClass *plain = json ? plain_class(mrb, value) : NULL;
   if (plain && has_own_json(mrb, value, plain)) {
@@ -218,6 +227,8 @@ void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_va
   mrb_gc_arena_restore(mrb, arena);
 }
 
+/* The unread part of an encoded tree. The bytes are Rust's: they live until the next call of Rust, which nothing in
+ * here makes. */
 struct reader { const char *at, *end; };
 
 static mrb_noreturn void short_tree(mrb_state *mrb)
@@ -269,6 +280,8 @@ static mrb_value decode_hash(mrb_state *mrb, struct reader *reader, int depth)
   return hash;
 }
 
+/* Decodes a value. It may nest twice as deep as DEPTH_MAX, for JSON.parse (json/read.rs); the bound keeps a malformed
+ * tree from exhausting the stack. */
 static mrb_value decode(mrb_state *mrb, struct reader *reader, int depth)
 {
   if (depth > 2 * DEPTH_MAX) short_tree(mrb);

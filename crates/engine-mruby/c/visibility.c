@@ -1,6 +1,7 @@
-/* Private and protected methods: what sets, asks and lists them. Our mruby enforces them (mruby/patches,
- * private-methods): a method's visibility is in the flags of its proc, and a frame remembers what `private` alone said
- * in it. Also define_method and the evaluation of text in a class, since both define methods where they are called. */
+/* Private and protected methods: setting, asking and listing them. Our mruby enforces them (mruby/patches,
+ * private-methods): a method's visibility is in the flags of its proc, and a frame records a `private` without
+ * arguments. Also define_method and class_eval of text, since both define methods with the visibility of their caller's
+ * frame. */
 #include "fg.h"
 
 #include <string.h>
@@ -15,14 +16,14 @@
 #include <mruby/variable.h>
 
 #ifndef FG_PROC_PRIVATE
-/* An mruby without our patch: everything stays public. */
+/* For an mruby without our patch: all methods stay public. */
 #define FG_PROC_PRIVATE 0
 #define FG_PROC_PROTECTED 0
 #define FG_PROC_HIDDEN 0
 #define NO_VISIBILITY
 #endif
 
-/* Of mruby/internal.h, which is for mruby's own files. */
+/* Declared in mruby/internal.h, which is for mruby's own files. */
 void mrb_proc_copy(mrb_state *, struct RProc *, struct RProc *);
 void mrb_method_added(mrb_state *, struct RClass *, mrb_sym);
 mrb_value mrb_mod_module_eval(mrb_state *, mrb_value);
@@ -36,7 +37,7 @@ static const uint32_t flags_of[] = {0, FG_PROC_PRIVATE, FG_PROC_PROTECTED, FG_PR
 
 static int visibility_of(mrb_state *mrb, mrb_sym name, mrb_method_t method)
 {
-  /* These are always private; those of C functions have no flags to say so. */
+  /* A C function without a proc has no flags; only initialize, initialize_copy and so on are always private. */
   if (!MRB_METHOD_PROC_P(method)) {
     mrb_int length;
     const char *text = mrb_sym_name_len(mrb, name, &length);
@@ -46,7 +47,7 @@ static int visibility_of(mrb_state *mrb, mrb_sym name, mrb_method_t method)
   return flags == 0 ? PUBLIC : flags == FG_PROC_PRIVATE ? PRIVATE : PROTECTED;
 }
 
-/* A proc of its own: what is found may belong to other names and classes as well. */
+/* A copy of a method's proc: the same proc may belong to other names and classes, whose flags must not change. */
 static struct RProc *own_proc(mrb_state *mrb, mrb_method_t method)
 {
   if (!MRB_METHOD_PROC_P(method)) {
@@ -187,7 +188,7 @@ static mrb_value visibility(mrb_state *mrb, mrb_value self)
   return mrb_symbol_value(mrb_intern_cstr(mrb, names[visibility_of(mrb, name, method)]));
 }
 
-/* FoolsGold.visible?(object, name): whether there is a method that anybody may call. */
+/* FoolsGold.visible?(object, name): whether there is a public method. */
 static mrb_value visible(mrb_state *mrb, mrb_value self)
 {
   mrb_value object;
@@ -209,7 +210,7 @@ bool fg_is_shared(mrb_state *mrb, mrb_value object, mrb_sym name, mrb_value self
 }
 
 /* FoolsGold.named_only, in method_missing: whether the call was a mere name, without arguments or parentheses. The
- * compiler marks such calls by an instruction that does nothing (mruby/patches, rescue). */
+ * compiler marks such calls by a no-op instruction (mruby/patches, rescue). */
 static mrb_value named_only(mrb_state *mrb, mrb_value self)
 {
   const mrb_callinfo *ci = mrb->c->ci - 2;
@@ -218,7 +219,7 @@ static mrb_value named_only(mrb_state *mrb, mrb_value self)
   return mrb_bool_value(*ci->pc == OP_NOP);
 }
 
-/* FoolsGold.hidden(object, name): :private or :protected, if there is such a method. */
+/* FoolsGold.hidden(object, name): :private or :protected for such a method, else nil. */
 static mrb_value hidden(mrb_state *mrb, mrb_value self)
 {
   mrb_value object;
@@ -245,8 +246,8 @@ static int list_one(mrb_state *mrb, mrb_sym name, mrb_method_t method, void *dat
   return 0;
 }
 
-/* FoolsGold.method_names(class, wanted, inherited): `wanted` is 1 for public, 2 for private, 4 for protected, added up.
- * For an object it begins at its singleton class, and without the inherited ones ends at the first that is none. */
+/* FoolsGold.method_names(class, wanted, inherited): the names of methods. `wanted` is 1 for public, 2 for private, 4
+ * for protected, added up. */
 static mrb_value method_names(mrb_state *mrb, mrb_value self)
 {
   mrb_value module;
@@ -264,8 +265,8 @@ static mrb_value method_names(mrb_state *mrb, mrb_value self)
   return listing.names;
 }
 
-/* FoolsGold.singleton_names(object, inherited): the public and protected methods of its singleton class, and,
- * inherited, those of the modules in it and of the singleton classes above. */
+/* FoolsGold.singleton_names(object, inherited): the public and protected methods of the object's singleton class, and
+ * with `inherited` those of its modules and of the singleton classes above. */
 static mrb_value singleton_names(mrb_state *mrb, mrb_value self)
 {
   mrb_value object;
@@ -319,7 +320,7 @@ static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
   return mrb_symbol_value(name);
 }
 
-/* mruby's own is written in Ruby, so that what `private` alone said would be looked for in its frame. */
+/* Module#attr_accessor. mruby's own is written in Ruby, so that the visibility would be looked up in its frame. */
 static mrb_value attr_accessor(mrb_state *mrb, mrb_value self)
 {
   const mrb_value *given;
@@ -359,7 +360,8 @@ static mrb_value top_define_method(mrb_state *mrb, mrb_value self)
   return define_method_in(mrb, mrb->object_class);
 }
 
-/* __alias_method__(new, old), __undef_method__(names): what the parser makes of `alias` and `undef` with `:"#{}"`. */
+/* The class in whose body the caller runs, for __alias_method__(new, old) and __undef_method__(*names): the parser
+ * makes these calls of `alias` and `undef` with `:"#{}"`. */
 static struct RClass *class_of_caller(mrb_state *mrb)
 {
   const mrb_callinfo *caller = mrb->c->ci - 1;
@@ -391,8 +393,8 @@ static mrb_value undef_made(mrb_state *mrb, mrb_value self)
   return mrb_nil_value();
 }
 
-/* Module#class_eval(text, file, line). mruby's own would change the class of the frame it is called from. Constants are
- * looked up from where it is called; its local variables are not seen. */
+/* Module#class_eval(text, file, line). mruby's own would change the class of the frame that calls it. Constants are
+ * looked up from the caller; its local variables are not visible. */
 static mrb_value module_eval(mrb_state *mrb, mrb_value self)
 {
   const char *text, *name = "(eval)";
@@ -415,7 +417,7 @@ static mrb_value module_eval(mrb_state *mrb, mrb_value self)
   return mrb_exec_irep(mrb, self, proc);
 }
 
-/* FoolsGold.thaw(copy): takes back that it is frozen. Only for a new copy that no other code holds yet. */
+/* FoolsGold.thaw(copy): unfreezes an object. Only for a new copy that no other code holds yet. */
 static mrb_value thaw(mrb_state *mrb, mrb_value self)
 {
   mrb_value copy;

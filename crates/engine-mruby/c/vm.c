@@ -1,4 +1,4 @@
-/* The life of one interpreter: open, load, close. Knows nothing of requests. */
+/* Opening, loading and closing an interpreter. Requests are in call.c. */
 #include "fg.h"
 
 #include <malloc.h>
@@ -16,6 +16,8 @@
 #include <mruby/variable.h>
 #include <mruby/version.h>
 
+/* The allocator of mruby, which counts the real size of each block against the limit. On NULL mruby collects garbage
+ * and asks again, so that `out_of_memory` can be set although the second attempt succeeds. */
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
 {
   fg_vm *vm = data;
@@ -40,6 +42,8 @@ static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
   return fresh;
 }
 
+/* Opens an interpreter; NULL where mruby itself cannot be opened. Of what follows only fg_vm_key is guarded: an
+ * exception from the others, which only lack of memory could cause, would abort the process. */
 fg_vm *fg_vm_open(void *host, size_t limit)
 {
   fg_vm *vm = calloc(1, sizeof *vm);
@@ -128,7 +132,7 @@ static mrb_value constant(mrb_state *mrb, mrb_value module, const char *name)
   return mrb_const_get(mrb, module, mrb_intern_cstr(mrb, name));
 }
 
-/* A constant of FoolsGold, kept for good: the application may give the name to something else. */
+/* A constant of FoolsGold, protected from the garbage collector: the application may redefine the constant. */
 static mrb_value keep(mrb_state *mrb, mrb_value module, const char *name)
 {
   mrb_value value = constant(mrb, module, name);
@@ -155,7 +159,8 @@ static mrb_value start_body(mrb_state *mrb, void *data)
 
 extern void fg_watch_operators(mrb_state *) __attribute__((weak));
 
-/* Loads the application; after this the interpreter answers fg_vm_call. The application may redefine operators. */
+/* Loads the application; after this, fg_vm_call works. The virtual machine computes operators of core classes itself
+ * until the application redefines one, which it watches for from here on (mruby/patches, operators). */
 int fg_vm_start(fg_vm *vm, const char *rackup, size_t length)
 {
   struct source source = {rackup, length, NULL};
@@ -173,7 +178,7 @@ static mrb_value key_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Makes a frozen string to be used as a key of every environment; FG_NO_KEY where there is no memory for it. */
+/* Creates a frozen String as a key of environments, and returns its index; FG_NO_KEY where there is no memory. */
 uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length)
 {
   struct source source = {name, length, NULL};
@@ -183,7 +188,8 @@ uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length)
 
 extern uint64_t fg_hash_seed __attribute__((weak));
 
-/* Before the first interpreter is opened: makes the hashes of strings unforeseeable. */
+/* Sets the seed of the hash of strings, before the first interpreter is opened: clients must not be able to choose keys
+ * that collide. */
 void fg_seed(uint64_t seed)
 {
   if (&fg_hash_seed) fg_hash_seed = seed;

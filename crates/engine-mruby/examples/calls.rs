@@ -1,6 +1,6 @@
-//! How long one call takes without any HTTP:
-//! `cargo run --release -p engine-mruby --example calls -- CONFIG.RU [PATH [CALLS]]`.
-//! Prints nanoseconds per call, best of ten runs; compare only within one run of the machine.
+//! Measures a call of an application without HTTP: `cargo run --release -p engine-mruby --example calls -- CONFIG.RU
+//! [PATH [CALLS]]`. Prints nanoseconds per call, the best of ten runs; results can be compared only on the same machine
+//! in the same state.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -1,5 +1,5 @@
-# What typical patterns of Rack code cost, in nanoseconds, best of several rounds. On CRuby: ruby patterns.rb.
-# On the embedded interpreter: cargo run --release -p engine-mruby --example patterns.
+# Measures typical Regexps of Rack code, in nanoseconds, the best of several rounds. On CRuby: ruby patterns.rb. On the
+# embedded interpreter: cargo run --release -p engine-mruby --example patterns.
 
 module Patterns
   COOKIE = "_session=BAh7CEkiD3Nlc3Npb25faWQGOgZFVEk; theme=dark; lang=en; _ga=GA1.2.1234567.89; csrf=abc123".freeze

@@ -1,4 +1,4 @@
-//! What typical patterns cost on the embedded interpreter, in nanoseconds: see patterns.rb, which CRuby runs as well.
+//! Measures typical Regexps on the embedded interpreter, in nanoseconds: see patterns.rb, which also runs on CRuby.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

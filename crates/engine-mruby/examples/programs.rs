@@ -1,6 +1,6 @@
 //! Runs each `*.rb` of a folder, in the order of their names, in an interpreter of its own, with `t` of
-//! tests/programs/trace.rb: `cargo run -p engine-mruby --example programs -- FOLDER`. What a program has noted is
-//! printed below a line with its name. `bin/language-fuzz` compares that with what CRuby says.
+//! tests/programs/trace.rb: `cargo run -p engine-mruby --example programs -- FOLDER`. Prints the trace of each program
+//! below a line with its name. `bin/language-fuzz` compares it with that of CRuby.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // Word of the program before its end: it may end this process.
+        // Written before the program runs, since it may crash this process.
         writeln!(out, "== {name}")?;
         out.flush()?;
         let answer = app.call(get(&format!("/{name}")));

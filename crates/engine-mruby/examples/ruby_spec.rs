@@ -1,4 +1,4 @@
-//! Runs one file of ruby/spec with tests/ruby_spec/runner.rb in an interpreter, and prints that program's lines as they
+//! Runs a file of ruby/spec with tests/ruby_spec/runner.rb in an interpreter, and prints the runner's lines as they
 //! come: `cargo run -p engine-mruby --example ruby_spec -- RUNNER FOLDER FILE VERSION PLATFORM SECONDS`. For
 //! `bin/ruby-spec`.
 
@@ -42,6 +42,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(fault) => writeln!(out, "died\t{}", format!("{fault:?}").lines().next().unwrap_or_default())?,
     }
     out.flush()?;
-    // What still runs in the interpreter ends with this process.
+    // Does not wait for a spec that still runs in the interpreter.
     std::process::exit(0)
 }

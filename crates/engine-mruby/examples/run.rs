@@ -1,5 +1,5 @@
-//! Requests to an application, without a server:
-//! `cargo run -p engine-mruby --example run -- CONFIG.RU PATH...`
+//! Sends requests to an application without a server, and prints the responses: `cargo run -p engine-mruby --example
+//! run -- CONFIG.RU PATH...`
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -1,5 +1,5 @@
-//! What an application costs: `cargo run -p engine-mruby --example weigh -- CONFIG.RU INTERPRETERS` prints what it
-//! answers to `/`, and the memory that the process then holds.
+//! Measures the memory of an application: `cargo run -p engine-mruby --example weigh -- CONFIG.RU INTERPRETERS` prints
+//! its response to `/`, and the memory of the process afterwards.
 
 #[path = "../tests/support/mod.rs"]
 mod support;

@@ -1,7 +1,7 @@
-# The builder in which config.ru runs: Rack::Builder, unless the application has Rack's own.
+# The builder that runs config.ru. Also Rack::Builder, unless the application loads the gem rack.
 
 module Rack
-  # Other servers have loaded the gem before they load a rackup file.
+  # Loads the gem rack for any other constant: with other servers it is loaded before the rackup file.
   def self.const_missing(name)
     FoolsGold::Loader.require("rack") unless FoolsGold::Loader::LIBRARIES["rack"]
     const_defined?(name) ? const_get(name) : super
@@ -21,7 +21,7 @@ end
 
 module FoolsGold
   class Builder
-    # The application of a rackup file.
+    # Returns the application of a rackup file.
     def self.parse_file(path)
       load_file(path)
     end
@@ -49,35 +49,35 @@ module FoolsGold
       instance_eval(&block) if block
     end
 
-    # Puts a middleware before what follows; arguments and block go to its `new`.
+    # Adds a middleware in front of what follows; arguments and block are for its `new`.
     def use(middleware, *args, **options, &block)
       mapped = @map && take_map
       @use << lambda do |app|
         app = mapped.call(app) if mapped
-        # No keywords are not the same as empty ones to an `initialize` written in C or with a Hash at the end.
+        # Empty keywords would become an argument of an `initialize` that is written in C or has a Hash at the end.
         options.empty? ? middleware.new(app, *args, &block) : middleware.new(app, *args, **options, &block)
       end
     end
 
-    # The application at the end: an object that answers call, or a block.
+    # Sets the application at the end: an object with the method call, or a block.
     def run(app = nil, &block)
       raise ArgumentError, "Both app and block given!" if app && block
       raise ArgumentError, "run needs an application or a block" unless app || block
       @run = app || block
     end
 
-    # An application for all paths below a prefix, or for a host ("http://host/prefix").
+    # Sets an application for all paths below a prefix, or for a host ("http://host/prefix").
     def map(path, &block)
       @map ||= {}
       @map[path] = block || raise(ArgumentError, "map #{path.inspect} needs a block")
     end
 
-    # Called once with the whole application, when it is ready.
+    # Sets a callable that is called once with the whole application.
     def warmup(callable = nil, &block)
       @warmup = callable || block
     end
 
-    # Freezes the application and each middleware.
+    # Makes to_app freeze the application and each middleware.
     def freeze_app
       @freeze = true
     end
@@ -100,7 +100,8 @@ module FoolsGold
 
     private
 
-    # Rack's own builder may have been given methods, which a rackup file expects here: Sinatra's `get` and its kin.
+    # Calls a method of a module that a library has included in Rack's own builder: a rackup file expects it here, such
+    # as Sinatra's `get`.
     def method_missing(name, *args, **options, &block)
       theirs = Rack::Builder
       given = theirs != Builder && (theirs.method_defined?(name) || theirs.private_method_defined?(name))
@@ -109,7 +110,7 @@ module FoolsGold
       owner.instance_method(name).bind(self).call(*args, **options, &block)
     end
 
-    # What was mapped so far, as a function from the application for all other paths to the map.
+    # Takes the mappings so far, as a function from the application for all other paths to a URLMap.
     def take_map
       mapped = @map
       @map = nil

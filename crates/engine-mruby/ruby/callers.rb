@@ -1,7 +1,7 @@
-# Where one was called from, taken apart: caller_locations and its kin.
+# caller_locations, backtrace_locations, and Kernel#display.
 
 module Kernel
-  # One line of a backtrace, taken apart.
+  # A line of a backtrace as path, line number and label.
   class Location
     attr_reader :path, :lineno, :label
 

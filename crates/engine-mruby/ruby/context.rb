@@ -1,4 +1,4 @@
-# What belongs to a request: its context with the id, and the counter that all interpreters share.
+# The context of a request with its id, and the counter of requests that all interpreters share.
 
 module FoolsGold
   class Counter
@@ -7,13 +7,13 @@ module FoolsGold
 
   REQUESTS = Counter.new
 
-  # env["fools_gold.context"]: one per request.
+  # The object in env["fools_gold.context"], one for each request.
   class RequestContext
-    # The id of the request, a UUID or a trusted proxy's own; the response's x-request-id says the same.
+    # The id of the request: a UUID, or the one that a trusted proxy has sent. Also in the response header x-request-id.
     attr_reader :id
     alias request_id id
 
-    # The counter that all interpreters share.
+    # The counter of requests that all interpreters share.
     def requests
       REQUESTS
     end

@@ -1,7 +1,8 @@
-# Objects that stand for an Array by their `to_ary`.
+# Implicit conversions (to_ary, to_int, to_str, to_path, to_hash, to_f) with CRuby's errors, and the methods of Array
+# that need them.
 
 module FoolsGold
-  # Of a class made from Array it is the plain one that mruby's own methods take.
+  # A plain Array, since mruby's own methods in C take no subclass of it. TypeError where there is no to_ary.
   def self.array(object)
     return object if object.instance_of?(Array)
     return [*object] if object.is_a?(Array)
@@ -9,7 +10,7 @@ module FoolsGold
     raise TypeError, "no implicit conversion of #{object.nil? ? "nil" : object.class} into Array"
   end
 
-  # The Integer that stands for an object where one is asked for.
+  # The Integer of an object by `to_int`, or a TypeError. `===` instead of is_a?, since the object may be a BasicObject.
   def self.integer(object)
     return object if Integer === object
     number = object.to_int if Kernel === object && object.respond_to?(:to_int)
@@ -20,6 +21,8 @@ module FoolsGold
     raise TypeError, "no implicit conversion of #{named(object)} into Integer"
   end
 
+  # Whether mruby's own Integer() and Float() take the value as it is: plain values, and BasicObjects, which they
+  # refuse.
   def self.plain_number?(value)
     case value
     when Integer, Float, String, nil, true, false then true
@@ -27,7 +30,7 @@ module FoolsGold
     end
   end
 
-  # What Integer() makes of an object: by to_int, by to_str, or by to_i.
+  # The conversion of Kernel#Integer: by to_int, to_str or to_i.
   def self.to_integer(object)
     number = object.to_int if object.respond_to?(:to_int)
     return number if Integer === number
@@ -38,7 +41,7 @@ module FoolsGold
     raise TypeError, "can't convert #{object.class} to Integer (#{object.class}#to_i gives #{number.class})"
   end
 
-  # What Float() makes of an object.
+  # The conversion of Kernel#Float: by to_f, which nil and Symbols must not use.
   def self.to_float(object)
     raise TypeError, "can't convert #{object.class} into Float" unless object.respond_to?(:to_f) && !(Symbol === object)
     number = object.to_f
@@ -46,7 +49,7 @@ module FoolsGold
     raise TypeError, "can't convert #{object.class} to Float (#{object.class}#to_f gives #{number.class})"
   end
 
-  # `0x1.8p3` as a Float; nil where it is no such number.
+  # The Float of a hexadecimal text such as `0x1.8p3`; nil for other texts.
   def self.hex_float(text)
     parts = /\A\s*([-+]?)0x(\h+(?:_\h+)*)(?:\.(\h+(?:_\h+)*))?(?:p([-+]?\d+(?:_\d+)*))?\s*\z/i.match(text)
     return unless parts
@@ -55,7 +58,7 @@ module FoolsGold
     parts[1] == "-" ? -size : size
   end
 
-  # The String that stands for an object where one is asked for.
+  # The String of an object by `to_str`, or a TypeError.
   def self.string(object)
     return object if String === object
     text = object.to_str if Kernel === object && object.respond_to?(:to_str)
@@ -64,13 +67,13 @@ module FoolsGold
     raise TypeError, "no implicit conversion of #{named(object)} into String"
   end
 
-  # The String that stands for an object where a path is asked for.
+  # The String of a path by `to_path` or `to_str`, or a TypeError.
   def self.path(object)
     object = object.to_path if object.respond_to?(:to_path)
     string(object)
   end
 
-  # What an object is called in a message of a conversion.
+  # The name of an object in the message of a failed conversion.
   def self.named(object)
     case object
     when nil then "nil"
@@ -79,7 +82,7 @@ module FoolsGold
     end
   end
 
-  # The Array that stands for an object, or nil.
+  # The Array of an object by `to_ary`, which may be private as in CRuby; nil where it has none or returns nil.
   def self.listed(object)
     return unless object.respond_to?(:to_ary, true)
     list = object.__send__(:to_ary)
@@ -87,7 +90,7 @@ module FoolsGold
     raise TypeError, "can't convert #{object.class} to Array (#{object.class}#to_ary gives #{list.class})"
   end
 
-  # The Hash that stands for an object where one is asked for.
+  # The Hash of an object by `to_hash`, or a TypeError.
   def self.hash(object)
     return object if Hash === object
     made = object.to_hash if Kernel === object && object.respond_to?(:to_hash)
@@ -95,7 +98,8 @@ module FoolsGold
     raise TypeError, "no implicit conversion of #{named(object)} into Hash"
   end
 
-  # Puts into `made` what is in the list and, as deep as asked for, in its lists.
+  # Appends the elements of a list to `made`, and those of lists in it down to `depth` levels (-1 for all). `outer` are
+  # the lists around it, where an ArgumentError ends a circle.
   def self.flatten(list, depth, made, outer)
     raise ArgumentError, "tried to flatten recursive array" if outer.any? { |one| one.equal?(list) }
     outer.push(list)
@@ -143,6 +147,7 @@ class Array
       start = from.nil? ? 0 : FoolsGold.integer(from)
       start = [start + size, 0].max if start < 0
       stop = count.nil? ? size : start + FoolsGold.integer(count)
+      # Before the loop, which would otherwise fill the memory up to its limit first.
       raise ArgumentError, "argument too big" if stop > 2**60
     end
     while start < stop

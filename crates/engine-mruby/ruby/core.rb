@@ -1,4 +1,4 @@
-# Small methods of core classes that CRuby has and mruby has not, where they are simple and Rack code uses them.
+# Small methods of core classes that mruby does not have and Rack code uses.
 
 class Symbol
   def start_with?(*parts) = to_s.start_with?(*parts)
@@ -10,7 +10,7 @@ class Symbol
   def swapcase = to_s.swapcase.to_sym
   alias slice []
 
-  # The symbol is held in a variable: a method that is defined with the block has another self.
+  # The Symbol is in a variable, since a method that is defined with this block has another self.
   def to_proc
     name = self
     found = lambda do |object, *args, &block|
@@ -56,7 +56,7 @@ end
 module Comparable
   alias __clamp clamp
 
-  # A Range may be open.
+  # A Range may have no begin or no end.
   def clamp(low, high = nil)
     return __clamp(low, high) if high || !low.is_a?(Range)
     raise ArgumentError, "cannot clamp with an exclusive range" if low.end && low.exclude_end?

@@ -1,8 +1,9 @@
-# Enumerable, where mruby's own loses what a source yields beyond its first value, or hands it to the block otherwise.
-# An element of several values is an Array to most blocks; `map` and its kin get the values as they are.
+# Methods of Enumerable for sources that yield several values at once, of which mruby's own methods lose all but the
+# first. Most methods pass such an element to the block as an Array (`__packed`); `map` and similar ones pass the
+# values.
 
 module FoolsGold
-  # What `<=>` or the block of a comparison says.
+  # The result of `<=>` or of the block of a comparison; an ArgumentError for nil.
   def self.compare(one, other, block = nil)
     order = block ? block.call(one, other) : one <=> other
     return order if order
@@ -61,6 +62,7 @@ module Enumerable
     return to_enum(:drop_while) unless block
     left = nil
     each do |*one|
+      # Once an element is kept, the block is not called any more.
       left ||= [] unless left || block.call(*one.__packed)
       left << one.__svalue if left
     end
@@ -121,6 +123,8 @@ module Enumerable
   def inject(*args, &block)
     raise ArgumentError, "wrong number of arguments (given #{args.size}, expected 0..2)" if args.size > 2
     raise ArgumentError, "wrong number of arguments (given 0, expected 1..2)" if args.empty? && !block
+    # inject(symbol), inject(initial, symbol), inject { }, inject(initial) { }: with a block a single argument is the
+    # initial value.
     name = args.pop unless block && args.size < 2
     named = name.nil? || name.is_a?(Symbol) || name.is_a?(String)
     raise TypeError, "#{name.inspect} is not a symbol nor a string" unless named

@@ -1,4 +1,4 @@
-# Enumerator: its size, its keywords, and what is made of several.
+# Enumerator: its size and keywords, Chain, Product, produce and product.
 
 class Enumerator
   def initialize(size = nil, &block)
@@ -7,9 +7,11 @@ class Enumerator
     @size = size
   end
 
-  # What `to_enum` makes; it may know of the size by a block of its own, or because a method of the core has called it.
+  # Initializes an Enumerator of `to_enum`. The size comes from the block of `to_enum`, or with `own` from
+  # FoolsGold::Sizes, since a method of a core class has called it.
   def __of(object, method, args, options, size = nil, own = nil)
     @obj, @meth, @args, @kwd, @size, @own = object, method, args, options, size, own
+    # The state that mruby's own `next` and `peek` use.
     @fib = @dst = @lookahead = @feedvalue = nil
     @stop_exc = false
     self
@@ -48,7 +50,7 @@ class Enumerator
     end
   end
 
-  # One after the other.
+  # Several sources, one after the other.
   class Chain < Enumerator
     def initialize(*parts)
       __of(self, :each, [], {})
@@ -79,7 +81,7 @@ class Enumerator
     def inspect = "#<Enumerator::Chain: #{@parts.inspect}>"
   end
 
-  # Each with each.
+  # The Cartesian product of several sources.
   class Product < Enumerator
     def initialize(*parts)
       __of(self, :each, [], {})
@@ -132,7 +134,7 @@ end
 module Enumerable
   def chain(*others) = Enumerator::Chain.new(self, *others)
 
-  # What is lazy comes with the first use of it.
+  # Loads Enumerator::Lazy, which redefines this method.
   def lazy
     FoolsGold::Loader.library("foolsgold/lazy")
     lazy

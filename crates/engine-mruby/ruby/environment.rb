@@ -1,7 +1,7 @@
-# The entries of every Rack environment that no request changes.
+# The entries of the Rack environment that are the same for all requests.
 
 module FoolsGold
-  # What every environment begins as: a copy of this (Rack SPEC, "The Environment").
+  # The Hash that c/env.c copies into every environment (Rack SPEC, "The Environment").
   ENVIRONMENT = {
     "rack.errors" => $stderr,
     "rack.input" => StringIO.new("".freeze).binmode,

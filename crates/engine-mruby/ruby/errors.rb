@@ -1,5 +1,5 @@
-# Exceptions that Rack code expects by name, and those of the server itself.
-# Loaded first: what Rust raises must already exist.
+# Exceptions that Rack code expects by name, and those of the server itself. This file is loaded first, before the
+# native functions: the classes that they raise must exist.
 
 class IOError < StandardError; end unless Object.const_defined?(:IOError)
 class EOFError < IOError; end unless Object.const_defined?(:EOFError)
@@ -7,10 +7,10 @@ class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
 class SecurityError < Exception; end unless Object.const_defined?(:SecurityError)
 class Interrupt < Exception; end unless Object.const_defined?(:Interrupt)
 
-# With it a request could reach into what belongs to the interpreter itself.
+# mruby's ObjectSpace lists all objects, also those of the interpreter itself. library/objectspace.rb replaces it.
 Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
 
-# These are made when they are first named; what Rust raises must be there before.
+# mruby creates these classes on first use, and the native functions raise them by name.
 [Errno::ENOENT, Errno::EACCES, Errno::EISDIR, Errno::ENOTDIR, Errno::EINVAL, Errno::EMFILE]
 
 class Exception
@@ -36,14 +36,14 @@ class SystemExit < Exception
 end
 
 module FoolsGold
-  # The request has used up its time (--request-time). No StandardError: a plain rescue must not swallow it.
+  # Raised when the request times out (--request-time). No StandardError, so that a plain rescue does not swallow it.
   class RequestTimeout < Exception; end
 
-  # The client went away while its response was written.
+  # Raised when the client has gone away while its response is written.
   class ClientGone < IOError; end
 
-  # The one counter of requests seen by all interpreters of the server: `count`, and `increment(by = 1)`, which returns
-  # the new value, which no other call gets. Both are native.
+  # The counter of requests that all interpreters of the server share. Its methods `count` and `increment(by = 1)` are
+  # native; `increment` returns the new value, which no other call gets.
   class Counter; end
 
   HINT = "The embedded interpreter does not have it. See docs/writing-apps.md, or run with --engine ruby.".freeze
@@ -52,12 +52,13 @@ end
 module FoolsGold
   CAUSES_MAX = 10
 
-  # Exceptions that led to this one, the nearest first, a line each.
+  # A line for each exception in the chain of causes, the nearest first. `seen` ends a chain that is a circle.
   def self.causes(error)
     lines = []
     seen = [error]
     while lines.size < CAUSES_MAX && (error = error.cause) && seen.none? { |one| one.equal?(error) }
       seen << error
+      # The first frame of the application, without those of our own Ruby code.
       place = (error.backtrace || []).find { |line| !line.start_with?("foolsgold/") }
       lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
     end
@@ -74,7 +75,7 @@ class FrozenError
   end
 end
 
-# The one that is raised is made beforehand, and forgets its message.
+# mruby raises an object that was allocated beforehand, without a message.
 class SystemStackError
   def to_s = "stack level too deep"
   def message = to_s
@@ -103,7 +104,7 @@ class Exception
     text.empty? ? self.class.to_s : "#<#{self.class}: #{text}>"
   end
 
-  # The message with the class behind its first line; with escape sequences of a terminal where `highlight` is true.
+  # The message with the class behind its first line. With `highlight`, with escape sequences for a terminal.
   def detailed_message(highlight: false, **)
     unless [nil, true, false].include?(highlight)
       raise ArgumentError, "expected true or false as highlight: #{highlight.inspect}"
@@ -121,7 +122,7 @@ class Exception
 end
 
 class Module
-  # A constant that is not there: an error that says what to do.
+  # Raises a NameError, with advice for constants that CRuby has.
   def const_missing(name)
     where = self == Object ? name.to_s : "#{self}::#{name}"
     hint = FoolsGold::ABSENT.include?(name) ? ": #{FoolsGold::HINT}" : ""
@@ -130,7 +131,7 @@ class Module
 end
 
 module FoolsGold
-  # What CRuby has without `require`, or with a usual one, and this interpreter has not.
+  # Constants of CRuby and its standard library that this interpreter does not have.
   ABSENT = %i[
     Ractor Signal
     Socket TCPSocket TCPServer UNIXSocket Net Open3

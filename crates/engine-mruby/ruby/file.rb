@@ -1,5 +1,5 @@
-# File and Dir, for reading: whole files, what they are, and the arithmetic of paths. Open files, File::Stat and
-# patterns are in library/files.rb, loaded when first used. Writing raises and says what to do.
+# File and Dir for reading: whole files, their metadata, and paths as text. Open files, File::Stat and patterns are in
+# library/files.rb, which is loaded on first use. Writing raises a NotImplementedError that names the alternatives.
 
 class IO
   SEEK_SET = 0
@@ -13,7 +13,7 @@ class File < IO
   PATH_SEPARATOR = ":"
 
   class << self
-    # The whole file, or a part; the errors of the system (Errno::ENOENT, EACCES, EISDIR) as in CRuby.
+    # The whole file or a part of it, with CRuby's errors (Errno::ENOENT, EACCES, EISDIR).
     def read(path, length = nil, offset = nil, **)
       return FoolsGold::Native.file_read(path_of(path)) unless length || offset
       open(path) { |file| file.seek(offset || 0) && file.read(length) }
@@ -47,7 +47,7 @@ class File < IO
     end
     alias absolute_path expand_path
 
-    # Without symbolic links.
+    # The absolute path without symbolic links.
     def realpath(path, base = nil)
       FoolsGold::Native.file_real(expand_path(path, base))
     end
@@ -64,6 +64,7 @@ class File < IO
       path = path_of(path)
       path = path[0...-1] while path.size > 1 && path.end_with?("/")
       name = path == "/" ? path : path[((path.rindex("/") || -1) + 1)..-1]
+      # A dot at the beginning begins no suffix: ".profile".
       return name[0...(name.rindex(".") || name.size)] if suffix == ".*" && name.rindex(".").to_i > 0
       suffix && name != suffix && name.end_with?(suffix) ? name[0...-suffix.size] : name
     end
@@ -86,7 +87,7 @@ class File < IO
 
     def split(path) = [dirname(path), basename(path)]
 
-    # For reading: with a block, the file is closed after it.
+    # Opens a file for reading; with a block it is closed afterwards.
     def open(*args, **options)
       file = new(*args, **options)
       return file unless block_given?
@@ -110,7 +111,7 @@ class File < IO
     end
   end
 
-  # Loads what is made of open files, and begins again.
+  # Loads the library that redefines this method, and calls it.
   def initialize(*args, **options)
     FoolsGold::Loader.library("foolsgold/files")
     initialize(*args, **options)

@@ -1,31 +1,31 @@
-# Which folders an application may use, and what loads the rest of File, Dir and IO.
+# The folders that an application may use (docs/data.md), and the loading of the rest of File, Dir and IO.
 
 module FoolsGold
   READ_ONLY = "files are for reading here: keep data in SQLite (require \"sqlite3\"), in FoolsGold.store, or in a " \
     "service beside it. See docs/data.md, or run with --engine ruby.".freeze
 
   class << self
-    # Another folder whose files may be read while requests are answered; said in config.ru.
+    # Allows reading files of these folders while requests are answered. For config.ru.
     def allow_read(*folders)
       folders.flatten.each { |folder| Native.allow(File.path(folder), false) }
       nil
     end
 
-    # Another folder in which databases may be written; it may be read as well.
+    # Allows writing databases in these folders, and reading their files. For config.ru.
     def allow_write(*folders)
       folders.flatten.each { |folder| Native.allow(File.path(folder), true) }
       nil
     end
 
-    # The application is loaded. What it may read from now on: its folder, and where code may come from.
+    # Ends the loading of the application: from now on it may read its own folder, and the folders of code.
     def seal_folders
       gems = [ENV["GEM_HOME"], *ENV["GEM_PATH"].to_s.split(":"), ENV["BUNDLE_PATH"]]
       Native.seal([root, *$LOAD_PATH.map(&:to_s), *gems].compact.reject(&:empty?))
     end
   end
 
-  # Files, databases and connections that nobody closed stay until the garbage collector finds them: where there is no
-  # room for more, it looks at once.
+  # Runs the block; where there are too many open files, databases or connections, collects garbage and runs it again.
+  # Those that the application did not close stay open until the garbage collector finds them.
   def self.with_room
     yield
   rescue StandardError => error
@@ -34,7 +34,7 @@ module FoolsGold
     yield
   end
 
-  # Loaded when a method of it is first called: most applications need a few methods only.
+  # Loads library/files.rb when a method is called that is missing: most applications need few methods of files.
   module RestOfFiles
     def method_missing(name, *args, **options, &block)
       return super unless FoolsGold::Loader.library("foolsgold/files")

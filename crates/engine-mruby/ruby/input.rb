@@ -1,7 +1,7 @@
-# FoolsGold::Input, which is rack.input: the request's body, complete before the application is called.
+# FoolsGold::Input, the class of rack.input: the request body, which is complete before the application is called.
 
 module FoolsGold
-  # rack.input: the request's body, complete, read from memory or from a file.
+  # The request body, read from memory or from a file by position.
   class Input
     include Reading
 
@@ -16,7 +16,7 @@ module FoolsGold
     end
     alias length size
 
-    # All of it, wherever the reader stands.
+    # The whole body; the position does not change.
     def string
       at = @position
       @position = 0

@@ -1,4 +1,5 @@
-# The constants of IO and File. They are named before anything of a file is called, so they cannot wait for the library.
+# The constants of IO and File. Code names them before it calls a method of File, so they cannot be loaded with the
+# library.
 
 class IO
   SEEK_SET = 0

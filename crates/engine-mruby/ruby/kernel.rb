@@ -1,7 +1,8 @@
-# Kernel's own methods for printing, sleeping and ending; those for other processes raise and say so.
+# Kernel's methods for printing, formatting, sleeping and exiting. Those for other processes raise a
+# NotImplementedError.
 
 module Kernel
-  # What `nil` is behind `**` outside of parameters (mruby/patches, keywords).
+  # `**nil` outside of parameters is parsed as a call of this method (mruby/patches, keywords).
   define_method(:nil) { nil }
   private :nil
 
@@ -61,7 +62,7 @@ module Kernel
     raise SystemExit.new(1, message)
   end
 
-  # No process of the application's ends here: the block is given back, and never called.
+  # Never calls the block: the process belongs to the server.
   def at_exit(&block)
     raise ArgumentError, "called without a block" unless block
     block
@@ -85,10 +86,11 @@ end
 
 module FoolsGold
   class << self
-    # Kernel#format. Rust knows plain values; of others it is given what `to_s` says, and where it may ask what
-    # `inspect` says of each.
+    # Kernel#format. Rust formats plain values; of others it gets the result of `to_s`, and where the format has a `p`
+    # that of `inspect` of each.
     def format(form, values)
       form = string(form)
+      # Names are taken from a single Hash.
       if values.size == 1 && Hash === values[0] && (form.include?("<") || form.include?("{"))
         return named_format(form, values[0])
       end
@@ -103,7 +105,7 @@ module FoolsGold
       inspected = form.include?("p") ? named.values.map(&:inspect) : nil
       Native.format(form, [named.transform_values { |value| plain(value) }], inspected)
     rescue KeyError
-      # What the Hash has by its default, or the error with the key.
+      # The Hash may have a default for the missing names, which Rust cannot ask; else a KeyError with receiver and key.
       given = named.to_h
       form.gsub("%%", "").scan(/%[-+ 0#\d.*$]*(<[^>]*>|\{[^}]*\})/) do |(name)|
         key = name[1..-2].to_sym
@@ -124,7 +126,7 @@ module FoolsGold
       end
     end
 
-    # The values with what directives want of objects, where these are not named.
+    # The values, converted as their directives ask: mirrors how the directives take values in turn or by number.
     def numbered(form, values)
       return values if form.include?("<") || form.include?("{")
       values, turn = values.dup, -1
@@ -149,7 +151,7 @@ module FoolsGold
         end
     end
 
-    # What a method says that an object may have.
+    # The result of a conversion method; nil where the object, perhaps a BasicObject, does not have it.
     def asked(object, name, kind)
       found = object.__send__(name) if Kernel === object ? object.respond_to?(name, true) : true
       return found if found.nil? || kind === found

@@ -1,5 +1,5 @@
-# The language itself, where mruby lacks a method that asks about methods and constants; the rest of it is in C
-# (c/visibility.c, c/autoload.c, c/defined.c).
+# Methods about methods and constants that mruby does not have, and conversions of Kernel. The native part is in
+# c/visibility.c, c/autoload.c and c/defined.c.
 
 class Module
   def method_defined?(name, inherit = true)
@@ -32,7 +32,7 @@ class Module
   alias attr attr_reader
   alias __const_defined? const_defined?
 
-  # The name may be a path, such as "A::B".
+  # The name may be a path such as "A::B".
   def const_defined?(name, inherit = true)
     return __const_defined?(name, inherit) unless name.is_a?(String) && name.include?("::")
     *outer, last = name.delete_prefix("::").split("::", -1)
@@ -43,7 +43,7 @@ class Module
     owner.__const_defined?(last, inherit)
   end
 
-  # All constants can be reached.
+  # There are no private constants.
   def private_constant(*) = nil
   def public_constant(*) = nil
   def deprecate_constant(*) = self
@@ -131,14 +131,14 @@ module Kernel
     raise NameError.new("undefined method '#{name}' for an instance of #{self.class}", name)
   end
 
-  # `send`, but not to what is private or protected.
+  # Calls a public method; other names go to method_missing, as in CRuby.
   def public_send(name, *args, **options, &block)
     name = name.to_sym
     return __send__(name, *args, **options, &block) if FoolsGold.visible?(self, name)
     method_missing(name, *args, **options, &block)
   end
 
-  # Module's own: for Kernel itself, which has these as methods of its own, they would be called again and again.
+  # Calls Module's method through `bind`: a call by name would find this one again when the receiver is Kernel itself.
   def autoload(name, path)
     Module.instance_method(:autoload).bind(Module === self ? self : Object).call(name, path)
   end
@@ -154,14 +154,15 @@ module Kernel
 end
 
 module FoolsGold
-  # C calls this when a constant is looked up that waits for its file.
+  # Loads the file of an autoload constant; called by c/autoload.c.
   def self.autoloaded(path)
     path.start_with?("foolsgold/") ? Loader.library(path) : Loader.require(path)
   end
 end
 
 module FoolsGold
-  # Where the methods of an object begin: numbers and symbols have no class of their own.
+  # The class where the lookup of an object's methods begins: its singleton class, which numbers and Symbols do not
+  # have.
   def self.own_class(object)
     object.singleton_class
   rescue TypeError

@@ -1,4 +1,4 @@
-# What loads files, as Ruby sees it: require and its kin, and the classes that wait for their library.
+# Kernel#require, require_relative and load, and the constants that load their library on first use.
 
 class LoadError
   attr_accessor :path
@@ -17,18 +17,19 @@ module Kernel
     FoolsGold::Loader.load(name)
   end
 
-  # Every gem that is there can be required; this only asks.
+  # Checks that a gem is there; every installed gem can be required without it.
   def gem(name, *_versions)
     FoolsGold::Loader.gems.demand(name)
   end
 
+  # Files of Ruby's own library have no folder in the file system, so their path is not expanded.
   def __dir__
     file = FoolsGold.caller_file(1)
     return file && File.dirname(File.expand_path(file)) unless file&.start_with?(FoolsGold::Loader::RUBY)
     File.dirname(file)
   end
 
-  # The library has one of its own, which this makes way for.
+  # Loads the library, which redefines this method.
   def URI(text)
     FoolsGold::Loader.library("uri")
     URI(text)
@@ -39,14 +40,15 @@ end
 
 module FoolsGold
   class << self
-    # The folder of the application.
+    # The folder of the application's rackup file.
     attr_accessor :root
   end
 
-  # Of these mruby has its own, which know less.
+  # mruby's own classes of these names have fewer methods.
   %i[Time Data].each { |name| Object.__send__(:remove_const, name) if Object.const_defined?(name) }
 
-  # Loaded when first named: most applications need none of them, and every interpreter would pay for all.
+  # Constants that load a library on first use. Most applications need few of them, and loading all would cost every
+  # interpreter time and memory.
   {
     "foolsgold/thread" => %i[Thread ThreadError ThreadGroup],
     "foolsgold/queue" => %i[Queue SizedQueue ClosedQueueError ConditionVariable],

@@ -1,7 +1,7 @@
-# FoolsGold::LogIO: what $stdout, $stderr and rack.errors are. Each write is a line in the server's log.
+# FoolsGold::LogIO, the class of $stdout, $stderr and rack.errors: each write is a line in the server's log.
 
 module FoolsGold
-  # $stdout, $stderr and rack.errors: lines for the log.
+  # An output whose writes become log lines of one level.
   class LogIO
     attr_accessor :sync
 
@@ -47,7 +47,7 @@ module FoolsGold
     def external_encoding = nil
     def internal_encoding = nil
 
-    # It is the server's, and stays open.
+    # Does nothing: the log belongs to the server.
     def close
       nil
     end

@@ -1,14 +1,16 @@
-# Methods that CRuby has and this interpreter has not: calling one says so, and what to do.
+# Errors for missing methods: in CRuby's words, and with advice for methods that only CRuby has.
 
 module FoolsGold
-  # By name alone: a class of the application that has one of these is asked first and never gets here.
+  # Methods that CRuby has and this interpreter does not. A class of the application that defines one of these names is
+  # not affected.
   ABSENT_METHODS = %i[
     crypt undump subsec tv_sec tv_usec tv_nsec isdst gmtoff callcc set_trace_func
   ].map { |name| [name, true] }.to_h.freeze
 end
 
 class BasicObject
-  # A name without arguments or parentheses may have been meant as a local variable.
+  # Raises a NoMethodError, or a NameError where a name without arguments or parentheses may have been meant as a local
+  # variable. Before that, loads the library that adds the method, if there is one (library/late.rb).
   def method_missing(name, *args, &block)
     return __send__(name, *args, &block) if ::FoolsGold::Late.found?(self, name)
     seen = ::FoolsGold.hidden(self, name)
@@ -27,14 +29,14 @@ class BasicObject
 end
 
 module FoolsGold
-  # An object as error messages name it.
+  # The name of an object in error messages, such as "an instance of String".
   def self.whom(object)
     return object.inspect if nil.equal?(object) || true.equal?(object) || false.equal?(object)
     return "class #{object}" if Class === object
     Module === object ? "module #{object}" : "an instance of #{class_of(object)}"
   end
 
-  # The class of any object, even of one that answers nothing.
+  # The class of any object, even of a BasicObject.
   def self.class_of(object)
     Kernel.instance_method(:class).bind(object).call
   rescue StandardError

@@ -1,5 +1,5 @@
-# Mutex, for code that locks. One interpreter runs one thing at a time, so a lock is always free; code that uses one
-# runs unchanged. It guards nothing that interpreters share: FoolsGold.store does that itself.
+# Mutex, so that code with locks runs unchanged. An interpreter has one thread, so that a lock is free unless this
+# thread holds it. It protects nothing that interpreters share: FoolsGold.store does that itself.
 
 class Mutex
   def synchronize
@@ -11,7 +11,7 @@ class Mutex
     end
   end
 
-  # Held already, it is held by this very thread.
+  # A lock that is held is held by this very thread, which would wait for itself.
   def lock
     raise ThreadError, "deadlock; recursive locking" if @locked
     @locked = true

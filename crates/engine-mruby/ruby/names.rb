@@ -1,5 +1,4 @@
-# Constants and small methods that CRuby has from its start, and mruby has not: named by libraries before anything of
-# them is called.
+# Constants and small methods that exist in CRuby without any require; libraries refer to them while they are loaded.
 
 class IO
   module WaitReadable; end
@@ -63,7 +62,7 @@ module Process
   end
 end
 
-# What File answers too.
+# FileTest: the tests of File as functions of a module.
 module FileTest
   %i[directory? empty? executable? exist? file? identical? readable? size size? symlink? writable? zero?].each do |name|
     define_singleton_method(name) { |*paths| File.public_send(name, *paths) }

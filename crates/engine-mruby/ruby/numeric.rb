@@ -1,4 +1,4 @@
-# Numbers and ranges: methods of CRuby's that mruby has not. What needs Rational or Complex is not there.
+# Methods of numbers that mruby does not have. Those of Rational and Complex are in library/.
 
 class Numeric
   def coerce(other) = other.instance_of?(self.class) ? [other, self] : [Float(other), Float(self)]
@@ -20,6 +20,7 @@ class Integer
     return self if digits >= 0
     unit = 10**-digits
     low = self - self % unit
+    # Compared with the double, so that no Float is needed.
     rest = (self % unit) * 2 <=> unit
     up = rest > 0 || (rest == 0 && (half == :even ? (low / unit).odd? : (half == :down ? self < 0 : self > 0)))
     up ? low + unit : low
@@ -54,7 +55,7 @@ class Integer
     self == 0 || other == 0 ? 0 : (self / gcd(other) * other).abs
   end
 
-  # Newton's way, which stays exact beyond what a Float holds.
+  # Newton's method, which is exact for Integers that no Float can hold.
   def self.sqrt(number)
     raise Math::DomainError, "Numerical argument is out of domain - \"isqrt\"" if number < 0
     return number if number < 2
@@ -65,7 +66,7 @@ class Integer
     root
   end
 
-  # The patched mruby has these two itself.
+  # The patched mruby has these two methods in C.
   unless method_defined?(:bit_length)
     def bit_length = (self < 0 ? ~self : self).to_s(2).delete_prefix("0").size
     def fdiv(other) = to_f / other
@@ -74,7 +75,8 @@ class Integer
   def self.try_convert(object) = object.respond_to?(:to_int) ? object.to_int : nil
 end
 
-# The logarithm of what a Float cannot hold is that of its upper bits.
+# The logarithm of an Integer that no Float can hold is that of its upper 53 bits, plus the number of the other bits
+# times the logarithm of 2.
 module Math
   %i[log log2 log10].each do |name|
     plain = method(name)

@@ -1,4 +1,4 @@
-# Enumerable: the smallest and largest, in order, each once.
+# Methods of Enumerable that order the elements, or remove duplicates.
 
 module Enumerable
   def sort(&block) = to_a.sort(&block)
@@ -38,6 +38,7 @@ module Enumerable
     return to_enum(:sort_by) unless block
     all, keys = [], []
     each do |*one|
+      # With the index, so that equal keys never compare the elements, which need have no order.
       keys << [block.call(*one.__packed), all.size]
       all << one.__svalue
     end

@@ -1,8 +1,8 @@
-# Where a reader stands, what an IO is asked beside, and what a writer makes of `write`: StringIO, the request's body
-# and temporary files answer alike.
+# Methods that StringIO, the request body and temporary files share: those of a position, and those that write by
+# `write`.
 
 module FoolsGold
-  # What all that has `write` answers.
+  # Methods for any class that has `write`.
   module Writing
     def <<(text)
       write(text)
@@ -33,7 +33,8 @@ module FoolsGold
     end
   end
 
-  # Writes a line, or a line for each element; `lists` are those that it stands in.
+  # Writes a line, or a line for each element of an Array. `lists` are the Arrays around it: one that contains itself is
+  # written as "[...]".
   def self.put_line(out, thing, lists = nil)
     unless String === thing
       if (list = listed(thing))
@@ -47,7 +48,7 @@ module FoolsGold
     out.write(thing.end_with?("\n") ? thing : "#{thing}\n")
   end
 
-  # Needs `@position` and `size`.
+  # Methods of a position in bytes, for any class with `@position` and `size`.
   module Positioned
     def rewind
       @position = @lineno = 0

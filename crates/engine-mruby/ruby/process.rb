@@ -1,11 +1,11 @@
-# Process.clock_gettime, ENV and the constants of the process, as far as Rack code takes them for granted.
+# Process, ENV and constants of the process that Rack code takes for granted.
 
 module Process
   CLOCK_REALTIME = 0
   CLOCK_MONOTONIC = 1
   CLOCK_PROCESS_CPUTIME_ID = 2
 
-  # All processor time counts as user time.
+  # All processor time counts as user time. The Struct is defined on first use, since that loads the rest of Struct.
   def self.times
     const_set(:Tms, Struct.new(:utime, :stime, :cutime, :cstime)) unless const_defined?(:Tms, false)
     Tms.new(clock_gettime(CLOCK_PROCESS_CPUTIME_ID), 0.0, 0.0, 0.0)
@@ -32,7 +32,7 @@ module Process
   def self.ppid = 0
 end
 
-# The process's environment as it was when the interpreter was opened. A change is seen by this interpreter only.
+# The environment of the process when the interpreter was opened. A change is visible to this interpreter only.
 ENV = FoolsGold::Native.environment_variables
 
 class << ENV

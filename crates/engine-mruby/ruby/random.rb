@@ -1,4 +1,4 @@
-# Random and rand with ranges, and sums of Floats that do not lose their last digits.
+# Random and Kernel#rand with ranges and large limits, and Array#sum.
 
 class Random
   alias __rand rand
@@ -36,8 +36,8 @@ class Array
     start
   end
 
-  # Numbers are gathered and added as a whole; from the first other value on, each is added before the block makes the
-  # next.
+  # The sum of the block's results. Numbers are collected and added together, for the precision of `sum`; from the first
+  # other value on each is added before the block is called again, as in CRuby.
   def __sum_by(start)
     found = []
     each do |one|
@@ -49,7 +49,7 @@ class Array
     total
   end
 
-  # Kahan's way with Neumaier's improvement, from the first Float on.
+  # The sum; from the first Float on by the Kahan-Babuska algorithm with Neumaier's improvement, as in CRuby.
   def sum(start = 0, &block)
     return __sum_by(start, &block) if block
     whole = __total(start)
@@ -61,7 +61,9 @@ class Array
     drop(whole.size).each do |one|
       one = one.to_f
       raised = total + one
+      # With infinity or NaN the correction would be NaN.
       return __sum(start) unless raised.finite?
+      # What rounding has taken from the smaller of the two.
       lost += total.abs >= one.abs ? (total - raised) + one : (one - raised) + total
       total = raised
     end

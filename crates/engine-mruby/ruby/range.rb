@@ -1,4 +1,4 @@
-# Ranges: methods of CRuby's that mruby has not, or that stop at 64 bits.
+# Methods of Range that mruby does not have, or has only for Integers of 64 bits.
 
 class Range
   alias __size size
@@ -36,7 +36,8 @@ class Range
     order.nil? || order > 0 || (order == 0 && exclude_end?) ? nil : from
   end
 
-  # Numbers and times are looked for between the ends, all else among what the range has.
+  # As in CRuby, numbers and times are compared with the ends, Strings are searched among the elements, and other
+  # endless ranges are refused.
   def include?(value)
     from, to = self.begin, self.end
     unless String === from && String === to
@@ -69,7 +70,7 @@ class Range
     order >= 0 || __holds_last?(value)
   end
 
-  # Whether the last element of a range without its end is within this one.
+  # Whether the last element of a range that excludes its end lies within this one.
   def __holds_last?(range)
     last = range.max
     return false if last.nil?
@@ -103,6 +104,7 @@ class Range
 
   def sum(start = 0, &block)
     return super unless !block && self.begin.is_a?(Integer) && self.end.is_a?(Integer)
+    # Gauss's formula: the range may be far longer than a loop could go through.
     start + (self.begin * 2 + size - 1) * size / 2
   end
 
@@ -142,7 +144,7 @@ class Range
     __starts_before_end?(self) && other.__starts_before_end?(other)
   end
 
-  # Whether the other range begins before this one ends.
+  # Whether the other range begins before the end of this one.
   def __starts_before_end?(other)
     return true if self.end.nil? || other.begin.nil?
     order = other.begin <=> self.end

@@ -1,13 +1,13 @@
-# Reading by bytes and lines: what StringIO and the request's body have in common.
+# Reading by bytes and lines, shared by StringIO, the request body, files and temporary files.
 
 module FoolsGold
-  # Reading by bytes over anything that has `slice_at(position, length)` and `size`.
+  # Methods that read, for any class with `slice_at(position, length)` and `size`.
   module Reading
     include Positioned
 
     LINE_BYTES = 8192
 
-    # All that is left ("" at the end), or at most `length` bytes (nil at the end), also put into `buffer`.
+    # Reads the rest ("" at the end), or at most `length` bytes (nil at the end); also into `buffer`.
     def read(length = nil, buffer = nil)
       opened!
       data = length ? read_some(Integer === length ? length : FoolsGold.integer(length)) : read_rest
@@ -15,8 +15,8 @@ module FoolsGold
       data
     end
 
-    # The next line with its end, at most `limit` bytes of it; nil at the end of all. A separator of nil takes what is
-    # left, "" a paragraph.
+    # Reads the next line with its separator, at most `limit` bytes; nil at the end. The separator nil reads the rest,
+    # "" a paragraph.
     def gets(separator = $/, limit = nil, chomp: false)
       opened!
       separator, limit = line_end(separator, limit) unless limit.nil? && String === separator
@@ -119,7 +119,7 @@ module FoolsGold
       data.empty? ? nil : data.__binary!(true)
     end
 
-    # The separator and the limit that were given: one argument may be either.
+    # Separator and limit from the arguments: a single argument may be either.
     def line_end(separator, limit)
       unless separator.nil? || String === separator
         if limit.nil? && !separator.respond_to?(:to_str)
@@ -146,9 +146,10 @@ module FoolsGold
       @position += 1 while slice_at(@position, 1) == "\n"
     end
 
-    # Passes the line feeds behind a paragraph.
+    # Skips the line feeds behind a paragraph.
     def end_paragraph(_line) = skip_newlines
 
+    # Reads pieces until one has the separator. The position is then set back behind it: a piece may hold more lines.
     def take_line(separator, limit)
       paragraph = separator == ""
       separator = paragraph ? "\n\n" : separator

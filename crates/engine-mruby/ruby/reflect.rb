@@ -1,4 +1,5 @@
-# What errors, methods and the program itself tell of themselves: names that libraries take for granted.
+# Attributes of errors and methods, methods of Hash and Proc, and constants of the program that libraries take for
+# granted.
 
 class NameError
   attr_writer :receiver
@@ -96,7 +97,7 @@ class Method
 end
 
 class Proc
-  # Each is a lambda where that is one which is called first, or where it is no Proc at all.
+  # The composition is a lambda where the callable that is called first is one, or is no Proc at all.
   def <<(other)
     raise TypeError, "callable object is expected" unless other.respond_to?(:call)
     own = self
@@ -117,7 +118,7 @@ class Struct
   class << self
     alias __define new
 
-    # The rest of Struct comes with the first one that is made.
+    # Loads the rest of Struct with the first class that is made, which redefines this method.
     def new(*names, **options, &block)
       FoolsGold::Loader.library("foolsgold/struct")
       new(*names, **options, &block)
@@ -132,9 +133,10 @@ end
 class Hash
   def deconstruct_keys(_keys) = self
 
-  # The same for the same pairs in any order.
+  # Equal for the same pairs in any order.
   def hash
     code = size
+    # Exclusive or does not depend on the order.
     each { |key, value| code ^= [key, value].hash }
     code
   end
@@ -165,8 +167,7 @@ RUBY_REVISION = "0".freeze
 RUBY_DESCRIPTION = "mruby #{MRUBY_VERSION} in FoolsGold".freeze
 TOPLEVEL_BINDING = binding
 
-# What anybody may call without a receiver is private, so that no object seems to answer to it; `Kernel.format` and its
-# kin go on.
+# Functions of Kernel are private methods, so that no object responds to them; `Kernel.format` and so on still work.
 module Kernel
   module_function :puts, :print, :p, :pp, :printf, :warn, :sleep, :exit, :exit!, :abort, :at_exit, :gets, :fork,
                   :system, :exec, :spawn, :open, :trap, :select, :syscall, :test, :`, :raise, :fail, :loop, :lambda,

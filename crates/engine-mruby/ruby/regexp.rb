@@ -1,8 +1,9 @@
-# Regexp and MatchData, as far as they need no C (c/regexp.c, c/match.c, c/subject.c).
+# The methods of Regexp and MatchData that need no C; the others are in c/regexp.c, c/match.c and c/subject.c. Each
+# method that matches for its caller sets the caller's `$~` by FoolsGold.last_match=.
 
 class Regexp
   class << self
-    # One that matches whatever one of these does; Strings match themselves.
+    # A Regexp that matches whatever one of these matches; a String matches itself.
     def union(*patterns)
       patterns = patterns.first if patterns.length == 1 && patterns.first.is_a?(Array)
       return /(?!)/ if patterns.empty?
@@ -19,7 +20,7 @@ class Regexp
       object.respond_to?(:to_regexp) ? object.to_regexp : nil
     end
 
-    # Whether all its matches take a time in proportion to the text. Where that is not known, no.
+    # Whether a search takes linear time (ruby-regexp/src/plain.rs).
     def linear_time?(*args)
       new(*args).__linear?
     end
@@ -126,7 +127,7 @@ class Symbol
 end
 
 module Enumerable
-  # The block sees the match of its own element.
+  # `$~` in the block is the match of its own element.
   def grep(pattern, &block)
     found = []
     each do |*element|

@@ -1,9 +1,9 @@
-# What require, require_relative and load find: files below $LOAD_PATH or beside the caller, libraries that are built
-# in, and files of gems (library/gems.rb), each loaded once.
+# The loader behind require, require_relative and load. It finds files below $LOAD_PATH or beside the caller, built-in
+# libraries, and files of gems (library/gems.rb), and loads each once.
 
 module FoolsGold
-  # Libraries whose classes are here. Read from Rust as well (libraries.rs), so these stay plain words. Some have a file
-  # of ours that is loaded when they are first required (prelude.rs).
+  # Names of built-in libraries. Rust reads this list from the source (libraries.rs), so it must stay a list of plain
+  # words. Some have a file of ours that is loaded by the first require (prelude.rs).
   BUILT_IN = %w[
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
@@ -11,41 +11,45 @@ module FoolsGold
     pathname.so psych.so did_you_mean bigdecimal bigdecimal/util
   ].freeze
 
-  # Names that mean the file of another, and libraries whose parts are in their one file.
+  # Names that stand for the file of another library.
   SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http",
            "did_you_mean" => "foolsgold/did_you_mean" }.freeze
+  # Libraries with one file for all their parts, such as digest/md5.
   WHOLE = %w[digest openssl cgi erb bundler].freeze
 
-  # Those that are here only as far as they mean anything in one thread and without RubyGems. An application that
-  # requires one of them is better off on CRuby, and gets it where nobody has said which engine it should be.
+  # Libraries of which only the part is here that works in one thread and without RubyGems. An application that requires
+  # one of them runs better on CRuby, which is then chosen unless --engine is given.
   STAND_INS = %w[
     monitor timeout bundler bundler/setup rubygems rubygems/version fileutils sqlite3 net/http net/https redis
   ].freeze
 
-  # Of those, what a gem beside the application may replace.
+  # Built-in libraries that a gem of the application may replace.
   REPLACEABLE = %w[rack rack/lint rack/builder rack/urlmap].freeze
 
-  # The gem concurrent-ruby chooses its code by the engine, and for one that it does not know takes a lock around a
-  # block that takes it again. Its module has a RUBY_ENGINE of its own, CRuby's, whose code runs here.
+  # The gem concurrent-ruby chooses its code by the engine; for an unknown one it locks around a block that locks again,
+  # which is an error here. So its module gets a RUBY_ENGINE of its own: CRuby's code works here.
   CONCURRENT = "/concurrent/utility/engine.rb".freeze
 
   module Loader
-    # What the build puts before the paths of files of Ruby's own library.
+    # Prefix of the paths of Ruby's own library (RUBY_FOLDER in build.rs).
     RUBY = "<ruby>"
 
     LOADED = []
-    # The files that are being loaded: $LOADED_FEATURES gets them when they are.
+    # Files that are being loaded; they join $LOADED_FEATURES afterwards.
     LOADING = {}
     LIBRARIES = {}
 
     class << self
-      # Whether something was loaded; LoadError names what was looked for and where.
+      # Loads a library or file and returns true; false where it was loaded before. The LoadError says where was
+      # searched.
       def require(name)
         name = FoolsGold.path(name)
         path = find(name)
         return load_once(path) if path
         plain = without_suffix(name)
         built_in = Loader.built_in?(plain) || STAND_INS.include?(plain)
+        # Files of the application come first, then built-in libraries, then gems: a gem named like a built-in library,
+        # perhaps with a C extension, must not win.
         return library(plain) if built_in && !REPLACEABLE.include?(plain)
         path = gems.find(plain)
         return load_once(path) if path
@@ -53,7 +57,7 @@ module FoolsGold
         raise missing(name)
       end
 
-      # Whether it is a library of ours or a file of Ruby's own library (cruby.sha256).
+      # Whether the name is that of a built-in library: one of the list, or a file of Ruby's own library (cruby.sha256).
       def built_in?(name) = BUILT_IN.include?(name) || Native.library_known(name)
 
       def relative(name, from)
@@ -72,7 +76,7 @@ module FoolsGold
         true
       end
 
-      # A library of ours; whether it was loaded now, and not there from the beginning.
+      # Loads a built-in library. Returns whether it was loaded now; false also for one without a file.
       def library(name)
         name = SAME.fetch(name) { WHOLE.include?(name.split("/").first) ? name.split("/").first : name }
         return false if LIBRARIES[name]
@@ -87,7 +91,8 @@ module FoolsGold
         Gems
       end
 
-      # The Ruby file that a name without its suffix may mean.
+      # The Ruby file of a path, given with or without its suffix; nil where there is none. A LoadError for a C
+      # extension.
       def candidate(path)
         return path if path.end_with?(".rb") && file?(path)
         return "#{path}.rb" if file?("#{path}.rb")
@@ -106,6 +111,7 @@ module FoolsGold
         begin
           run(path)
         ensure
+          # Also after an exception: the file may be required again.
           LOADING.delete(path)
         end
         LOADED << path
@@ -129,7 +135,7 @@ module FoolsGold
         nil
       end
 
-      # What a file of Ruby's own library means with a path.
+      # The name of the library that a file of Ruby's own library loads by require_relative.
       def from_ruby(name, from)
         path = without_suffix(File.expand_path(name, File.dirname(from.delete_prefix(RUBY)))).delete_prefix("/")
         built_in?(path) ? path : raise(error("cannot load such file -- #{path}", path))
@@ -145,7 +151,7 @@ module FoolsGold
           "(#{shortened($LOAD_PATH)}), and in no gem (#{gems.summary})", name)
       end
 
-      # The first of a list, which may be long.
+      # The first three of a list of folders, as text.
       def shortened(folders)
         return "which is empty" if folders.empty?
         folders.first(3).join(", ") + (folders.size > 3 ? " and #{folders.size - 3} more" : "")
@@ -164,7 +170,7 @@ module FoolsGold
   end
 end
 
-# What `self` is outside of any class.
+# The `self` of the top level.
 FoolsGold::TOP = self
 
 $LOAD_PATH = ENV["RUBYLIB"].to_s.split(":")

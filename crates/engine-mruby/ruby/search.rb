@@ -1,7 +1,8 @@
-# Binary search in ranges: of Integers, also without an end, and of Floats, which are searched by their bits.
+# Binary search in Arrays and ranges: of Integers, also endless ones, and of Floats, which are searched by their bits.
 
 module FoolsGold
-  # A number that orders Floats as they are, and back.
+  # An Integer for a Float, in the order of the Floats: the bits of a positive Float grow with it, those of a negative
+  # one are reversed.
   def self.rank_of(float)
     bits = [float].pack("D").unpack1("q")
     bits < 0 ? -(bits + 2**63) : bits
@@ -27,7 +28,7 @@ class Range
 
   private
 
-  # Steps that double find an end that is far enough.
+  # Binary search without an end: steps that double find one that is far enough.
   def __open_search(start, step)
     loop do
       answer = yield(start + step)
@@ -39,6 +40,7 @@ class Range
     __search(low, high) { |at| yield at }
   end
 
+  # The block returns true or false (find-minimum: the first true), or a number (find-any: 0 for a match), as in CRuby.
   def __search(low, high)
     found = nil
     while low <= high

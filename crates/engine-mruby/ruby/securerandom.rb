@@ -1,4 +1,4 @@
-# SecureRandom: bytes and UUIDs from the system's random source, and what Ruby's library makes of them.
+# SecureRandom: bytes, numbers, texts and UUIDs from the random source of the operating system.
 
 module SecureRandom
   class << self
@@ -25,7 +25,7 @@ module SecureRandom
       FoolsGold::Native.uuid
     end
 
-    # Below an Integer or a Float, within a Range of Integers; without a limit a Float from 0 to below 1.
+    # A random number below an Integer or Float, or in a Range of Integers; without a limit a Float from 0 to below 1.
     def random_number(limit = 0)
       case limit
       when nil, 0 then FoolsGold::Native.random_number(0)
@@ -36,7 +36,8 @@ module SecureRandom
     end
     alias rand random_number
 
-    # Bits until they are below the limit, which they are every other time at least.
+    # A random Integer below a large limit: random bits are drawn until they are below it, which at least every second
+    # draw is.
     def wide(limit)
       bits = (limit - 1).bit_length
       loop do
@@ -50,7 +51,7 @@ module SecureRandom
       Array.new(count || 16) { chars[random_number(chars.size)] }.join
     end
 
-    # Begins with the time in milliseconds.
+    # A UUID of version 7 (RFC 9562), which begins with the time in milliseconds.
     def uuid_v7(**)
       time = (FoolsGold::Native.time_real * 1000).to_i.to_s(16).rjust(12, "0")
       rest = hex(10)

@@ -1,4 +1,4 @@
-# How many elements an Enumerator will give, where a method of the core has made it.
+# Enumerator#size for Enumerators that methods of core classes return.
 
 module FoolsGold
   module Sizes
@@ -8,7 +8,8 @@ module FoolsGold
     OWN = [Array, Hash, Range, Integer, Float, String, Struct, Enumerable, Kernel, Enumerator, Comparable].freeze
 
     class << self
-      # A class of the application that calls `to_enum` without saying how many there are does not know it.
+      # The number of elements, or nil where it is not known. A method of an application's class that calls `to_enum`
+      # without a size has none, whatever its name.
       def of(object, method, args)
         return if UNKNOWN[method] || !own?(owner(object, method))
         case method
@@ -26,7 +27,7 @@ module FoolsGold
 
       private
 
-      # Set is loaded when it is first named.
+      # Compared by name, since the constant Set would load the library.
       def own?(owner) = OWN.include?(owner) || owner.to_s == "Set"
 
       def owner(object, method)

@@ -1,4 +1,4 @@
-# Enumerable: what is taken in slices, in turns, or beside others.
+# Methods of Enumerable that cut the elements into slices, repeat them, or combine them with others.
 
 module Enumerable
   def each_slice(size, &block)
@@ -8,6 +8,7 @@ module Enumerable
     each do |*one|
       part << one.__svalue
       next if part.size < size
+      # The next slice begins before the block runs, which may leave by `break`.
       full, part = part, []
       block.call(full)
     end
@@ -27,7 +28,7 @@ module Enumerable
     kept.each { |one| block.call(*one.__packed) } while times.nil? || (times -= 1) > 0
   end
 
-  # An Array is read by its places, anything else one by one.
+  # Arrays are read by index, all others by an Enumerator.
   def zip(*others, &block)
     lists = others.map do |other|
       next other.to_ary if other.respond_to?(:to_ary)
@@ -49,6 +50,7 @@ module Enumerable
     return to_enum(:each_cons, size) unless block
     part = []
     each do |*one|
+      # Not sliced from an Array: the source may be endless.
       part.shift if part.size == size
       part << one.__svalue
       block.call(part.dup) if part.size == size
@@ -56,6 +58,7 @@ module Enumerable
     self
   end
 
+  # The keys nil and :_separator drop an element, :_alone puts it into a chunk of its own, as in CRuby.
   def chunk(&block)
     return to_enum(:chunk) unless block
     Enumerator.new do |out|

@@ -1,4 +1,4 @@
-# The last step: config.ru to application, checked for what can be checked before the first request.
+# FoolsGold.start, which C calls once: loads config.ru and checks that the result is an application.
 
 module FoolsGold
   class << self

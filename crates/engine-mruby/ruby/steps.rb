@@ -1,8 +1,8 @@
-# Numeric#step with keywords, and Floats that do not drift; String#succ where letters and other signs meet.
+# Numeric#step with keywords and without the drift of added Floats; String#succ for letters beside other characters.
 
 module FoolsGold
-  # How many steps there are; of Floats as CRuby counts them, with a little for what rounding has lost.
-  # With `open` the limit itself is none.
+  # The number of steps; for Floats as CRuby counts them, with an allowance for rounding errors. With `open`, the limit
+  # is excluded.
   def self.steps(start, limit, by, open = false)
     return [(limit - start).div(by) + 1, 0].max if !open && [start, limit, by].all?(Integer)
     return 0 if by > 0 ? start > limit : start < limit
@@ -31,13 +31,15 @@ module FoolsGold
     return count.times { yield start } if by.is_a?(Float) && by.infinite?
     at = -1
     while (at += 1) < count
+      # A product instead of a sum, whose rounding errors would add up.
       one = start + at * by
       one = limit.to_f if one.is_a?(Float) && (by > 0 ? one > limit : one < limit)
       yield one
     end
   end
 
-  # Letters and digits of the last run are counted up; what carries goes over other signs to those of the same kind.
+  # Increments the last run of letters and digits. A carry goes on to the left over other characters, to letters or
+  # digits of the same kind.
   def self.succ(text)
     signs = text.chars
     at, last, place = signs.size, nil, nil
@@ -63,7 +65,7 @@ module FoolsGold
 end
 
 module FoolsGold
-  # Of Integer and Float alike.
+  # Numeric#step for Integer and Float.
   module Steps
     def step(limit = nil, step = nil, by: nil, to: nil, &block)
       raise ArgumentError, "to is given twice" if limit && to

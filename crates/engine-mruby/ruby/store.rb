@@ -1,4 +1,5 @@
-# FoolsGold.store: what all interpreters of the server share, and the names under which FoolsGold gives its objects.
+# FoolsGold.store, the key-value store that all interpreters of the server share; FoolsGold.requests and
+# FoolsGold.environment.
 
 module FoolsGold
   # A key-value store that all interpreters share. Keys are Strings or Symbols (:a and "a" are one key); values are
@@ -7,14 +8,14 @@ module FoolsGold
     # The store has no room for a value.
     class Full < StandardError; end
 
-    # A copy of the value, or nil.
+    # Returns a copy of the value, or nil.
     def get(key)
       Native.store_get(key)
     end
     alias [] get
 
-    # Seconds to live may have a fraction; without them a value stays. Returns the value. TypeError for what cannot be
-    # copied (a Proc, an object of a class of yours), Full when there is no room.
+    # Sets a value, which expires after `ttl` seconds (with a fraction, if need be), and returns it. TypeError for a
+    # value that cannot be copied (a Proc, an object of your own class), Full when there is no room.
     def set(key, value, ttl: nil)
       Native.store_set(key, value, ttl)
       value
@@ -24,20 +25,21 @@ module FoolsGold
       Native.store_set(key, value, nil)
     end
 
-    # Takes the value away and returns it, or nil.
+    # Removes the key and returns its value, or nil.
     def delete(key)
       Native.store_delete(key)
     end
 
-    # Adds to an Integer in one step, whoever else does the same; the sum. A missing key counts as 0, and gets `ttl`.
+    # Adds to an Integer atomically and returns the sum. A missing key counts as 0; only then does `ttl` apply.
     def increment(key, by = 1, ttl: nil)
       Native.store_increment(key, by, ttl)
     end
 
-    # The value, or that of the block, which is then stored. Two interpreters may both run their block.
+    # Returns the value, or the block's result, which is then stored. Two interpreters may both run their block.
     def fetch(key, default = nil, ttl: nil)
       value = get(key)
       return value unless value.nil?
+      # A stored nil counts as missing, since `get` returns nil for both.
       return default unless block_given?
       set(key, yield(key), ttl: ttl)
     end

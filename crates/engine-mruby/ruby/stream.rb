@@ -1,9 +1,9 @@
-# FoolsGold::Stream: what a streaming body is called with.
+# FoolsGold::Stream, the argument of a streaming body (Rack SPEC, "Streaming Body").
 
 module FoolsGold
-  # What a streaming body is called with (Rack SPEC, "Streaming Body"); `write` and `flush` are native.
+  # The stream of a response; `write` and `flush` are native (c/call.c).
   class Stream
-    # Hands a String on at once; raises FoolsGold::ClientGone when nobody reads any more.
+    # Sends a String at once; raises FoolsGold::ClientGone when the client has gone away.
     def <<(text)
       write(text)
       self

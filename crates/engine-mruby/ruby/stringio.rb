@@ -1,4 +1,4 @@
-# StringIO: a String that reads and writes like a file, by bytes.
+# StringIO: reads and writes a String like a file, by bytes.
 
 class StringIO
   include FoolsGold::Reading
@@ -34,7 +34,7 @@ class StringIO
     @position = @lineno = 0
   end
 
-  # What is left of it behind the block of `open`.
+  # Ends the use of the String after the block of `open`.
   def __forget
     @string = nil
     @closed = true
@@ -59,7 +59,7 @@ class StringIO
     0
   end
 
-  # Before what comes next, over what was read.
+  # Puts bytes before the position, where they overwrite the bytes that were read.
   def ungetbyte(bytes)
     return if bytes.nil?
     opened!
@@ -88,7 +88,7 @@ class StringIO
     self
   end
 
-  # The encoding that the first bytes mark, which are then read; nil without such a mark.
+  # Skips a byte order mark at the beginning and sets its encoding; nil where there is none.
   def set_encoding_by_bom
     raise FrozenError, "can't modify frozen StringIO: #{inspect}" if frozen?
     marks = { Encoding::UTF_8 => "EFBBBF", Encoding::UTF_16LE => "FFFE", Encoding::UTF_16BE => "FEFF" }
@@ -139,7 +139,7 @@ class StringIO
 
   private
 
-  # A mode by its letters or its bits.
+  # Sets what may be done, by the letters or the bits of a mode.
   def take_mode(mode)
     if Integer === mode
       way, @append, empty = mode & 3, mode & File::APPEND != 0, mode & File::TRUNC != 0
@@ -150,11 +150,12 @@ class StringIO
       @readable = !mode.start_with?("w", "a") || mode.include?("+")
       @writable = mode.empty? ? !@string.frozen? : !mode.start_with?("r") || mode.include?("+")
     end
+    # A frozen String is read only, unless the mode asks for writing.
     raise Errno::EACCES if @string.frozen? && @writable
     @string.replace("") if empty
   end
 
-  # As in CRuby, a paragraph has all the line feeds behind it.
+  # As in CRuby, a paragraph includes all line feeds behind it.
   def end_paragraph(line)
     begun = @position
     super
@@ -169,6 +170,7 @@ class StringIO
     position >= @string.bytesize ? "" : @string.byteslice(position, length)
   end
 
+  # Writes at the position, over what is there; a gap behind the end is filled with NUL bytes.
   def put(text)
     @position = @string.bytesize if @append
     if @position >= @string.bytesize

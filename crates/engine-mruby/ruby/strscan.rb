@@ -1,4 +1,4 @@
-# StringScanner, as far as it needs no C (c/scanner.c).
+# The methods of StringScanner that need no C; the others are in c/scanner.c.
 
 class StringScanner
   class Error < StandardError; end
@@ -10,6 +10,7 @@ class StringScanner
     self
   end
 
+  # The flags are: move the position, return the text (else its length), and match only here (else search).
   def scan(pattern) = __scan(pattern, true, true, true)
   def match?(pattern) = __scan(pattern, false, false, true)
   def skip(pattern) = __scan(pattern, true, false, true)
@@ -21,6 +22,7 @@ class StringScanner
   def check_until(pattern) = __scan(pattern, false, true, false)
   def search_full(pattern, advance, text) = __scan(pattern, advance, text, false)
 
+  # `__matched` and `__unmatched` set the last match as a pattern would.
   def getch
     return __unmatched if eos?
     __matched(pos, pos + string.__char_size(pos))

@@ -1,4 +1,5 @@
-# What String does with patterns and blocks; the rest is in c/subject.c and c/replace.c.
+# Methods of String with patterns and blocks; the others are in c/subject.c and c/replace.c. The text is copied unless
+# it is frozen, since a block may change the String.
 
 class String
   NOT_GIVEN = Object.new.freeze
@@ -125,7 +126,8 @@ class String
 
   private
 
-  # Its caller's caller is the one who sees the matches. The text, or nil where nothing was found.
+  # The new text, or nil without a match. Each match is set as `$~` of the caller's caller (2), which is the one that
+  # called sub or gsub with the block.
   def __each_replaced(pattern, block, all)
     raise ArgumentError, "wrong number of arguments (given 1, expected 2)" unless block
     text = frozen? ? self : String.new(self).freeze

@@ -1,5 +1,5 @@
-# Strings are UTF-8, or bytes each of which is a character (c/bytes.c). There are no other encodings: what would mark a
-# string as one leaves it alone.
+# A String is UTF-8 or bytes (ASCII-8BIT), where each byte is a character (c/bytes.c). There are no other encodings:
+# force_encoding with another name makes it UTF-8.
 
 class String
   def encoding = __binary? ? Encoding::BINARY : Encoding::UTF_8
@@ -23,7 +23,7 @@ class String
     self
   end
 
-  # Letters beyond ASCII too; without the exclamation mark they are native.
+  # The methods without the exclamation mark are native, and map all letters of Unicode.
   def upcase!(*options) = __become(upcase(*options))
   def downcase!(*options) = __become(downcase(*options))
   def swapcase!(*options) = __become(swapcase(*options))
@@ -33,11 +33,12 @@ class String
   def delete!(*sets) = __become(delete(*sets))
   def squeeze!(*sets) = __become(squeeze(*sets))
 
-  # mruby's takes characters for bytes.
+  # mruby's own cuts characters where it should cut bytes.
   def delete_suffix(suffix) = end_with?(suffix) ? byteslice(0, bytesize - suffix.bytesize) : dup
   def delete_suffix!(suffix) = __become(delete_suffix(suffix))
   def oct = to_i(/\A\s*[-+]?0[xX]/.match?(self) ? 16 : /\A\s*[-+]?0[bB]/.match?(self) ? 2 : 8)
 
+  # An empty separator means paragraphs. The text is copied, since the block may change the String.
   def each_line(separator = "\n", chomp: false, &block)
     return lines(separator, chomp: chomp).each unless block
     text = dup
@@ -76,7 +77,7 @@ class String
 
   def scrub!(*args, &block) = replace(scrub(*args, &block))
 
-  # With the names of the encodings comes what converts, which takes the place of these (library/encoding.rb).
+  # The constant Encoding loads library/encoding.rb, which redefines these methods.
   def encode(*args, **options) = Encoding && encode(*args, **options)
   def encode!(*args, **options) = Encoding && encode!(*args, **options)
   def unicode_normalize(form = :nfc) = Encoding && unicode_normalize(form)
@@ -85,7 +86,7 @@ end
 class Integer
   alias __chr chr
 
-  # Beyond ASCII a byte, unless an encoding says otherwise.
+  # Without the encoding UTF-8, a number above 127 is a byte.
   def chr(encoding = nil)
     return __chr unless encoding && Encoding.find(encoding) == Encoding::UTF_8
     [self].pack("U")
@@ -95,7 +96,7 @@ end
 class Symbol
   alias __inspect inspect
 
-  # Letters beyond ASCII need no quotes.
+  # A Symbol of letters beyond ASCII needs no quotes.
   def inspect
     text = to_s
     return __inspect if text.ascii_only?

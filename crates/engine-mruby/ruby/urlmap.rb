@@ -1,8 +1,8 @@
-# Rack::URLMap, unless the application has Rack's own: several applications, told apart by the beginning of the path or
-# by the host.
+# FoolsGold::URLMap: several applications, chosen by path prefix or host. Also Rack::URLMap, unless the application
+# loads the gem rack.
 
 module FoolsGold
-  # Sends a request to the application with the longest matching prefix, which sees the rest as its PATH_INFO.
+  # Passes a request to the application with the longest matching prefix, which gets the rest of the path as PATH_INFO.
   class URLMap
     NOT_FOUND = [404, { "content-type" => "text/plain", "x-cascade" => "pass" }].freeze
 
@@ -12,6 +12,7 @@ module FoolsGold
 
     def remap(map)
       @mapping = map.map { |location, app| entry(location, app) }
+      # Longest host and longest prefix first, so that the first match is the best one.
       @mapping = @mapping.sort_by { |host, path, _| [host ? -host.size : 0, -path.size] }
     end
 
@@ -31,10 +32,11 @@ module FoolsGold
 
     private
 
-    # What is left of a path below a prefix; nil where it is elsewhere. Slashes count as one.
+    # The rest of a path below a prefix; nil where the path is elsewhere. Several slashes in a row count as one.
     def below(prefix, path)
       return path if prefix.empty?
       unless path.start_with?(prefix)
+        # Squeezed only where needed: most paths have no double slash.
         return nil unless path.include?("//")
         path = path.squeeze("/")
         return nil unless path.start_with?(prefix)
@@ -47,6 +49,7 @@ module FoolsGold
       env["SCRIPT_NAME"] = script + prefix
       env["PATH_INFO"] = rest
       app.call(env)
+    # Restored also after an exception: a middleware outside of the map may read the paths.
     ensure
       env["SCRIPT_NAME"] = script
       env["PATH_INFO"] = path

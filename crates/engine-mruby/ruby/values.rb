@@ -1,7 +1,7 @@
-# Where methods of mruby's own answer otherwise than CRuby's: what is small and belongs to no other file.
+# Small corrections of mruby's own methods that belong to no other file.
 
 class Regexp
-  # Nothing of one can be changed.
+  # A Regexp is immutable, so a copy would be equal in every way.
   def dup = self
   def clone(freeze: nil) = self
 end

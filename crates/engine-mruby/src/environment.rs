@@ -1,5 +1,6 @@
-//! A request's environment on its way over the border: which keys in which order (a shape, see c/env.c), and the bytes
-//! of their values. Keeps what the interpreter has been told once, within limits: header names come from clients.
+//! The Rack environment of a request in the form that C takes: its keys in their order (a shape, see c/env.c) and the
+//! bytes of their values. Keys and shapes that the interpreter knows are remembered, up to a limit, since header names
+//! come from clients.
 
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
@@ -11,9 +12,9 @@ use http::HeaderName;
 
 use crate::sys::{self, FgPair, FgRequest, FgVm};
 
-/// Remember this many keys from headers, and make the others anew each time.
+/// Header names whose keys are remembered; the keys of all others are made anew for each request.
 const HEADER_KEYS_MAX: usize = 256;
-/// Remember this many combinations of keys.
+/// Shapes (combinations of keys) that are remembered.
 const SHAPES_MAX: usize = 64;
 
 struct Pair {
@@ -24,7 +25,7 @@ struct Pair {
     steady: bool,
 }
 
-/// What one interpreter knows of keys, and buffers that live on from request to request.
+/// The keys and shapes that one interpreter knows, and buffers that are reused by each request.
 pub struct Environment {
     fixed: [u32; Fixed::NAMES.len()],
     headers: HashMap<HeaderName, u32, RandomState>,
@@ -40,7 +41,7 @@ fn new_key(vm: NonNull<FgVm>, name: &str) -> u32 {
 }
 
 impl Environment {
-    /// Of an interpreter that was just opened.
+    /// The state for an interpreter that was just opened: registers the keys of the fixed Rack variables.
     pub fn new(vm: NonNull<FgVm>) -> Environment {
         Environment {
             fixed: Fixed::NAMES.map(|name| new_key(vm, name)),
@@ -52,7 +53,7 @@ impl Environment {
         }
     }
 
-    /// Calls `run` with the request as C wants it.
+    /// Calls `run` with the request in the form that C takes; the pointer is valid only during the call.
     pub fn with<T>(&mut self, vm: NonNull<FgVm>, request: &Request, run: impl FnOnce(*const FgRequest) -> T) -> T {
         self.gather(vm, request);
         let shape = self.shape(vm);
@@ -83,7 +84,7 @@ impl Environment {
                     (key, name, false)
                 }
             };
-            // A fixed key that found no memory is known by its name alone.
+            // `key` is NO_KEY where the interpreter had no memory for it; then the pair has no shape.
             self.keys.push(key);
             self.pairs.push(Pair { key, name, begin, end, steady });
         });

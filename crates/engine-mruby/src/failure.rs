@@ -1,13 +1,13 @@
-//! What C tells of an exception, or of a place where something was stopped, and the fault that it becomes.
+//! Exceptions and backtraces that C reports, and the faults they become.
 
 use engine::{AppError, Fault, Overrun};
 
-use crate::exchange::Exchange;
+use crate::response_writer::ResponseWriter;
 
-/// Follows a frame of a backtrace that stands for several.
+/// Separates a frame of a backtrace from the number of its repetitions: "app.rb:3:in f (12 times)".
 const REPEATED: &str = " (";
 
-/// Adds a frame; a run of equal ones, as endless recursion has, becomes one line with their number.
+/// Appends a frame to a backtrace. A run of equal frames, as endless recursion has, becomes one line with their number.
 pub fn push_frame(backtrace: &mut Vec<String>, line: String) {
     match backtrace.last_mut().and_then(|last| last.strip_prefix(line.as_str()).map(str::to_owned)) {
         Some(rest) if rest.is_empty() || rest.starts_with(REPEATED) => {
@@ -20,12 +20,12 @@ pub fn push_frame(backtrace: &mut Vec<String>, line: String) {
     }
 }
 
-/// Where it was.
+/// The backtrace of a reported exception; empty where none was reported.
 pub fn trace(error: Option<AppError>) -> Vec<String> {
     error.map(|error| error.backtrace).unwrap_or_default()
 }
 
-/// The fault of a request that has used up its time there.
-pub fn out_of_time(exchange: &Exchange, error: Option<AppError>) -> Fault {
-    Fault::OutOfTime(Overrun { limit: exchange.request.time_allowed(), backtrace: trace(error) })
+/// The fault of a request that timed out, with its time limit and the place where it was interrupted.
+pub fn out_of_time(writer: &ResponseWriter, error: Option<AppError>) -> Fault {
+    Fault::OutOfTime(Overrun { limit: writer.request.time_allowed(), backtrace: trace(error) })
 }

@@ -1,4 +1,4 @@
-//! Rust's side of one interpreter: what C calls. Each function does plain work and returns; none calls back into the
+//! The functions of one interpreter that C calls. Each does plain work and returns; none calls back into the
 //! interpreter, and none lets a panic out.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -12,73 +12,74 @@ use std::time::Instant;
 use engine::body::SendError;
 use engine::{AppError, Fault, Overrun, Request};
 
-use crate::exchange::{Exchange, app_fault};
 use crate::failure::{out_of_time, push_frame, trace};
-use crate::gauge::{Clock, Gauge};
 use crate::native::{self, Call, Running};
 use crate::prelude::{self, Library};
+use crate::response_writer::{ResponseWriter, app_fault};
+use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
 use crate::sys::{self, FgValue, tag};
 use crate::timers::Timers;
 use ruby_native::{ARGUMENTS_MAX, Arg, Folders, Handles, Value};
 
-/// Natives that are given more than this never run on an I/O thread.
+/// Bytes of arguments from which a native function runs in a runner, never on an I/O thread.
 const LARGE_BYTES: usize = 256 << 10;
 
-/// The host of one interpreter.
+/// Rust's state of one interpreter, whose address C passes to each function of this file.
 pub struct Host {
-    /// What all interpreters share.
+    /// State shared by all interpreters of the engine.
     pub shared: Arc<Shared>,
-    /// What the watchdog reads.
-    pub gauge: Arc<Gauge>,
-    /// The clock of the gauge.
+    /// The run state that the watchdog reads.
+    pub run_state: Arc<RunState>,
+    /// The clock of the run state and of all deadlines in it.
     pub clock: Clock,
-    /// The request under way.
-    pub exchange: Option<Exchange>,
-    /// The last exception that reached us.
+    /// The response writer of the request under way; None between requests and while the application is loaded.
+    pub writer: Option<ResponseWriter>,
+    /// The last exception that C reported, until it is taken.
     pub error: Option<AppError>,
-    /// How long blocks may take.
+    /// Time limits of the blocks that run (Timeout.timeout).
     pub timers: Timers,
-    /// What is held for objects of the interpreter.
+    /// Rust values that belong to objects of the interpreter, such as database connections.
     pub handles: Handles,
-    /// Where files may be.
+    /// Folders in which the application may open files.
     pub folders: Folders,
     out: Vec<u8>,
 }
 
 impl Host {
-    /// Of an interpreter that has not been opened yet.
-    pub fn new(shared: Arc<Shared>, gauge: Arc<Gauge>, clock: Clock) -> Host {
+    /// The host for an interpreter that is about to be opened.
+    pub fn new(shared: Arc<Shared>, run_state: Arc<RunState>, clock: Clock) -> Host {
         let timers = Timers::default();
         let handles = Handles::default();
         let folders = Folders::default();
-        Host { shared, gauge, clock, exchange: None, error: None, timers, handles, folders, out: Vec::new() }
+        Host { shared, run_state, clock, writer: None, error: None, timers, handles, folders, out: Vec::new() }
     }
 
-    /// What fg_vm_compile has made.
+    /// Takes the bytecode that fg_vm_compile has produced.
     pub fn take_compiled(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Where it was interrupted.
+    /// Takes the backtrace of the place where the script was interrupted.
     pub fn take_trace(&mut self) -> Vec<String> {
         trace(self.error.take())
     }
 
-    /// Whether the script may go on; one that turns out to be long changes its thread here.
+    /// Answers the deadline timer: `GO_ON`, `STOP` or `EXPIRED` of `sys`. A request that turns out to be long migrates
+    /// to a runner here.
     pub fn tick(&mut self) -> c_int {
-        if !self.gauge.is_late(self.clock.at(Instant::now())) {
-            if self.exchange.as_mut().is_some_and(|exchange| !exchange.has_worked_long()) {
+        if !self.run_state.is_late(self.clock.at(Instant::now())) {
+            if self.writer.as_mut().is_some_and(|writer| !writer.has_worked_long()) {
                 return self.expired();
             }
-            self.gauge.set_ticked();
-            if let Some(exchange) = &mut self.exchange {
-                exchange.leave();
-                // A client that has gone is noticed by the next write, where Ruby can be told.
-                let _ = exchange.hurry();
+            self.run_state.set_ticked();
+            if let Some(writer) = &mut self.writer {
+                writer.migrate();
+                // A client that has gone away is noticed by the next write, where an exception can be raised.
+                let _ = writer.hurry();
             }
         }
-        if self.gauge.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
+        if self.run_state.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
     }
 
     fn expired(&mut self) -> c_int {
@@ -86,21 +87,21 @@ impl Host {
         if !self.timers.expire(now) {
             return sys::GO_ON;
         }
-        self.gauge.set_soon(self.timers.next());
+        self.run_state.set_soon(self.timers.next());
         sys::EXPIRED
     }
 
     fn call_native(&mut self, index: usize, args: &[Arg<'_>], result: &mut FgValue) {
-        // Whatever is done with so much takes a while, in which no other request should wait.
+        // Work on so many bytes takes a while, during which no other request of the I/O thread should wait.
         if args.iter().map(|arg| arg.size()).sum::<usize>() >= LARGE_BYTES
-            && let Some(exchange) = &mut self.exchange
+            && let Some(writer) = &mut self.writer
         {
-            exchange.leave();
+            writer.migrate();
         }
         let work = Running {
-            exchange: self.exchange.as_mut(),
+            writer: self.writer.as_mut(),
             timers: &mut self.timers,
-            gauge: &self.gauge,
+            run_state: &self.run_state,
             clock: self.clock,
         };
         let mut call = Call { shared: &self.shared, handles: &mut self.handles, folders: &self.folders, work };
@@ -151,7 +152,7 @@ impl Host {
         self.point_at_out(result);
     }
 
-    /// Points C at a text, which stays until the next.
+    /// Puts a text into `result`. It lives until the next call that gives C a text.
     pub fn give_text(&mut self, text: &str, result: &mut FgValue) {
         self.out = text.as_bytes().to_vec();
         self.point_at_out(result);
@@ -163,7 +164,8 @@ impl Host {
     }
 }
 
-/// Runs `work` on the host behind a pointer from C. A panic becomes `otherwise`: it must not unwind into C.
+/// Runs `work` on the host behind a pointer from C, and returns `otherwise` where it panics: a panic must not unwind
+/// into C.
 pub fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> T) -> T {
     // SAFETY: C hands back the pointer given to fg_vm_open, which is that of a boxed Host that outlives the
     // interpreter, and only the thread that runs the interpreter gets here.
@@ -171,7 +173,7 @@ pub fn with<T>(host: *mut c_void, otherwise: T, work: impl FnOnce(&mut Host) -> 
     catch_unwind(AssertUnwindSafe(|| work(host))).unwrap_or(otherwise)
 }
 
-/// What C points at.
+/// The bytes of a Ruby string that C passes by start and length; empty for NULL.
 pub fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     if start.is_null() {
         return &[];
@@ -180,7 +182,7 @@ pub fn bytes<'a>(start: *const c_char, length: usize) -> &'a [u8] {
     unsafe { slice::from_raw_parts(start.cast(), length) }
 }
 
-/// The same as text.
+/// The text of a Ruby string that C passes; invalid UTF-8 becomes U+FFFD.
 pub fn text(start: *const c_char, length: usize) -> String {
     String::from_utf8_lossy(bytes(start, length)).into_owned()
 }
@@ -193,13 +195,14 @@ fn sent(result: Result<(), SendError>) -> c_int {
     }
 }
 
-// SAFETY: the names below are declared in c/fg.h with these very types, and defined nowhere else.
+// SAFETY: c/fg.h declares this name with these types and nothing else defines it; call.c passes plain numbers.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_status(host: *mut c_void, status: i64) -> bool {
-    with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.status(status)))
+    with(host, false, |host| host.writer.as_mut().is_some_and(|writer| writer.status(status)))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `take_header` in call.c passes the bytes of two
+// Strings that are on Ruby's stack, and this function runs no Ruby that could change them.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_header(
     host: *mut c_void,
@@ -209,103 +212,111 @@ extern "C" fn fg_host_header(
     value_length: usize,
 ) -> bool {
     with(host, false, |host| {
-        let exchange = host.exchange.as_mut();
-        exchange.is_some_and(|exchange| exchange.header(bytes(name, name_length), bytes(value, value_length)))
+        let writer = host.writer.as_mut();
+        writer.is_some_and(|writer| writer.header(bytes(name, name_length), bytes(value, value_length)))
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `refuse` in call.c passes the bytes of a String that
+// it has just made and that only it knows.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_bad_answer(host: *mut c_void, why: *const c_char, length: usize) {
     with(host, (), |host| {
-        if let Some(exchange) = &mut host.exchange {
-            exchange.bad.get_or_insert_with(|| text(why, length));
+        if let Some(writer) = &mut host.writer {
+            writer.bad.get_or_insert_with(|| text(why, length));
         }
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `length` is a number, never an address.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_whole(host: *mut c_void, length: usize) {
     with(host, (), |host| {
-        if let Some(exchange) = &mut host.exchange {
-            exchange.collect_whole(length);
+        if let Some(writer) = &mut host.writer {
+            writer.collect_whole(length);
         }
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `put_chunk` in call.c passes the bytes of a String;
+// they are copied before the request may change its thread, and no other thread runs this interpreter meanwhile.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_chunk(host: *mut c_void, chunk: *const c_char, length: usize) -> c_int {
     with(host, sys::GONE, |host| {
-        host.exchange.as_mut().map_or(sys::GONE, |exchange| sent(exchange.chunk(bytes(chunk, length))))
+        host.writer.as_mut().map_or(sys::GONE, |writer| sent(writer.chunk(bytes(chunk, length))))
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. It takes the host alone, which `with` answers for.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_flush(host: *mut c_void) -> bool {
-    with(host, false, |host| host.exchange.as_mut().is_some_and(|exchange| exchange.hurry().is_ok()))
+    with(host, false, |host| host.writer.as_mut().is_some_and(|writer| writer.hurry().is_ok()))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `take_file` in call.c passes the bytes of a String of
+// its own, and the path is not kept.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_file(host: *mut c_void, path: *const c_char, length: usize) -> bool {
     with(host, false, |host| {
         let path = Path::new(OsStr::from_bytes(bytes(path, length)));
         let Ok(found) = host.folders.readable(path) else { return false };
-        host.exchange.as_mut().is_some_and(|exchange| exchange.file(&found))
+        host.writer.as_mut().is_some_and(|writer| writer.file(&found))
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type (`int` is `c_int`), defined only here. It reads the host and changes
+// nothing.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_body(host: *mut c_void) -> c_int {
-    with(host, 0, |host| host.exchange.as_ref().map_or(0, Exchange::known))
+    with(host, 0, |host| host.writer.as_ref().map_or(0, ResponseWriter::known))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. It sets a flag of the request, behind the host's
+// pointer.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_unasked(host: *mut c_void) {
     with(host, (), |host| {
-        if let Some(exchange) = &mut host.exchange {
-            exchange.leave_body();
+        if let Some(writer) = &mut host.writer {
+            writer.leave_body();
         }
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `fg_vm_call` calls it after its guard has ended: no
+// Ruby frame is left that could hold what `finish` and `fail` send away.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_answered(host: *mut c_void, ended: c_int) {
     with(host, (), |host| {
         let error = host.error.take();
         let limit = host.shared.memory_bytes;
-        let Some(exchange) = &mut host.exchange else { return };
+        let Some(writer) = &mut host.writer else { return };
         match ended {
-            sys::DONE => exchange.finish(),
-            // What was raised because an answer was refused is not news.
-            sys::RAISED if exchange.bad.is_some() => exchange.finish(),
-            sys::NO_MEMORY => exchange.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
-            sys::STOPPED => exchange.fail(out_of_time(exchange, error)),
+            sys::DONE => writer.finish(),
+            // The exception only followed from the refused answer, whose reason `finish` reports.
+            sys::RAISED if writer.bad.is_some() => writer.finish(),
+            sys::NO_MEMORY => writer.fail(Fault::OutOfMemory(Overrun { limit, backtrace: trace(error) })),
+            sys::STOPPED => writer.fail(out_of_time(writer, error)),
             _ => {
                 let fault = match error.as_ref().map(|error| error.class.as_str()) {
                     Some("FoolsGold::ClientGone") => Fault::ClientGone,
-                    Some("FoolsGold::RequestTimeout") => out_of_time(exchange, error),
+                    Some("FoolsGold::RequestTimeout") => out_of_time(writer, error),
                     _ => app_fault(error),
                 };
-                exchange.fail(fault);
+                writer.fail(fault);
             }
         }
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. guard.c calls it between two instructions, and its
+// longjmp for FG_STOP and FG_EXPIRED starts after the return, so that it crosses no frame of Rust.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_tick(host: *mut c_void) -> c_int {
     with(host, sys::STOP, Host::tick)
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, and `FgValue` is `repr(C)` like `fg_value`; defined only here. An
+// exception comes back as a value: the trampoline in native.c raises it after the return.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_native(host: *mut c_void, index: u32, args: *const FgValue, count: usize, result: *mut FgValue) {
     // SAFETY: C passes `count` values that live on its stack until we return, and a place for the result there.
@@ -335,7 +346,8 @@ fn argument(value: &FgValue) -> Arg<'_> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. It needs no host: the libraries belong to the
+// process.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_library(
     name: *const c_char,
@@ -354,26 +366,30 @@ extern "C" fn fg_host_library(
     text.len()
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `run_library` in load.c frees the bytecode only after
+// the return, and what is kept is a copy.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_library_compiled(name: *const c_char, length: usize, code: *const c_char, size: usize) {
-    // What was not kept is compiled again by the next who wants it.
+    // After a panic nothing is kept, and the next interpreter that requires the library compiles it again.
     let _ = catch_unwind(|| prelude::keep_library(bytes(name, length), bytes(code, size)));
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. The garbage collector calls it, also while the
+// interpreter is closed, and the host outlives that; a number that is not in the table is ignored.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_release(host: *mut c_void, number: u64) {
     with(host, (), |host| host.handles.release(number));
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. `compile_body` in load.c frees the bytecode after the
+// return, and this is a copy.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_compiled(host: *mut c_void, code: *const c_char, length: usize) {
     with(host, (), |host| host.out = bytes(code, length).to_vec());
 }
 
-// SAFETY: the names above and below are declared in c/fg.h with these very types, and defined nowhere else.
+// SAFETY: declared in c/fg.h with these types, defined only here. guard.c and trace.c pass a class's name and a message
+// that live until the return; both are copied.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_error(
     host: *mut c_void,
@@ -389,7 +405,8 @@ extern "C" fn fg_host_error(
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. guard.c passes the bytes of a String and trace.c
+// those of a buffer on its stack; both are copied.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usize) {
     with(host, (), |host| {
@@ -404,15 +421,16 @@ extern "C" fn fg_host_frame(host: *mut c_void, line: *const c_char, length: usiz
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. Its two callers, both in call.c, pass string
+// literals.
 #[unsafe(no_mangle)]
 extern "C" fn fg_host_late_error(host: *mut c_void, what: *const c_char) {
     // SAFETY: C passes a literal.
     let what = unsafe { CStr::from_ptr(what) }.to_string_lossy();
     with(host, (), |host| {
-        let (Some(exchange), Some(error)) = (&host.exchange, host.error.take()) else { return };
+        let (Some(writer), Some(error)) = (&host.writer, host.error.take()) else { return };
         let app = host.shared.app.as_deref();
-        let Request { id, method, path, .. } = &exchange.request;
+        let Request { id, method, path, .. } = &writer.request;
         let AppError { class, message, .. } = &error;
         let lines: String = error.lines().map(|line| format!("\n  {line}")).collect();
         tracing::error!(

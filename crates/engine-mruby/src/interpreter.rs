@@ -1,4 +1,5 @@
-//! One interpreter with its stack, its host and its state, owned by whoever runs it, or idle in the queue.
+//! One interpreter with its stack, its host and its state. It is owned by the thread that runs it, or is idle in the
+//! queue.
 
 use std::io;
 use std::ptr::NonNull;
@@ -9,38 +10,38 @@ use engine::wear::quota;
 use engine::{AppError, IoThread, count};
 use ruby_native::Folders;
 
-use crate::exchange::{Exchange, app_fault};
-use crate::gauge::{Clock, Gauge};
 use crate::host::Host;
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::response_writer::{ResponseWriter, app_fault};
+use crate::run_state::{Clock, RunState};
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::stack::{Leave, Stack};
+use crate::stack::{Migration, Stack};
 use crate::vm::{Ended, Vm};
 use crate::watchdog::Watchdog;
 
-/// Where a call may run.
+/// The thread in which a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the I/O thread that read the request: only as long as it is short.
+    /// The I/O thread that read the request, until the call turns out to be long.
     Here,
-    /// In a thread of our own, to the end.
+    /// A runner thread, to the end of the call.
     Runner,
 }
 
-/// Whether a call is over.
+/// State of a call when control comes back from its stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It is.
+    /// The call has ended.
     Over,
-    /// It turned out to be long and wants to go on in a runner.
+    /// The call turned out to be long and must be resumed in a runner.
     Left,
 }
 
-/// One interpreter.
+/// An interpreter with the application loaded, or with the error that prevented it.
 pub struct Interpreter {
-    /// Its number, for logs.
+    /// Number of the interpreter in logs and on the live page, from 0.
     pub number: usize,
     vm: Option<Vm>,
     host: NonNull<Host>,
@@ -48,10 +49,10 @@ pub struct Interpreter {
     stack: Stack,
     began: Option<Instant>,
     served: u64,
-    /// After so many requests it is worn.
+    /// Number of requests after which the interpreter is replaced; None for no limit.
     quota: Option<u64>,
-    /// How often all had been replaced when this one was opened.
-    epoch: u64,
+    /// Generation of the pool in which the interpreter was opened.
+    generation: u64,
     ended: Ended,
     broken: Option<Box<AppError>>,
 }
@@ -67,10 +68,10 @@ impl Interpreter {
     pub fn new(
         number: usize,
         shared: Arc<Shared>,
-        (gauge, clock): (Arc<Gauge>, Clock),
+        (run_state, clock): (Arc<RunState>, Clock),
         watchdog: Arc<Watchdog>,
     ) -> io::Result<Box<Interpreter>> {
-        let host = Box::new(Host::new(shared, gauge, clock));
+        let host = Box::new(Host::new(shared, run_state, clock));
         Ok(Box::new(Interpreter {
             number,
             vm: None,
@@ -80,7 +81,7 @@ impl Interpreter {
             began: None,
             served: 0,
             quota: None,
-            epoch: 0,
+            generation: 0,
             ended: Ended::Well,
             broken: None,
         }))
@@ -91,12 +92,12 @@ impl Interpreter {
         unsafe { self.host.as_mut() }
     }
 
-    /// What it runs next it runs on this I/O thread.
+    /// Names the I/O thread on which the next call runs.
     pub fn enter_io(&mut self, io: &Arc<IoThread>) {
-        self.host().gauge.enter_io(io);
+        self.host().run_state.enter_io(io);
     }
 
-    /// Runs one job: to its end, or until it leaves.
+    /// Runs one job to its end, or until it migrates to a runner.
     pub fn begin(&mut self, job: Job, place: Place) -> Step {
         let now = Instant::now();
         self.began = Some(now);
@@ -110,20 +111,20 @@ impl Interpreter {
             (clock.at(now), clock.at(job.request.deadline))
         };
         self.host().timers.clear();
-        self.host().gauge.start(started, deadline);
+        self.host().run_state.start(started, deadline);
         self.watchdog.wake();
         let me = Carried(NonNull::from(&mut *self));
-        let over = self.stack.begin(move |leave| {
+        let over = self.stack.begin(move |migration| {
             let Carried(mut me) = { me };
-            let leave = if place == Place::Here { leave } else { Leave::nowhere() };
-            // SAFETY: the interpreter is boxed and stays in its place; while the work is suspended nobody touches
-            // what the work uses (host and vm), and `stack`, which is touched, is not used from here.
-            unsafe { me.as_mut() }.run(job, queued, leave);
+            let migration = if place == Place::Here { migration } else { Migration::none() };
+            // SAFETY: the interpreter is boxed and keeps its address. While the work is suspended, no code touches what
+            // the work uses (host and vm); `stack`, which is touched then, is not used from here.
+            unsafe { me.as_mut() }.run(job, queued, migration);
         });
         self.step(over)
     }
 
-    /// Goes on with what left.
+    /// Resumes a call that left its I/O thread, in the current thread.
     pub fn resume(&mut self) -> Step {
         let over = self.stack.resume();
         self.step(over)
@@ -133,18 +134,18 @@ impl Interpreter {
         if !over {
             return Step::Left;
         }
-        self.host().gauge.stop();
-        self.host().exchange = None;
+        self.host().run_state.stop();
+        self.host().writer = None;
         self.host().handles.end_request();
         Step::Over
     }
 
-    fn run(&mut self, job: Job, queued: Duration, leave: Leave) {
+    fn run(&mut self, job: Job, queued: Duration, migration: Migration) {
         let number = self.number;
-        let gauge = self.host().gauge.clone();
-        let exchange = Exchange::new(job.request, job.responder, queued, leave).by(number, gauge);
-        let exchange = self.host().exchange.insert(exchange);
-        let request = &raw const exchange.request;
+        let run_state = self.host().run_state.clone();
+        let writer = ResponseWriter::new(job.request, job.responder, queued, migration).by(number, run_state);
+        let writer = self.host().writer.insert(writer);
+        let request = &raw const writer.request;
         if let Some(vm) = &mut self.vm {
             self.ended = vm.call(request);
         }
@@ -155,47 +156,48 @@ impl Interpreter {
             tracing::warn!(target: "app", app, "rolled back {what} that a request had left open");
         }
         self.served += 1;
-        self.host().gauge.count();
+        self.host().run_state.count();
     }
 
-    /// How often all had been replaced when it was opened.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
+    /// Generation of the pool in which the interpreter was opened.
+    pub fn generation(&self) -> u64 {
+        self.generation
     }
 
-    /// How long the last call took.
+    /// Time since the last call began: its service time, when asked right after it.
     pub fn took(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
-    /// Why it should be renewed before the next call, if it should; `epoch` is how often all were to be replaced.
-    pub fn worn(&mut self, settings: &Settings, epoch: u64) -> Option<Reason> {
+    /// The reason to replace the interpreter before the next call, if there is one. `generation` is the pool's current
+    /// generation.
+    pub fn worn(&mut self, settings: &Settings, generation: u64) -> Option<Reason> {
         if self.broken.is_some() || self.vm.is_none() {
             Some(Reason::Load)
-        } else if self.host().gauge.is_to_end() {
+        } else if self.host().run_state.is_to_end() {
             Some(Reason::Order)
-        } else if self.ended == Ended::Spoilt {
-            Some(Reason::Spoilt)
+        } else if self.ended == Ended::Poisoned {
+            Some(Reason::Poisoned)
         } else if settings.fresh {
             Some(Reason::Fresh)
         } else if self.quota.is_some_and(|quota| self.served >= quota) {
             Some(Reason::MaxRequests)
-        } else if self.epoch != epoch {
+        } else if self.generation != generation {
             Some(Reason::Recycle)
         } else {
             None
         }
     }
 
-    /// Throws the interpreter away and loads the application into a new one.
-    pub fn renew(&mut self, settings: &Settings, epoch: u64) -> Result<(), Box<AppError>> {
+    /// Closes the interpreter and loads the application into a new one.
+    pub fn renew(&mut self, settings: &Settings, generation: u64) -> Result<(), Box<AppError>> {
         self.vm = None;
         self.host().handles.clear();
         self.host().folders = Folders::default();
         self.served = 0;
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
-        self.epoch = epoch;
-        self.host().gauge.open();
+        self.generation = generation;
+        self.host().run_state.open();
         self.ended = Ended::Well;
         let opened = self.open(settings);
         self.broken = opened.as_ref().err().cloned();
@@ -206,7 +208,7 @@ impl Interpreter {
     fn open(&mut self, settings: &Settings) -> Result<Vm, Box<AppError>> {
         let now = Instant::now();
         let clock = self.host().clock;
-        self.host().gauge.start(clock.at(now), clock.at(now + settings.boot_time));
+        self.host().run_state.start(clock.at(now), clock.at(now + settings.boot_time));
         self.watchdog.wake();
         let host = self.host;
         let bytes = settings.memory_bytes;
@@ -216,7 +218,7 @@ impl Interpreter {
         let mut work = OpenWork { host, place };
         // Deeply nested source needs the deep stack as much as deep calls do.
         self.stack.begin(move |_| work.run(bytes, &rackup));
-        self.host().gauge.stop();
+        self.host().run_state.stop();
         opened.unwrap_or_else(|| Err(Box::default()))
     }
 
@@ -226,7 +228,7 @@ impl Interpreter {
     }
 }
 
-/// The opening of an interpreter, carried onto the deep stack.
+/// Work that opens an interpreter on the interpreter's own deep stack.
 struct OpenWork {
     host: NonNull<Host>,
     place: NonNull<Option<Result<Vm, Box<AppError>>>>,
@@ -244,7 +246,7 @@ impl Drop for Interpreter {
     fn drop(&mut self) {
         // The interpreter first: closing it still uses the host.
         self.vm = None;
-        // SAFETY: it was leaked from a box in `new`, and nobody else holds it.
+        // SAFETY: the host was leaked from a box in `new`, and this value alone owns it.
         drop(unsafe { Box::from_raw(self.host.as_ptr()) });
     }
 }

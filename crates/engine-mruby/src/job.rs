@@ -1,4 +1,4 @@
-//! A request on its way to an interpreter.
+//! A request that waits for an interpreter.
 
 use std::time::Instant;
 
@@ -6,18 +6,18 @@ use engine::queue;
 use engine::snapshot::Past;
 use engine::{Fault, Request, Responder};
 
-/// A request and the way back of its answer.
+/// A request with the responder that takes its answer.
 pub struct Job {
     /// The request.
     pub request: Request,
-    /// The way back.
+    /// The receiver of the answer.
     pub responder: Responder,
-    /// When it was handed in.
+    /// When the engine received the request.
     pub offered: Instant,
 }
 
 impl Job {
-    /// Answers it without running it.
+    /// Answers the request with a fault, without running the application.
     pub fn refuse(self, fault: Fault) {
         let Request { id, method, path, .. } = self.request;
         self.responder.send_noting(Err(fault), self.offered.elapsed(), || Past {

@@ -1,4 +1,4 @@
-//! What outlives an engine of an application: the counter of requests and the key-value store.
+//! State that survives a reload of an application: the counter of requests and the key-value store.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::store::{self, Store};
 
-/// What belongs to the server and not to one engine of it: whoever loads an application anew hands it on. Clones are
-/// the same value.
+/// State of the server that a reload passes on from the old engine to the new one. Clones share one value.
 #[derive(Clone)]
 pub struct Keep(Arc<Kept>);
 
@@ -17,7 +16,7 @@ struct Kept {
 }
 
 impl Keep {
-    /// The one counter of requests seen by all interpreters.
+    /// The counter of requests that all interpreters share.
     pub(crate) fn requests(&self) -> &AtomicU64 {
         &self.0.requests
     }

@@ -1,17 +1,14 @@
-//! The engine that runs a Rack application on embedded mruby interpreters, shared-nothing but for what Rust gives them.
+//! The engine that runs a Rack application on embedded mruby interpreters. They share nothing but what Rust gives them.
 //!
-//! Reading order: `pool` (who runs what, where), `interpreter` and `stack` (one call, on a stack that can change its
-//! thread), `exchange` (one answer on its way out), `vm`, `environment`, `host` and `sys` (the
-//! border to C), `watchdog` and `gauge`
-//! (nothing runs for ever), `native` and `store` (what Ruby is given, with the crates `ruby-stdlib` and `ruby-data`),
-//! `patterns` (regular expressions, with the crate `ruby-regexp`).
+//! Reading order: `pool` (which interpreter runs which request, in which thread), `interpreter` and `stack` (one call,
+//! on a stack that can change its thread), `response_writer`, `vm`, `environment`, `host` and `sys` (the border to C),
+//! `watchdog` and `run_state` (time limits), `native` and `store` (functions for Ruby, with the crates `ruby-stdlib`
+//! and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread")]
 
 mod environment;
-mod exchange;
 mod failure;
-mod gauge;
 mod host;
 mod interpreter;
 mod job;
@@ -23,6 +20,8 @@ mod patterns;
 mod pool;
 mod prelude;
 mod reason;
+mod response_writer;
+mod run_state;
 mod settings;
 mod shared;
 mod stack;
@@ -43,24 +42,24 @@ pub use libraries::provides;
 pub use settings::Settings;
 pub use vm::{lacks, version};
 
-use gauge::{Clock, Gauge};
 use interpreter::Interpreter;
 use pool::Pool;
+use run_state::{Clock, RunState};
 use shared::Shared;
 use watchdog::Watchdog;
 
-/// What is said where a file does not parse, which may be the file's fault or ours.
+/// Advice printed after a syntax error, which may be a mistake in the file or a gap in mruby's parser.
 const SYNTAX_HINT: &str = "Where `ruby -c` accepts the file, it has syntax that the embedded interpreter lacks: see \
                            docs/writing-apps.md, or run with --engine ruby.";
 
-/// Why the engine could not start.
+/// The reason why [`MrubyEngine::start`] failed.
 #[derive(Debug)]
 pub enum StartError {
     /// The application raised while it was loaded.
     App(Box<AppError>),
     /// The machine refused threads or memory.
     Machine(std::io::Error),
-    /// The path of the application cannot be used.
+    /// The path of the rackup file contains a NUL byte.
     Path(PathBuf),
 }
 
@@ -80,24 +79,25 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// The engine.
+/// The embedded engine: a pool of mruby interpreters with one application loaded.
 pub struct MrubyEngine(Arc<Pool>);
 
 impl MrubyEngine {
-    /// Loads the application into every interpreter; the first that fails ends the start.
+    /// Opens `settings.interpreters` interpreters and loads the application into each. The first failure ends the
+    /// start.
     pub fn start(settings: Settings) -> Result<Arc<MrubyEngine>, StartError> {
         if !vm::path_is_usable(&settings.rackup) {
             return Err(StartError::Path(settings.rackup));
         }
         settings.meter.recorder.set_slow(settings.slow_time);
         let clock = Clock::new();
-        let gauges: Vec<Arc<Gauge>> = (0..settings.interpreters).map(|_| Arc::new(Gauge::new())).collect();
+        let run_states: Vec<Arc<RunState>> = (0..settings.interpreters).map(|_| Arc::new(RunState::new())).collect();
         let keep = settings.keep.clone();
         let shared = Arc::new(Shared::new(keep, &settings));
-        let watchdog = Watchdog::start(gauges.clone(), clock).map_err(StartError::Machine)?;
-        let mut interpreters = Vec::with_capacity(gauges.len());
-        for (number, gauge) in gauges.iter().enumerate() {
-            let opened = Interpreter::new(number, shared.clone(), (gauge.clone(), clock), watchdog.clone());
+        let watchdog = Watchdog::start(run_states.clone(), clock).map_err(StartError::Machine)?;
+        let mut interpreters = Vec::with_capacity(run_states.len());
+        for (number, run_state) in run_states.iter().enumerate() {
+            let opened = Interpreter::new(number, shared.clone(), (run_state.clone(), clock), watchdog.clone());
             let mut interpreter = opened.map_err(StartError::Machine)?;
             interpreter.renew(&settings, 0).map_err(StartError::App)?;
             interpreters.push(interpreter);

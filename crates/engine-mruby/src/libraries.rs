@@ -1,11 +1,11 @@
-//! Which libraries an application may require by name: files of Ruby's own library, and those of a list in Ruby
-//! (ruby/require.rb), which is read out of its source so that it stands in one place.
+//! The libraries that an application may require by name: files of Ruby's own library, and those of the list BUILT_IN
+//! in ruby/require.rb, which is read from that source so that there is one list.
 
 use crate::prelude;
 
 const SOURCE: &str = include_str!("../ruby/require.rb");
 
-/// Whether `require "name"` finds its classes built in. Files of the application are another matter.
+/// Whether `require "name"` finds a built-in library. Files of the application are not looked at.
 pub fn provides(name: &str) -> bool {
     let name = name.strip_suffix(".rb").unwrap_or(name);
     built_in().any(|library| library == name) || prelude::is_ruby(name.as_bytes())

@@ -1,4 +1,4 @@
-//! What can be seen of the interpreters from outside, and what they can be told.
+//! Snapshots of the interpreters for the live page, and orders for them: pause, resume, recycle, kill-worker.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -9,7 +9,7 @@ use engine::{Engine, Order, Recorded, Snapshot, count};
 use crate::pool::Pool;
 
 impl Pool {
-    /// All there is to see.
+    /// The state of all interpreters and of the queue.
     pub fn snapshot(&self) -> Snapshot {
         let now = Instant::now();
         let count = self.settings.interpreters;
@@ -27,18 +27,18 @@ impl Pool {
         }
     }
 
-    /// Requests of the past.
+    /// Recorded past requests: the slow, failed and refused ones.
     pub fn recorded(&self) -> Recorded {
         self.settings.meter.recorder.read()
     }
 
-    /// Goes on after a pause.
+    /// Ends a pause, and runs the waiting requests.
     pub fn resume(&self) {
         let pairs = self.queue.resume(Instant::now());
         pairs.into_iter().for_each(|(interpreter, job)| self.begin(interpreter, job));
     }
 
-    /// Carries an order out.
+    /// Carries out an order and returns a sentence about it; an error where the order does not apply.
     pub fn order(&self, order: Order) -> Result<String, String> {
         match order {
             Order::Pause => {
@@ -57,9 +57,9 @@ impl Pool {
                 Ok(words)
             }
             Order::Recycle => {
-                let epoch = self.epoch.fetch_add(1, Ordering::Relaxed) + 1;
+                let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
                 // Those that run are replaced when they have done.
-                while let Some(interpreter) = self.queue.take_idle(|one| one.epoch() < epoch) {
+                while let Some(interpreter) = self.queue.take_idle(|one| one.generation() < generation) {
                     self.renew_idle(interpreter);
                 }
                 Ok(format!("replacing {}", count(self.settings.interpreters, "interpreter")))
@@ -76,11 +76,11 @@ impl Pool {
     }
 
     fn end(&self, number: u32, now: bool) -> Result<String, String> {
-        let Some(gauge) = self.watchdog.gauge(number) else {
+        let Some(run_state) = self.watchdog.run_state(number) else {
             let last = self.settings.interpreters - 1;
             return Err(format!("there is no interpreter {number}: there are 0 to {last}"));
         };
-        gauge.end(now && gauge.is_running());
+        run_state.end(now && run_state.is_running());
         if let Some(interpreter) = self.queue.take_idle(|one| one.number == number as usize) {
             self.renew_idle(interpreter);
             return Ok(format!("interpreter {number} is replaced"));

@@ -1,4 +1,4 @@
-//! What C calls for regular expressions: patterns by their address, searches, and the counting of characters.
+//! The functions of regular expressions that C calls: patterns by their address, searches, and counting characters.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::host::{bytes, with};
 use crate::sys::{self, FgSearch, FgValue, tag};
 use ruby_regexp::{self as regexp, How, Pattern, Stop, text};
 
-/// The pattern at an address that [`fg_pattern_new`] gave out.
+/// The pattern at an address that [`fg_pattern_new`] returned.
 fn at<'a>(pattern: *const Pattern) -> &'a Pattern {
     // SAFETY: C holds the address from fg_pattern_new to fg_pattern_free, and the Arc keeps what is there that long.
     unsafe { &*pattern }
@@ -20,7 +20,8 @@ fn point(text: &[u8], length: *mut usize) -> *const c_char {
     text.as_ptr().cast()
 }
 
-// SAFETY: the names below are declared in c/fg.h with these very types, and defined nowhere else.
+// SAFETY: declared in c/fg.h with these types, defined only here. regexp.c gives back each address it gets to
+// `fg_pattern_free`, once; NULL stands for a source that is refused.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_new(
     host: *mut c_void,
@@ -41,50 +42,57 @@ extern "C" fn fg_pattern_new(
     })
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with this type, defined only here. `regexp_free` in regexp.c is the finalizer of the one
+// object that holds the address, or `make` calls it for an object that never got it.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_free(pattern: *const Pattern) {
     // SAFETY: the address came from Arc::into_raw, and C gives it back once.
     drop(unsafe { Arc::from_raw(pattern) });
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. regexp.c asks before `fg_pattern_free`, in `make` as
+// in the finalizer, so that `at` finds a live pattern.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_bytes(pattern: *const Pattern) -> usize {
     at(pattern).bytes
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. finder.c passes the pattern of a Regexp that it
+// holds.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_groups(pattern: *const Pattern) -> u32 {
     at(pattern).groups
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. regexp.c passes the pattern of `self` or of a Regexp
+// in the interpreter's list of remembered ones, which keeps it alive.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_options(pattern: *const Pattern) -> u32 {
     at(pattern).options
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. Regexp#__linear? passes the pattern of `self`.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_is_linear(pattern: *const Pattern) -> bool {
     at(pattern).is_linear()
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. The bytes belong to the pattern, which nothing
+// changes, and regexp.c copies or compares them while it holds the Regexp.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_source(pattern: *const Pattern, length: *mut usize) -> *const c_char {
     point(&at(pattern).source, length)
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. An index behind the last name gives NULL, and the
+// bytes of a name are copied by regexp.c while it holds the Regexp.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_name(pattern: *const Pattern, index: usize, length: *mut usize) -> *const c_char {
     at(pattern).names.get(index).map_or(std::ptr::null(), |(name, _)| point(name.as_bytes(), length))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. The name's bytes are only compared, and belong to a
+// String that the caller in C holds; an index behind the last group gives 0.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_group(pattern: *const Pattern, name: *const c_char, length: usize, index: usize) -> u32 {
     let wanted = bytes(name, length);
@@ -92,7 +100,8 @@ extern "C" fn fg_pattern_group(pattern: *const Pattern, name: *const c_char, len
     named.and_then(|(_, groups)| groups.get(index)).copied().unwrap_or(0)
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. fg_find holds the text's String and the Regexp, and
+// no Ruby code runs in the search that could change either.
 #[unsafe(no_mangle)]
 extern "C" fn fg_pattern_search(
     host: *mut c_void,
@@ -139,25 +148,28 @@ fn kind(known: u8, text: &[u8]) -> u8 {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. finder.c passes the start and length of a String.
 #[unsafe(no_mangle)]
 extern "C" fn fg_text_kind(text: *const c_char, length: usize) -> u8 {
     kind(sys::TEXT_UNKNOWN, bytes(text, length))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. bytes.c passes a `length` that lies within its
+// String.
 #[unsafe(no_mangle)]
 extern "C" fn fg_text_count(text: *const c_char, length: usize) -> usize {
     text::count(bytes(text, length))
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. bytes.c passes the rest of its String behind a byte
+// of it.
 #[unsafe(no_mangle)]
 extern "C" fn fg_text_offset(text: *const c_char, length: usize, characters: usize) -> usize {
     text::offset(bytes(text, length), characters).unwrap_or(regexp::UNSET)
 }
 
-// SAFETY: as above.
+// SAFETY: declared in c/fg.h with these types, defined only here. fg_find_last passes an `at` within its String, and
+// only the bytes before it are read.
 #[unsafe(no_mangle)]
 extern "C" fn fg_text_before(text: *const c_char, at: usize) -> usize {
     text::before(bytes(text, at), at)

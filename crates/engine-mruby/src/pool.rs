@@ -1,9 +1,9 @@
-//! All interpreters, the queue before them and the threads behind them.
+//! The pool: all interpreters, the queue of requests and the runner threads.
 //!
-//! A request is run on the I/O thread that hands it in while the application answers quickly and an interpreter is
-//! idle: no other thread has to wake up. It runs between two turns of that thread's event loop. When it turns out to be
-//! long it goes on in a runner, of which there is one for each interpreter; so a long request holds neither the I/O
-//! thread nor any other request.
+//! While the application answers quickly and an interpreter is idle, a request runs on the I/O thread that received it,
+//! between two turns of that thread's event loop, so that no other thread has to wake up. A request that turns out to
+//! be long goes on in a runner, of which there is one for each interpreter, so that it delays neither the I/O thread
+//! nor any other request.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,29 +16,32 @@ use engine::queue::{Offer, Queue};
 use engine::{Engine, Fault, IoThread, Reply, Request, Status, reply};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::gauge::Clock;
 use crate::interpreter::{Interpreter, Place, Step};
 use crate::job::Job;
 use crate::reason::Reason;
+use crate::run_state::Clock;
 use crate::settings::Settings;
 use crate::watchdog::Watchdog;
 
-/// Answers that are expected to take longer than this go to a runner at once. Below it, waking another thread would
-/// cost a good part of the answer; above it, what is ready on the same I/O thread would wait for a sum of such answers.
+/// Expected service time beyond which a request goes to a runner at once. Below it, waking another thread would cost a
+/// good part of the service time; above it, the connections of the I/O thread would wait for several such requests in a
+/// row.
 const SHORT: Duration = Duration::from_micros(50);
-/// One request counts at most this much, so that a third of the recent ones must have been long before the next ones
-/// run elsewhere: on a busy machine a short request looks long whenever the processor is taken away from it.
+/// Most that one request adds to the average service time, so that a third of the recent ones must have been long
+/// before the next ones go to runners: on a busy machine a short request looks long whenever it loses the processor.
 const LONGEST: Duration = Duration::from_micros(150);
-/// A request that has held an I/O thread for this long was deaf to the watchdog, or had lost the processor to others.
+/// Time on an I/O thread after which a request is taken for one that the watchdog could not interrupt, or that had lost
+/// the processor.
 const STUCK: Duration = Duration::from_millis(50);
-/// The processor is rarely lost for so long twice in this time; so the second such request is taken for a deaf one.
+/// Time within which a second such request counts as one that could not be interrupted: the processor is rarely lost
+/// twice.
 const STRIKES_TIME: Duration = Duration::from_secs(2);
-/// So long no request runs on an I/O thread afterwards.
+/// Time during which no request runs on an I/O thread after that.
 const DISTRUST: Duration = Duration::from_secs(10);
 /// Runners need little stack: Ruby runs on a stack of its own.
 const RUNNER_STACK_BYTES: usize = 256 << 10;
 
-/// What a runner is given.
+/// A unit of work for a runner thread.
 #[expect(clippy::large_enum_variant, reason = "at most one per interpreter exists; a box would cost each handover")]
 enum Task {
     Begin(Box<Interpreter>, Job),
@@ -46,7 +49,7 @@ enum Task {
     Renew(Box<Interpreter>),
 }
 
-/// The engine.
+/// The interpreters of one engine, with queue, runners and watchdog.
 pub struct Pool {
     /// Idle interpreters and waiting requests.
     pub queue: Queue<Box<Interpreter>, Job>,
@@ -61,16 +64,16 @@ pub struct Pool {
     struck: AtomicU64,
     clock: Clock,
     served: AtomicU64,
-    /// For what runs later.
+    /// The pool itself, for closures that an I/O thread runs later.
     me: Weak<Pool>,
-    /// How often an interpreter was replaced, by reason.
+    /// Numbers of interpreters replaced so far, by the reason's label.
     pub restarts: Mutex<BTreeMap<&'static str, u64>>,
-    /// How often all were to be replaced.
-    pub epoch: AtomicU64,
+    /// The generation: the number of recycle orders so far. An interpreter of an older one is replaced.
+    pub generation: AtomicU64,
 }
 
 impl Pool {
-    /// Starts the runners and takes in the interpreters, which have the application loaded.
+    /// Starts one runner for each interpreter, all of which have the application loaded.
     #[expect(clippy::vec_box, reason = "an interpreter keeps its address: C holds pointers into it")]
     pub fn start(
         settings: Settings,
@@ -91,7 +94,7 @@ impl Pool {
             served: AtomicU64::new(0),
             me: me.clone(),
             restarts: Mutex::default(),
-            epoch: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
         });
         for interpreter in interpreters {
             let weak = Arc::downgrade(&pool);
@@ -123,8 +126,9 @@ impl Pool {
         until != 0 && self.clock.at(Instant::now()) < until
     }
 
-    /// A request that stayed on the I/O thread for long although it was told to leave is in a native function that
-    /// cannot be interrupted (sorting a million numbers, say). There may be more of its kind.
+    /// Records a request that stayed on an I/O thread for longer than `STUCK`. It was in a native function that cannot
+    /// be interrupted (sorting a million numbers, say), and more of its kind may follow: after the second one, requests
+    /// go to runners for `DISTRUST`.
     fn distrust(&self, took: Duration) {
         if took <= STUCK {
             return;
@@ -138,12 +142,13 @@ impl Pool {
         }
     }
 
-    /// What the log calls the application.
+    /// Name of the application in the log; None where the server has only one.
     pub fn app(&self) -> Option<&str> {
         self.settings.app.as_deref()
     }
 
-    /// Takes note of a service time. Two threads may do so at once and one of them be lost: it is an estimate.
+    /// Adds a service time to the moving average. Two threads may do so at once and lose one of the two: it is an
+    /// estimate.
     fn learn(&self, took: Duration) {
         let took = took.min(LONGEST).as_nanos() as u64;
         let expected = self.expected.load(Ordering::Relaxed);
@@ -151,10 +156,11 @@ impl Pool {
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The call is over: makes the interpreter ready again, and finds what it does next.
+    /// Releases an interpreter after a call, replaced where that is due. Returns the task that follows: the next
+    /// waiting request, or the replacement, which must not hold up an I/O thread.
     fn next(&self, mut interpreter: Box<Interpreter>, place: Place) -> Option<Task> {
         self.learn(interpreter.took());
-        if let Some(why) = interpreter.worn(&self.settings, self.epoch.load(Ordering::Relaxed)) {
+        if let Some(why) = interpreter.worn(&self.settings, self.generation.load(Ordering::Relaxed)) {
             if place == Place::Here {
                 return Some(Task::Renew(interpreter));
             }
@@ -169,7 +175,7 @@ impl Pool {
         let reason = why.name();
         let begin = Instant::now();
         let held = interpreter.used_bytes();
-        match interpreter.renew(&self.settings, self.epoch.load(Ordering::Relaxed)) {
+        match interpreter.renew(&self.settings, self.generation.load(Ordering::Relaxed)) {
             Ok(()) => {
                 let interpreter = interpreter.number;
                 let took = begin.elapsed();
@@ -194,7 +200,7 @@ impl Pool {
         }
     }
 
-    /// One task to its end, and what follows from it.
+    /// Runs one task to its end in a runner. Returns the task that follows.
     fn work(&self, task: Task) -> Option<Task> {
         let (mut interpreter, step) = match task {
             Task::Begin(mut interpreter, job) => {
@@ -206,7 +212,7 @@ impl Pool {
                 (interpreter, step)
             }
             Task::Renew(mut interpreter) => {
-                if let Some(why) = interpreter.worn(&self.settings, self.epoch.load(Ordering::Relaxed)) {
+                if let Some(why) = interpreter.worn(&self.settings, self.generation.load(Ordering::Relaxed)) {
                     self.renew(&mut interpreter, why);
                 }
                 return self.queue.release(interpreter).map(|(interpreter, job)| Task::Begin(interpreter, job));
@@ -217,12 +223,12 @@ impl Pool {
         self.next(interpreter, Place::Runner)
     }
 
-    /// How often an interpreter was replaced, by reason.
+    /// Numbers of interpreters replaced so far, by the reason's label.
     pub fn restarts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
         self.restarts.lock()
     }
 
-    /// Runs a request whose turn has come, in a runner.
+    /// Runs a request that the queue has released in a runner.
     pub fn begin(&self, interpreter: Box<Interpreter>, job: Job) {
         self.hand_over(Task::Begin(interpreter, job));
     }
@@ -232,7 +238,7 @@ impl Pool {
         self.hand_over(Task::Renew(interpreter));
     }
 
-    /// Hands a task to a runner. There is always room, and always a runner.
+    /// Sends a task to the runners. There is always room: the channel has a place for each interpreter.
     fn hand_over(&self, task: Task) {
         if let Err(refused) = self.tasks.send(task)
             && let Task::Begin(_, job) = refused.into_inner()
@@ -241,7 +247,8 @@ impl Pool {
         }
     }
 
-    /// Gives a job to an idle interpreter, or to the queue. On an I/O thread it is run at once if answers are short.
+    /// Offers a job to the queue, which pairs it with an idle interpreter where there is one. Runs it at once on an I/O
+    /// thread if service times are short, else in a runner.
     fn offer(&self, job: Job, io: Option<&Arc<IoThread>>) {
         match self.queue.offer(job) {
             Offer::Run(interpreter, job) if self.place() == Place::Here => self.run_here(interpreter, job, io),
@@ -272,7 +279,7 @@ impl Pool {
     }
 }
 
-/// A runner's life: it ends with the pool.
+/// Body of a runner thread. It ends when the pool is dropped.
 fn run(pool: &Weak<Pool>, inbox: &Receiver<Task>) {
     while let Ok(first) = inbox.recv() {
         let mut task = Some(first);
@@ -313,7 +320,7 @@ impl Engine for Pool {
 
     fn close(&self) {
         self.queue.close();
-        // Those that wait are still answered: in a pause they would wait for nothing.
+        // Waiting requests are still answered: while paused they would wait until their deadline.
         self.resume();
     }
 }

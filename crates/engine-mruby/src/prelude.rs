@@ -1,11 +1,11 @@
-//! The Ruby side of the interpreter. Compiled by the first interpreter that opens; all others load what it compiled,
-//! which is many times quicker and what makes `--fresh` bearable. A library of ours is compiled when it is first
-//! required; the files of Ruby's own library are bytecode since the build.
+//! The part of the embedded Ruby that is written in Ruby. The first interpreter compiles it and all others load that
+//! bytecode, which is many times faster and makes `--fresh` affordable. Our libraries are compiled when they are first
+//! required; the files of Ruby's own library are compiled by build.rs.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-/// The Ruby side, in the order in which it is loaded.
+/// Files that every interpreter loads, in this order: name and source.
 const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/errors.rb", include_str!("../ruby/errors.rb")),
     (c"foolsgold/logio.rb", include_str!("../ruby/logio.rb")),
@@ -53,7 +53,7 @@ const SOURCES: &[(&CStr, &str)] = &[
     (c"foolsgold/start.rb", include_str!("../ruby/start.rb")),
 ];
 
-/// What is loaded when it is first required, or when a constant of it is first named.
+/// Libraries that are loaded by `require`, or when one of their constants is first used: name and source.
 const LIBRARIES: &[(&CStr, &str)] = &[
     (c"bundler", include_str!("../ruby/library/bundler.rb")),
     (c"fileutils", include_str!("../ruby/library/fileutils.rb")),
@@ -135,13 +135,13 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"rack/urlmap", "Rack::URLMap = FoolsGold::URLMap\n"),
 ];
 
-/// Files of Ruby's own library, by the name they are required with (build.rs).
+/// Bytecode of the files of Ruby's own library, by the name for `require`. Written by build.rs.
 const RUBY: &[(&CStr, &[u8])] = include!(concat!(env!("OUT_DIR"), "/cruby.rs"));
 
-/// Loaded before the native functions are there, which the others need.
+/// Number of files in [`SOURCES`] that are loaded before the native functions are defined; all others may call those.
 pub const BEFORE_NATIVES: usize = 1;
 
-/// One file of it, as bytecode of this very mruby, which knows the file's name and lines.
+/// A file of [`SOURCES`] compiled to bytecode for the linked mruby, with file name and lines.
 pub struct Compiled {
     /// The bytecode.
     pub code: Vec<u8>,
@@ -151,23 +151,24 @@ static COMPILED: OnceLock<Vec<Compiled>> = OnceLock::new();
 
 static LIBRARIES_COMPILED: [OnceLock<Vec<u8>>; LIBRARIES.len()] = [const { OnceLock::new() }; LIBRARIES.len()];
 
-/// All files that every interpreter loads, compiled by `compile` if nobody has done so before.
+/// The bytecode of all files that every interpreter loads. `compile` is called only if no interpreter has done so
+/// before.
 pub fn compiled<E>(compile: impl Fn(&CStr, &str) -> Result<Vec<u8>, E>) -> Result<&'static [Compiled], E> {
     if let Some(compiled) = COMPILED.get() {
         return Ok(compiled);
     }
     let one = |(name, source): &(&'static CStr, &str)| compile(name, source).map(|code| Compiled { code });
     let files: Vec<Compiled> = SOURCES.iter().map(one).collect::<Result<_, E>>()?;
-    // Two interpreters may have compiled at the same time; one of the two results is as good as the other.
+    // Two interpreters may have compiled at the same time; the results are equal.
     Ok(COMPILED.get_or_init(|| files))
 }
 
-/// A library as far as it is known.
+/// A library as source or bytecode.
 #[derive(Debug, Clone, Copy)]
 pub enum Library {
-    /// Nobody has needed it yet.
+    /// The source of a library that no interpreter has compiled yet.
     Source(&'static str),
-    /// Its bytecode.
+    /// The bytecode of a library.
     Compiled(&'static [u8]),
 }
 
@@ -175,12 +176,12 @@ fn place(name: &[u8]) -> Option<usize> {
     LIBRARIES.iter().position(|(known, _)| known.to_bytes() == name)
 }
 
-/// Whether a file of Ruby's own library has this name.
+/// Whether a file of Ruby's own library has this name, without its suffix.
 pub fn is_ruby(name: &[u8]) -> bool {
     RUBY.iter().any(|(known, _)| known.to_bytes() == name)
 }
 
-/// The library of a name; none where there is no file for it.
+/// The library that `require` finds under a name; None where there is none.
 pub fn library(name: &[u8]) -> Option<Library> {
     let Some(at) = place(name) else {
         let (_, code) = RUBY.iter().find(|(known, _)| known.to_bytes() == name)?;
@@ -190,7 +191,7 @@ pub fn library(name: &[u8]) -> Option<Library> {
     Some(compiled.map_or(Library::Source(LIBRARIES[at].1), |code| Library::Compiled(code)))
 }
 
-/// Keeps what a library was compiled to, for all interpreters to come.
+/// Keeps the bytecode of a library for all interpreters.
 pub fn keep_library(name: &[u8], code: &[u8]) {
     if let Some(kept) = place(name).and_then(|at| LIBRARIES_COMPILED.get(at)) {
         kept.get_or_init(|| code.to_vec());

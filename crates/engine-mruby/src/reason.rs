@@ -1,28 +1,28 @@
-//! Why an interpreter is replaced.
+//! The reasons for replacing an interpreter.
 
-/// A reason.
+/// The reason for replacing an interpreter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The application could not be loaded into it.
     Load,
-    /// A request in it used up its time or its memory.
-    Spoilt,
-    /// Each request has a fresh one.
+    /// A request in it timed out or met the memory limit.
+    Poisoned,
+    /// The setting `fresh`: each request gets a new interpreter.
     Fresh,
-    /// It has served its number of requests.
+    /// The interpreter has served `max_requests` requests.
     MaxRequests,
-    /// All are replaced.
+    /// A recycle order replaces all interpreters.
     Recycle,
-    /// Somebody who operates the server has said so.
+    /// A kill-worker order named this interpreter.
     Order,
 }
 
 impl Reason {
-    /// The word for metrics.
+    /// Label of the reason in metrics and in structured log fields.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Load => "load",
-            Reason::Spoilt => "timeout",
+            Reason::Poisoned => "timeout",
             Reason::Fresh => "fresh",
             Reason::MaxRequests => "max_requests",
             Reason::Recycle => "recycle",
@@ -30,11 +30,11 @@ impl Reason {
         }
     }
 
-    /// For the log.
+    /// Text of the reason in log lines.
     pub fn words(self) -> &'static str {
         match self {
             Reason::Load => "the application did not load",
-            Reason::Spoilt => "a request timed out or used up its memory",
+            Reason::Poisoned => "a request timed out or used up its memory",
             Reason::Fresh => "a fresh interpreter for each request",
             Reason::MaxRequests => "served its number of requests (--max-requests)",
             Reason::Recycle => "recycle",

@@ -1,4 +1,4 @@
-//! How the engine is to work.
+//! Settings of the embedded engine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use engine::Meter;
 
 use crate::keep::Keep;
 
-/// How the engine is to work. The caller decides all of it.
+/// Settings of the embedded engine. There are no defaults: the caller sets every field.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The application: a rackup file, usually `config.ru`.
     pub rackup: PathBuf,
-    /// What the log calls the application, where there are several.
+    /// Name of the application in the log; None where the server has only one.
     pub app: Option<String>,
-    /// What `FoolsGold.environment` says, such as `production`.
+    /// Value of `FoolsGold.environment`, such as `production`.
     pub environment: String,
-    /// How many interpreters, and so how many requests at once.
+    /// Number of interpreters, which is the number of requests served at once.
     pub interpreters: usize,
-    /// A new interpreter for each request.
+    /// Whether each request gets a new interpreter.
     pub fresh: bool,
-    /// A new interpreter after so many requests; 0 for never.
+    /// Requests after which an interpreter is replaced; 0 for never.
     pub max_requests: u64,
-    /// And up to so many percent of that later, each at its own time.
+    /// Percent of `max_requests` by which the replacement is put off at random, so that not all happen at once.
     pub max_requests_jitter: u64,
-    /// The most memory of one interpreter, in bytes.
+    /// Memory limit of one interpreter, in bytes.
     pub memory_bytes: usize,
-    /// How many requests may wait.
+    /// Requests that may wait in the queue.
     pub queue_places: usize,
-    /// In which the application must be loaded.
+    /// Time limit for loading the application.
     pub boot_time: Duration,
-    /// The counter and the store, of the engine before it if there was one.
+    /// The counter and the key-value store, taken over from the previous engine at a reload.
     pub keep: Keep,
-    /// A request that takes so long is recorded.
+    /// Duration from which a request is recorded as a slow one.
     pub slow_time: Duration,
-    /// Counts, and keeps what is recorded.
+    /// Metrics, and the recorder of past requests.
     pub meter: Arc<Meter>,
 }

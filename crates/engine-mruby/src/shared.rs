@@ -1,4 +1,4 @@
-//! What all interpreters share: given by Rust, and nothing else is.
+//! State that all interpreters of an engine share.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use parking_lot::Mutex;
 use crate::keep::Keep;
 use crate::settings::Settings;
 
-/// One per engine.
+/// State that all interpreters of an engine share.
 pub struct Shared {
-    /// The counter and the store.
+    /// The counter of requests and the key-value store.
     pub keep: Keep,
-    /// The most memory of one interpreter.
+    /// Memory limit of one interpreter, in bytes.
     pub memory_bytes: usize,
-    /// The most time that the application may take to load.
+    /// Time limit for loading the application.
     pub boot_time: Duration,
-    /// What the log calls the application, where there are several.
+    /// Name of the application in the log; None where the server has only one.
     pub app: Option<String>,
     /// The name of the environment the application runs in, such as `production`.
     pub environment: String,
@@ -26,7 +26,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// No code has been read yet.
+    /// Shared state without any source files.
     pub fn new(keep: Keep, settings: &Settings) -> Shared {
         let app = settings.app.clone();
         let environment = settings.environment.clone();
@@ -35,13 +35,14 @@ impl Shared {
         Shared { keep, memory_bytes, boot_time, app, environment, sources: Mutex::default() }
     }
 
-    /// A file of code as it was when it was first read. An interpreter that is made anew must not find the code of the
-    /// next deploy, which may be half there.
+    /// A source file as it was when it was first read. A new interpreter must not load the code of the next deploy,
+    /// which may be copied only in part.
     pub fn source(&self, path: &Path) -> Option<Arc<[u8]>> {
         self.sources.lock().get(path).cloned()
     }
 
-    /// Remembers it. Two interpreters may have read it side by side: the first counts.
+    /// Remembers a source file and returns the remembered one: if two interpreters read it at the same time, the first
+    /// counts.
     pub fn remember(&self, path: &Path, source: Arc<[u8]>) -> Arc<[u8]> {
         self.sources.lock().entry(path.to_owned()).or_insert(source).clone()
     }

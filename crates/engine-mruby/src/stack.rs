@@ -1,31 +1,31 @@
-//! A stack of its own for running Ruby, so that a call which turns out to be long can be taken off the I/O thread
-//! where it began and go on in another thread, in the middle of whatever it does.
+//! Stacks for running Ruby. A call that turns out to be long can be suspended on the I/O thread where it began and go
+//! on in another thread, at any depth of calls.
 
 use std::io;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-/// Room for the deepest nesting of calls that the interpreter allows (MRB_CALL_LEVEL_MAX) with a margin. Only what is
-/// used of it ever becomes memory.
+/// Size of a stack: room for the deepest nesting of calls that the interpreter allows (MRB_CALL_LEVEL_MAX) with a
+/// margin. Only the pages that are used take memory.
 const STACK_BYTES: usize = 16 << 20;
 
-/// What a piece of work gets: the means to leave its thread.
-pub struct Leave(*const Yielder<(), ()>);
+/// The means for work on a stack to migrate to another thread.
+pub struct Migration(*const Yielder<(), ()>);
 
-impl Leave {
-    /// Nowhere to leave to.
-    pub const fn nowhere() -> Leave {
-        Leave(std::ptr::null())
+impl Migration {
+    /// No migration: the work stays in its thread.
+    pub const fn none() -> Migration {
+        Migration(std::ptr::null())
     }
 
-    /// Whether there is somewhere to leave to.
-    pub fn leads_away(&self) -> bool {
+    /// Whether the work can migrate.
+    pub fn can_migrate(&self) -> bool {
         !self.0.is_null()
     }
 
-    /// Comes back in another thread.
-    pub fn leave(&self) {
+    /// Suspends the work. Returns when another thread resumes it; at once where the work cannot migrate.
+    pub fn migrate(&self) {
         if self.0.is_null() {
             return;
         }
@@ -36,7 +36,7 @@ impl Leave {
 
 type Work = Coroutine<(), (), (), DefaultStack>;
 
-/// A stack, either free or with work under way on it.
+/// A stack, either free or with suspended work on it.
 pub struct Stack {
     free: Option<DefaultStack>,
     work: Option<Work>,
@@ -44,23 +44,23 @@ pub struct Stack {
 
 // SAFETY: a suspended coroutine may be resumed in another thread as long as nothing on its stack belongs to the thread
 // it left. Its frames are the interpreter's C code, which uses no thread-local storage, and this crate's callbacks,
-// which hold no guard, span or thread-local reference across `Leave::leave`.
+// which hold no guard, span or thread-local reference across `Migration::migrate`.
 unsafe impl Send for Stack {}
 
 impl Stack {
-    /// Reserves the memory.
+    /// Reserves the address space of a stack.
     pub fn new() -> io::Result<Stack> {
         Ok(Stack { free: Some(DefaultStack::new(STACK_BYTES)?), work: None })
     }
 
-    /// Runs `work` until it ends (true) or leaves (false).
-    pub fn begin(&mut self, work: impl FnOnce(Leave) + 'static) -> bool {
+    /// Runs `work` until it ends (true) or migrates (false).
+    pub fn begin(&mut self, work: impl FnOnce(Migration) + 'static) -> bool {
         let Some(stack) = self.free.take() else { return true };
-        self.work = Some(Coroutine::with_stack(stack, move |yielder, ()| work(Leave(yielder))));
+        self.work = Some(Coroutine::with_stack(stack, move |yielder, ()| work(Migration(yielder))));
         self.resume()
     }
 
-    /// Goes on with work that left.
+    /// Resumes suspended work in the current thread, until it ends (true) or migrates (false).
     pub fn resume(&mut self) -> bool {
         let Some(mut work) = self.work.take() else { return true };
         match work.resume(()) {

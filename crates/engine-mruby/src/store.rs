@@ -1,5 +1,6 @@
-//! The key-value store that all interpreters share. Values are trees of bytes, copied in and out, so that no object is
-//! ever in two interpreters. Sharded, so that two of them rarely meet at one lock.
+//! The key-value store that all interpreters share. Values are encoded as trees (see `ruby_native::tree`) and copied in
+//! and out, so that no object is ever in two interpreters. Sharded, so that two interpreters rarely contend for one
+//! lock.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -10,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use ruby_native::tree;
 
 const SHARDS: usize = 16;
-/// All keys and values together; a value that would pass it is refused.
+/// Most bytes of all keys and values together; a value that would pass it is refused.
 pub const BYTES_MAX: usize = 256 << 20;
 
 struct Entry {
@@ -25,21 +26,21 @@ struct Shard {
     inserts: usize,
 }
 
-/// The store.
+/// A key-value store with a limit on its bytes and an optional time to live for each key.
 pub struct Store {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
     shard_bytes_max: usize,
 }
 
-/// Why a value was not taken.
+/// The reason why the store refused a value.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The store has no room for it.
     Full,
-    /// It is not an integer, and so cannot be counted up.
+    /// The value to be incremented is not an integer.
     NotAnInteger,
-    /// The sum is beyond 64 bits.
+    /// The sum does not fit in 64 bits.
     Overflow,
 }
 
@@ -54,28 +55,28 @@ impl Store {
         self.shards[index].lock()
     }
 
-    /// The value of a key, as a tree.
+    /// The value of a key, as an encoded tree; None where there is none, or it has expired.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut shard = self.shard(key);
         shard.drop_if_expired(key, Instant::now());
         shard.entries.get(key).map(|entry| entry.value.clone())
     }
 
-    /// Sets a key; with a time to live, until then.
+    /// Sets the value of a key, which expires after `ttl` if there is one.
     pub fn set(&self, key: &[u8], value: Vec<u8>, ttl: Option<Duration>) -> Result<(), Refused> {
         let mut shard = self.shard(key);
         shard.put(key, value, ttl.map(|ttl| Instant::now() + ttl), self.shard_bytes_max)
     }
 
-    /// Removes a key; its value.
+    /// Removes a key and returns its value.
     pub fn delete(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut shard = self.shard(key);
         shard.drop_if_expired(key, Instant::now());
         shard.remove(key)
     }
 
-    /// Adds to an integer in one step; a key that is not there counts as 0. A time to live applies where the key is
-    /// new, so that a window of a rate limit ends when it should.
+    /// Adds to an integer atomically and returns the sum; a missing key counts as 0. `ttl` applies only to a new key,
+    /// so that the window of a rate limit ends on time.
     pub fn increment(&self, key: &[u8], by: i64, ttl: Option<Duration>) -> Result<i64, Refused> {
         let now = Instant::now();
         let mut shard = self.shard(key);
@@ -89,14 +90,14 @@ impl Store {
         Ok(new)
     }
 
-    /// Removes everything.
+    /// Removes all keys of all interpreters.
     pub fn clear(&self) {
         for shard in &self.shards {
             *shard.lock() = Shard::default();
         }
     }
 
-    /// How many keys there are that have not expired.
+    /// Number of keys that have not expired.
     pub fn len(&self) -> usize {
         let now = Instant::now();
         let count = |shard: &Mutex<Shard>| {
@@ -124,7 +125,7 @@ impl Shard {
 
     fn put(&mut self, key: &[u8], value: Vec<u8>, expires: Option<Instant>, max: usize) -> Result<(), Refused> {
         self.inserts += 1;
-        // Now and then all that has expired goes, whether it was asked for again or not.
+        // Expired values of keys that are never read again would stay for ever.
         if self.inserts.is_multiple_of(1024) {
             self.sweep(Instant::now());
         }

@@ -1,14 +1,14 @@
-//! The mirror of c/fg.h: types and functions of the border to C, and nothing else.
+//! The Rust twin of c/fg.h: types, constants and functions of the border to C. c/fg.h explains the fields.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// An interpreter, seen only by address.
+/// The state of an interpreter in C, of which Rust knows only the address.
 #[repr(C)]
 pub struct FgVm {
     _opaque: [u8; 0],
 }
 
-/// Tags of [`FgValue`].
+/// Values of `FgValue::tag`; they say which of the other fields count.
 pub mod tag {
     pub const NIL: u8 = 0;
     pub const FALSE: u8 = 1;
@@ -23,7 +23,7 @@ pub mod tag {
     pub const HANDLE: u8 = 10;
 }
 
-/// A value on its way over the border.
+/// A value that crosses the border.
 #[repr(C)]
 pub struct FgValue {
     pub tag: u8,
@@ -35,7 +35,7 @@ pub struct FgValue {
     pub klass_length: usize,
 }
 
-/// One pair of an environment.
+/// A pair of a Rack environment.
 #[repr(C)]
 pub struct FgPair {
     pub key: u32,
@@ -46,7 +46,7 @@ pub struct FgPair {
     pub steady: bool,
 }
 
-/// One request.
+/// A request for fg_vm_call: its environment, its id, and whether it has a body.
 #[repr(C)]
 pub struct FgRequest {
     pub pairs: *const FgPair,
@@ -57,13 +57,13 @@ pub struct FgRequest {
     pub has_input: bool,
 }
 
-/// Pairs of which there is no shape.
+/// Value of `FgRequest::shape` for keys without a shape.
 pub const NO_SHAPE: u32 = u32::MAX;
 
-/// A pair whose key is not in the interpreter's table.
+/// Value of `FgPair::key` for a key that is not in the interpreter's table, and is given by name.
 pub const NO_KEY: u32 = u32::MAX;
 
-/// A native function as C wants it described.
+/// A row of the table of native functions for fg_vm_define.
 #[repr(C)]
 pub struct FgNative {
     pub owner: *const c_char,
@@ -73,7 +73,7 @@ pub struct FgNative {
     pub json: bool,
 }
 
-/// One search; see c/fg.h.
+/// The arguments of fg_pattern_search. `timeout` is in nanoseconds, 0 for none.
 #[repr(C)]
 pub struct FgSearch {
     pub text: *const c_char,
@@ -84,11 +84,11 @@ pub struct FgSearch {
     pub timeout: u64,
 }
 
-/// What is known of a text.
+/// Kinds of a text: unknown, UTF-8, or bytes.
 pub const TEXT_UNKNOWN: u8 = 0;
 pub const TEXT_UTF8: u8 = 1;
 pub const TEXT_BYTES: u8 = 2;
-/// How a search ended.
+/// Results of fg_pattern_search.
 pub const NOT_FOUND: c_int = 0;
 pub const FOUND: c_int = 1;
 pub const TIMEOUT: c_int = 2;
@@ -96,30 +96,31 @@ pub const OVERTIME: c_int = 3;
 pub const STACK: c_int = 4;
 pub const SEARCH_EXPIRED: c_int = 5;
 
-/// Answers to a chunk.
+/// Results of fg_host_chunk.
 pub const SENT: c_int = 0;
 pub const GONE: c_int = 1;
 pub const LATE: c_int = 2;
-/// What is known of a body.
+/// Flags of fg_host_body.
 pub const FRAMED: c_int = 1;
 pub const HEAD: c_int = 2;
 pub const NO_CONTENT: c_int = 4;
-/// Answers to a tick.
+/// Results of fg_host_tick.
 pub const GO_ON: c_int = 0;
 pub const STOP: c_int = 1;
 pub const EXPIRED: c_int = 2;
-/// How a call or a load ended.
+/// Results of the functions fg_vm_* that run Ruby code.
 pub const DONE: c_int = 0;
 pub const RAISED: c_int = 1;
 pub const NO_MEMORY: c_int = 2;
 pub const STOPPED: c_int = 3;
 
-// SAFETY: these are the very functions that c/fg.h declares, with the same types.
+// SAFETY: c/fg.h declares these functions with the same types, and build.rs compiles and links the files that define
+// them.
 unsafe extern "C" {
     pub fn fg_vm_open(host: *mut c_void, limit: usize) -> *mut FgVm;
     pub fn fg_vm_close(vm: *mut FgVm);
-    pub fn fg_vm_alarm(vm: *mut FgVm) -> *mut c_void;
-    pub fn fg_alarm_set(address: *mut c_void);
+    pub fn fg_vm_deadline_timer(vm: *mut FgVm) -> *mut c_void;
+    pub fn fg_deadline_timer_set(address: *mut c_void);
     pub fn fg_vm_calm(vm: *mut FgVm);
     pub fn fg_vm_define(vm: *mut FgVm, natives: *const FgNative, count: usize);
     pub fn fg_vm_load(vm: *mut FgVm, source: *const c_char, length: usize, name: *const c_char) -> c_int;

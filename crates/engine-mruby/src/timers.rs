@@ -1,6 +1,6 @@
-//! How long blocks may take (Timeout.timeout) in the request under way: the nearest limit is watched like a deadline.
+//! Time limits of the Timeout.timeout blocks in the request under way. The nearest one is watched like the deadline.
 
-/// So many blocks may be inside of each other.
+/// Limits that may be set at once, one inside the other.
 const TIMERS_MAX: usize = 10_000;
 
 struct Timer {
@@ -9,7 +9,7 @@ struct Timer {
     has_fired: bool,
 }
 
-/// The limits of one interpreter.
+/// The time limits of the blocks that run in one interpreter. Times are those of `run_state::Clock`.
 #[derive(Default)]
 pub struct Timers {
     list: Vec<Timer>,
@@ -17,7 +17,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// A limit, by the gauge's clock; its number. None where there are too many.
+    /// Adds a limit that ends at `ends` and returns its number; None where there are `TIMERS_MAX` already.
     pub fn start(&mut self, ends: u64) -> Option<u64> {
         if self.list.len() >= TIMERS_MAX {
             return None;
@@ -27,24 +27,24 @@ impl Timers {
         Some(self.last)
     }
 
-    /// The block is over; whether its time was.
+    /// Removes a limit when its block has ended. Returns whether the limit had expired.
     pub fn stop(&mut self, number: u64) -> bool {
         let Some(at) = self.list.iter().rposition(|timer| timer.number == number) else { return false };
         self.list.remove(at).has_fired
     }
 
-    /// When the next is over; never, where there is none.
+    /// The nearest end of a limit that has not expired; u64::MAX where there is none.
     pub fn next(&self) -> u64 {
         self.list.iter().filter(|timer| !timer.has_fired).map(|timer| timer.ends).min().unwrap_or(u64::MAX)
     }
 
-    /// Whether one is over that was not found to be so before.
+    /// Marks the limits that have ended by `now` as expired. Returns whether there are new ones among them.
     pub fn expire(&mut self, now: u64) -> bool {
         let due = self.list.iter_mut().filter(|timer| !timer.has_fired && timer.ends <= now);
         due.map(|timer| timer.has_fired = true).count() > 0
     }
 
-    /// Another request begins.
+    /// Removes all limits, before the next request.
     pub fn clear(&mut self) {
         self.list.clear();
     }

@@ -13,13 +13,14 @@ use crate::native;
 use crate::prelude;
 use crate::sys::{self, FgNative, FgVm};
 
-/// How a call ended; the answer itself has left through the host.
+/// State of an interpreter after a call; the answer itself was sent through the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The interpreter can go on.
+    /// The interpreter can serve the next request.
     Well,
-    /// It was told to stop, or met its memory limit: what it holds now cannot be trusted.
-    Spoilt,
+    /// A request was interrupted or met the memory limit: the interpreter's objects may be half-changed, so it is
+    /// replaced.
+    Poisoned,
 }
 
 /// An open interpreter with the application loaded.
@@ -33,8 +34,8 @@ pub struct Vm {
 // threads never use it at once matters, and `Vm` is owned by one at a time.
 unsafe impl Send for Vm {}
 
-/// Opening two interpreters at once is not safe: mruby has a little state of its own for that moment. Says whether the
-/// hash of strings has its seed.
+/// Held while an interpreter is opened, since mruby uses global state for that. True once the hash function of strings
+/// has its seed.
 static OPENING: parking_lot::Mutex<bool> = parking_lot::Mutex::new(false);
 
 fn seed() {
@@ -48,7 +49,7 @@ fn seed() {
 impl Vm {
     /// Opens an interpreter and loads the application into it. `host` must outlive it.
     ///
-    /// An exception while it loads comes back as the error.
+    /// Returns an exception that the application raised while it was loaded.
     pub fn open(host: NonNull<Host>, memory_bytes: usize, rackup: &Path) -> Result<Vm, Box<AppError>> {
         let mut seeded = OPENING.lock();
         if !*seeded {
@@ -74,9 +75,9 @@ impl Vm {
 
     fn connect(&self) {
         // SAFETY: the interpreter is open.
-        let alarm = unsafe { sys::fg_vm_alarm(self.vm.as_ptr()) };
+        let deadline_timer = unsafe { sys::fg_vm_deadline_timer(self.vm.as_ptr()) };
         // SAFETY: the host is alive, and this thread is the only one to use it.
-        unsafe { self.host.as_ref() }.gauge.connect(Some(alarm));
+        unsafe { self.host.as_ref() }.run_state.connect(Some(deadline_timer));
     }
 
     fn define(&self) -> Result<(), Box<AppError>> {
@@ -138,9 +139,9 @@ impl Vm {
         }
     }
 
-    /// Runs the application on the request in the host's exchange; its answer leaves through the host.
+    /// Runs the application on the request in the host's `writer`; the answer is sent through the host.
     pub fn call(&mut self, request: *const Request) -> Ended {
-        // SAFETY: the caller's request lies in the host's exchange, which stays where it is during the call; nothing
+        // SAFETY: the caller's request lies in the host's writer, which stays where it is during the call; nothing
         // but its body is read by natives meanwhile.
         let request = unsafe { &*request };
         let vm = self.vm;
@@ -150,9 +151,10 @@ impl Vm {
         });
         // SAFETY: the interpreter is open and does not run.
         let hit_limit = unsafe { sys::fg_vm_hit_limit(self.vm.as_ptr()) };
-        // SAFETY: as above.
+        // SAFETY: the call has ended and no other thread uses this interpreter; the flag that this clears was read
+        // before.
         unsafe { sys::fg_vm_calm(self.vm.as_ptr()) };
-        if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Spoilt } else { Ended::Well }
+        if hit_limit || ended == sys::NO_MEMORY || ended == sys::STOPPED { Ended::Poisoned } else { Ended::Well }
     }
 
     /// Bytes of memory the interpreter holds.
@@ -165,8 +167,8 @@ impl Vm {
 impl Drop for Vm {
     fn drop(&mut self) {
         // SAFETY: the host is alive, and this thread is the only one to use it.
-        unsafe { self.host.as_ref() }.gauge.connect(None::<*mut c_void>);
-        // SAFETY: the interpreter is open, does not run, and nobody uses it after this.
+        unsafe { self.host.as_ref() }.run_state.connect(None::<*mut c_void>);
+        // SAFETY: the interpreter is open and does not run; `self` owns it and is gone after this.
         unsafe { sys::fg_vm_close(self.vm.as_ptr()) };
     }
 }
@@ -192,7 +194,7 @@ pub fn version() -> String {
     unsafe { CStr::from_ptr(sys::fg_version()) }.to_string_lossy().into_owned()
 }
 
-/// What the mruby this program was linked with cannot do, because it was not built by `bin/setup`.
+/// Lists what the linked mruby cannot do where it was not built by `bin/setup`; empty for the one that was.
 pub fn lacks() -> Vec<String> {
     let mut lacks = Vec::new();
     // SAFETY: both functions only return a constant.
@@ -206,7 +208,7 @@ pub fn lacks() -> Vec<String> {
     lacks
 }
 
-/// The path as C and Ruby want it; a NUL cannot be in one.
+/// Whether a path can be passed to C and Ruby: it must not contain a NUL byte.
 pub fn path_is_usable(path: &Path) -> bool {
     CString::new(path.as_os_str().as_encoded_bytes()).is_ok()
 }

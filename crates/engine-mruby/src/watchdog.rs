@@ -1,5 +1,5 @@
-//! The thread that looks at all interpreters each millisecond: tells a long request that it is one, stops a request
-//! whose time is over, and refuses requests that have waited too long. It sleeps while there is nothing to watch.
+//! The watchdog thread: each millisecond it makes long requests migrate, interrupts requests that have timed out, and
+//! refuses requests that have waited too long in the queue. It sleeps while no interpreter runs.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,33 +10,33 @@ use std::time::Instant;
 use engine::snapshot::WorkerView;
 use parking_lot::{Condvar, Mutex};
 
-use crate::gauge::{Clock, Gauge, TICK};
+use crate::run_state::{Clock, RunState, TICK};
 
-/// After so many ticks without work it sleeps until it is woken: waking it costs more than a few idle looks.
+/// Ticks without work after which the watchdog sleeps until it is woken: waking it costs more than a few idle ticks.
 const IDLE_TICKS: u32 = 50;
 
-/// Refuses what has waited too long at this moment.
+/// A function that refuses the requests that have waited too long at the given instant.
 pub type Refuse = Box<dyn Fn(Instant) + Send + Sync>;
 
-/// How the watchdog is woken.
+/// The state of the watchdog thread, and the means to wake it.
 pub struct Watchdog {
     asleep: AtomicBool,
     state: Mutex<()>,
     changed: Condvar,
-    gauges: Vec<Arc<Gauge>>,
+    run_states: Vec<Arc<RunState>>,
     clock: Clock,
     /// Known only when the application is loaded; loading is watched too.
     refuse: OnceLock<Refuse>,
 }
 
 impl Watchdog {
-    /// Starts to watch these interpreters, in a thread that ends when the last other holder lets go.
-    pub fn start(gauges: Vec<Arc<Gauge>>, clock: Clock) -> io::Result<Arc<Watchdog>> {
+    /// Starts a thread that watches these interpreters. It ends when the last other reference is dropped.
+    pub fn start(run_states: Vec<Arc<RunState>>, clock: Clock) -> io::Result<Arc<Watchdog>> {
         let watchdog = Arc::new(Watchdog {
             asleep: AtomicBool::new(false),
             state: Mutex::new(()),
             changed: Condvar::new(),
-            gauges,
+            run_states,
             clock,
             refuse: OnceLock::new(),
         });
@@ -45,24 +45,25 @@ impl Watchdog {
         Ok(watchdog)
     }
 
-    /// What the interpreters are doing.
+    /// Views of all interpreters, in the order of their numbers.
     pub fn views(&self, now: Instant) -> Vec<WorkerView> {
-        let numbered = self.gauges.iter().zip(0..);
-        numbered.map(|(gauge, id)| gauge.view(id, self.clock, now)).collect()
+        let numbered = self.run_states.iter().zip(0..);
+        numbered.map(|(run_state, id)| run_state.view(id, self.clock, now)).collect()
     }
 
-    /// The interpreter with this number.
-    pub fn gauge(&self, number: u32) -> Option<&Gauge> {
-        self.gauges.get(number as usize).map(AsRef::as_ref)
+    /// The run state of the interpreter with this number.
+    pub fn run_state(&self, number: u32) -> Option<&RunState> {
+        self.run_states.get(number as usize).map(AsRef::as_ref)
     }
 
-    /// From now on it also refuses, by this, the requests that have waited too long.
+    /// Sets the function that refuses requests which have waited too long in the queue. Only the first call counts.
     pub fn attend(&self, refuse: Refuse) {
         // A second queue would be a mistake of ours, and the first stays watched.
         let _ = self.refuse.set(refuse);
     }
 
-    /// To be called when something has begun to run or to wait. Costs one look at a flag while the watchdog is awake.
+    /// Wakes the watchdog. Called when a request has begun to run or to wait; costs one atomic read while the watchdog
+    /// is awake.
     pub fn wake(&self) {
         if self.asleep.load(Ordering::SeqCst) {
             let _held = self.state.lock();
@@ -71,15 +72,15 @@ impl Watchdog {
         }
     }
 
-    /// Whether there is anything to watch.
+    /// Does the work of one tick. Returns whether any interpreter runs.
     fn look(&self) -> bool {
         let now = Instant::now();
         let nanoseconds = self.clock.at(now);
-        self.gauges.iter().for_each(|gauge| gauge.watch(nanoseconds));
+        self.run_states.iter().for_each(|run_state| run_state.watch(nanoseconds));
         if let Some(refuse) = self.refuse.get() {
             refuse(now);
         }
-        self.gauges.iter().any(|gauge| gauge.is_running())
+        self.run_states.iter().any(|run_state| run_state.is_running())
     }
 
     fn wait(&self, long: bool) {
@@ -89,12 +90,12 @@ impl Watchdog {
             return;
         }
         self.asleep.store(true, Ordering::SeqCst);
-        // What began before the flag was up is seen here; what begins after it wakes us.
-        if self.gauges.iter().any(|gauge| gauge.is_running()) {
+        // A request that began before the flag was set is seen here; one that begins later wakes the watchdog.
+        if self.run_states.iter().any(|run_state| run_state.is_running()) {
             self.asleep.store(false, Ordering::SeqCst);
             return;
         }
-        // Once a second it looks whether anybody still needs it.
+        // Once a second the thread wakes up and ends if the engine is gone.
         self.changed.wait_for(&mut state, std::time::Duration::from_secs(1));
         self.asleep.store(false, Ordering::SeqCst);
     }

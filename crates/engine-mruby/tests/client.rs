@@ -1,4 +1,4 @@
-//! Net::HTTP: its names, and bounds of time and size against servers that mean ill.
+//! Net::HTTP: its API, and its limits on time and size with hostile servers.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -150,7 +150,7 @@ fn servers_that_never_end_hold_nobody_up() {
     assert_eq!(app.body("/ok"), "fine");
 }
 
-/// `openssl s_server -www`, with a certificate of its own making.
+/// An `openssl s_server -www` with a self-signed certificate.
 struct Secure {
     server: std::process::Child,
     folder: tempfile::TempDir,

@@ -1,4 +1,4 @@
-//! What ended the process once: calls of the language itself that an attacker found, each of which must have an answer.
+//! Ruby code that once crashed the process, found by attacking the language. Each request must get an answer.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use support::{app, get};
 
-/// An inspection during which the inspected object gets more variables than its table has room for.
+/// An `inspect` during which the inspected object gets more variables than its table has room for.
 const INSPECTION: &str = "
 class Outer
   def initialize; @inner = Inner.new(self); @b = 1; end
@@ -63,8 +63,8 @@ fn calls_that_crashed_have_answers() {
     }
 }
 
-/// Places where something is assigned to that nothing can be assigned to: the grammar left a number, or nothing, where
-/// the rules around read a node.
+/// Assignments to expressions that cannot be assigned to: the grammar left a number, or nothing, where the rules around
+/// it read a node.
 #[test]
 fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
     let programs = [
@@ -114,7 +114,7 @@ fn assignments_to_what_cannot_be_assigned_to_are_syntax_errors() {
     }
 }
 
-/// Lookups among many symbols took a millisecond each once: these would have taken minutes.
+/// A lookup among many Symbols once took a millisecond, so that these would have taken minutes.
 #[test]
 fn many_symbols_are_found_within_a_request() {
     let app = app("

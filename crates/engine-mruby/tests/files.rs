@@ -1,4 +1,4 @@
-//! File, Dir and IO: reading below the application's folder, and nothing else.
+//! File, Dir and IO: files below the application's folder can be read, and no others.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -11,7 +11,8 @@ use engine_mruby::{MrubyEngine, Settings};
 use support::table::{ANSWER, agrees, value};
 use support::{App, settings};
 
-/// An application whose folder has these files; each request's query is a Ruby expression, whose value is answered.
+/// An application with these files in its folder. It answers each request with the value of the Ruby expression in the
+/// query.
 fn app(config: &str, files: &[(&str, &str)]) -> App {
     let folder = tempfile::tempdir().unwrap();
     let rackup = folder.path().join("config.ru");

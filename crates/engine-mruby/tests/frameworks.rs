@@ -1,5 +1,5 @@
-//! Gems as they are, on the embedded interpreter: Rack, and Roda where the machine's Ruby has it. GEM_PATH says where
-//! else to look: `GEM_PATH=folder cargo test -p engine-mruby --test frameworks`.
+//! Unchanged gems on the embedded interpreter: Rack, and Roda where the machine's Ruby has it. GEM_PATH adds folders to
+//! search: `GEM_PATH=folder cargo test -p engine-mruby --test frameworks`.
 
 #![allow(
     clippy::unwrap_used,

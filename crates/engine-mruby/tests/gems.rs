@@ -10,7 +10,7 @@ use std::path::Path;
 use engine_mruby::{MrubyEngine, Settings, StartError};
 use support::{get, read, settings, wait};
 
-/// An application of several files; what `/` answers, or what it said when it did not load.
+/// Starts an application of several files. Returns its response to `/`, or the error with which it did not load.
 fn answer(files: &[(&str, &str)]) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {

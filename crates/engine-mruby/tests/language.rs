@@ -1,4 +1,5 @@
-//! Where mruby by itself would differ from CRuby without a word. Expectations were printed by CRuby 3.1.
+//! Ruby code for which unpatched mruby silently gives other results than CRuby. The expected results were printed by
+//! CRuby 3.1.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -6,7 +7,7 @@ mod support;
 
 use support::{app, get};
 
-/// Runs Ruby code in a request; what it returns, inspected.
+/// Runs Ruby code in a request and returns its value, inspected.
 fn eval(code: &str) -> String {
     let config = format!("def check\n{code}\nend\nrun ->(env) {{ [200, {{}}, [check.inspect]] }}");
     app(&config).body("/")
@@ -416,7 +417,7 @@ fn patterns_are_refused_with_file_line_and_word_of_it() {
     assert!(error.contains("syntax error") && !error.contains("pattern"), "{error}");
 }
 
-/// What CRuby 3.3 refuses, with a part of its words.
+/// Code that CRuby 3.3 refuses, with a part of its message.
 const REFUSED: [(&str, &str); 40] = [
     ("nil = 1", "Can't assign to nil"),
     ("true += 1", "Can't assign to true"),

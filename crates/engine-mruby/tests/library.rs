@@ -1,4 +1,4 @@
-//! The library under attack: what is large, deep or long in one request ends in time, and the next one is served.
+//! The library under attack: a request with large, deep or long data ends in time, and the next one is served.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use support::{app, get, settings, try_app};
 
-/// Each is one request, given 300 ms; the answer may be a value, an exception's name or a fault.
+/// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
 const HOSTILE: [(&str, &str); 36] = [
     ("bomb", "s = \"\\0\" * 20_000_000; 9.times { s = Zlib.deflate(s) }; 9.times { s = Zlib.inflate(s) }; s.size"),
     ("stretched", "OpenSSL::KDF.pbkdf2_hmac('p', salt: 's', iterations: 1 << 40, length: 32, hash: 'SHA512').size"),

@@ -1,4 +1,4 @@
-//! What somebody who operates the server sees of the interpreters, and tells them.
+//! Snapshots of the interpreters for operators, and their orders.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -23,7 +23,7 @@ run ->(env) {
   [200, {}, [COUNT[0].to_s]]
 }";
 
-/// Looks until it is so.
+/// Waits until a snapshot of the engine meets the condition, and returns that snapshot.
 #[track_caller]
 fn see(app: &App, is_so: impl Fn(&Snapshot) -> bool) -> Snapshot {
     let end = Instant::now() + Duration::from_secs(20);

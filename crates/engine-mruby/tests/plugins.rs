@@ -1,5 +1,5 @@
-//! Which files of Rack, Roda and Sinatra load on the embedded interpreter, and which of Roda's plugins run: the tables
-//! of docs/frameworks.md, which `bin/frameworks` prints.
+//! The files of Rack, Roda and Sinatra that load on the embedded interpreter, and the plugins of Roda that work: the
+//! tables of docs/frameworks.md, which `bin/frameworks` prints.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ fn gems() -> PathBuf {
     gems
 }
 
-/// The folder of a gem, of the one version that is there.
+/// The folder of a gem, of which one version is installed.
 fn gem(name: &str) -> PathBuf {
     let all = fs::read_dir(gems().join("gems")).unwrap().map(|entry| entry.unwrap().path());
     let is_it = |path: &PathBuf| {
@@ -54,7 +54,7 @@ fn ruby_files(folder: &Path, below: &str, found: &mut Vec<String>) {
     found.sort();
 }
 
-/// What each of the lines of Ruby gives, each on the interpreter in which the others have run.
+/// The results of these lines of Ruby, which run one after the other in one interpreter.
 fn said(prelude: &str, lines: &[String]) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(gems(), place.path().join("vendor")).unwrap();
@@ -75,7 +75,7 @@ fn said(prelude: &str, lines: &[String]) -> Vec<String> {
     said
 }
 
-/// What an error says of why, in few words.
+/// The reason of an error in a few words.
 fn why(said: &str) -> String {
     let file = said.split_once("cannot load such file -- ");
     let missing = file.map(|(_, rest)| rest.split(". ").next().unwrap_or(rest));
@@ -83,7 +83,7 @@ fn why(said: &str) -> String {
     missing.map_or(words, |name| format!("`{name}` is not there"))
 }
 
-/// Files that are not for us: what they need is another gem, or a terminal.
+/// Files that are left out, since they need another gem or a terminal.
 fn files() -> String {
     let mut table = String::from("| gem | files | load | do not |\n| --- | --- | --- | --- |\n");
     for name in ["rack", "rack-session", "rack-protection", "roda", "tilt", "erubi", "mustermann", "sinatra"] {
@@ -103,7 +103,7 @@ fn files() -> String {
     table
 }
 
-/// The applications of the cases whose plugins these are: `plugin :name`, or a name in their lists.
+/// The applications in tests/rack_cases that use a plugin: as `plugin :name`, or by its name in a list.
 fn cases_of(plugin: &str) -> Vec<String> {
     let mut cases = Vec::new();
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rack_cases")).unwrap() {
@@ -131,7 +131,7 @@ fn plugins() -> String {
     let mut counts = [0; 3];
     for (name, said) in names.iter().zip(&said) {
         let cases = cases_of(name);
-        // One that wants arguments says so only after it has loaded.
+        // A plugin that needs arguments says so only after it was loaded.
         let wants =
             ["ArgumentError", "Roda::RodaError", "TypeError", "KeyError"].iter().any(|class| said.starts_with(class));
         let (at, here) = match () {

@@ -1,4 +1,4 @@
-//! Many threads, more requests than interpreters: the queue, its limits, and the two modes.
+//! Requests from many threads, more than there are interpreters: the queue, its limits, and the two modes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -50,7 +50,7 @@ fn every_request_of_many_threads_gets_its_own_answer() {
                             request.deadline = Instant::now() + Duration::from_millis(20);
                             assert!(app.call(request).result.is_err());
                         }
-                        // A client that leaves at once.
+                        // A client that disconnects at once.
                         4 => drop(app.engine.call(get("/sleep"))),
                         _ => assert_eq!(app.body(&format!("/?{id}")), format!("fine {id}")),
                     }
@@ -94,7 +94,7 @@ fn a_request_whose_client_left_the_queue_is_never_run() {
     drop(app.engine.call(get("/late")));
     assert!(wait(stuck).result.is_err());
     assert_eq!(app.body("/?a"), "fine a");
-    // An answer is out a moment before its call is counted.
+    // The answer is sent shortly before the call is counted.
     let deadline = Instant::now() + Duration::from_secs(10);
     while app.engine.status().idle < 1 && Instant::now() < deadline {
         thread::yield_now();

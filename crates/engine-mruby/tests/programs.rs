@@ -1,5 +1,5 @@
-//! Tables of whole programs (tests/programs), with what CRuby notes of each: the embedded interpreter notes the same.
-//! `ruby tests/programs/record.rb TABLE` writes CRuby's answers anew.
+//! Tables of whole programs (tests/programs) with the trace of each on CRuby: that on the embedded interpreter is the
+//! same. `ruby tests/programs/record.rb TABLE` records CRuby's traces anew.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use support::get;
 
-/// A program with its title, and what CRuby notes.
+/// A program with its title and its trace on CRuby.
 struct Program {
     title: String,
     code: String,

@@ -1,4 +1,4 @@
-//! The Rack contract, called without any HTTP: environment in, answer out.
+//! The Rack interface, without HTTP: environment in, answer out.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 

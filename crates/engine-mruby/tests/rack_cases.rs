@@ -1,5 +1,5 @@
-//! Applications on Rack's and Roda's own files, and requests to them with CRuby's answers (tests/rack_cases): the
-//! embedded interpreter gives the same. `bin/rack-cases` shows the shares, and prints the answers anew.
+//! Applications that use Rack and Roda, and requests to them with CRuby's answers (tests/rack_cases): those of the
+//! embedded interpreter are the same. `bin/rack-cases` shows the percentages, and records the answers anew.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use engine_mruby::{MrubyEngine, Settings};
 use http::{HeaderName, HeaderValue, Method};
 use support::{settings, wait};
 
-/// When every file of an application was changed last, so that `last-modified` is the same everywhere.
+/// Modification time of all files of an application, so that `last-modified` is the same everywhere.
 const CHANGED: u64 = 1_704_164_645;
 
 fn folder() -> PathBuf {
@@ -50,7 +50,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Each line in quotation marks, with escapes for all that does not print, as print.rb writes it.
+/// Each line in quotation marks, with escapes for unprintable characters, as print.rb writes it.
 fn quoted(bytes: &[u8]) -> Vec<String> {
     bytes.split_inclusive(|byte| *byte == b'\n').map(quoted_line).collect()
 }
@@ -99,7 +99,7 @@ fn unquoted(text: &str) -> Vec<u8> {
     out
 }
 
-/// What is not the same each time: the text after each mask becomes a star, and is kept for later requests.
+/// Replaces texts that differ each time: the text behind each mask becomes a star, and is kept for later requests.
 struct Masks {
     masks: Vec<String>,
     kept: HashMap<String, String>,
@@ -135,7 +135,7 @@ impl Masks {
     }
 }
 
-/// The cookies that answers have set.
+/// The cookies that answers have set so far.
 #[derive(Default)]
 struct Jar(Vec<(String, String)>);
 
@@ -161,7 +161,7 @@ impl Jar {
     }
 }
 
-/// The whole body, or why it broke off.
+/// The whole body, or the fault with which it broke off.
 fn bytes_of(body: Body) -> Result<Vec<u8>, Fault> {
     let mut all = Vec::new();
     match body {
@@ -181,7 +181,7 @@ fn bytes_of(body: Body) -> Result<Vec<u8>, Fault> {
     Ok(all)
 }
 
-/// One application under test.
+/// An application under test.
 struct Case {
     engine: std::sync::Arc<MrubyEngine>,
     path: String,
@@ -211,7 +211,7 @@ impl Case {
             request.headers.insert("content-length", HeaderValue::from(body.len()));
             request.input = Input::Memory(body.into());
         }
-        // A body that raises may do so before its head is sent, or after: that depends on how fast it is.
+        // A body may raise before or after its head is sent, depending on its speed.
         let said = match wait(self.engine.call(request)).result.and_then(|response| self.answer(response)) {
             Ok(said) => said,
             Err(Fault::App(error)) => {
@@ -241,7 +241,7 @@ impl Case {
     }
 }
 
-/// How many requests a folder has, and those that are answered otherwise.
+/// The number of requests in a folder, and those with other answers than on CRuby.
 struct Outcome {
     name: String,
     count: usize,

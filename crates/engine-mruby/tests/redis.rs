@@ -1,4 +1,4 @@
-//! Redis: the gem's names against a real server, and bounds against one that means ill.
+//! Redis: the gem's API with a real server, and the limits with a hostile one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -15,7 +15,7 @@ use support::peer::Peer;
 use support::table::{ANSWER, agrees, value};
 use support::{App, get, wait};
 
-/// A real server, in a folder of its own.
+/// A real Redis server with a folder of its own.
 struct Server {
     child: Child,
     folder: tempfile::TempDir,
@@ -36,8 +36,8 @@ impl Server {
                 .stdout(Stdio::null())
                 .spawn()
         };
-        // One program with several names, which looks at the one it was called by: Debian's redis-tools has it without
-        // a service that would be started.
+        // The server is the same program as redis-check-rdb and chooses by its name. Debian's redis-tools has it
+        // without a service that would be started.
         let child = spawn("redis-server").or_else(|_| spawn("redis-check-rdb"));
         let child = child.unwrap_or_else(|error| panic!("redis-server: {error}. bin/setup installs redis-tools"));
         let begin = Instant::now();
@@ -71,7 +71,7 @@ fn commands_have_the_usual_names_and_answers() {
     assert_eq!(value(&app, &format!("Redis.new(path: {socket:?}).ping('x')")), r#""x""#);
 }
 
-/// A server that answers any command in the way its first word says.
+/// A server that answers a command in the way that its first word names.
 fn hostile() -> Peer {
     Peer::start(|stream| {
         let mut reader = BufReader::new(stream.try_clone().unwrap());

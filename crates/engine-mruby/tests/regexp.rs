@@ -1,5 +1,5 @@
-//! Regular expressions where no single value says it all: whose match it is, blocks, time, memory. Values are compared
-//! with CRuby's by spec.rs.
+//! Regular expressions in ways that no single value shows: the owner of a match, blocks, time and memory. Values are
+//! compared with CRuby's in spec.rs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use engine::{Engine, Fault, Request};
 use support::{app, get, wait};
 
-/// Runs Ruby code in a request; what it returns, inspected.
+/// Runs Ruby code in a request and returns its value, inspected.
 fn eval(code: &str) -> String {
     let config = format!("def check\n{code}\nend\nrun ->(env) {{ [200, {{}}, [check.inspect]] }}");
     app(&config).body("/")

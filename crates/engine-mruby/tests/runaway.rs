@@ -1,4 +1,4 @@
-//! Scripts that will not end, and scripts that eat memory: each costs its own request an answer, and nothing else.
+//! Scripts that never end or fill the memory: only their own request fails.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -61,7 +61,7 @@ fn endless_scripts_end_in_time_and_leave_the_engine_well() {
         assert!(begin.elapsed() < Duration::from_secs(2), "{path} took {:?}", begin.elapsed());
         assert_eq!(app.body("/ok"), "fine", "after {path}");
     }
-    // All but the sleeper were told to stop in the middle of their work. The last one may still be on its way.
+    // All but the sleeper were interrupted. The last one may still be running.
     let deadline = Instant::now() + Duration::from_secs(5);
     while app.engine.status().restarts < 9 {
         assert!(Instant::now() < deadline, "{:?}", app.engine.status());
@@ -77,7 +77,7 @@ fn memory_ends_at_its_limit() {
         request.deadline = Instant::now() + Duration::from_secs(if path == "/symbols" { 3 } else { 30 });
         match app.fault(request) {
             Fault::OutOfMemory(over) => assert_eq!(over.limit, 32 << 20),
-            // The interpreter's table of symbols becomes slow before it becomes large.
+            // The interpreter's table of Symbols becomes slow before it becomes large.
             Fault::OutOfTime(_) if path == "/symbols" => {}
             other => panic!("{path}: {other:?}"),
         }

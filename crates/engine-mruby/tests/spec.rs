@@ -1,6 +1,6 @@
-//! Tables of expressions whose values were printed by CRuby (tests/spec/print.rb), run here: the share that agrees.
-//! `bin/spec` prints it, with all that differs. A line `# agrees: 99.5` in a table is the share below which the test
-//! fails; `# before: code` is run before all expressions.
+//! Tables of expressions with values that were printed by CRuby (tests/spec/print.rb), and the percentage of equal
+//! values here. `bin/spec` prints it with all differences. A line `# agrees: 99.5` in a table is the percentage below
+//! which the test fails; the code of `# before: code` runs before all expressions.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use support::{Got, get};
 
-/// One request runs a whole table: each expression in a method of its own, as print.rb does.
+/// An application that runs a whole table in one request: each expression in a method of its own, as print.rb does.
 const RUN: &str = r#"
 def __value(expression)
   eval("def __case\n#{expression}\nend")
@@ -36,7 +36,7 @@ fn values(before: &str, expressions: &[&str]) -> Vec<String> {
     body.lines().map(str::to_owned).collect()
 }
 
-/// How a table went: its name, how many expressions, and those that differ.
+/// The result of a table: its name, the number of expressions, and those that differ.
 struct Outcome {
     name: String,
     count: usize,

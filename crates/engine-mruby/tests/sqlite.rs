@@ -1,4 +1,4 @@
-//! SQLite: the gem's names, and bounds of time, memory and files.
+//! SQLite: the gem's API, and the limits on time, memory and files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -170,7 +170,7 @@ fn endless_sql_ends_in_time_and_holds_nobody_up() {
         while begin.elapsed() < Duration::from_millis(800) {
             let asked = Instant::now();
             assert_eq!(app.body("/ok"), "fine");
-            // Who is held up waits for the end of it.
+            // A request that is held up would wait for the end of the other one.
             assert!(asked.elapsed() < Duration::from_millis(900), "during {path}: {:?}", asked.elapsed());
         }
         match wait(stuck).result {
@@ -181,7 +181,7 @@ fn endless_sql_ends_in_time_and_holds_nobody_up() {
             other => panic!("{path}: {other:?}"),
         }
         assert!(begin.elapsed() < Duration::from_secs(3), "{path} took {:?}", begin.elapsed());
-        // Nothing of it is left, not even a lock.
+        // Nothing is left of the transaction, not even a lock.
         assert_eq!(app.got(within("/write", 3000)).body, "fine", "after {path}");
     }
 }

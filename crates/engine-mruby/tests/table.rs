@@ -1,5 +1,5 @@
-//! Tables of expressions with CRuby's answers (tests/tables): the embedded interpreter gives the same, but for those
-//! that are listed here as known. Printed with `--nocapture`: the share that agrees.
+//! Tables of expressions with CRuby's answers (tests/tables): those of the embedded interpreter are the same, except
+//! for the known differences listed here. With `--nocapture` the percentage is printed.
 
 #![allow(
     clippy::unwrap_used,
@@ -32,7 +32,7 @@ end
 run ->(env) { [200, {}, [ANSWERS.call(TABLE)]] }
 "##;
 
-/// Runs a table, and says which of its expressions are answered otherwise than on CRuby.
+/// Runs a table and returns the expressions with other answers than on CRuby.
 fn others(table: &str) -> Vec<String> {
     let text = std::fs::read_to_string(format!("{}/tests/tables/{table}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let config = format!("TABLE = <<'END_OF_TABLE'\n{text}END_OF_TABLE\n{RUN}");
@@ -45,7 +45,7 @@ fn others(table: &str) -> Vec<String> {
     others
 }
 
-/// What differs on purpose, or cannot be had: the beginnings of the expressions.
+/// Beginnings of expressions that differ on purpose, or cannot be supported.
 const KNOWN: [&str; 5] = [
     "[[1, 2]].each { |a, *b| return",          // `return` outside of a method ends the file
     "{ a: [1, 2] }.each { |k, (x, y)| return", // as above

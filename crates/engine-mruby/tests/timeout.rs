@@ -1,4 +1,4 @@
-//! Timeout: a block that takes too long is ended, and what is around it goes on.
+//! Timeout: a block that takes too long is ended, and the code around it goes on.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 

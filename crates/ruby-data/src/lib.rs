@@ -1,5 +1,5 @@
-//! What embedded Ruby reaches outside of its process: SQLite, Redis, HTTP. Each call is bounded in time by the request,
-//! and in memory by the interpreter. Every function is a row of [`TABLE`].
+//! Clients for embedded Ruby: SQLite, Redis and HTTP. Each call ends at the request's deadline at the latest, and its
+//! memory counts towards the interpreter's limit. Every function is a row of [`TABLE`].
 
 #![expect(unsafe_code, reason = "SQLite is a library in C, and Ruby holds its statements as long as it likes")]
 
@@ -13,12 +13,12 @@ use ruby_native::{Handles, Native};
 
 use sqlite::Connection;
 
-/// Rolls back what the request that is over has left open; how many transactions that were.
+/// Rolls back the transactions that the finished request has left open, and returns their number.
 pub fn roll_back(handles: &Handles) -> usize {
     handles.things::<Rc<Connection>>().filter(|connection| connection.settle()).count()
 }
 
-/// All functions. To add one is to add a row.
+/// All native functions of this crate.
 pub static TABLE: &[Native] = &[
     Native::function(c"sqlite_open", sqlite::calls::open),
     Native::function(c"sqlite_execute", sqlite::calls::execute),

@@ -1,4 +1,4 @@
-//! What a native function may touch.
+//! The context of a native function: memory limit, handles, folders and the request under way.
 
 use std::time::Instant;
 
@@ -6,65 +6,69 @@ use crate::folders::Folders;
 use crate::handles::Handles;
 use crate::value::Raise;
 
-/// What a native function may touch.
+/// The context of one call of a native function.
 pub struct Context<'a> {
-    /// The most memory of the interpreter.
+    /// Memory limit of the interpreter, in bytes.
     pub memory_bytes: usize,
-    /// What is held for objects of the interpreter.
+    /// Rust values that belong to objects of the interpreter.
     pub handles: &'a mut Handles,
-    /// Where files may be.
+    /// Folders in which the application may open files.
     pub folders: &'a Folders,
     /// The request under way, or the loading of the application.
     pub work: &'a mut dyn Work,
 }
 
-/// What runs: the engine keeps it.
+/// The request under way, or the loading of the application. The engine implements it.
 pub trait Work {
-    /// Whether it is a request, and not the application that is loaded.
+    /// Whether a request runs; false while the application is loaded.
     fn is_request(&self) -> bool;
 
-    /// To be called before anything that may wait, and before anything is borrowed or locked: the request goes on in a
-    /// thread where it holds up no other.
+    /// Migrates the request to a thread where it delays no other request. Called before anything that may wait, and
+    /// before anything is borrowed or locked.
     fn leave(&mut self);
 
-    /// Sends what the body has given so far, before a wait. A client that has gone is noticed by the next write.
+    /// Sends the part of the response body that is there, before a wait. A client that has gone away is noticed by the
+    /// next write.
     fn flush(&mut self);
 
-    /// When whatever waits must be over.
+    /// The instant at which a wait must end: the request's deadline, or the limit of a Timeout block before it.
     fn until(&self) -> Instant;
 
-    /// What is to be raised when that time has come, if it has.
+    /// The exception to raise where that instant has passed: RequestTimeout, or the one that ends a Timeout block.
     fn overdue(&mut self) -> Option<Raise>;
 
-    /// The same after a wait that took all of the time: another clock may have ended it a little early.
+    /// The same after a wait that took all of the time. Waits for the rest of it first, since a wait by another clock
+    /// may end a few milliseconds early.
     fn overdue_by_now(&mut self) -> Option<Raise>;
 
-    /// Says at any later time whether what runs then must end: for what works without coming back here.
+    /// A function that says at any later instant whether the interpreter must stop, for libraries that run long without
+    /// returning here.
     fn end(&self) -> Box<dyn Fn(Instant) -> bool>;
 }
 
 impl Context<'_> {
-    /// As [`Work::leave`].
+    /// Calls [`Work::leave`].
     pub fn leave(&mut self) {
         self.work.leave();
     }
 
-    /// As [`Work::until`].
+    /// Calls [`Work::until`].
     pub fn until(&self) -> Instant {
         self.work.until()
     }
 
-    /// As [`Work::overdue`].
+    /// Calls [`Work::overdue`].
     pub fn overdue(&mut self) -> Option<Raise> {
         self.work.overdue()
     }
 
-    /// As [`Work::overdue_by_now`].
+    /// Calls [`Work::overdue_by_now`].
     pub fn overdue_by_now(&mut self) -> Option<Raise> {
         self.work.overdue_by_now()
     }
 
-    /// To be called every few milliseconds by what can take long, and before what can block: whether it may go on.
+    /// Migrates the request, and returns the exception to raise where its time is over. Called every few milliseconds
+    /// by long work, and before anything that can block.
     pub fn tick(&mut self) -> Result<(), Raise> {
         self.leave();
         self.overdue().map_or(Ok(()), Err)

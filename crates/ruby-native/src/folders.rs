@@ -1,6 +1,6 @@
-//! Which folders an application may read and write. While it is loaded it may read whatever the process may; while it
-//! answers requests it reads only below the folders known by then, so that a path that a client made up leads nowhere
-//! else. Symbolic links are followed first: what counts is where they lead.
+//! The folders that an application may read and write. While it is loaded it may read whatever the process may; while
+//! it answers requests it reads only below the folders known by then, so that a path from a client cannot lead
+//! elsewhere. Symbolic links are resolved before the check.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,36 +10,36 @@ use std::rc::Rc;
 
 use crate::value::{Raise, raise};
 
-/// What to say where something is outside.
+/// Advice for a file outside of the folders that may be read.
 const READ_HINT: &str = "it is outside of the folders that may be read while requests are answered: say \
                          FoolsGold.allow_read(\"folder\") in config.ru (docs/data.md)";
 const WRITE_HINT: &str = "it is in no folder that databases may be written to: say FoolsGold.allow_write(\"folder\") \
                           in config.ru (docs/data.md)";
 
-/// The folders of one interpreter. Clones are the same.
+/// The folders of one interpreter. Clones share one value.
 #[derive(Clone, Default)]
 pub struct Folders(Rc<RefCell<Known>>);
 
-/// Each without symbolic links.
+/// Paths of folders and files, all without symbolic links.
 #[derive(Default)]
 struct Known {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
-    /// Temporary files of the application's own.
+    /// Temporary files that the application has made.
     files: Vec<PathBuf>,
     is_sealed: bool,
 }
 
-/// Why a path cannot be used.
+/// The reason why a path cannot be used.
 pub enum Refusal {
-    /// The system's own reason.
+    /// An error of the operating system.
     Failed(io::Error),
-    /// It is outside.
+    /// The path is outside of the folders that may be read.
     Outside,
 }
 
 impl Folders {
-    /// One more folder to read, where it is there.
+    /// Adds a folder that may be read; an error where it does not exist.
     pub fn allow_read(&self, folder: &Path) -> io::Result<()> {
         let folder = fs::canonicalize(folder)?;
         let mut known = self.0.borrow_mut();
@@ -49,37 +49,37 @@ impl Folders {
         Ok(())
     }
 
-    /// One more folder for databases.
+    /// Adds a folder in which databases may be written; an error where it does not exist.
     pub fn allow_write(&self, folder: &Path) -> io::Result<()> {
         self.allow_read(folder)?;
         self.0.borrow_mut().write.push(fs::canonicalize(folder)?);
         Ok(())
     }
 
-    /// A temporary file was made, which may be read.
+    /// Adds a temporary file that may be read.
     pub fn allow_file(&self, path: &Path) {
         if let Ok(path) = fs::canonicalize(path) {
             self.0.borrow_mut().files.push(path);
         }
     }
 
-    /// It is gone, or about to be.
+    /// Removes a temporary file that has been deleted, or is about to be.
     pub fn forget(&self, path: &Path) {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         self.0.borrow_mut().files.retain(|file| *file != path);
     }
 
-    /// The application is loaded.
+    /// Ends the loading of the application: from now on the checks apply.
     pub fn seal(&self) {
         self.0.borrow_mut().is_sealed = true;
     }
 
-    /// Whether it is.
+    /// Whether the application has been loaded.
     pub fn is_sealed(&self) -> bool {
         self.0.borrow().is_sealed
     }
 
-    /// Where a path leads, if it may be read.
+    /// The path without symbolic links, if it may be read. Unchanged and unchecked while the application is loaded.
     pub fn find(&self, path: &Path) -> Result<PathBuf, Refusal> {
         if !self.is_sealed() {
             return Ok(path.to_owned());
@@ -89,12 +89,12 @@ impl Folders {
         if is_below(&known.read, &found) || known.files.contains(&found) { Ok(found) } else { Err(Refusal::Outside) }
     }
 
-    /// The same with an exception in place of a refusal.
+    /// The path without symbolic links, if it may be read, else the exception for Ruby.
     pub fn readable(&self, path: &Path) -> Result<PathBuf, Raise> {
         self.find(path).map_err(|refusal| refusal.raise(path))
     }
 
-    /// Where a database is, if it may be opened.
+    /// The path of a database without symbolic links, if it may be opened, else the exception for Ruby.
     pub fn database(&self, path: &Path, to_write: bool) -> Result<PathBuf, Raise> {
         let found = if to_write { self.place(path)? } else { self.readable(path)? };
         if !to_write || !self.is_sealed() || is_below(&self.0.borrow().write, &found) {
@@ -103,14 +103,14 @@ impl Folders {
         Err(raise("Errno::EACCES", format!("{}: {WRITE_HINT}", path.display())))
     }
 
-    /// Where a file is that need not exist yet, without symbolic links.
+    /// The path without symbolic links of a file that need not exist yet; its folder must.
     fn place(&self, path: &Path) -> Result<PathBuf, Raise> {
         let error = match fs::canonicalize(path) {
             Ok(found) => return Ok(found),
             Err(error) => error,
         };
         let name = path.file_name().filter(|_| error.kind() == io::ErrorKind::NotFound);
-        // A link that leads nowhere yet would be followed when the file is made.
+        // A dangling link would be followed when the file is created.
         if name.is_none() || fs::symlink_metadata(path).is_ok() {
             return Err(failed(&error, path));
         }
@@ -121,7 +121,7 @@ impl Folders {
 }
 
 impl Refusal {
-    /// As Ruby sees it.
+    /// The exception for Ruby.
     pub fn raise(&self, path: &Path) -> Raise {
         match self {
             Refusal::Failed(error) => failed(error, path),
@@ -130,7 +130,7 @@ impl Refusal {
     }
 }
 
-/// An error of the system.
+/// The exception for an error of the operating system, in CRuby's words.
 pub fn failed(error: &io::Error, path: &Path) -> Raise {
     let shown = path.display();
     // In CRuby's words, which name the function that failed: most of all those that open a file.

@@ -1,44 +1,46 @@
-//! What Rust holds for objects of one interpreter: compressors, temporary files. Ruby has their numbers, in objects of
-//! class FoolsGold::Handle, and the last look at such an object takes its thing away (c/native.c).
+//! Rust values that belong to objects of one interpreter, such as compressors and temporary files. Ruby has their
+//! numbers in objects of class FoolsGold::Handle; when the garbage collector frees such an object, the value is dropped
+//! (c/native.c).
 
 use std::any::Any;
 use std::collections::HashMap;
 
 use crate::value::{Raise, raise};
 
-/// How long a thing may live.
+/// The lifetime of a held value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// As long as its object in Ruby, at most as long as the interpreter.
+    /// Lives as long as its object in Ruby, at most as long as the interpreter.
     Object,
-    /// At most until the request is over in which it was made.
+    /// Lives at most until the end of the request in which it was made.
     Request,
 }
 
 struct Held {
-    /// All of an interpreter's things change their thread with it, so they need not be Send each by itself.
+    /// The value. It changes its thread only together with its interpreter, so that it need not be Send by itself.
     thing: Box<dyn Any>,
     life: Life,
 }
 
-/// All that is held for one interpreter.
+/// All values held for one interpreter, by their numbers.
 #[derive(Default)]
 pub struct Handles {
     last: u64,
     held: HashMap<u64, Held>,
-    /// What belongs to no object of Ruby's: one of a kind.
+    /// Values that belong to no object in Ruby: at most one of a type.
     own: Vec<Box<dyn Any>>,
 }
 
 impl Handles {
-    /// Takes a thing; its number, which no other gets.
+    /// Holds a value and returns its number, which is never used again.
     pub fn hold<T: Any>(&mut self, thing: T, life: Life) -> u64 {
         self.last += 1;
         self.held.insert(self.last, Held { thing: Box::new(thing), life });
         self.last
     }
 
-    /// The same, where there may be only so many of a kind: each may hold a file descriptor.
+    /// Holds a value and returns its number; EMFILE where there are `most` of its type already. For values that may
+    /// have a file descriptor.
     pub fn hold_one_of<T: Any>(&mut self, most: usize, thing: T) -> Result<u64, Raise> {
         if self.things::<T>().count() >= most {
             return Err(raise("Errno::EMFILE", format!("an interpreter has at most {most} of these")));
@@ -46,24 +48,24 @@ impl Handles {
         Ok(self.hold(thing, Life::Object))
     }
 
-    /// All things of a kind.
+    /// All held values of a type.
     pub fn things<T: Any>(&self) -> impl Iterator<Item = &T> {
         self.held.values().filter_map(|held| held.thing.downcast_ref())
     }
 
-    /// The thing of a number; an IOError where it is closed.
+    /// The value with a number; an IOError where it has been released, a TypeError where it is of another type.
     pub fn get<T: Any>(&mut self, number: u64) -> Result<&mut T, Raise> {
         let held = self.held.get_mut(&number).ok_or_else(|| raise("IOError", "closed stream"))?;
         held.thing.downcast_mut().ok_or_else(|| raise("TypeError", "a handle of another kind of thing"))
     }
 
-    /// How many things of a kind there are, and what `size` makes of them together.
+    /// The number of held values of a type, and the sum of their `size`.
     pub fn sum<T: Any>(&self, size: impl Fn(&T) -> u64) -> (usize, u64) {
         self.things::<T>().fold((0, 0), |(count, sum), thing| (count + 1, sum + size(thing)))
     }
 
-    /// The one thing of this kind that the interpreter itself has, such as connections that are kept; `make` makes it
-    /// when it is first asked for.
+    /// The one value of this type that the interpreter itself has, such as its HTTP clients; `make` creates it on first
+    /// use.
     pub fn own<T: Any>(&mut self, make: impl FnOnce() -> T) -> &mut T {
         let at = match self.own.iter().position(|own| own.is::<T>()) {
             Some(at) => at,
@@ -76,18 +78,18 @@ impl Handles {
         self.own[at].downcast_mut().unwrap()
     }
 
-    /// Lets go of one, if it is still there.
+    /// Drops the value with a number, if there is one.
     pub fn release(&mut self, number: u64) {
         self.held.remove(&number);
     }
 
-    /// Another interpreter takes the place.
+    /// Drops all values, before the interpreter is replaced.
     pub fn clear(&mut self) {
         self.held.clear();
         self.own.clear();
     }
 
-    /// The request is over.
+    /// Drops the values that live until the end of the request.
     pub fn end_request(&mut self) {
         if !self.held.is_empty() {
             self.held.retain(|_, held| held.life != Life::Request);

@@ -1,5 +1,5 @@
-//! The border between embedded Ruby and functions in Rust: values, what a function may touch, and the form in which
-//! Arrays and Hashes cross. It knows no interpreter.
+//! The border between embedded Ruby and functions in Rust: values, the context of a function, and the encoding of
+//! Arrays and Hashes. It depends on no interpreter.
 
 mod context;
 pub mod folders;

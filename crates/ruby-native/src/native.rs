@@ -1,27 +1,27 @@
-//! A native function: a row of the table of its crate. The engine gives all rows to each interpreter; the Ruby files of
-//! the engine dress them as the library that people know.
+//! A native function: a row of the table of its crate. The engine defines all rows in each interpreter; the Ruby files
+//! of the engine build the familiar classes on top of them.
 
 use std::ffi::CStr;
 
 use crate::context::Context;
 use crate::value::{Arg, Outcome};
 
-/// What a native function of a library does.
+/// The Rust function behind a native function of a library.
 pub type Run = fn(&mut Context<'_>, &[Arg<'_>]) -> Outcome;
 
-/// One native function.
+/// A native function and its place in Ruby.
 pub struct Native<R = Run> {
-    /// The class or module it belongs to.
+    /// The class or module that gets the function, such as `FoolsGold::Native`.
     pub owner: &'static CStr,
-    /// Its name in Ruby.
+    /// The name of the function in Ruby.
     pub name: &'static CStr,
-    /// A method of instances, or a function of the module.
+    /// Whether it is a method of instances; else it is a function of the module.
     pub method: bool,
-    /// The receiver comes as argument 0.
+    /// Whether the receiver is passed as argument 0.
     pub receiver: bool,
-    /// Objects among its arguments are taken as JSON would print them.
+    /// Whether objects among its arguments are passed as JSON would print them.
     pub json: bool,
-    /// What it does.
+    /// The Rust function.
     pub run: R,
 }
 
@@ -31,17 +31,17 @@ impl<R: Copy> Native<R> {
         Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: false, run }
     }
 
-    /// A method of a class.
+    /// A method of a class, which gets its receiver as argument 0.
     pub const fn method(owner: &'static CStr, name: &'static CStr, run: R) -> Native<R> {
         Native { owner, name, method: true, receiver: true, json: false, run }
     }
 
-    /// A method of an object of which there is one: it does not ask for its receiver.
+    /// A method of a class with a single instance; it does not get its receiver.
     pub const fn singular(owner: &'static CStr, name: &'static CStr, run: R) -> Native<R> {
         Native { owner, name, method: true, receiver: false, json: false, run }
     }
 
-    /// A function that is given objects as JSON would print them.
+    /// A function of the module FoolsGold::Native that gets objects as JSON would print them.
     pub const fn json(name: &'static CStr, run: R) -> Native<R> {
         Native { owner: c"FoolsGold::Native", name, method: false, receiver: false, json: true, run }
     }

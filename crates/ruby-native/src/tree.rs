@@ -1,11 +1,12 @@
-//! Ruby values as bytes: the form in which arrays and hashes cross the border. The C twin, c/tree.c, describes it.
+//! Ruby values as bytes: the encoding in which Arrays and Hashes cross the border. Its C twin, engine-mruby/c/tree.c,
+//! describes the format.
 
 use std::fmt;
 
-/// As deep as C goes when it writes, and one more for what it wraps.
+/// Nesting up to which trees are decoded: DEPTH_MAX of c/tree.c, and room for what wraps its values.
 pub const DEPTH_MAX: usize = 102;
 
-/// A value without identity.
+/// A decoded Ruby value, without object identity.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
     /// nil
@@ -16,7 +17,7 @@ pub enum Tree {
     Int(i64),
     /// A Float.
     Float(f64),
-    /// A String, of any bytes.
+    /// A String of any bytes.
     Str(Vec<u8>),
     /// A Symbol.
     Sym(Vec<u8>),
@@ -26,11 +27,11 @@ pub enum Tree {
     Raw(Vec<u8>),
     /// An Array.
     Array(Vec<Tree>),
-    /// A Hash, in its order.
+    /// A Hash: pairs of key and value in insertion order.
     Hash(Vec<(Tree, Tree)>),
 }
 
-/// The bytes were not a tree.
+/// The error for bytes that are not an encoded tree.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -40,14 +41,14 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// The tree of an integer.
+/// The encoded tree of an integer.
 pub fn integer(number: i64) -> Vec<u8> {
     let mut out = vec![b'i'];
     out.extend_from_slice(&number.to_le_bytes());
     out
 }
 
-/// The integer, if that is what the bytes are.
+/// The integer, if the bytes are the encoded tree of one.
 pub fn as_integer(bytes: &[u8]) -> Option<i64> {
     match bytes.split_first() {
         Some((b'i', number)) => number.try_into().ok().map(i64::from_le_bytes),
@@ -56,12 +57,12 @@ pub fn as_integer(bytes: &[u8]) -> Option<i64> {
 }
 
 impl Tree {
-    /// Reads a whole tree; nothing may follow it.
+    /// Decodes a tree; an error where bytes follow it. Strings of bytes become [`Tree::Str`].
     pub fn decode(bytes: &[u8]) -> Result<Tree, Malformed> {
         Tree::decoded(bytes, false)
     }
 
-    /// The same, where a String of bytes stays what it is.
+    /// Decodes a tree; an error where bytes follow it. Strings of bytes become [`Tree::Bytes`].
     pub fn decode_marked(bytes: &[u8]) -> Result<Tree, Malformed> {
         Tree::decoded(bytes, true)
     }
@@ -72,7 +73,7 @@ impl Tree {
         if reader.0.is_empty() { Ok(tree) } else { Err(Malformed) }
     }
 
-    /// Appends the bytes of this tree.
+    /// Appends the encoded tree to `out`.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Tree::Nil => out.push(b'n'),
@@ -102,20 +103,20 @@ impl Tree {
     }
 }
 
-/// The beginning of what has so many parts.
+/// Appends the tag of an Array, Hash or text and the number of its parts, which the caller appends.
 pub fn count(out: &mut Vec<u8>, tag: u8, number: usize) {
     out.push(tag);
     // What comes from Ruby or JSON is bounded by the interpreter's memory, far below 4 GiB.
     out.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-/// A text.
+/// Appends a tag, the length of `bytes` and the bytes.
 pub fn counted(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
     count(out, tag, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-/// The next thing in the bytes of a tree.
+/// One token of an encoded tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Token<'a> {
     /// nil
@@ -134,28 +135,28 @@ pub enum Token<'a> {
     Sym(&'a [u8]),
     /// See [`Tree::Raw`].
     Raw(&'a [u8]),
-    /// So many trees follow.
+    /// An Array: this many trees follow.
     Array(usize),
-    /// So many pairs of trees follow.
+    /// A Hash: this many pairs of trees follow.
     Hash(usize),
 }
 
-/// Reads the bytes of a tree token by token, without making anything of them.
+/// Reads an encoded tree token by token, without allocating.
 #[derive(Debug)]
 pub struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// From their beginning.
+    /// A reader at the beginning of an encoded tree.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader(bytes)
     }
 
-    /// Whether nothing is left.
+    /// Whether all bytes have been read.
     pub fn is_done(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The next token.
+    /// Reads the next token.
     pub fn token(&mut self) -> Result<Token<'a>, Malformed> {
         Ok(match self.take(1)?[0] {
             b'n' => Token::Nil,

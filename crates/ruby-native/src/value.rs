@@ -26,9 +26,10 @@ pub enum Arg<'a> {
     Bytes(&'a [u8]),
     /// Symbol
     Sym(&'a [u8]),
-    /// Array, Hash and, where a row says so, any object: see `tree.rs`.
+    /// Array, Hash and, where [`Native::json`](crate::Native::json) is set, any object, as an encoded tree: see
+    /// `tree.rs`.
     Tree(&'a [u8]),
-    /// The number of what is held for an object: see `handles.rs`.
+    /// The number of a held value: see `handles.rs`.
     Handle(u64),
 }
 
@@ -45,24 +46,25 @@ pub enum Value {
     Float(f64),
     /// String
     Str(Vec<u8>),
-    /// A String of bytes, whatever they look like.
+    /// A String of bytes (ASCII-8BIT), even where the bytes are valid UTF-8.
     Bytes(Vec<u8>),
-    /// An object for a held thing, by its number, and how many bytes of memory it takes.
+    /// A FoolsGold::Handle for a held value: its number, and the bytes that count towards the interpreter's memory
+    /// limit.
     Handle(u64, usize),
-    /// The bytes of a tree.
+    /// An Array or Hash as an encoded tree.
     Tree(Vec<u8>),
 }
 
 /// An exception to be raised in Ruby.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raise {
-    /// Its class, with `::` where it is in a module.
+    /// Full name of its class, such as `Errno::ENOENT`.
     pub class: &'static str,
-    /// Its message.
+    /// The message of the exception.
     pub message: String,
 }
 
-/// A result or an exception.
+/// The result of a native function, or the exception to raise.
 pub type Outcome = Result<Value, Raise>;
 
 /// An exception of this class and message.
@@ -71,7 +73,7 @@ pub fn raise(class: &'static str, message: impl Into<String>) -> Raise {
 }
 
 impl<'a> Arg<'a> {
-    /// The bytes of a String or Symbol; else a TypeError.
+    /// The bytes of a String or Symbol; a TypeError for others.
     pub fn bytes(self) -> Result<&'a [u8], Raise> {
         match self {
             Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) => Ok(bytes),
@@ -79,12 +81,12 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// As `bytes`, as UTF-8; what is not becomes U+FFFD.
+    /// The text of a String or Symbol, with U+FFFD for invalid UTF-8; a TypeError for others.
     pub fn text(self) -> Result<std::borrow::Cow<'a, str>, Raise> {
         self.bytes().map(String::from_utf8_lossy)
     }
 
-    /// A String as a path, which is without a NUL.
+    /// A String as a path; an ArgumentError where it has a NUL byte.
     pub fn path(self) -> Result<&'a Path, Raise> {
         let bytes = self.bytes()?;
         if bytes.contains(&0) {
@@ -93,7 +95,7 @@ impl<'a> Arg<'a> {
         Ok(Path::new(OsStr::from_bytes(bytes)))
     }
 
-    /// An Integer; a Float is cut off.
+    /// An Integer, or a Float rounded towards zero; a TypeError for others.
     pub fn int(self) -> Result<i64, Raise> {
         match self {
             Arg::Int(number) => Ok(number),
@@ -103,7 +105,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// The number of a held thing.
+    /// The number of a held value; an IOError for nil, a TypeError for others.
     pub fn handle(self) -> Result<u64, Raise> {
         match self {
             Arg::Handle(number) => Ok(number),
@@ -112,7 +114,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// A number.
+    /// An Integer or Float as a float; a TypeError for others.
     pub fn number(self) -> Result<f64, Raise> {
         match self {
             Arg::Int(number) => Ok(number as f64),
@@ -121,7 +123,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// The bytes of its tree.
+    /// The argument as an encoded tree.
     pub fn tree(self) -> Vec<u8> {
         let mut out = Vec::new();
         match self {
@@ -137,7 +139,7 @@ impl<'a> Arg<'a> {
         out
     }
 
-    /// Bytes of it.
+    /// Bytes of a text or tree; 0 for others.
     pub fn size(self) -> usize {
         match self {
             Arg::Str(bytes) | Arg::Bytes(bytes) | Arg::Sym(bytes) | Arg::Tree(bytes) => bytes.len(),
@@ -145,7 +147,7 @@ impl<'a> Arg<'a> {
         }
     }
 
-    /// Neither nil nor false.
+    /// Whether Ruby takes the argument for true: it is neither nil nor false.
     pub fn truthy(self) -> bool {
         !matches!(self, Arg::Nil | Arg::Bool(false))
     }

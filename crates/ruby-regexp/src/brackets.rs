@@ -1,4 +1,4 @@
-//! What stands in brackets: ranges, named sets, brackets in brackets, and `&&`.
+//! Parsing of bracketed character classes: ranges, named sets, nested brackets, and `&&`.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
@@ -9,7 +9,7 @@ use super::parser::{Parser, Wrong};
 const PREMATURE: &str = "premature end of char-class";
 
 impl Parser {
-    /// Behind `[`, up to the `]` that closes it, which is taken.
+    /// Parses a character class behind `[`, including the closing `]`.
     pub(super) fn bracket(&mut self) -> Wrong<ClassUnicode> {
         let negative = self.take("^");
         let mut left: Option<ClassUnicode> = None;
@@ -44,7 +44,7 @@ impl Parser {
         }
         let mut folded = set.clone();
         if self.binary {
-            // In bytes only ASCII has letters.
+            // Only ASCII bytes are letters.
             folded.intersect(&charset::ranges(&[('\0', '\x7f')]));
         }
         // Fails only where Unicode's tables are left out of the build.
@@ -53,7 +53,7 @@ impl Parser {
         set
     }
 
-    /// `[:name:]`, or brackets that begin with a colon.
+    /// Parses `[:name:]`, or nested brackets that begin with a colon.
     fn named_or_bracket(&mut self, set: &mut ClassUnicode) -> Wrong<()> {
         let rest: String = self.source[self.at + 1..].iter().take(20).collect();
         let Some((name, _)) = rest.split_once(":]").filter(|(name, _)| !name.contains(']')) else {
@@ -74,7 +74,7 @@ impl Parser {
         Ok(())
     }
 
-    /// One character, a range, or an escape.
+    /// Parses a character, a range or an escape, and adds it to `set`.
     fn item(&mut self, c: char, set: &mut ClassUnicode) -> Wrong<()> {
         let low = match self.single(c)? {
             Meaning::Char(low) => low,
@@ -108,7 +108,7 @@ impl Parser {
         if self.take("b") { Ok(Meaning::Char('\x08')) } else { self.meaning() }
     }
 
-    /// Whether a hyphen comes that has something to its right.
+    /// Whether a hyphen comes next that makes a range with the character behind it.
     fn begins_range(&self) -> bool {
         let next = self.source.get(self.at + 1).copied();
         let after = self.source.get(self.at + 2).copied();
@@ -121,7 +121,7 @@ impl Parser {
             }
     }
 
-    /// The end of a range; none where the hyphen stands for itself after all: `[a-\d]`.
+    /// Parses the end of a range; None where the hyphen stands for itself after all: `[a-\d]`.
     fn range_end(&mut self) -> Wrong<Option<char>> {
         let begin = self.at;
         self.at += 1;

@@ -1,5 +1,5 @@
-//! Compiled patterns by their source, shared by all interpreters: with `--fresh` each request meets all patterns of the
-//! application anew, and to compile one takes longer than to use it.
+//! A cache of compiled patterns, shared by all interpreters. With `--fresh` each request needs all patterns of the
+//! application anew, and compiling one takes longer than using it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 
 use super::Pattern;
 
-/// Patterns kept. When there are more, those that were not asked for since the last time are dropped.
+/// Patterns kept. When there are more, those are dropped that were not used since the last time.
 const KEPT: usize = 1000;
-/// Bytes of what is kept.
+/// Bytes of the patterns kept.
 const BYTES_MAX: usize = 64 << 20;
 
 #[derive(Default)]
@@ -19,7 +19,7 @@ struct Cache {
     bytes: usize,
 }
 
-/// The pattern of this source, compiled now or before.
+/// The pattern for a source and options, from the cache or compiled now; the error of [`Pattern::new`].
 pub fn pattern(source: &[u8], options: u32) -> Result<Arc<Pattern>, String> {
     static CACHE: OnceLock<Mutex<Cache>> = OnceLock::new();
     let cache = || CACHE.get_or_init(Mutex::default).lock();
@@ -38,7 +38,7 @@ impl Cache {
         let bytes = pattern.bytes;
         if self.patterns.len() >= KEPT || self.bytes + bytes > BYTES_MAX {
             self.patterns.retain(|_, (_, used)| std::mem::take(used));
-            // When all were in use, half of them go: which ones is chance.
+            // Where nearly all were in use, every second one is dropped, in the random order of the map.
             if self.patterns.len() >= KEPT / 2 {
                 let mut keep = false;
                 self.patterns.retain(|_, _| {

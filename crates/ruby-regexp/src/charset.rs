@@ -2,29 +2,29 @@
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
 
-/// Which characters the names mean: `(?d)`, `(?a)`, `(?u)`.
+/// The alphabet of named sets: `(?d)`, `(?a)`, `(?u)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Letters {
-    /// `\w`, `\d` and `\s` are of ASCII, all else is of Unicode.
+    /// `\w`, `\d` and `\s` are ASCII sets, all others Unicode sets.
     Default,
-    /// All of ASCII.
+    /// All are ASCII sets.
     Ascii,
-    /// All of Unicode.
+    /// All are Unicode sets.
     Unicode,
 }
 
-/// The characters in these ranges, both ends included.
+/// The set of the characters in these ranges, both ends included.
 pub fn ranges(ranges: &[(char, char)]) -> ClassUnicode {
     ClassUnicode::new(ranges.iter().map(|(low, high)| ClassUnicodeRange::new(*low, *high)))
 }
 
-/// All characters but these.
+/// The complement of a set.
 pub fn negated(mut set: ClassUnicode) -> ClassUnicode {
     set.negate();
     set
 }
 
-/// Of Unicode's tables, such as `\p{Alphabetic}`.
+/// The set of an expression such as `\p{Alphabetic}`, from the Unicode tables of regex-syntax.
 fn table(expression: &str) -> Option<ClassUnicode> {
     match regex_syntax::parse(expression).ok()?.into_kind() {
         HirKind::Class(Class::Unicode(set)) => Some(set),
@@ -46,7 +46,7 @@ fn union(expressions: &[&str]) -> Option<ClassUnicode> {
 
 const ASCII: (char, char) = ('\0', '\x7f');
 
-/// `\w`, `\d`, `\s`, `\h`, in small letters.
+/// The set of `\w`, `\d`, `\s` or `\h`; `letter` is in lower case.
 pub fn shorthand(letter: char, letters: Letters) -> ClassUnicode {
     let name = match letter {
         'w' => "word",
@@ -58,7 +58,7 @@ pub fn shorthand(letter: char, letters: Letters) -> ClassUnicode {
     posix(name, ascii).unwrap_or_else(ClassUnicode::empty)
 }
 
-/// The set between `[:` and `:]`.
+/// The set of a POSIX bracket such as `[[:alpha:]]`; None for an unknown name.
 pub fn posix(name: &str, ascii: bool) -> Option<ClassUnicode> {
     let mut set = match name {
         "xdigit" => ranges(&[('0', '9'), ('a', 'f'), ('A', 'F')]),
@@ -95,7 +95,8 @@ fn ascii_posix(name: &str) -> Option<ClassUnicode> {
     table(&class)
 }
 
-/// The set of a property; its name is taken as Ruby does, without regard to case, spaces, hyphens and underscores.
+/// The set of a property such as `\p{Greek}`; None for an unknown name. As in Ruby, case, spaces, hyphens and
+/// underscores in the name do not count.
 pub fn property(name: &str, ascii: bool) -> Option<ClassUnicode> {
     let plain: String = name.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).collect::<String>().to_lowercase();
     if let Some(set) = posix(&plain, ascii) {
@@ -112,10 +113,10 @@ pub fn property(name: &str, ascii: bool) -> Option<ClassUnicode> {
     table(&format!(r"\p{{{plain}}}"))
 }
 
-/// A character, or all that only differ from it in their case.
+/// The set of all characters that differ from `c` only in case, with `c` itself.
 pub fn folded(c: char) -> ClassUnicode {
     let mut set = ranges(&[(c, c)]);
-    // Fails only where the tables are left out of the build, and then case is told apart.
+    // Fails only where Unicode's tables are left out of the build; then case is not ignored.
     let _ = set.try_case_fold_simple();
     set
 }

@@ -1,4 +1,4 @@
-//! What begins with a backslash.
+//! Parsing of escapes: everything that begins with a backslash.
 
 use regex_syntax::hir::ClassUnicode;
 
@@ -6,18 +6,18 @@ use super::charset::{self, Letters};
 use super::parser::{Parser, Target, Wrong};
 use super::syntax::{Kind, Node, Place};
 
-/// What an escape stands for where it means characters.
+/// The characters that an escape stands for.
 pub enum Meaning {
     /// One character.
     Char(char),
-    /// Several, one after the other: `\u{61 62}`.
+    /// A sequence of characters: `\u{61 62}`.
     Chars(Vec<char>),
-    /// One of several.
+    /// A set of characters.
     Set(ClassUnicode),
 }
 
 impl Parser {
-    /// Behind a backslash, outside brackets.
+    /// Parses an escape outside brackets, behind the backslash.
     pub(super) fn escape(&mut self) -> Wrong<Node> {
         let Some(c) = self.peek() else { return Err("too short escape sequence".into()) };
         let ascii = self.flags.letters == Letters::Ascii;
@@ -50,7 +50,7 @@ impl Parser {
         })
     }
 
-    /// `\1`: a group, or from 10 on, when there are not so many groups yet, a character in octal.
+    /// `\1`: a reference to a group; from `\10` on, where there are fewer groups so far, a character in octal.
     fn digits(&mut self) -> Wrong<Node> {
         let begin = self.at;
         let number = self.number().ok().flatten();
@@ -91,7 +91,7 @@ impl Parser {
         Ok(Node::Call(self.calls.len() - 1))
     }
 
-    /// Behind a backslash: what means characters both in brackets and outside.
+    /// Parses an escape that stands for characters, in brackets or outside, behind the backslash.
     pub(super) fn meaning(&mut self) -> Wrong<Meaning> {
         let Some(c) = self.next() else { return Err("too short escape sequence".into()) };
         let set = match c {
@@ -104,7 +104,7 @@ impl Parser {
         Ok(Meaning::Set(self.bounded(set)))
     }
 
-    /// In a binary pattern, only what can be a byte.
+    /// The set itself; in a binary pattern only its members up to 255.
     pub(super) fn bounded(&self, mut set: ClassUnicode) -> ClassUnicode {
         if self.binary {
             set.intersect(&charset::ranges(&[('\0', '\u{ff}')]));
@@ -144,7 +144,7 @@ impl Parser {
         }
     }
 
-    /// At most so many hexadecimal digits: their value and how many there were.
+    /// Parses up to `most` hexadecimal digits: their value and their number.
     fn hex(&mut self, most: u32) -> Option<(u32, u32)> {
         let mut number = 0;
         let mut count = 0;
@@ -156,7 +156,7 @@ impl Parser {
         (count > 0).then_some((number, count))
     }
 
-    /// One character that an escape stands for.
+    /// The single character that the escape `\c…` with the given first character stands for.
     fn one(&mut self, c: char) -> Wrong<char> {
         Ok(match c {
             't' => '\t',
@@ -211,7 +211,7 @@ impl Parser {
         self.byte((u32::from(c) & 0xff) | 0x80)
     }
 
-    /// A byte written by its number. In text those above 127 must be the bytes of a character.
+    /// The character of a byte escape such as `\x41`. In text, bytes above 127 must together be a UTF-8 character.
     fn byte(&mut self, byte: u32) -> Wrong<char> {
         if byte < 0x80 || self.binary {
             return char::from_u32(byte).ok_or_else(|| "invalid hex escape".into());
@@ -233,14 +233,14 @@ impl Parser {
     }
 }
 
-/// `\R`: never stops between the two characters of a line break.
+/// `\R`: a line break, atomic so that it never stops between CR and LF.
 fn line_break() -> Node {
     let pair = Node::Concat(vec![Node::Char('\r'), Node::Char('\n')]);
     let single = charset::ranges(&[('\n', '\r'), ('\u{85}', '\u{85}'), ('\u{2028}', '\u{2029}')]);
     Node::Atomic(Box::new(Node::Alt(vec![pair, Node::Set(Box::new(single))])))
 }
 
-/// `\X`: what a person takes for one character; the rules of Unicode's annex 29, with Hangul as one run.
+/// `\X`: a grapheme cluster by the rules of Unicode's annex 29, with a run of Hangul as one.
 fn grapheme() -> Node {
     let set = |name: &str| {
         let found = charset::property(name, false).unwrap_or_else(ClassUnicode::empty);

@@ -1,21 +1,22 @@
-//! With which bytes a match can begin, so that the machine need not start where none can.
+//! The bytes with which a match can begin, so that the machine skips all other positions.
 
 use super::plain::byte_class;
 use super::syntax::{Node, Parsed};
 
 type Bytes = Box<[bool; 256]>;
 
-/// The bytes; none where a match may be empty or nothing can be said.
+/// The bytes with which a match can begin; None where a match may be empty or the bytes cannot be known.
 pub fn bytes(parsed: &Parsed, bytes: bool) -> Option<Bytes> {
     let mut found = Box::new([false; 256]);
-    // Called groups may be anywhere.
+    // A called group may recurse, which `add` does not follow.
     if !parsed.calls.is_empty() || !add(&parsed.node, parsed, bytes, &mut found) {
         return None;
     }
     Some(found)
 }
 
-/// Adds what `node` can begin with; false where it can take nothing, so that what follows counts as well.
+/// Adds the first bytes of `node`; false where it can match without taking a character, so that the node behind it
+/// counts as well.
 fn add(node: &Node, parsed: &Parsed, bytes: bool, found: &mut Bytes) -> bool {
     match node {
         Node::Char(c) if parsed.binary => found[*c as usize & 0xff] = true,
@@ -42,7 +43,7 @@ fn add(node: &Node, parsed: &Parsed, bytes: bool, found: &mut Bytes) -> bool {
         Node::Repeat { max: Some(0), .. } => return false,
         Node::Repeat { node, min, .. } => return add(node, parsed, bytes, found) && *min > 0,
         Node::Empty | Node::At(_) | Node::Keep | Node::Look { .. } => return false,
-        // What these take is known only when they run.
+        // The text that these take is known only at run time.
         Node::Back { .. } | Node::Call(_) | Node::Cond { .. } => {
             found.fill(true);
             return false;

@@ -1,11 +1,11 @@
-//! What begins with a parenthesis: groups, look-around, options, conditions.
+//! Parsing of parentheses: groups, look-around, options and conditions.
 
 use super::charset::Letters;
 use super::parser::{Parser, Target, Wrong};
 use super::syntax::Node;
 
 impl Parser {
-    /// Behind `(`.
+    /// Parses a group of any kind behind `(`.
     pub(super) fn group(&mut self) -> Wrong<Node> {
         if self.peek() != Some('?') {
             return self.plain_group();
@@ -40,7 +40,7 @@ impl Parser {
         self.inside().map(|node| Node::Group(number, Box::new(node)))
     }
 
-    /// All up to the closing parenthesis, which is taken.
+    /// Parses the content of a group, including the closing parenthesis.
     fn inside(&mut self) -> Wrong<Node> {
         let node = self.alternatives()?;
         if self.take(")") { Ok(node) } else { Err("end pattern with unmatched parenthesis".into()) }
@@ -65,7 +65,7 @@ impl Parser {
         self.inside().map(|node| Node::Group(number, Box::new(node)))
     }
 
-    /// `(?imx-imx)` for the rest of the group around it, `(?imx-imx:…)` for what it holds.
+    /// Parses options: `(?imx-imx)` for the rest of the enclosing group, `(?imx-imx:…)` for its own content.
     fn options(&mut self) -> Wrong<Node> {
         let before = self.flags;
         let mut on = true;
@@ -78,7 +78,7 @@ impl Parser {
                 Some('a') if on => self.flags.letters = Letters::Ascii,
                 Some('d') if on => self.flags.letters = Letters::Default,
                 Some('u') if on => self.flags.letters = Letters::Unicode,
-                // What follows belongs to it, alternatives too; the flags end with the group around it.
+                // The options apply to all that follows, alternatives too, up to the end of the enclosing group.
                 Some(')') => {
                     let rest = self.alternatives();
                     self.flags = before;
@@ -95,7 +95,7 @@ impl Parser {
         }
     }
 
-    /// `(?(1)yes|no)`
+    /// Parses a condition: `(?(1)yes|no)`.
     fn condition(&mut self) -> Wrong<Node> {
         let text = self.until(')').ok_or("end pattern in group")?;
         let named = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
@@ -114,7 +114,7 @@ impl Parser {
         Ok(Node::Cond { index, yes: Box::new(yes), no: Box::new(no) })
     }
 
-    /// The group that a text between `<` and `>` names: a name, a number, or a number counted from here.
+    /// The group that a text between `<` and `>` refers to: a name, a number, or a number relative to this position.
     pub(super) fn target(&self, text: &str) -> Wrong<Target> {
         let digits = text.trim_start_matches(['-', '+']);
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -133,7 +133,7 @@ impl Parser {
 
 fn check_name(name: &str) -> Wrong<()> {
     let Some(first) = name.chars().next() else { return Err("group name is empty".into()) };
-    // As Ruby's own engine has it, all but the first may be anything: `(?<IP-literal>…)` is in the library of URIs.
+    // As in Onigmo, all characters but the first may be anything: Ruby's URI library has `(?<IP-literal>…)`.
     let is_word = first == '_' || first.is_alphanumeric();
     if first.is_ascii_digit() || !is_word || name.contains(')') {
         return Err(format!("invalid group name <{name}>"));

@@ -1,9 +1,8 @@
 //! Regular expressions in Ruby's dialect.
 //!
-//! No crate has that dialect, and none can be interrupted, so a pattern is read here (`parser.rs`) and runs in one of
-//! two ways: as an automaton of regex-automata (`plain.rs`), which takes a time in proportion to the text, wherever
-//! that gives what Ruby gives; else on a machine of ours (`machine.rs`) that goes back and tries again, and can be
-//! stopped.
+//! No other crate has that dialect, and none can be interrupted. So a pattern is parsed here (`parser.rs`) and runs in
+//! one of two ways: as an automaton of regex-automata (`plain.rs`) in linear time, wherever that gives the results of
+//! Ruby; else on our own backtracking machine (`machine.rs`), which can be interrupted.
 
 mod brackets;
 pub mod cache;
@@ -42,13 +41,13 @@ pub const IGNORECASE: u32 = 1;
 pub const EXTENDED: u32 = 2;
 /// `Regexp::MULTILINE`
 pub const MULTILINE: u32 = 4;
-/// `Regexp::NOENCODING`: of bytes.
+/// `Regexp::NOENCODING`: a pattern of bytes.
 pub const NOENCODING: u32 = 32;
 
-/// The longest source, in bytes.
+/// Most bytes of a pattern's source.
 const SOURCE_MAX: usize = 1 << 20;
 
-/// How a search runs.
+/// The two compiled forms of a pattern.
 #[derive(Debug)]
 enum Way {
     Plain(Plain),
@@ -58,15 +57,15 @@ enum Way {
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct Pattern {
-    /// Its source as it was written.
+    /// The source of the pattern as it was written.
     pub source: Vec<u8>,
-    /// Its options.
+    /// The options: [`IGNORECASE`], [`EXTENDED`], [`MULTILINE`] and [`NOENCODING`], added up.
     pub options: u32,
-    /// Named groups with their numbers.
+    /// Names of groups, each with the numbers of its groups.
     pub names: Vec<(String, Vec<u32>)>,
-    /// How many groups capture.
+    /// Number of capture groups.
     pub groups: u32,
-    /// About how much memory it takes; never changes.
+    /// Estimated bytes of memory of the pattern. Never changes.
     pub bytes: usize,
     parsed: Parsed,
     for_text: OnceLock<Result<Way, String>>,
@@ -74,7 +73,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads and compiles; the error is Ruby's message without the pattern.
+    /// Parses and compiles a pattern; the error is Ruby's message without the pattern's source.
     pub fn new(source: &[u8], options: u32) -> Result<Pattern, String> {
         if source.len() > SOURCE_MAX {
             return Err("too long a pattern".into());
@@ -105,17 +104,18 @@ impl Pattern {
             Way::Plain(plain) => plain.regex.memory_usage(),
             Way::Machine(program) => program.steps.len() * 64 + program.sets.len() * 512,
         };
-        // Both forms, though the second is made only when it is needed: what was counted must not change.
+        // Both forms are counted, though the second is compiled on first use: the number must not change later.
         pattern.bytes = 2 * way + pattern.source.len() * 16 + 512;
         Ok(pattern)
     }
 
-    /// Whether a search takes a time in proportion to the text.
+    /// Whether a search takes linear time.
     pub fn is_linear(&self) -> bool {
         matches!(self.way(self.parsed.binary), Ok(Way::Plain(_)))
     }
 
-    /// The positions that the machine finds, also where the pattern has an automaton: the two are compared in tests.
+    /// Searches with the backtracking machine even where the pattern has an automaton, so that tests can compare the
+    /// two. Returns the positions of the match and its groups.
     pub fn search_on_machine(
         &self,
         text: &[u8],
@@ -136,8 +136,8 @@ impl Pattern {
         made.as_ref().map_err(String::as_str)
     }
 
-    /// Searches from `start`; on a match its positions are in `slots`, as many as there is room for, [`UNSET`] where a
-    /// group has not matched. `bytes`: the text is not UTF-8.
+    /// Searches from byte `start` on. On a match, `slots` gets the byte positions of begin and end of the match and of
+    /// each group, as many as there is room for; [`UNSET`] for a group that has not matched.
     pub fn search(
         &self,
         text: &[u8],
@@ -158,18 +158,18 @@ impl Pattern {
                 }
                 Ok(found.is_some())
             }
-            // It compiled in one of the two forms, and is too large in the other.
+            // The pattern compiled for text or for bytes, and is too large for the other.
             Err(_) => Err(Stop::Stack),
         }
     }
 }
 
-/// How to search.
+/// Modes of a search.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct How {
-    /// Only at the start.
+    /// Whether a match must begin at the start position.
     pub anchored: bool,
-    /// In bytes.
+    /// Whether the text is not UTF-8, so that its characters are bytes.
     pub bytes: bool,
 }
 
@@ -205,7 +205,7 @@ fn plain_search(plain: &Plain, text: &[u8], start: usize, anchored: bool, slots:
     !behind_all(slots[0])
 }
 
-/// Whether a byte above 127 is written by its number.
+/// Whether the source has an escape for a byte above 127, such as `\xff` or `\377`.
 fn has_byte_escape(source: &[u8]) -> bool {
     let high = |digit: u8| matches!(digit, b'8' | b'9' | b'a'..=b'f' | b'A'..=b'F');
     source.windows(4).any(|four| match four {

@@ -1,50 +1,50 @@
-//! Runs a program by trying, going back and trying otherwise, as Ruby's own matcher does. What that can take has no
-//! bound that depends on the text alone, so the machine asks every few thousand steps whether it may go on.
+//! The backtracking machine, which runs a program as Onigmo does. Its time can be exponential in the text, so it asks
+//! every few thousand steps whether it may go on.
 
 use super::steps::{Address, Program, Step};
 use super::syntax::Kind;
 use super::text;
 
-/// No position.
+/// The value of a slot without a position.
 pub const UNSET: usize = usize::MAX;
-/// Steps between two questions.
+/// Steps between two calls of the tick.
 const STEPS: u32 = 4096;
-/// Open choices and changes to be undone, 24 bytes each.
+/// Most entries on the backtracking stack, 24 bytes each.
 const STACK_MAX: usize = 1 << 20;
 
-/// Why a search ended without a result.
+/// The reason why a search ended without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The pattern's own time is over.
+    /// The timeout of the Regexp has passed.
     Timeout,
-    /// The request's time is over.
+    /// The request timed out.
     Late,
-    /// Too many choices were open.
+    /// The backtracking stack was full.
     Stack,
 }
 
-/// Asked now and then whether to go on.
+/// A function that the machine calls every few thousand steps; an error stops the search.
 pub type Tick<'a> = &'a mut dyn FnMut() -> Result<(), Stop>;
 
-/// What is to be undone or tried when something fails.
+/// An entry of the backtracking stack: a change to undo or a choice to try.
 enum Entry {
-    /// Go on there from this position.
+    /// Go on at step `at` from this position.
     Other { at: u32, position: usize },
-    /// Give back one character, as long as there are any above `low`.
+    /// Give back one character of a greedy run, as long as the position is above `low`.
     Shrink { at: u32, low: usize, position: usize },
-    /// Take one character more.
+    /// Take one more character of a lazy run, of `left` that it may take.
     Grow { at: u32, left: u32, position: usize },
-    /// The slot was this before.
+    /// Restore the slot to `before`.
     Slot { slot: u32, before: usize },
-    /// The register was this before.
+    /// Restore the register to `before`.
     Register { register: u32, before: usize },
-    /// A call was begun.
+    /// Remove the frame of a call that was begun.
     Called,
-    /// A call was ended: how it stood then.
+    /// Restore the frame and the registers of a call that has returned.
     Returned(Box<(Frame, Vec<usize>)>),
 }
 
-/// A call under way: where it returns to, and the registers of the caller.
+/// A call of a group: the step where it returns to, and the registers of the caller.
 #[derive(Clone)]
 struct Frame {
     back: Address,
@@ -57,7 +57,7 @@ enum Flow {
     Matched,
 }
 
-/// A search under way.
+/// The state of a search.
 pub struct Machine<'a> {
     pub(super) program: &'a Program,
     pub(super) text: &'a [u8],
@@ -71,7 +71,7 @@ pub struct Machine<'a> {
     tick: Tick<'a>,
 }
 
-/// The positions of the first match from `start` on: start and end of the whole, then of each group.
+/// Finds the first match from byte `start` on. Returns begin and end of the match, then of each group.
 pub fn search(
     program: &Program,
     text: &[u8],
@@ -148,7 +148,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Undoes down to the last open choice above `floor`, and takes it.
+    /// Pops entries down to the last open choice above `floor`, and takes it; None where there is none.
     fn go_back(&mut self, floor: usize) -> Option<Address> {
         while self.stack.len() > floor {
             match self.stack.pop()? {
@@ -266,7 +266,7 @@ impl Machine<'_> {
                 self.other(*end);
             }
             Step::Never(register) => {
-                // The choice that the guard left is given up as well.
+                // The guard's own choice, which would succeed, is dropped as well.
                 let floor = self.registers[*register];
                 while self.stack.len() > floor {
                     let Some(entry) = self.stack.pop() else { break };
@@ -300,7 +300,7 @@ impl Machine<'_> {
         Flow::On(at + 1)
     }
 
-    /// Forgets the choices above `floor`; what is to be undone stays.
+    /// Removes the choices above `floor`; the changes to undo stay.
     fn cut(&mut self, floor: usize) {
         let mut kept = floor;
         for index in floor..self.stack.len() {
@@ -326,7 +326,7 @@ impl Machine<'_> {
             return Flow::On(at + 1);
         }
         if lazy {
-            // Taken up again, the same question would be asked again: so the turn is counted before.
+            // The turn is counted before the choice is pushed, or backtracking would come back to the same decision.
             self.set_register(counter, turns + 1);
             self.other(body);
             return Flow::On(at + 1);

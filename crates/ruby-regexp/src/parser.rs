@@ -1,17 +1,17 @@
-//! Ruby's dialect of regular expressions, read into a tree. By part: `groups.rs` what begins with a parenthesis,
-//! `escapes.rs` what begins with a backslash, `brackets.rs` what stands in brackets.
+//! The parser of Ruby's dialect of regular expressions. `groups.rs` parses parentheses, `escapes.rs` backslashes and
+//! `brackets.rs` character classes.
 
 use super::charset::{self, Letters};
 use super::syntax::{Kind, Node, Parsed, Place};
 
-/// Nesting of groups and brackets; each takes stack.
+/// Most levels of groups and brackets; each takes stack.
 const DEPTH_MAX: u32 = 200;
-/// As in Ruby.
+/// Largest number in a repetition such as `{1,100000}`, as in Ruby.
 const TIMES_MAX: u32 = 100_000;
-/// Groups of one pattern; Ruby's own bound.
+/// Most groups of one pattern, as in Ruby.
 const GROUPS_MAX: u32 = 32_767;
 
-/// What `i`, `x`, `m` and the letters' kind say at a place in the pattern.
+/// The options `i`, `x`, `m` and `a`, `d` or `u` at a position of the pattern.
 #[derive(Debug, Clone, Copy)]
 pub struct Flags {
     /// `i`
@@ -24,7 +24,7 @@ pub struct Flags {
     pub letters: Letters,
 }
 
-/// A reference whose group may come later.
+/// A reference to a group that may be defined later.
 pub enum Target {
     /// By number, counted from the start.
     Number(u32),
@@ -32,7 +32,7 @@ pub enum Target {
     Name(String),
 }
 
-/// The parser at a place in the pattern.
+/// The parser and its state at a position of the pattern.
 pub struct Parser {
     pub(super) source: Vec<char>,
     pub(super) at: usize,
@@ -47,14 +47,14 @@ pub struct Parser {
     depth: u32,
 }
 
-/// What is wrong, in Ruby's words.
+/// A result, or an error message in Ruby's words.
 pub type Wrong<T> = Result<T, String>;
 
-/// Reads a pattern. `binary`: its characters stand for bytes.
+/// Parses a pattern. With `binary`, its characters stand for bytes.
 pub fn parse(source: &[char], flags: Flags, binary: bool) -> Wrong<Parsed> {
     let mut parser = Parser::new(source, flags, binary, false);
     let mut node = parser.whole()?;
-    // Where groups have names, those without do not count; and a name may come last.
+    // Where any group has a name, groups without one do not capture; the name may come last.
     if parser.unnamed && !parser.names.is_empty() {
         parser = Parser::new(source, flags, binary, true);
         node = parser.whole()?;
@@ -120,7 +120,7 @@ impl Parser {
         c
     }
 
-    /// Takes `text` if it comes next.
+    /// Skips `text` if it comes next, and says whether it did.
     pub(super) fn take(&mut self, text: &str) -> bool {
         let found = text.chars().enumerate().all(|(i, c)| self.source.get(self.at + i) == Some(&c));
         if found {
@@ -129,7 +129,7 @@ impl Parser {
         found
     }
 
-    /// Takes all up to `end`, which is taken too.
+    /// The text up to `end`, which is skipped too; None where there is no `end`.
     pub(super) fn until(&mut self, end: char) -> Option<String> {
         let rest = self.source.get(self.at..)?;
         let length = rest.iter().position(|c| *c == end)?;
@@ -156,7 +156,7 @@ impl Parser {
         Ok(self.groups)
     }
 
-    /// All up to a closing parenthesis, which stays, or the end.
+    /// Parses alternatives up to a closing parenthesis, which is not skipped, or the end.
     pub(super) fn alternatives(&mut self) -> Wrong<Node> {
         self.deeper(|parser| {
             let flags = parser.flags;
@@ -188,7 +188,7 @@ impl Parser {
         })
     }
 
-    /// Comments, and with `x` white space.
+    /// Skips comments, and with the option `x` white space.
     fn skip_ignored(&mut self) -> Wrong<()> {
         loop {
             match self.peek() {
@@ -216,7 +216,7 @@ impl Parser {
         }
     }
 
-    /// One atom, and whether it can be repeated.
+    /// Parses an atom, and says whether it can be repeated.
     fn atom(&mut self) -> Wrong<(Node, bool)> {
         let place = |place| Ok((Node::At(place), true));
         match self.next() {
@@ -297,7 +297,7 @@ impl Parser {
         }
     }
 
-    /// Behind `{`; none where it is no interval, and the brace stands for itself.
+    /// Parses an interval behind `{`; None where it is none, and the brace stands for itself.
     fn interval(&mut self) -> Wrong<Option<(u32, Option<u32>)>> {
         let low = self.number()?;
         let comma = self.take(",");

@@ -1,5 +1,5 @@
-//! Patterns that are regular in the strict sense, as automata of regex-automata, whose time grows with the text and
-//! never with what was tried. What is not regular, or not quite the same there, is left to `machine.rs`.
+//! Patterns that are regular in the strict sense, as automata of regex-automata, which search in linear time. Patterns
+//! that are not regular, or that regex-automata takes differently, run on the machine of `machine.rs`.
 
 use regex_automata::meta;
 use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, ClassUnicode, Hir, Look, Repetition};
@@ -7,21 +7,21 @@ use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, ClassUnicod
 use super::charset;
 use super::syntax::{Kind, Node, Parsed, Place};
 
-/// The most memory for the states of one pattern. What needs more runs on the machine, which counts instead.
+/// Most bytes of an automaton's states. A pattern that needs more runs on the machine, which counts repetitions.
 const NFA_BYTES: usize = 2 << 20;
-/// The most memory that one search at a time uses to remember states.
+/// Most bytes of the states that one search caches.
 const CACHE_BYTES: usize = 1 << 20;
 
-/// An automaton.
+/// A pattern compiled to an automaton.
 #[derive(Debug)]
 pub struct Plain {
     /// The automaton.
     pub regex: meta::Regex,
-    /// Every match begins with `^`: none is behind a line feed that ends the text.
+    /// Whether every match begins with `^`. Then a match behind a line feed that ends the text is none in Ruby.
     pub line_first: bool,
 }
 
-/// The automaton of a pattern, where it has one. `bytes`: for text that is no UTF-8.
+/// The automaton of a pattern; None where the machine must run it. `bytes` is for text that is not UTF-8.
 pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
     let lowering = Lowering { bytes, latin: parsed.binary };
     let line_first = begins_line(&parsed.node);
@@ -39,7 +39,7 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
     Some(Plain { regex, line_first })
 }
 
-/// Whether whatever it matches begins with `^`.
+/// Whether every match of the node begins with `^`.
 fn begins_line(node: &Node) -> bool {
     match node {
         Node::At(Place::LineStart) => true,
@@ -50,7 +50,7 @@ fn begins_line(node: &Node) -> bool {
     }
 }
 
-/// Without the `^` that it begins with.
+/// The node without the `^` that it begins with.
 fn without_first(node: &Node) -> Node {
     match node {
         Node::At(Place::LineStart) => Node::Empty,
@@ -67,8 +67,8 @@ fn without_first(node: &Node) -> Node {
     }
 }
 
-/// Whether something is taken behind each `^`, so that none can match at the very end, where Ruby's does not and the
-/// automaton's does. `after`: whether something is taken behind `node`.
+/// Whether a character is taken behind each `^`, so that none can match at the very end, where the automaton's `^`
+/// matches and Ruby's does not. `after` says whether a character is taken behind `node`.
 fn line_starts_consume(node: &Node, after: bool) -> bool {
     match node {
         Node::At(Place::LineStart) => after,
@@ -114,7 +114,7 @@ impl Lowering {
 
     fn repeat(&self, node: &Node, min: u32, max: Option<u32>, kind: Kind) -> Option<Hir> {
         let captures = node.any(&|node| matches!(node, Node::Group(..)));
-        // What a capture holds after a turn that took nothing differs, and so does one that has no turn at all.
+        // Captures differ from Ruby's after a repetition that took nothing, and where there is no repetition at all.
         let odd = captures && (node.width().0 == 0 || max == Some(0));
         if odd || kind == Kind::Possessive {
             return None;
@@ -152,8 +152,8 @@ impl Lowering {
     }
 }
 
-/// The bytes of a set. Of a binary pattern its characters are bytes; of a text's, bytes above 127 are in it where
-/// nearly all is, such as in `.` or `[^"]`.
+/// The bytes of a set. In a binary pattern (`latin`) characters are bytes. Else bytes above 127 are in the set where it
+/// includes the last character of Unicode, as `.` and `[^"]` do.
 pub fn byte_class(set: &ClassUnicode, latin: bool) -> ClassBytes {
     let most = if latin { 0xff } else { 0x7f };
     let mut bytes = ClassBytes::empty();

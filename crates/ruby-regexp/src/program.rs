@@ -1,4 +1,4 @@
-//! A pattern as instructions of the machine: for all that is not regular.
+//! The compiler from a syntax tree to instructions of the machine.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use super::plain::byte_class;
 use super::steps::{Address, Program, Set, Step};
 use super::syntax::{Kind, Node, Parsed, Place};
 
-/// Copies of a repeated part are written out up to this many; beyond, turns are counted.
+/// Repetitions up to which the repeated part is copied; beyond, a counter is used.
 const COPIES_MAX: u32 = 3;
-/// Instructions of one pattern.
+/// Most instructions of one pattern.
 const LENGTH_MAX: usize = 100_000;
 
-/// Why there is no program.
+/// The message for a pattern that cannot be compiled.
 pub type Refused = String;
 
 struct Compiler<'a> {
@@ -24,12 +24,12 @@ struct Compiler<'a> {
     sets: Vec<Set>,
     known_sets: HashMap<Vec<(u32, u32)>, usize>,
     registers: usize,
-    /// Groups that are called, and where they begin once they are written.
+    /// Groups that are called, and their addresses once they are compiled.
     called: HashMap<u32, Option<Address>>,
     pending: Vec<(Address, u32)>,
 }
 
-/// The program of a pattern. `bytes`: for text that is no UTF-8.
+/// Compiles a pattern. `bytes` is for text that is not UTF-8.
 pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
     let mut compiler = Compiler {
         parsed,
@@ -137,7 +137,7 @@ impl Compiler<'_> {
 
     fn text(&mut self, c: char) {
         let mut bytes = if self.parsed.binary { vec![c as u32 as u8] } else { c.to_string().into_bytes() };
-        // Joined with the text before it, unless something jumps between the two: then that is no text.
+        // Adjacent texts are joined, unless an instruction jumps between them.
         if let Some(Step::Text(before)) = self.steps.last()
             && !self.is_target(self.steps.len())
         {
@@ -158,7 +158,7 @@ impl Compiler<'_> {
             })
     }
 
-    /// Tries each until one matches.
+    /// Compiles `count` alternatives; `each` compiles the one with the given index.
     fn alternatives(
         &mut self,
         count: usize,
@@ -185,13 +185,13 @@ impl Compiler<'_> {
         let called = self.called.contains_key(&number);
         let around = self.here();
         if called {
-            // Called here as well as from elsewhere: Call, Jump over it, the group.
+            // A called group is called here too: Call, Jump over the group, the group.
             self.push(Step::Call(around + 2));
             self.push(Step::Fail);
             self.called.insert(number, Some(around + 2));
         }
         if called {
-            // A call of itself inside of it must not become where it began.
+            // A recursive call inside the group must not overwrite where this one began.
             let began = self.register();
             self.push(Step::Note(began));
             self.node(node)?;
@@ -236,7 +236,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Goes back as far as the alternative is wide; where it can be of several widths, one after the other.
+    /// Compiles a look-behind: goes back by the width of an alternative and matches it there. An alternative of several
+    /// widths is tried with each.
     fn behind(&mut self, node: &Node, place: usize) -> Result<(), Refused> {
         let one = [node.clone()];
         let nodes = if let Node::Alt(nodes) = node { nodes.as_slice() } else { &one };
@@ -257,7 +258,7 @@ impl Compiler<'_> {
 
     fn repeat(&mut self, node: &Node, min: u32, max: Option<u32>, kind: Kind) -> Result<(), Refused> {
         if max == Some(0) {
-            // Groups in it exist and may be called.
+            // The groups in it may be called from elsewhere.
             let jump = self.push(Step::Fail);
             self.node(node)?;
             self.steps[jump] = Step::Jump(self.here());
@@ -326,7 +327,7 @@ impl Compiler<'_> {
         let body = self.here();
         self.push(Step::Note(place));
         self.node(node)?;
-        // A turn that took nothing is the last one: more of them would change nothing.
+        // A repetition that took nothing is the last one: more would change nothing.
         let idle = self.push(Step::Fail);
         self.steps[jump] = Step::Jump(self.here());
         self.push(Step::Turn { counter, min, max, lazy, body });

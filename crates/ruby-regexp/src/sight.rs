@@ -1,4 +1,4 @@
-//! What the machine sees of the text where it stands: characters, places, and what a group has matched before.
+//! Tests of the machine on the text at its position: characters, places, and repetitions of a group's match.
 
 use std::sync::OnceLock;
 
@@ -30,7 +30,8 @@ impl Machine<'_> {
         (start != UNSET && end != UNSET && start <= end).then_some((start, end))
     }
 
-    /// The position behind what the last of these groups that has matched says once more.
+    /// The position behind a repetition of the text that the last matched one of these groups has taken; None where the
+    /// text does not repeat it.
     pub(super) fn same(&self, groups: &[u32], fold: bool) -> Option<usize> {
         let (start, end) = groups.iter().rev().find_map(|group| self.group(*group))?;
         let said = &self.text[start..end];
@@ -81,7 +82,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether Unicode counts it to words.
+/// Whether a character is a word character in Unicode.
 fn is_word(c: u32) -> bool {
     static WORD: OnceLock<Vec<(u32, u32)>> = OnceLock::new();
     let ranges = WORD.get_or_init(|| {

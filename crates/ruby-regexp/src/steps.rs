@@ -1,97 +1,97 @@
-//! The instructions of the machine, and what a program of them consists of.
+//! The instructions of the machine, and a program of them.
 
 use super::syntax::{Kind, Place};
 
-/// Where to go on.
+/// Index of a step in the program.
 pub type Address = usize;
 
-/// One step.
+/// An instruction. Registers and slots are given by their index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// These bytes.
+    /// Match these bytes.
     Text(Box<[u8]>),
-    /// One character of this set.
+    /// Match one character of the set with this index.
     One(usize),
-    /// A place.
+    /// Match at this kind of place.
     At(Place),
-    /// Go on at the first, and should that fail at the second.
+    /// Go on at the first address, and on failure at the second.
     Split(Address, Address),
-    /// Go on there.
+    /// Go on at this address.
     Jump(Address),
-    /// Note the position in this slot.
+    /// Store the position in a slot.
     Save(usize),
-    /// Note the position in a register in this slot.
+    /// Store a position that was noted in a register (the second) in a slot (the first).
     SaveNoted(usize, usize),
-    /// One character of a set, again and again.
+    /// Match `min` to `max` characters of a set.
     Run { set: usize, min: u32, max: u32, kind: Kind },
-    /// Note the position in a register.
+    /// Store the position in a register.
     Note(usize),
-    /// Go on there if the position is still the noted one.
+    /// Go on at the address if the position is still that in the register.
     Idle(usize, Address),
     /// Set a counter to 0.
     Zero(usize),
-    /// One turn more; on to `body` while there are too few, out when there are enough, else a choice.
+    /// Decide about one more repetition: go to `body` below `min`, on at `max`, and choose between the two in between.
     Turn { counter: usize, min: u32, max: Option<u32>, lazy: bool, body: Address },
-    /// Note how many choices are open.
+    /// Store the height of the backtracking stack in a register.
     Mark(usize),
-    /// Forget the choices that have opened since.
+    /// Remove the choices made since the `Mark` of this register.
     Cut(usize),
-    /// Go back to a noted position.
+    /// Set the position to that in a register.
     Return(usize),
-    /// Go on there should all fail until `Never`.
+    /// Begin a negative look-around: on failure before `Never`, go on at the address.
     Guard(usize, Address),
-    /// Undo all since the guard, and fail.
+    /// End a negative look-around whose body has matched: undo everything since the `Guard`, and fail.
     Never(usize),
-    /// So many characters back.
+    /// Go back this many characters.
     Back(u32),
-    /// Only at the noted position.
+    /// Match only at the position in a register.
     Here(usize),
-    /// What one of these groups has matched.
+    /// Match the text that one of these groups has matched.
     Same { groups: usize, fold: bool },
-    /// Go on there if none of these groups has matched.
+    /// Go on at `otherwise` if none of these groups has matched.
     Unless { groups: usize, otherwise: Address },
-    /// Go there and come back.
+    /// Call the group at this address.
     Call(Address),
-    /// Come back.
+    /// Return from a called group.
     Ret,
-    /// No.
+    /// Fail: backtrack.
     Fail,
-    /// Yes.
+    /// The whole pattern has matched.
     Match,
 }
 
-/// Which characters are in a set.
+/// A set of characters or bytes.
 #[derive(Debug)]
 pub struct Set {
-    /// Those of ASCII, a bit each; of bytes all 256.
+    /// One bit for each ASCII character, or for each of the 256 bytes.
     pub low: [u64; 4],
-    /// The others, in order.
+    /// Ranges of the other characters, in ascending order.
     pub high: Vec<(u32, u32)>,
 }
 
-/// A pattern for the machine.
+/// A pattern compiled for the machine.
 #[derive(Debug)]
 pub struct Program {
-    /// Its steps.
+    /// The instructions, beginning at address 0.
     pub steps: Vec<Step>,
-    /// Its sets.
+    /// The sets that instructions refer to.
     pub sets: Vec<Set>,
-    /// How many registers it needs.
+    /// Number of registers.
     pub registers: usize,
-    /// What each `Same` and `Unless` refers to.
+    /// The lists of groups that `Same` and `Unless` refer to.
     pub backs: Vec<Vec<u32>>,
-    /// How many groups there are.
+    /// Number of capture groups.
     pub groups: u32,
-    /// Characters are bytes.
+    /// Whether characters are bytes.
     pub bytes: bool,
-    /// The bytes that a match can begin with; none where it may be empty.
+    /// The bytes that a match can begin with; None where a match may be empty or the bytes cannot be known.
     pub first: Option<Box<[bool; 256]>>,
-    /// It can only match at the start of the text.
+    /// Whether a match must begin at the start of the text.
     pub at_start: bool,
 }
 
 impl Set {
-    /// Of these ranges; those below `small` are looked up by their bit.
+    /// The set of these ranges of codes, in ascending order. Codes below `small` are looked up by their bit.
     pub fn new(ranges: &[(u32, u32)], small: u32) -> Set {
         let mut low = [0; 4];
         for (begin, end) in ranges {
@@ -102,12 +102,12 @@ impl Set {
         Set { low, high: ranges.iter().copied().filter(|(_, end)| *end >= small).collect() }
     }
 
-    /// Whether this byte, or character of ASCII, is in it.
+    /// Whether the set includes this byte or ASCII character.
     pub fn has_low(&self, byte: u8) -> bool {
         self.low[usize::from(byte) / 64] >> (byte % 64) & 1 == 1
     }
 
-    /// Whether this other character is in it.
+    /// Whether the set includes this character, which is none of those with a bit.
     pub fn has_high(&self, c: u32) -> bool {
         let at = self.high.partition_point(|(_, end)| *end < c);
         self.high.get(at).is_some_and(|(begin, _)| *begin <= c)

@@ -1,4 +1,4 @@
-//! What a Ruby pattern says, as a tree. The parser makes it; `plain.rs` and `program.rs` make of it what can run.
+//! The syntax tree of a Ruby pattern. `parser.rs` builds it; `plain.rs` and `program.rs` compile it.
 
 use regex_syntax::hir::ClassUnicode;
 
@@ -23,43 +23,43 @@ pub enum Place {
     SearchStart,
 }
 
-/// How a repetition chooses.
+/// The order in which a repetition tries its numbers of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `*`: as much as possible.
+    /// `*`: as many times as possible first.
     Greedy,
-    /// `*?`: as little as possible.
+    /// `*?`: as few times as possible first.
     Lazy,
-    /// `*+`: as much as possible, and never less.
+    /// `*+`: as many times as possible, without backtracking to fewer.
     Possessive,
 }
 
-/// A part of a pattern.
+/// A node of the syntax tree.
 #[derive(Debug, Clone)]
 pub enum Node {
-    /// Nothing: matches everywhere.
+    /// The empty pattern, which matches everywhere.
     Empty,
-    /// One character; of a binary pattern, one byte.
+    /// One character; in a binary pattern, one byte.
     Char(char),
     /// One of several characters.
     Set(Box<ClassUnicode>),
     /// `.`
     Dot { newline: bool },
-    /// A place.
+    /// A place between two characters.
     At(Place),
     /// `\K`: the match begins here.
     Keep,
-    /// One after the other.
+    /// A sequence.
     Concat(Vec<Node>),
-    /// The first that matches.
+    /// Alternatives, tried in order.
     Alt(Vec<Node>),
-    /// A capture of this number.
+    /// A capture group with its number.
     Group(u32, Box<Node>),
-    /// As often.
+    /// A repetition, from `min` to `max` times; None for no maximum.
     Repeat { node: Box<Node>, min: u32, max: Option<u32>, kind: Kind },
     /// `(?=` `(?!` `(?<=` `(?<!`
     Look { node: Box<Node>, behind: bool, negative: bool },
-    /// `(?>`: never gone back into.
+    /// `(?>`: an atomic group, without backtracking into it.
     Atomic(Box<Node>),
     /// `\1`, `\k<name>`: an index into [`Parsed::backs`].
     Back { index: usize, fold: bool },
@@ -69,25 +69,25 @@ pub enum Node {
     Cond { index: usize, yes: Box<Node>, no: Box<Node> },
 }
 
-/// A pattern, read.
+/// A parsed pattern.
 #[derive(Debug, Clone)]
 pub struct Parsed {
-    /// All of it.
+    /// Root of the syntax tree.
     pub node: Node,
-    /// How many groups capture.
+    /// Number of capture groups.
     pub groups: u32,
-    /// Named groups in the order of their first mention, each with its numbers.
+    /// Names of groups in the order of their first definition, each with the numbers of its groups.
     pub names: Vec<(String, Vec<u32>)>,
-    /// What each `Back` and `Cond` refers to.
+    /// For each `Back` and `Cond`, the numbers of the groups it refers to.
     pub backs: Vec<Vec<u32>>,
-    /// What each `Call` calls; 0 is the whole pattern.
+    /// For each `Call`, the number of the group it calls; 0 is the whole pattern.
     pub calls: Vec<u32>,
-    /// Its characters are bytes, and so are those of all it is matched with.
+    /// Whether the characters of the pattern and of all texts are bytes.
     pub binary: bool,
 }
 
 impl Node {
-    /// How many characters it takes: at least, and at most where there is a bound.
+    /// The least and the largest number of characters that the node takes; None for no maximum.
     pub fn width(&self) -> (u32, Option<u32>) {
         match self {
             Node::Empty | Node::At(_) | Node::Keep | Node::Look { .. } => (0, Some(0)),
@@ -108,7 +108,7 @@ impl Node {
         }
     }
 
-    /// Its parts.
+    /// The direct children of the node.
     pub fn parts(&self) -> Vec<&Node> {
         match self {
             Node::Concat(nodes) | Node::Alt(nodes) => nodes.iter().collect(),
@@ -120,7 +120,7 @@ impl Node {
         }
     }
 
-    /// Whether it or a part of it is so.
+    /// Whether `test` holds for the node or any node below it.
     pub fn any(&self, test: &impl Fn(&Node) -> bool) -> bool {
         test(self) || self.parts().into_iter().any(|part| part.any(test))
     }

@@ -1,5 +1,5 @@
-//! Patterns without Ruby: what they match, how they are refused, that they can be stopped, and that nothing makes them
-//! panic. What they mean in Ruby is tested against CRuby by tests/spec.
+//! Patterns without Ruby: matches, error messages, interruption, and the absence of panics. engine-mruby/tests/spec
+//! compares their meaning with CRuby's.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn go_on() -> impl FnMut() -> Result<(), Stop> {
     || Ok(())
 }
 
-/// All positions of the first match.
+/// All positions of the first match of a pattern.
 fn find(source: &str, text: &[u8]) -> Option<Vec<usize>> {
     find_from(source, text, 0)
 }
@@ -159,7 +159,7 @@ fn a_search_that_takes_too_long_is_stopped() {
     }
 }
 
-/// A generator of its own, so that each run has the same patterns.
+/// A generator of random numbers, so that each run has the same patterns.
 struct Dice(u64);
 
 impl Dice {
@@ -182,7 +182,7 @@ fn some_ticks(mut left: u32) -> impl FnMut() -> Result<(), Stop> {
     }
 }
 
-/// Pieces of patterns, of which many make none.
+/// Pieces of patterns; many combinations are no valid pattern.
 #[rustfmt::skip]
 const ODD: &[&str] = &[
     "a", "b", ".", "*", "+", "?", "(", ")", "[", "]", "^", "$", "|", "\\", "{2}", "{1,}", "(?:", "(?=", "(?!", "(?<=",

@@ -1,9 +1,10 @@
-//! Characters in bytes that are usually UTF-8, counted as mruby counts them: what is no character is one byte.
+//! Characters of text that is usually UTF-8, counted as in mruby: a byte that belongs to no valid character counts as
+//! one.
 
-/// What a byte that belongs to no character decodes to: above all characters.
+/// Code of a byte that belongs to no valid character: above that of all characters.
 const BROKEN: u32 = 0x11_0000;
 
-/// How many bytes the character at `at` has; `at` is in the text.
+/// Bytes of the character at byte `at`, which must be in the text.
 pub fn char_length(text: &[u8], at: usize) -> usize {
     let length = match text[at] {
         0xc2..=0xdf => 2,
@@ -17,7 +18,7 @@ pub fn char_length(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// The character at `at`, and its length.
+/// The code of the character at byte `at`, which must be in the text, and its length in bytes.
 pub fn decode(text: &[u8], at: usize) -> (u32, usize) {
     let length = char_length(text, at);
     let lead = u32::from(text[at]);
@@ -32,7 +33,7 @@ pub fn decode(text: &[u8], at: usize) -> (u32, usize) {
     (code, length)
 }
 
-/// Where the character before `at` begins; 0 at the start.
+/// The byte where the character before byte `at` begins; 0 at the start.
 pub fn before(text: &[u8], at: usize) -> usize {
     let mut begin = at.saturating_sub(1);
     while begin > 0 && at - begin < 4 && text[begin] & 0xc0 == 0x80 {
@@ -41,7 +42,7 @@ pub fn before(text: &[u8], at: usize) -> usize {
     if begin + char_length(text, begin.min(text.len().saturating_sub(1))) == at { begin } else { at.saturating_sub(1) }
 }
 
-/// How many characters there are.
+/// Number of characters in a text.
 pub fn count(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -55,7 +56,7 @@ pub fn count(text: &[u8]) -> usize {
     count
 }
 
-/// Where the character of this number begins; none beyond the end.
+/// The byte where the character with this number (from 0) begins; None beyond the end.
 pub fn offset(text: &[u8], number: usize) -> Option<usize> {
     if number <= text.len() && text[..number].is_ascii() {
         return Some(number);

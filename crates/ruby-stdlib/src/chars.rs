@@ -1,9 +1,9 @@
-//! String#tr, delete, squeeze and count: sets of characters, as `tr` writes them, of all of Unicode.
+//! String#tr, delete, squeeze and count: sets of Unicode characters in the notation of `tr`.
 
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 use ruby_regexp::text;
 
-/// A text as characters: their codes, where a byte that belongs to none is itself above all codes.
+/// The codes of a text's characters; a byte that belongs to no valid character has the code `BYTE` plus its value.
 fn characters(bytes: &[u8], binary: bool) -> Vec<u32> {
     if binary {
         return bytes.iter().map(|byte| u32::from(*byte)).collect();
@@ -18,7 +18,7 @@ fn characters(bytes: &[u8], binary: bool) -> Vec<u32> {
     found
 }
 
-/// Codes of single bytes.
+/// First code of bytes that belong to no character, above all codes of Unicode.
 const BYTE: u32 = 0x20_0000;
 
 fn push(out: &mut Vec<u8>, code: u32, binary: bool) {
@@ -28,7 +28,7 @@ fn push(out: &mut Vec<u8>, code: u32, binary: bool) {
     }
 }
 
-/// A set: ranges in the order in which they stand, and whether all others are meant.
+/// A set of characters: ranges in the order of the text, and whether the set is their complement.
 struct Set {
     ranges: Vec<(u32, u32)>,
     negated: bool,
@@ -69,11 +69,11 @@ impl Set {
         self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&code)) != self.negated
     }
 
-    /// The place of a character in the set.
+    /// The index of a character in the set.
     fn place(&self, code: u32) -> Option<u32> {
         let mut before = 0;
         let mut found = None;
-        // Of one that stands in it twice the last place counts.
+        // Where a character occurs twice, its last index counts.
         for (first, last) in &self.ranges {
             if (*first..=*last).contains(&code) {
                 found = Some(before + code - first);
@@ -95,7 +95,7 @@ impl Set {
     }
 }
 
-/// A text as characters, or as bytes where it is of those; what is neither is refused, as in CRuby.
+/// The codes of a text, or of the bytes of a String of bytes; an ArgumentError for invalid UTF-8, as in CRuby.
 fn text_of(arg: Arg<'_>) -> Result<Vec<u32>, Raise> {
     let bytes = arg.bytes()?;
     if !is_binary(arg) && std::str::from_utf8(bytes).is_err() {
@@ -112,7 +112,8 @@ fn made(out: Vec<u8>, binary: bool) -> Outcome {
     Ok(if binary { Value::Bytes(out) } else { Value::Str(out) })
 }
 
-/// string_tr(text, from, to, whether runs of what was replaced become one)
+/// Replaces the characters of the set `from` by those of `to`. Arguments: text, from, to, and whether runs of the same
+/// replacement become one.
 pub fn tr(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let binary = is_binary(arg(args, 0));
     let from = Set::new(arg(args, 1).bytes()?, binary)?;
@@ -138,13 +139,13 @@ pub fn tr(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     made(out, binary)
 }
 
-/// What all sets of the arguments behind the first have.
+/// The sets in the arguments behind the first; a character must be in all of them.
 fn sets(args: &[Arg<'_>]) -> Result<Vec<Set>, Raise> {
     let binary = is_binary(arg(args, 0));
     args[1..].iter().map(|set| Set::new(set.bytes()?, binary)).collect()
 }
 
-/// String#count(sets)
+/// String#count(*sets)
 pub fn count(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     needs_sets(args)?;
     let sets = sets(args)?;
@@ -159,7 +160,7 @@ fn needs_sets(args: &[Arg<'_>]) -> Result<(), Raise> {
     Err(raise("ArgumentError", "wrong number of arguments (given 0, expected 1+)"))
 }
 
-/// String#delete(sets)
+/// String#delete(*sets)
 pub fn delete(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     needs_sets(args)?;
     let sets = sets(args)?;
@@ -173,7 +174,7 @@ pub fn delete(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     made(out, binary)
 }
 
-/// String#squeeze(sets): of all characters where there are none
+/// String#squeeze(*sets): without sets, runs of all characters.
 pub fn squeeze(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let sets = sets(args)?;
     let binary = is_binary(arg(args, 0));

@@ -1,4 +1,4 @@
-//! AES for OpenSSL::Cipher: counter mode, its authenticated kind (GCM), and chained blocks. Ruby keeps keys and state.
+//! AES for OpenSSL::Cipher in the modes CTR, GCM and CBC. Ruby keeps keys and state.
 
 use aes::{Aes128, Aes192, Aes256};
 use aes_gcm::aead::AeadInOut;
@@ -12,14 +12,15 @@ use ctr::cipher::{
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
 const BLOCK_BYTES: usize = 16;
-/// So much at a time; then it is asked whether there is still time.
+/// Bytes between two checks of the request's deadline.
 const CHUNK_BYTES: usize = 1 << 20;
 
 fn refused(what: &str) -> Raise {
     raise("OpenSSL::Cipher::CipherError", what)
 }
 
-/// cipher_ctr(key, iv, position, bytes): the same for both ways. `position` is that of the first byte.
+/// `cipher_ctr(key, iv, position, bytes)`: encrypts or decrypts in CTR mode. `position` is that of the first byte in
+/// the whole message.
 pub fn ctr(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (key, iv) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
     let position = arg(args, 2).int()?;
@@ -31,12 +32,12 @@ pub fn ctr(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// cipher_gcm(key, iv, position, bytes): what GCM does to the bytes, without its tag.
+/// `cipher_gcm(key, iv, position, bytes)`: encrypts or decrypts in GCM mode, without the tag.
 pub fn gcm(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (key, iv) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
     let position = arg(args, 2).int()?;
     let bytes = arg(args, 3).bytes()?;
-    // The first block of the key stream belongs to the tag.
+    // The first block of the key stream is for the tag.
     let first = [iv, &[0, 0, 0, 1]].concat();
     let position = position.saturating_add(BLOCK_BYTES as i64);
     match key.len() {
@@ -63,7 +64,7 @@ where
     Ok(Value::Bytes(out))
 }
 
-/// cipher_seal(key, iv, data beside it, bytes) → the tag of GCM
+/// `cipher_seal(key, iv, auth_data, bytes)`: the tag of GCM for the whole plain text.
 pub fn seal(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let mut bytes = arg(args, 3).bytes()?.to_vec();
     let tag = match arg(args, 0).bytes()?.len() {
@@ -92,7 +93,7 @@ fn opened<C: KeyInit>(args: &[Arg<'_>]) -> Result<(C, Nonce<U12>), Raise> {
     Ok((cipher, nonce))
 }
 
-/// cipher_open(key, iv, data beside it, bytes, tag): whether the tag belongs to what is encrypted.
+/// `cipher_open(key, iv, auth_data, bytes, tag)`: whether the tag of GCM is valid for the whole encrypted text.
 pub fn open(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let mut bytes = arg(args, 3).bytes()?.to_vec();
     let genuine = match arg(args, 0).bytes()?.len() {
@@ -112,7 +113,7 @@ where
     Ok(cipher.decrypt_inout_detached(&nonce, arg(args, 2).bytes()?, bytes.into(), &tag).is_ok())
 }
 
-/// cipher_cbc(key, iv, whether to encrypt, bytes): whole blocks, without padding.
+/// `cipher_cbc(key, iv, encrypt, bytes)`: encrypts or decrypts whole blocks in CBC mode, without padding.
 pub fn cbc(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     match arg(args, 0).bytes()?.len() {
         16 => chained::<Aes128>(context, args),

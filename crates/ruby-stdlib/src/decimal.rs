@@ -1,5 +1,5 @@
-//! The arithmetic of BigDecimal, which the crate of that name does. A number crosses the border as text: its digits
-//! without zeros at their end, and the power of ten that the last of them stands for, as in `-125e-2`.
+//! The arithmetic of BigDecimal, by the crate bigdecimal. A number crosses the border as text: its digits without
+//! trailing zeros, and the power of ten of the last digit, as in `-125e-2`.
 
 use std::cmp::Ordering;
 
@@ -9,18 +9,18 @@ use bigdecimal::{BigDecimal, Context as Precision, RoundingMode, Zero};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// More would take longer than a step may that nothing can interrupt.
+/// Most digits of a number; an operation on more would take too long without an interruption.
 const DIGITS_MAX: i64 = 50_000;
-/// A root of more digits takes longer than that.
+/// Most digits of a square root, for the same reason.
 const ROOT_DIGITS_MAX: i64 = 5_000;
-/// The power of ten of the last digit, at most: sums of a few of them are still numbers.
+/// Largest power of ten of the last digit, so that sums of a few of them fit in 64 bits.
 const EXPONENT_MAX: i64 = 1 << 60;
-/// Digits that CRuby keeps in one of its words, at whose borders it rounds quotients.
+/// Digits in one word of CRuby's BigDecimal; quotients are rounded at the border of a word.
 const WORD: i64 = 9;
-/// The digits that a quotient has at least, in CRuby: those of two Floats.
+/// Least number of digits of a quotient in CRuby.
 const QUOTIENT: i64 = 32;
 
-/// A number, never longer than `DIGITS_MAX`.
+/// A result that may be returned to Ruby once its size is checked.
 struct Number(BigDecimal);
 
 impl Number {
@@ -63,12 +63,12 @@ fn too_far() -> Raise {
     raise("RangeError", format!("the exponent of a BigDecimal is at most {EXPONENT_MAX} here"))
 }
 
-/// The power of ten above its first digit.
+/// The power of ten above the first digit: 3 for 125.
 fn magnitude(number: &BigDecimal) -> i64 {
     number.digits() as i64 - number.fractional_digit_count()
 }
 
-/// Whether all digits from the first of the one to the last of the other can be written down.
+/// An error where two numbers are so far apart that their sum would have more than `DIGITS_MAX` digits.
 fn spanned(left: &BigDecimal, right: &BigDecimal) -> Result<(), Raise> {
     if left.is_zero() || right.is_zero() {
         return Ok(());
@@ -78,7 +78,7 @@ fn spanned(left: &BigDecimal, right: &BigDecimal) -> Result<(), Raise> {
     if first.saturating_add(last) > DIGITS_MAX { Err(too_long()) } else { Ok(()) }
 }
 
-/// Ruby's numbers for the modes (`BigDecimal::ROUND_UP` and so on).
+/// The rounding mode of a number of Ruby's (`BigDecimal::ROUND_UP` and so on).
 fn mode(arg: Arg<'_>) -> Result<RoundingMode, Raise> {
     Ok(match arg.int()? {
         1 => RoundingMode::Up,
@@ -92,11 +92,11 @@ fn mode(arg: Arg<'_>) -> Result<RoundingMode, Raise> {
     })
 }
 
-/// decimal_add(a, b)
+/// `decimal_add(a, b)`: the exact sum.
 pub fn add(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
     spanned(&left, &right)?;
-    // Zero has a last digit, too, and the other's may be far from it.
+    // Zero has an exponent too, which may be far from that of the other number.
     match (left.is_zero(), right.is_zero()) {
         (true, _) => Number(right).value(),
         (_, true) => Number(left).value(),
@@ -104,12 +104,12 @@ pub fn add(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// decimal_mul(a, b)
+/// `decimal_mul(a, b)`: the exact product.
 pub fn mul(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Number(Number::of(arg(args, 0))? * Number::of(arg(args, 1))?).value()
 }
 
-/// decimal_compare(a, b) → -1, 0, 1
+/// `decimal_compare(a, b)`: -1, 0 or 1.
 pub fn compare(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
     let signs = left.sign().cmp(&right.sign());
@@ -125,7 +125,7 @@ pub fn compare(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(order as i64))
 }
 
-/// decimal_round(a, digits behind the point, mode)
+/// `decimal_round(a, digits, mode)`: the number rounded to `digits` behind the point.
 pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
     let places = arg(args, 1).int()?;
@@ -136,9 +136,9 @@ pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Number(rounded(&number, places, mode)).value()
 }
 
-/// As `with_scale_round`, for any place.
+/// Rounds to `places` behind the point, which may be any number, even far above the first digit.
 fn rounded(number: &BigDecimal, places: i64, mode: RoundingMode) -> BigDecimal {
-    // Far above the first digit there is nothing but the question whether the number is zero.
+    // Far above the first digit the result depends only on whether it rounds up from zero.
     let lowest = -magnitude(number) - 2;
     if places < lowest {
         let up = rounded(number, lowest, mode);
@@ -151,7 +151,7 @@ fn rounded(number: &BigDecimal, places: i64, mode: RoundingMode) -> BigDecimal {
     number.with_scale_round(places, mode)
 }
 
-/// decimal_limit(a, how many digits, mode)
+/// `decimal_limit(a, digits, mode)`: the number rounded to `digits` significant digits.
 pub fn limit(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
     let digits = arg(args, 1).int()?;
@@ -163,8 +163,8 @@ pub fn limit(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Number(rounded(&number, places, mode)).value()
 }
 
-/// decimal_divide(a, b, digits, mode) → the quotient, rounded to that number of digits; with nil for digits, to as many
-/// as CRuby's `/` gives.
+/// `decimal_divide(a, b, digits, mode)`: the quotient rounded to `digits` significant digits; with nil, to as many as
+/// CRuby's `/` gives.
 pub fn divide(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
     let mode = mode(arg(args, 3))?;
@@ -185,7 +185,7 @@ pub fn divide(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Number(rounded(&exact, places, mode)).value()
 }
 
-/// The digits behind the point of CRuby's quotient, which it ends at the border of a word.
+/// Number of digits behind the point of CRuby's quotient, which ends at the border of a word.
 fn as_cruby(left: &BigDecimal, right: &BigDecimal) -> i64 {
     let precision = |number: &BigDecimal| (number.digits() as i64).max(magnitude(number)).min(DIGITS_MAX);
     let words = |number: &BigDecimal| -(-magnitude(number)).div_euclid(WORD);
@@ -194,8 +194,8 @@ fn as_cruby(left: &BigDecimal, right: &BigDecimal) -> i64 {
     WORD * (count - 1 - words(left) + words(right))
 }
 
-/// The quotient with `places` digits after the point and one more, which is 1 if the division leaves a remainder and 0
-/// if not: rounded to fewer than `places` digits it gives what the exact quotient would.
+/// The quotient with `places` digits behind the point and one more, which is 1 if the division leaves a remainder and 0
+/// if not: rounded to fewer than `places` digits, it gives the result of the exact quotient.
 fn quotient(left: &BigDecimal, right: &BigDecimal, places: i64) -> Result<BigDecimal, Raise> {
     let top = left.as_bigint_and_exponent();
     let below = right.as_bigint_and_exponent();
@@ -218,7 +218,7 @@ fn quotient(left: &BigDecimal, right: &BigDecimal, places: i64) -> Result<BigDec
     Ok(BigDecimal::new(whole * 10 + rest, places + 1))
 }
 
-/// decimal_divmod(a, b) → the whole quotient, rounded down, and the rest
+/// `decimal_divmod(a, b)`: the quotient rounded down to a whole number, and the remainder.
 pub fn divmod(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (Number::of(arg(args, 0))?, Number::of(arg(args, 1))?);
     spanned(&left, &right)?;
@@ -236,7 +236,7 @@ fn pair(one: BigDecimal, two: BigDecimal) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// decimal_power(a, exponent from 0): exact
+/// `decimal_power(a, exponent)`: the exact power; the exponent is an Integer from 0 on.
 pub fn power(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
     let exponent = arg(args, 1).int()?.max(0);
@@ -247,7 +247,7 @@ pub fn power(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Number(BigDecimal::new(digits.pow(exponent as u32), scale)).value()
 }
 
-/// decimal_sqrt(a, digits)
+/// `decimal_sqrt(a, digits)`: the square root, to at least 32 digits.
 pub fn sqrt(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = Number::of(arg(args, 0))?;
     let digits = arg(args, 1).int()?.max(QUOTIENT);

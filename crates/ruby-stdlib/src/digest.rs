@@ -1,5 +1,5 @@
-//! Hashes of bytes, and what is built on them: HMAC and PBKDF2. The state of a hash between two updates is a String of
-//! Ruby's, so that nothing needs to be held here, and a copy of a digest is a copy of its state.
+//! Digests, HMAC and PBKDF2. The state of a digest between two updates is a String in Ruby, so that nothing needs to be
+//! held here, and a copy of a digest is a copy of its state.
 
 use std::io::Read;
 
@@ -10,14 +10,14 @@ use hmac::Hmac;
 use ruby_native::folders::failed;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// So much at a time; then it is asked whether there is still time.
+/// Bytes between two checks of the request's deadline.
 const CHUNK_BYTES: usize = 4 << 20;
-/// So many rounds of PBKDF2 at a time.
+/// Rounds of PBKDF2 between two checks of the request's deadline.
 const ROUNDS: i64 = 20_000;
-/// The longest key that PBKDF2 makes.
+/// Most bytes of a key that PBKDF2 derives.
 const KEY_BYTES_MAX: i64 = 1 << 20;
 
-/// Runs an expression with `$hash` as the hash that a name means.
+/// Runs an expression with `$hash` as the digest type of a name such as `SHA256`; an ArgumentError for an unknown name.
 macro_rules! with_hash {
     ($name:expr, $hash:ident => $work:expr) => {
         match $name {
@@ -70,7 +70,7 @@ fn feed<H: Digest>(context: &mut Context<'_>, hash: &mut H, bytes: &[u8]) -> Res
     Ok(())
 }
 
-/// digest_update(name, state or nil, bytes) → state
+/// `digest_update(name, state or nil, bytes)`: the state after these bytes; nil is the state without any.
 pub fn update(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 2).bytes()?;
     with_hash!(arg(args, 0).bytes()?, H => {
@@ -80,7 +80,7 @@ pub fn update(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     })
 }
 
-/// digest(name, state or nil, bytes) → the digest
+/// `digest(name, state or nil, bytes)`: the digest as bytes.
 pub fn digest(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 2).bytes()?;
     with_hash!(arg(args, 0).bytes()?, H => {
@@ -90,7 +90,7 @@ pub fn digest(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     })
 }
 
-/// digest_hex(name, state or nil, bytes) → the digest in hexadecimal digits
+/// `digest_hex(name, state or nil, bytes)`: the digest in hexadecimal digits.
 pub fn hex(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     digest(context, args).map(as_hex)
 }
@@ -102,7 +102,7 @@ fn as_hex(value: Value) -> Value {
     Value::Str(bytes.iter().flat_map(digits).collect())
 }
 
-/// digest_file(name, state or nil, path) → state
+/// `digest_file(name, state or nil, path)`: the state after the content of a file.
 pub fn file(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 2).path()?;
     context.tick()?;
@@ -122,7 +122,7 @@ pub fn file(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     })
 }
 
-/// hmac(name, key, bytes) → the code
+/// `hmac(name, key, bytes)`: the message authentication code (RFC 2104) as bytes.
 pub fn hmac(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let key = arg(args, 1).bytes()?;
     let bytes = arg(args, 2).bytes()?;
@@ -138,13 +138,13 @@ pub fn hmac(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     })
 }
 
-/// hmac_hex(name, key, bytes)
+/// `hmac_hex(name, key, bytes)`: the message authentication code in hexadecimal digits.
 pub fn hmac_hex(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     hmac(context, args).map(as_hex)
 }
 
-/// pbkdf2(name, password, salt, rounds, length) → a key (RFC 8018, section 5.2). Rounds are many by design, so they
-/// are counted here and can be ended.
+/// `pbkdf2(name, password, salt, rounds, length)`: a key of `length` bytes (RFC 8018, section 5.2). There are many
+/// rounds by design, so the deadline is checked between them.
 pub fn pbkdf2(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let password = arg(args, 1).bytes()?;
     let salt = arg(args, 2).bytes()?;
@@ -176,7 +176,7 @@ pub fn pbkdf2(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     })
 }
 
-/// secure_equal(left, right): in a time that says nothing of where they differ.
+/// `secure_equal(left, right)`: whether two Strings are equal, in a time that does not depend on where they differ.
 pub fn secure_equal(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (left, right) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
     let differs = left.iter().zip(right).fold(0, |seen, (left, right)| std::hint::black_box(seen | (left ^ right)));

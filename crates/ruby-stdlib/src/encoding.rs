@@ -1,11 +1,12 @@
-//! What Ruby's strings have instead of encodings: whether the bytes are UTF-8, and ways to make them so.
+//! Encodings of embedded Ruby's strings (UTF-8, ASCII and bytes): checks and conversions, Unicode normal forms, and
+//! case mapping.
 
 use unicode_normalization::UnicodeNormalization;
 
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// text_kind(text): 1 for ASCII alone, 2 for other UTF-8, 0 for what is not UTF-8.
+/// `text_kind(text)`: 1 for ASCII, 2 for other UTF-8, 0 for invalid UTF-8.
 pub fn kind(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     let kind = if bytes.is_ascii() {
@@ -18,7 +19,8 @@ pub fn kind(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(kind))
 }
 
-/// text_scrub(text, replacement): each run of bytes that cannot begin or go on a character becomes one replacement.
+/// `text_scrub(text, replacement)`: the text with each run of bytes that cannot begin or continue a character replaced
+/// once.
 pub fn scrub(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (bytes, replacement) = (arg(args, 0).bytes()?, arg(args, 1).bytes()?);
     let mut out = Vec::with_capacity(bytes.len());
@@ -31,7 +33,7 @@ pub fn scrub(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out))
 }
 
-/// text_split(text) → pairs of what is UTF-8 and of the bytes behind it that are not.
+/// `text_split(text)`: pairs of valid UTF-8 and the invalid bytes behind it.
 pub fn split(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let chunks = arg(args, 0).bytes()?.utf8_chunks();
     let pair = |valid: &str, invalid: &[u8]| Tree::Array(vec![Tree::Str(valid.into()), Tree::Str(invalid.to_vec())]);
@@ -40,13 +42,14 @@ pub fn split(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// text_widen(text): ISO-8859-1 to UTF-8.
+/// `text_widen(text)`: ISO-8859-1 text as UTF-8.
 pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text: String = arg(args, 0).bytes()?.iter().map(|&byte| char::from(byte)).collect();
     Ok(Value::Str(text.into_bytes()))
 }
 
-/// text_normalize(text, form, only whether it is so): text in one of Unicode's normal forms
+/// `text_normalize(text, form, check)`: the text in one of Unicode's normal forms, such as `nfc`; with `check` whether
+/// it is in that form already.
 pub fn normalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -88,8 +91,9 @@ pub fn capitalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     in_case(args, false, |_, first| first)
 }
 
-/// Letters of all of Unicode, or with `:ascii` of ASCII alone, as `up` says of each letter, which may be the first.
-/// Of a String of bytes those of ASCII; text that is not UTF-8 is refused, as in CRuby.
+/// Maps the case of all letters, or with `:ascii` of ASCII letters alone. `up` decides for each character, with the
+/// fact whether it is the first. Of a String of bytes only ASCII letters are mapped; text that is not UTF-8 is refused,
+/// as in CRuby.
 fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     case_options(args.get(1..).unwrap_or_default(), downcase)?;
@@ -110,7 +114,7 @@ fn in_case(args: &[Arg<'_>], downcase: bool, up: impl Fn(char, bool) -> bool) ->
     Ok(Value::Str(out))
 }
 
-/// Refuses what is no option of theirs, or does not go with another.
+/// Refuses options that the case methods do not have, or that exclude each other, in CRuby's words.
 fn case_options(options: &[Arg<'_>], downcase: bool) -> Result<(), Raise> {
     let wrong = |text: &str| Err(raise("ArgumentError", text));
     let names: Vec<&[u8]> =

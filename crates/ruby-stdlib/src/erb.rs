@@ -1,18 +1,18 @@
-//! ERB: a template as the text of a Ruby program that fills a String, line for line, so that errors name the lines of
-//! the template.
+//! The ERB compiler: from a template to the text of a Ruby program that fills a String. Its lines are those of the
+//! template, so that backtraces name the template's lines.
 
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// What a trim mode asks for.
+/// The options of a trim mode.
 #[derive(Debug, Clone, Copy, Default)]
 struct Trim {
-    /// `-`: `<%-` takes the blanks before it, `-%>` the line's end behind it.
+    /// `-`: `<%-` removes the blanks before it, `-%>` the line feed behind it.
     dash: bool,
-    /// `>`: no line's end behind `%>`.
+    /// `>`: `%>` removes the line feed behind it.
     end: bool,
-    /// `<>`: no line's end behind `%>` of a line that begins with `<%`.
+    /// `<>`: `%>` removes the line feed behind it in a line that begins with `<%`.
     both: bool,
-    /// `%`: lines that begin with it are code.
+    /// `%`: lines that begin with `%` are code.
     percent: bool,
 }
 
@@ -38,7 +38,8 @@ fn trim(mode: Arg<'_>) -> Result<Trim, Raise> {
     Ok(trim)
 }
 
-/// erb_compile(template, trim mode, variable) → source
+/// `erb_compile(template, trim_mode, variable)`: the source of a program that fills the String in `variable` and
+/// returns it.
 pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let template = arg(args, 0).bytes()?;
     let trim = trim(arg(args, 1))?;
@@ -49,7 +50,7 @@ pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     for line in template.split_inclusive(|byte| *byte == b'\n') {
         compiler.line(line, trim, &mut tag);
     }
-    // A tag without an end is none.
+    // The content of a tag without an end is text.
     if let Some(open) = tag {
         compiler.text.extend_from_slice(&open.content);
     }
@@ -59,7 +60,7 @@ pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(compiler.out))
 }
 
-/// What stands between `<%` and `%>`.
+/// The kind of a tag: `<% %>`, `<%= %>` or `<%# %>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Code,
@@ -79,7 +80,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// One line with its end; `tag` is the one that is open where it begins.
+    /// Compiles a line with its line feed; `tag` is the tag that is open at its beginning.
     fn line(&mut self, line: &[u8], trim: Trim, tag: &mut Option<Tag>) {
         if trim.percent && tag.is_none() && line.starts_with(b"%") {
             if line.starts_with(b"%%") {
@@ -114,7 +115,7 @@ impl Compiler {
         }
     }
 
-    /// Text up to the next tag, which it opens; what is left of the line.
+    /// Takes text up to the next tag and opens that. Returns the rest of the line.
     fn outside<'a>(&mut self, line: &[u8], rest: &'a [u8], trim: Trim, tag: &mut Option<Tag>) -> &'a [u8] {
         let Some(at) = find(rest, b"<%") else {
             self.text.extend_from_slice(rest);
@@ -147,7 +148,7 @@ impl Compiler {
         match tag.kind {
             Kind::Code => {
                 self.out.extend_from_slice(&tag.content);
-                // A line's end is one of a statement as well.
+                // A line feed ends the statement.
                 if !tag.content.ends_with(b"\n") {
                     self.out.extend_from_slice(b"; ");
                 }
@@ -164,7 +165,7 @@ impl Compiler {
         }
     }
 
-    /// The text so far as a literal, with as many lines behind it as there are in it.
+    /// Writes the text so far as a String literal, followed by as many line feeds as it has.
     fn flush(&mut self) {
         if self.text.is_empty() {
             return;
@@ -193,7 +194,8 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|window| window == what)
 }
 
-/// What belongs to an open tag; behind its end what is left of the line, and whether the end was `-%>`.
+/// Takes the content of an open tag. Returns the rest of the line behind its end, and whether the end was `-%>`; None
+/// where the tag goes on in the next line.
 fn inside<'a>(tag: &mut Tag, mut rest: &'a [u8], trim: Trim) -> Option<(&'a [u8], bool)> {
     loop {
         let Some(at) = find(rest, b"%>") else {

@@ -1,4 +1,4 @@
-//! Open files, what the system knows of files, and folders.
+//! Native functions for open files, file metadata and folders.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -13,12 +13,12 @@ use ruby_native::Tree;
 use ruby_native::folders::failed;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// One read hands over at most this much; Ruby asks again.
+/// Most bytes that one read returns; Ruby reads again for more.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
-/// So many files at once.
+/// Files that one interpreter may have open.
 const FILES_MAX: usize = 512;
-/// What an object for one takes.
+/// Bytes that an open file counts towards the interpreter's memory limit.
 const FILE_BYTES: usize = 256;
 
 fn file(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<File>, Raise> {
@@ -31,7 +31,7 @@ fn tree(tree: &Tree) -> Value {
     Value::Tree(out)
 }
 
-/// open(path) → handle
+/// `file_open(path)`: opens a regular file for reading and returns a handle.
 pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let found = context.folders.readable(path)?;
@@ -40,23 +40,24 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Handle(number, FILE_BYTES))
 }
 
-/// read(handle, position, length) → String, empty at the end
+/// `file_read_at(handle, position, length)`: up to `length` bytes of a file from `position` on; an empty String at the
+/// end.
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let position = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
     let length = u64::try_from(arg(args, 2).int()?).unwrap_or(0).min(READ_BYTES_MAX);
-    // To read may leave this thread, and then nothing may be borrowed.
+    // Reading may migrate the request, and then nothing may be borrowed.
     let file = file(context, arg(args, 0))?;
     let bytes = read_at(context, &file, position, length);
     bytes.map(Value::Str).map_err(|error| raise("IOError", error.to_string()))
 }
 
-/// size(handle)
+/// `file_size(handle)`: bytes of an open file.
 pub fn size(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let meta = file(context, arg(args, 0))?.metadata();
     meta.map(|meta| Value::Int(meta.len() as i64)).map_err(|error| raise("IOError", error.to_string()))
 }
 
-/// stat(path) → [kind, size, modified, readable], or nil where there is nothing to be seen
+/// `file_stat(path)`: `[kind, size, mtime, readable]`, or nil where the file does not exist or may not be read.
 pub fn stat(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let Ok(found) = context.folders.find(path) else { return Ok(Value::Nil) };
@@ -87,7 +88,8 @@ fn seconds(seconds: i64, nanoseconds: i64) -> f64 {
     seconds as f64 + nanoseconds as f64 / 1e9
 }
 
-/// stat_all(path or handle, follow a link) → all of it, in the order of File::Stat
+/// `file_stat_all(path or handle, follow)`: all metadata, in the order of library/stat.rb. Without `follow`, that of a
+/// symbolic link itself.
 pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (meta, readable) = match arg(args, 0) {
         handle @ Arg::Handle(_) => (file(context, handle)?.metadata(), true),
@@ -95,7 +97,7 @@ pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             let path = given.path()?;
             let found = context.folders.readable(path)?;
             let readable = files::is_readable(&found);
-            // What a link says of itself is beside its target, which may be read.
+            // A link's own metadata may be shown where its target may be read.
             let at = if arg(args, 1).truthy() { found.as_path() } else { path };
             (if arg(args, 1).truthy() { fs::metadata(at) } else { fs::symlink_metadata(at) }, readable)
         }
@@ -123,7 +125,7 @@ pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     ])))
 }
 
-/// entries(path): the names in a folder, sorted
+/// `dir_entries(path)`: the names in a folder, sorted, without `.` and `..`.
 pub fn entries(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let found = context.folders.readable(path)?;
@@ -134,7 +136,7 @@ pub fn entries(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(tree(&Tree::Array(names.into_iter().map(Tree::Str).collect())))
 }
 
-/// glob(pattern, flags, base or nil) → paths, sorted
+/// `dir_glob(pattern, flags, base or nil)`: the paths that match, sorted within each folder.
 pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let pattern = arg(args, 0).bytes()?;
     arg(args, 0).path()?;
@@ -157,7 +159,7 @@ pub fn glob(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// fnmatch(pattern, path, flags) → 1 or nil
+/// `file_fnmatch(pattern, path, flags)`: 1 where the path matches, else nil.
 pub fn fnmatch(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let pattern = arg(args, 0).bytes()?;
     let name = arg(args, 1).bytes()?;

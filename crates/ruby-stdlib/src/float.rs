@@ -1,5 +1,5 @@
-//! Floats as CRuby prints them: the fewest digits that read back as the same number, plain from 1e-4 to below 1e16
-//! while no zeros have to be made up before the point.
+//! Floats as CRuby prints them: with the fewest digits that read back as the same number. Numbers from 1e-4 to below
+//! 1e16 have no exponent, unless zeros would have to be added before the point.
 
 use ruby_native::{Arg, Context, Outcome, Value, arg};
 
@@ -8,7 +8,7 @@ pub fn to_s(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(print(arg(args, 0).number()?).into_bytes()))
 }
 
-/// Prints a float.
+/// The text of Float#to_s.
 pub fn print(number: f64) -> String {
     if number.is_nan() {
         return "NaN".into();
@@ -40,7 +40,7 @@ pub fn print(number: f64) -> String {
     format!("{sign}{plain}")
 }
 
-/// The shortest digits `d` and the exponent `e` so that the number is 0.d × 10^e.
+/// The shortest digits `d` and the exponent `e` such that the number is 0.d × 10^e.
 fn shortest(number: f64) -> (String, i32) {
     let mut buffer = ryu::Buffer::new();
     let printed = buffer.format_finite(number);

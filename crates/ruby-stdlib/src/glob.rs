@@ -1,5 +1,5 @@
-//! Names by pattern: File.fnmatch and Dir.glob in Ruby's dialect (`*`, `?`, `[a-z]`, `{a,b}`, `**/`), in time that does
-//! not explode with the pattern.
+//! File.fnmatch and Dir.glob in Ruby's dialect (`*`, `?`, `[a-z]`, `{a,b}`, `**/`), without the exponential time of a
+//! naive matcher.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,29 +14,29 @@ pub const DOTMATCH: i64 = 4;
 pub const CASEFOLD: i64 = 8;
 pub const EXTGLOB: i64 = 16;
 
-/// Braces may stand for so many patterns.
+/// Patterns to which the braces of one pattern may expand.
 const PATTERNS_MAX: usize = 4096;
 
-/// What a walk may take.
+/// Limits of a walk through folders.
 pub struct Limits<'a> {
-    /// When it must be over.
+    /// The instant at which the walk must end.
     pub until: Instant,
-    /// The most bytes of names.
+    /// Most bytes of all paths found.
     pub bytes_max: usize,
-    /// Where a path leads, if it may be seen.
+    /// A function from a path to the one without symbolic links; None where it may not be read.
     pub may_see: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
-/// Why a walk ended early.
+/// The reason why a walk ended early.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// Its time is over.
+    /// The time limit has passed.
     Late,
-    /// There is too much of it.
+    /// Too many patterns, or too many bytes of paths.
     TooMuch,
 }
 
-/// Whether a path is one that the pattern describes.
+/// Whether a pattern matches a path (File.fnmatch).
 pub fn matches(pattern: &[u8], path: &[u8], flags: i64) -> bool {
     let patterns = if flags & EXTGLOB != 0 { braces(pattern).unwrap_or_default() } else { vec![pattern.to_vec()] };
     patterns.iter().any(|pattern| {
@@ -45,7 +45,7 @@ pub fn matches(pattern: &[u8], path: &[u8], flags: i64) -> bool {
         }
         let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
         let wanted: Vec<&[u8]> = pattern.split(|byte| *byte == b'/').collect();
-        // Which parts of the pattern may come next; one set after the other, so that nothing is tried twice.
+        // The parts of the pattern that may come next, as a set, so that nothing is tried twice.
         let mut next = follow(&[0], &wanted);
         for (at, part) in parts.iter().enumerate() {
             next = follow(&step(&next, &wanted, part, flags, at + 1 < parts.len()), &wanted);
@@ -54,7 +54,7 @@ pub fn matches(pattern: &[u8], path: &[u8], flags: i64) -> bool {
     })
 }
 
-/// `**` may stand for nothing.
+/// Adds the states that are reached where `**` matches no folder.
 fn follow(states: &[usize], wanted: &[&[u8]]) -> Vec<usize> {
     let mut out = Vec::new();
     for state in states {
@@ -88,7 +88,7 @@ fn step(states: &[usize], wanted: &[&[u8]], name: &[u8], flags: i64, is_folder: 
     out
 }
 
-/// Characters; a byte that belongs to none is one of its own.
+/// The characters of a text; a byte that belongs to none has a code of its own above them.
 fn letters(bytes: &[u8]) -> Vec<u32> {
     let mut out = Vec::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -98,8 +98,8 @@ fn letters(bytes: &[u8]) -> Vec<u32> {
     out
 }
 
-/// Whether a name is one that a pattern without slashes describes. After a failure only the last `*` takes more, which
-/// is enough, and never slow.
+/// Whether a pattern without slashes matches a name. After a mismatch only the last `*` is extended, which is
+/// sufficient and takes at most quadratic time.
 fn segment(pattern: &[u32], name: &[u32], flags: i64) -> bool {
     let hidden = name.first() == Some(&u32::from('.')) && flags & DOTMATCH == 0;
     if hidden && pattern.first().is_some_and(|first| ['*', '?', '['].map(u32::from).contains(first)) {
@@ -129,7 +129,7 @@ fn segment(pattern: &[u32], name: &[u32], flags: i64) -> bool {
     pattern[at..].iter().all(|letter| *letter == 42)
 }
 
-/// How much of the pattern stands for this character, if it does.
+/// Length of the part of the pattern that matches this character; None where it does not.
 fn one(pattern: &[u32], letter: u32, flags: i64) -> Option<usize> {
     let same = |left: u32, right: u32| left == right || (flags & CASEFOLD != 0 && fold(left) == fold(right));
     match char::from_u32(*pattern.first()?) {
@@ -168,7 +168,7 @@ fn bracket(pattern: &[u32], letter: u32, flags: i64) -> Option<usize> {
     }
 }
 
-/// The patterns that one with braces stands for.
+/// Expands the braces of a pattern.
 fn braces(pattern: &[u8]) -> Result<Vec<Vec<u8>>, Stop> {
     let mut depth = 0;
     let mut open = None;
@@ -207,7 +207,7 @@ fn expanded(pattern: &[u8], open: usize, commas: &[usize], close: usize) -> Resu
     Ok(out)
 }
 
-/// The paths there are, in the order of their names, as the pattern names them.
+/// The paths that a pattern matches (Dir.glob), in the order of their names, relative where the pattern is.
 pub fn walk(pattern: &[u8], flags: i64, base: Option<&Path>, limits: &Limits<'_>) -> Result<Vec<Vec<u8>>, Stop> {
     let mut out = Vec::new();
     for pattern in braces(pattern)? {
@@ -233,7 +233,7 @@ struct Walk<'a> {
     out: &'a mut Vec<Vec<u8>>,
 }
 
-/// Deeper than this no path of the system goes.
+/// Most levels of folders, more than a path of the system may have.
 const DEPTH_MAX: usize = 512;
 
 impl Walk<'_> {
@@ -246,14 +246,14 @@ impl Walk<'_> {
         if depth > DEPTH_MAX {
             return Ok(());
         }
-        // On the way down by plain names, folders are passed through without being looked into.
+        // Folders of plain names are entered without being listed.
         if let [only] = states
             && let Some(name) = self.wanted.get(*only).filter(|name| is_plain(name))
         {
             return self.entry(shown, name, &self.path(shown), states, depth);
         }
         let Some(path) = (self.limits.may_see)(&self.path(shown)) else { return Ok(()) };
-        // A trailing slash asks for the folder itself.
+        // A pattern with a trailing slash matches the folder itself.
         if states.iter().any(|state| self.wanted.get(*state) == Some(&b"".as_slice())) && depth > 0 {
             self.push([shown, b"/"].concat())?;
         }
@@ -270,7 +270,7 @@ impl Walk<'_> {
         let Ok(meta) = fs::symlink_metadata(folder.join(OsStr::from_bytes(name))) else { return Ok(()) };
         let slash: &[u8] = if shown.is_empty() || shown.ends_with(b"/") { b"" } else { b"/" };
         let shown = [shown, slash, name].concat();
-        // `**` does not follow links, which could lead round in a circle; a name does.
+        // `**` does not follow symbolic links, which could form a circle; a name does.
         let next = step(states, self.wanted, name, self.flags, meta.is_dir());
         if next.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! String#inspect and String#dump as CRuby has them for UTF-8 and for bytes.
+//! String#inspect and String#dump as in CRuby, for UTF-8 and for bytes.
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -82,7 +82,7 @@ fn push_byte(out: &mut String, byte: u8, next: Option<u8>) {
 fn push(out: &mut String, char: char, next: Option<char>) {
     match char {
         '"' | '\\' => out.extend(['\\', char]),
-        // Only where it would begin an interpolation.
+        // Escaped only where it would begin an interpolation.
         '#' if matches!(next, Some('{' | '$' | '@')) => out.push_str("\\#"),
         ' '..='~' => out.push(char),
         '\n' => out.push_str("\\n"),
@@ -101,7 +101,8 @@ fn push(out: &mut String, char: char, next: Option<char>) {
     }
 }
 
-/// Whether a character beyond ASCII shows: it is assigned, and neither a control nor the end of a line or paragraph.
+/// Whether a character beyond ASCII is printed as it is: it is assigned, and neither a control character nor a line or
+/// paragraph separator.
 fn prints(char: char) -> bool {
     static HIDDEN: OnceLock<Option<Regex>> = OnceLock::new();
     let hidden = HIDDEN.get_or_init(|| Regex::new(r"[\p{Cc}\p{Cn}\p{Zl}\p{Zp}&&[^\x{85}]]").ok());

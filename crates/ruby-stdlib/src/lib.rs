@@ -1,6 +1,6 @@
-//! Ruby's library in Rust, for embedded Ruby: numbers, texts, dates, files, digests, and forms such as JSON and YAML.
-//! Every function is a row of [`TABLE`], plain values in and out; the Ruby files of the engine dress them as the
-//! library that people know.
+//! Ruby's library in Rust, for embedded Ruby: numbers, texts, dates, files, digests, and formats such as JSON and YAML.
+//! Every function is a row of [`TABLE`] that takes and returns plain values; the Ruby files of the engine build the
+//! familiar methods and classes on top of them.
 
 mod chars;
 mod cipher;
@@ -29,7 +29,7 @@ use ruby_native::Native;
 
 pub use path::whole as read_whole;
 
-/// All functions. To add one is to add a row.
+/// All native functions of this crate.
 pub static TABLE: &[Native] = &[
     Native::method(c"Float", c"to_s", float::to_s),
     Native::method(c"Float", c"inspect", float::to_s),

@@ -1,4 +1,4 @@
-//! Whole files, for reading, and paths; which of them may be read is in `folders.rs`.
+//! Reading of whole files, and paths. The folders that may be read are checked in `ruby_native::folders`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use ruby_native::Tree;
 use ruby_native::folders::failed;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// A read of more than this goes elsewhere at once: copying it alone takes a while.
+/// Bytes of a read beyond which the request migrates to a runner at once: the copy alone takes a while.
 const QUICK_BYTES: u64 = 256 << 10;
 
 /// File.read(path)
@@ -19,7 +19,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     whole(context, arg(args, 0).path()?).map(Value::Str)
 }
 
-/// All bytes of a file, where it may be read and the interpreter has room for it.
+/// All bytes of a file. An exception where it may not be read, or is larger than the interpreter's memory limit.
 pub fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
     let found = context.folders.readable(path)?;
     let (file, length) = files::open(&found).map_err(|error| failed(&error, path))?;
@@ -31,7 +31,8 @@ pub fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
     }
     let mut out = Vec::new();
     loop {
-        // Some files say they are empty and are not, those of /proc for one; so the end is what reads as empty.
+        // Some files have a size of 0 and are not empty, such as those of /proc, so the end is where a read returns
+        // nothing.
         let wanted = length.saturating_sub(out.len() as u64).max(512).min(most + 1 - out.len() as u64);
         let part = read_at(context, &file, out.len() as u64, wanted).map_err(|error| failed(&error, path))?;
         if part.is_empty() {
@@ -51,8 +52,8 @@ pub fn whole(context: &mut Context<'_>, path: &Path) -> Result<Vec<u8>, Raise> {
     }
 }
 
-/// Up to so many bytes; empty at the end. What is in memory is read where the request runs; a read that would have to
-/// wait for the disk, or is large, happens elsewhere.
+/// Reads up to `length` bytes; empty at the end. Bytes in the page cache are read on the I/O thread; for a read that
+/// would wait for the disk, or is large, the request migrates to a runner.
 pub fn read_at(context: &mut Context<'_>, file: &File, position: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut out = vec![0; usize::try_from(length).unwrap_or(0)];
     let here = if length <= QUICK_BYTES { read_now(file, &mut out, position) } else { None };
@@ -70,7 +71,7 @@ pub fn read_at(context: &mut Context<'_>, file: &File, position: u64, length: u6
 #[cfg(target_os = "linux")]
 fn read_now(file: &File, out: &mut [u8], position: u64) -> Option<usize> {
     let mut parts = [io::IoSliceMut::new(out)];
-    // Nothing at all may be the end, or a file system that cannot say: then it is read the other way.
+    // A count of 0 is the end, or a file system without this check: then the file is read in the usual way.
     let count = rustix::io::preadv2(file, &mut parts, position, rustix::io::ReadWriteFlags::NOWAIT).ok()?;
     (count > 0).then_some(count)
 }
@@ -80,7 +81,7 @@ fn read_now(_: &File, _: &mut [u8], _: u64) -> Option<usize> {
     None
 }
 
-/// expand(path, base or nil): absolute, without `.` and `..`, by the text alone.
+/// `file_expand(path, base or nil)`: the absolute path without `.` and `..`, by the text alone.
 pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let given = arg(args, 0).path()?;
     let base = match arg(args, 1) {
@@ -101,7 +102,7 @@ pub fn expand(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out.as_os_str().as_bytes().to_vec()))
 }
 
-/// real(path): absolute, without symbolic links
+/// `file_real(path)`: the absolute path without symbolic links.
 pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let found = context.folders.readable(path)?;
@@ -109,7 +110,8 @@ pub fn real(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(real.as_os_str().as_bytes().to_vec()))
 }
 
-/// allow(folder, to write): one more folder that files may be in
+/// `allow(folder, to_write)`: adds a folder that may be read, or in which databases may be written. A FrozenError once
+/// the application is loaded.
 pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     let folders = &context.folders;
@@ -121,7 +123,8 @@ pub fn allow(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Nil)
 }
 
-/// seal(folders): the application is loaded; from now on it reads below these and those that were allowed
+/// `seal(folders)`: ends the loading of the application. From now on it may read only below these folders and those
+/// that were allowed.
 pub fn seal(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if context.folders.is_sealed() {
         return Err(raise("FrozenError", "the application is loaded already"));
@@ -131,7 +134,7 @@ pub fn seal(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     {
         for item in items {
             if let Tree::Str(folder) = item {
-                // One that is not there has nothing to read.
+                // A folder that does not exist needs no permission.
                 let _ = context.folders.allow_read(Path::new(OsStr::from_bytes(&folder)));
             }
         }

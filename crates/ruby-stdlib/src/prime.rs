@@ -1,16 +1,16 @@
-//! Primes, for the library of that name: those of a stretch of numbers, and whether a number is one.
+//! Native functions for the library prime: the primes of a range, and a primality test.
 
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// The longest stretch: some tens of microseconds, which nothing can interrupt.
+/// Most numbers of a range: some tens of microseconds without an interruption.
 const STRETCH_MAX: i64 = 1 << 17;
-/// As far as a stretch may lie: the primes up to its root have to be found first, each time.
+/// Largest end of a range: the primes up to its square root are computed for each range.
 const FAR_MAX: i64 = 1 << 40;
-/// With these as bases, the test of Miller and Rabin is right for all numbers of 64 bits.
+/// Bases with which the Miller-Rabin test is correct for all numbers of 64 bits.
 const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
 
-/// primes(from, to) → the primes from the one number to before the other
+/// `primes(from, to)`: the primes from `from` on, below `to`.
 pub fn primes(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (from, to) = (arg(args, 0).int()?, arg(args, 1).int()?);
     if from < 0 || to < from || to - from > STRETCH_MAX {
@@ -25,7 +25,7 @@ pub fn primes(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// The sieve of Eratosthenes, on a stretch.
+/// The sieve of Eratosthenes on a range.
 fn stretch(from: u64, to: u64) -> Result<Vec<u64>, Raise> {
     let length = usize::try_from(to - from).map_err(|error| raise("RangeError", error.to_string()))?;
     let mut crossed = vec![false; length];
@@ -40,7 +40,7 @@ fn stretch(from: u64, to: u64) -> Result<Vec<u64>, Raise> {
     Ok(numbers.filter(|(number, crossed)| *number > 1 && !crossed).map(|(number, _)| number).collect())
 }
 
-/// All primes up to a number of at most 20 bits.
+/// All primes up to `most`, which is at most 2^20.
 fn small(most: u64) -> Vec<u64> {
     let mut crossed = vec![false; most as usize + 1];
     let mut found = Vec::new();
@@ -55,13 +55,13 @@ fn small(most: u64) -> Vec<u64> {
     found
 }
 
-/// prime?(number): 1 or nil, for what has at most 63 bits
+/// `prime?(number)`: whether a number of at most 63 bits is prime.
 pub fn is_prime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = arg(args, 0).int()?;
     Ok(Value::Bool(u64::try_from(number).is_ok_and(tested)))
 }
 
-/// The test of Miller and Rabin.
+/// The Miller-Rabin primality test.
 fn tested(number: u64) -> bool {
     if number < 2 {
         return false;

@@ -1,10 +1,10 @@
-//! Float to Integer and to fewer digits, as CRuby rounds.
+//! Rounding of Floats to Integers and to fewer digits, as in CRuby.
 
 use super::float;
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// Integers of a Float are exact up to here; with fewer digits than none, larger ones are refused.
+/// Largest Float that is rounded to tens, hundreds and so on (a negative number of digits).
 const EXACT_MAX: f64 = 1e30;
 
 fn integer(number: f64) -> Outcome {
@@ -19,14 +19,15 @@ fn integer(number: f64) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// What is left of digits: all of them, none, or as many as were asked for.
+/// The digits that rounding leaves: all, none, or those of a power of ten (10 to the number of digits).
 enum Kept {
     All,
     None,
     Some(f64),
 }
 
-/// A Float has 17 digits; where its first stands its exponent says.
+/// The digits that are left with `digits` behind the point. A Float has 17 digits, and its exponent gives the place of
+/// the first.
 fn kept(number: f64, digits: i64) -> Kept {
     let exponent = if number == 0.0 { 0 } else { ((number.to_bits() >> 52 & 0x7ff) as i64) - 1022 };
     let places = if exponent > 0 { exponent / 4 } else { exponent / 3 - 1 };
@@ -37,7 +38,8 @@ fn kept(number: f64, digits: i64) -> Kept {
     if digits < -places { Kept::None } else { Kept::Some(10f64.powi(digits as i32)) }
 }
 
-/// With digits behind the point the result is a Float, without an Integer.
+/// Rounds argument 0 to the number of digits in argument 1: by `part` to a Float where there are digits behind the
+/// point, else by `whole` to an Integer.
 fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64) -> f64, part: impl Fn(f64, f64) -> f64) -> Outcome {
     let number = arg(args, 0).number()?;
     let digits = match arg(args, 1) {
@@ -64,7 +66,7 @@ fn to_digits(args: &[Arg<'_>], whole: impl Fn(f64) -> f64, part: impl Fn(f64, f6
     }))
 }
 
-/// Float#to_i
+/// Float#to_i, Float#to_int and Float#truncate(digits = 0)
 pub fn truncated(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     to_digits(args, f64::trunc, |number, unit| if number < 0.0 { up(number, unit) } else { down(number, unit) })
 }
@@ -89,7 +91,7 @@ pub fn ceil(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     to_digits(args, f64::ceil, up)
 }
 
-/// Where halves go.
+/// The direction in which halves are rounded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     Up,
@@ -117,7 +119,8 @@ pub fn round(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     to_digits(args, |number| rounded(number, 1.0, half), |number, unit| rounded(number, unit, half) / unit)
 }
 
-/// The product may have been rounded itself: whether a half was one shows on the way back.
+/// Rounds `number * unit` to a whole number. The product may have been rounded itself, so that for `Up` the division
+/// back shows whether a half was one.
 fn rounded(number: f64, unit: f64, half: Half) -> f64 {
     let scaled = number * unit;
     let away = scaled.round();

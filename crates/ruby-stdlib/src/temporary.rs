@@ -1,4 +1,5 @@
-//! Temporary files, for Tempfile: each is removed when its object is, and at the end of the request that made it.
+//! Native functions for Tempfile. A temporary file is deleted when its object is freed, and at the latest at the end of
+//! the request that made it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
@@ -9,13 +10,13 @@ use ruby_native::Life;
 use ruby_native::folders::{self, Folders};
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// The most that the temporary files of one interpreter may hold together.
+/// Most bytes of all temporary files of one interpreter.
 const BYTES_MAX: u64 = 1 << 30;
-/// And how many there may be.
+/// Most temporary files of one interpreter.
 const COUNT_MAX: usize = 256;
-/// One read hands over at most this much; Ruby asks again.
+/// Most bytes that one read returns; Ruby reads again for more.
 const READ_BYTES_MAX: u64 = 1 << 20;
-/// What an object for one takes.
+/// Bytes that a temporary file counts towards the interpreter's memory limit.
 const HANDLE_BYTES: usize = 256;
 
 struct Temporary {
@@ -34,7 +35,8 @@ fn failed(error: &std::io::Error) -> Raise {
     raise("IOError", format!("temporary file: {error}"))
 }
 
-/// temporary_new(prefix, suffix, folder or nil) → handle
+/// `temporary_new(prefix, suffix, folder or nil)`: creates a file and returns a handle; nil is the system's folder for
+/// temporary files.
 pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let prefix = arg(args, 0).path()?;
@@ -58,13 +60,13 @@ pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Handle(context.handles.hold(Temporary { file, length: 0, folders }, life), HANDLE_BYTES))
 }
 
-/// temporary_path(handle)
+/// `temporary_path(handle)`: the path of a temporary file.
 pub fn path_of(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let held = context.handles.get::<Temporary>(arg(args, 0).handle()?)?;
     Ok(Value::Str(held.file.path().as_os_str().as_bytes().to_vec()))
 }
 
-/// temporary_read(handle, position, length) → bytes, none at the end
+/// `temporary_read(handle, position, length)`: up to `length` bytes from `position` on; an empty String at the end.
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let held = context.handles.get::<Temporary>(arg(args, 0).handle()?)?;
@@ -75,7 +77,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Bytes(out))
 }
 
-/// temporary_write(handle, position, bytes) → how many
+/// `temporary_write(handle, position, bytes)`: writes the bytes and returns their number.
 pub fn write(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let number = arg(args, 0).handle()?;
@@ -92,12 +94,12 @@ pub fn write(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(bytes.len() as i64))
 }
 
-/// temporary_size(handle)
+/// `temporary_size(handle)`: bytes of a temporary file.
 pub fn size(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(context.handles.get::<Temporary>(arg(args, 0).handle()?)?.length as i64))
 }
 
-/// temporary_truncate(handle, length)
+/// `temporary_truncate(handle, length)`: cuts or extends a temporary file to `length` bytes.
 pub fn truncate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let length = u64::try_from(arg(args, 1).int()?).unwrap_or(0).min(BYTES_MAX);
@@ -107,7 +109,7 @@ pub fn truncate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(0))
 }
 
-/// temporary_folder: where temporary files are made
+/// `temporary_folder`: the system's folder for temporary files.
 pub fn folder(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(std::env::temp_dir().as_os_str().as_bytes().to_vec()))
 }

@@ -1,12 +1,12 @@
-//! Escaping for HTML and URLs, as CGI, ERB::Util, URI and Rack::Utils name it.
+//! Escaping for HTML and URLs, for CGI, ERB::Util, URI and Rack::Utils.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 
 use ruby_native::{Arg, Context, Outcome, Value, arg, raise};
 
-/// What stands for itself in a URL: RFC 3986 section 2.3.
+/// Characters that are escaped in a URL: all but the unreserved ones of RFC 3986, section 2.3.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// What stands for itself in a form: the URL Standard, "application/x-www-form-urlencoded percent-encode set".
+/// Characters that are escaped in a form: the URL Standard, "application/x-www-form-urlencoded percent-encode set".
 const FORM: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'*');
 
 /// CGI.escapeHTML: & < > " '
@@ -26,7 +26,7 @@ pub fn html_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out))
 }
 
-/// CGI.unescapeHTML: the five that are escaped, and characters by number.
+/// CGI.unescapeHTML: the five characters that CGI.escapeHTML escapes, and characters by number.
 pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     let mut out = Vec::with_capacity(bytes.len());
@@ -50,7 +50,7 @@ pub fn html_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(out))
 }
 
-/// The character that a text begins with a reference to, and the length of that.
+/// The character of the HTML reference at the beginning of a text, and the length of the reference in bytes.
 fn reference(text: &[u8]) -> Option<(char, usize)> {
     let named = [("&amp;", '&'), ("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&apos;", '\'')];
     if let Some((name, char)) = named.iter().find(|(name, _)| text.starts_with(name.as_bytes())) {
@@ -71,7 +71,7 @@ pub fn form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(plus_for_space(arg(args, 0).bytes()?, UNRESERVED)))
 }
 
-/// URI.encode_www_form_component: as CGI.escape, with other characters left alone.
+/// URI.encode_www_form_component: like CGI.escape, with another set of unescaped characters.
 pub fn www_form_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(plus_for_space(arg(args, 0).bytes()?, FORM)))
 }
@@ -105,7 +105,7 @@ pub fn url_escape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(percent_encode(arg(args, 0).bytes()?, UNRESERVED).to_string().into_bytes()))
 }
 
-/// Decodes %xx and nothing else; what was marked as bytes stays that.
+/// `url_unescape(text)`: decodes %xx and nothing else. The result is a String of bytes if the argument is one.
 pub fn url_unescape(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let decoded = percent_decode(arg(args, 0).bytes()?).collect();
     Ok(if matches!(arg(args, 0), Arg::Bytes(_)) { Value::Bytes(decoded) } else { Value::Str(decoded) })

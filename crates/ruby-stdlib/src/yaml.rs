@@ -1,15 +1,15 @@
-//! YAML as the events that Ruby's own psych makes values of.
+//! The YAML parser: from text to the events of which Ruby's own psych builds values.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Tag};
 
 use ruby_native::tree::{Tree, count};
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// Events between two looks at the request's deadline.
+/// Events between two checks of the request's deadline.
 const EVENTS: usize = 5_000;
 
-/// yaml_events(text) → an Array with an Array for each event: line and column where it begins and ends, the name of the
-/// handler's method, its arguments. The last is `error` where the text is no YAML.
+/// `yaml_events(text)`: an Array with an Array for each event: line and column of its begin and end, the name of the
+/// handler's method, and the arguments. The last event is `error` where the text is not valid YAML.
 pub fn events(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).bytes()?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -21,7 +21,7 @@ pub fn events(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => {
-                // Whether a document ends with `...` is in no event, but its length is.
+                // No event says whether a document ends with `...`; the length of its last event does.
                 let ends = span.end.index() > span.start.index();
                 let Some((name, arguments)) = described(event, &mut explicit, ends) else { continue };
                 list.push(span.start, span.end, name, arguments);
@@ -66,7 +66,8 @@ impl List {
     }
 }
 
-/// The method of the handler, and its arguments as libyaml would have them.
+/// The method of psych's handler for an event, and its arguments as libyaml would pass them; None for an event without
+/// one.
 fn described(event: Event<'_>, explicit: &mut bool, ends: bool) -> Option<(&'static str, Vec<Tree>)> {
     Some(match event {
         Event::Nothing => return None,
@@ -101,19 +102,19 @@ fn described(event: Event<'_>, explicit: &mut bool, ends: bool) -> Option<(&'sta
     })
 }
 
-/// Whether it stands in brackets is in no event: all are said to stand in lines.
+/// The arguments of a sequence or mapping. No event says whether it is in flow style (brackets): all get block style.
 fn collection(anchor: usize, tag: Option<&Tag>) -> Vec<Tree> {
     let tag = named(tag);
     let implied = Tree::Bool(tag == Tree::Nil);
     vec![anchored(anchor), tag, implied, Tree::Int(1)]
 }
 
-/// An anchor's number stands for its name.
+/// The name of an anchor, for which its number stands; nil for none.
 fn anchored(number: usize) -> Tree {
     if number == 0 { Tree::Nil } else { Tree::Str(number.to_string().into_bytes()) }
 }
 
-/// A tag as one text; `!` alone says nothing to psych.
+/// The text of a tag; nil for none and for `!` alone, which psych ignores.
 fn named(tag: Option<&Tag>) -> Tree {
     let text = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix)).filter(|text| text != "!");
     text.map_or(Tree::Nil, |text| Tree::Str(text.into_bytes()))

@@ -1,5 +1,5 @@
-//! Zlib: streams that compress and decompress, held for objects of Ruby's, and check sums. The frames of gzip are made
-//! and read in Ruby (ruby/library/gzip.rb).
+//! Native functions for Zlib: streams that compress and decompress, held for objects of Ruby, and checksums. The
+//! headers of gzip are written and read in Ruby (ruby/library/gzip.rb).
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -7,13 +7,14 @@ use ruby_native::Life;
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// What zlib takes for one stream, as its own documentation has it.
+/// Bytes of a stream that compresses, as zlib's documentation says; they count towards the interpreter's memory limit.
 const DEFLATE_BYTES: usize = 268 << 10;
+/// Bytes of a stream that decompresses.
 const INFLATE_BYTES: usize = 48 << 10;
-/// So much at a time; then it is asked whether there is still time.
+/// Bytes between two checks of the request's deadline.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// What the bits of the window say beside its size.
+/// The format around the compressed data, which zlib encodes in the number of window bits.
 enum Frame {
     Zlib,
     Raw,
@@ -32,7 +33,7 @@ fn window(bits: i64) -> Result<(Frame, u8), Raise> {
     Ok((frame, size.max(9) as u8))
 }
 
-/// deflate_new(level, window bits) → handle
+/// `deflate_new(level, window_bits)`: a handle of a new stream that compresses.
 pub fn deflate_new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let level = match arg(args, 0).int()? {
         -1 => Compression::default(),
@@ -47,7 +48,7 @@ pub fn deflate_new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Handle(context.handles.hold(stream, Life::Object), DEFLATE_BYTES))
 }
 
-/// inflate_new(window bits) → handle
+/// `inflate_new(window_bits)`: a handle of a new stream that decompresses.
 pub fn inflate_new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let stream = match window(arg(args, 0).int()?)? {
         (Frame::Zlib, size) => Decompress::new_with_window_bits(true, size),
@@ -61,7 +62,8 @@ fn too_large() -> Raise {
     raise("NoMemoryError", "what came out is larger than the interpreter's memory")
 }
 
-/// deflate(handle, bytes, flush) → bytes
+/// `deflate(handle, bytes, flush)`: compresses the bytes and returns the output so far. `flush` is one of zlib's
+/// constants.
 pub fn deflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = arg(args, 0).handle()?;
     let flush = match arg(args, 2).int()? {
@@ -83,7 +85,7 @@ pub fn deflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             .map_err(|_| raise("Zlib::StreamError", "stream error"))?;
         let taken = (stream.total_in() - before) as usize;
         rest = &rest[taken..];
-        // Room that is left says that nothing waits inside.
+        // Where the output has room left, zlib holds nothing back.
         let has_room = out.len() < out.capacity();
         if status == Status::StreamEnd || (rest.is_empty() && has_room && (flush as u8 != FlushCompress::Finish as u8))
         {
@@ -100,7 +102,8 @@ pub fn deflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// inflate(handle, bytes) → [bytes, how many were taken, whether the stream is at its end]
+/// `inflate(handle, bytes)`: decompresses the bytes. Returns `[output, number of bytes taken, whether the stream has
+/// ended]`.
 pub fn inflate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = arg(args, 0).handle()?;
     let bytes = arg(args, 1).bytes()?;
@@ -139,7 +142,7 @@ fn fault(error: &flate2::DecompressError) -> Raise {
     raise("Zlib::DataError", error.message().unwrap_or("invalid data").to_owned())
 }
 
-/// zlib_dictionary(handle, bytes) → its check sum
+/// `zlib_dictionary(handle, bytes)`: sets the dictionary of a stream and returns its checksum.
 pub fn dictionary(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = arg(args, 0).handle()?;
     let bytes = arg(args, 1).bytes()?;
@@ -151,7 +154,7 @@ pub fn dictionary(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(i64::from(sum)))
 }
 
-/// zlib_level(handle, level): for what follows.
+/// `zlib_level(handle, level)`: sets the level of compression for the bytes that follow.
 pub fn level(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let level = arg(args, 1).int()?;
     let level = if level == -1 { Compression::default() } else { Compression::new(level.clamp(0, 9) as u32) };
@@ -160,23 +163,23 @@ pub fn level(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Nil)
 }
 
-/// handle_close(handle)
+/// `handle_close(handle)`: drops the value of a handle of any kind.
 pub fn close(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.handles.release(arg(args, 0).handle()?);
     Ok(Value::Nil)
 }
 
-/// crc32(bytes, sum so far)
+/// `crc32(bytes, sum)`: continues the CRC-32 `sum` with these bytes.
 pub fn crc32(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let mut hasher = crc32fast::Hasher::new_with_initial(arg(args, 1).int()? as u32);
     hasher.update(arg(args, 0).bytes()?);
     Ok(Value::Int(i64::from(hasher.finalize())))
 }
 
-/// adler32(bytes, sum so far): RFC 1950, section 8.2
+/// `adler32(bytes, sum)`: continues the Adler-32 `sum` with these bytes (RFC 1950, section 8.2).
 pub fn adler32(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     const BASE: u32 = 65521;
-    // As many bytes as can be added before the sums have to be brought below the base again.
+    // Bytes that can be added before the sums must be reduced below the base again.
     const RUN: usize = 5552;
     let sum = arg(args, 1).int()? as u32;
     let (mut low, mut high) = ((sum & 0xffff) % BASE, (sum >> 16) % BASE);

@@ -5,6 +5,8 @@ use crate::tree::{Tree, has_word};
 
 /// How far above its unsafe code a reason may begin: a statement's first lines may lie between.
 const REASON_LINES: usize = 8;
+/// What stands after `SAFETY:` where the reason of another place is meant: it stays when that place changes.
+const ELSEWHERE: [&str; 5] = ["as above", "see above", "same as above", "as before", "ditto"];
 
 /// Every dependency line of every manifest says why it is there.
 pub fn dependencies(tree: &Tree) -> Vec<String> {
@@ -21,11 +23,14 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Every `unsafe` has a `SAFETY:` comment just above, or a line inside its block.
+/// Every `unsafe` has a `SAFETY:` comment just above, or a line inside its block, which gives the reason of that place.
 pub fn unsafe_code(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&[".rs"]).filter(|file| !file.path.starts_with("crates/tidy/")) {
         let lines: Vec<&str> = file.product().lines().collect();
+        for (line, _) in (1..).zip(&lines).filter(|(_, line)| refers_elsewhere(line)) {
+            complaints.push(format!("{}:{line}: give the reason of this very place: \"as above\" is none", file.path));
+        }
         for (line, code) in file.code() {
             // The type of a function pointer runs nothing.
             let is_type = code.contains("unsafe extern \"C\" fn(");
@@ -37,6 +42,11 @@ pub fn unsafe_code(tree: &Tree) -> Vec<String> {
         }
     }
     complaints
+}
+
+fn refers_elsewhere(line: &str) -> bool {
+    let reason = line.split_once("SAFETY:").map_or("", |(_, reason)| reason.trim_start());
+    ELSEWHERE.iter().any(|words| reason.to_lowercase().starts_with(words))
 }
 
 #[cfg(test)]
@@ -57,6 +67,16 @@ mod tests {
         let found = unsafe_code(&Tree::of(&[("crates/x/src/a.rs", "fn f() {\n    unsafe { g() }\n}\n")]));
         assert!(found[0].starts_with("crates/x/src/a.rs:2: "));
         let good = "// SAFETY: it is.\nunsafe { g() }\n// unsafe in a comment\ntype F = unsafe extern \"C\" fn();\n";
+        assert_eq!(unsafe_code(&Tree::of(&[("crates/x/src/a.rs", good)])), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_reason_that_points_at_another_place_is_found() {
+        let bad = "// SAFETY: it is.\nunsafe { g() }\n// SAFETY: As above.\nunsafe { h() }\n";
+        let found = unsafe_code(&Tree::of(&[("crates/x/src/a.rs", bad)]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/x/src/a.rs:3: "));
+        let good = "// SAFETY: the lock above is held.\nunsafe { g() }\n";
         assert_eq!(unsafe_code(&Tree::of(&[("crates/x/src/a.rs", good)])), Vec::<String>::new());
     }
 }

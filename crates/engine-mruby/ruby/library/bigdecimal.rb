@@ -1,5 +1,5 @@
-# BigDecimal: numbers of as many decimal digits as it takes. Their arithmetic is in Rust (native/decimal.rs), to which a
-# number goes as text: `-125e-2`.
+# BigDecimal: decimal numbers of any precision. The arithmetic is in Rust (ruby-stdlib/src/decimal.rs), which takes
+# numbers as text: `-125e-2`.
 
 class BigDecimal < Numeric
   VERSION = "3.1.5".freeze
@@ -14,7 +14,7 @@ class BigDecimal < Numeric
     up: 1, down: 2, truncate: 2, half_up: 3, default: 3, half_down: 4, ceiling: 5, ceil: 5, floor: 6, half_even: 7,
       banker: 7
   }.freeze
-  # What stands for a number that has no digits.
+  # Texts of special numbers, and what `sign` returns for them.
   SPECIAL = { "NaN" => SIGN_NaN, "Infinity" => SIGN_POSITIVE_INFINITE, "-Infinity" => SIGN_NEGATIVE_INFINITE,
               "-0" => SIGN_NEGATIVE_ZERO, "0" => SIGN_POSITIVE_ZERO }.freeze
   DIGITS = /\A(-?)(\d+)e(-?\d+)\z/
@@ -24,14 +24,14 @@ class BigDecimal < Numeric
   class << self
     undef_method :new if respond_to?(:new)
 
-    # A number of what the Rust side wrote.
+    # A number from a text that Rust has written.
     def __of(text)
       number = allocate
       number.__send__(:__text=, text)
       number.freeze
     end
 
-    # The text of any number, nil for what is none.
+    # The text of any number for Rust; nil for other objects.
     def __text(value, digits = 0)
       case value
       when BigDecimal then value.__text
@@ -84,6 +84,7 @@ class BigDecimal < Numeric
 
     private
 
+    # Exceptions for overflow and so on cannot be turned on; the default, none, is accepted.
     def exception_mode(which, value)
       raise TypeError, "no implicit conversion of #{which.class} into Integer" unless which.is_a?(Integer)
       raise ArgumentError, "invalid exception mode" unless value.nil? || value == true || value == false
@@ -91,6 +92,7 @@ class BigDecimal < Numeric
       0
     end
 
+    # The text of a Float: with `digits` rounded to them, else the shortest that reads back.
     def float_text(value, digits)
       return value.nan? ? "NaN" : value > 0 ? "Infinity" : "-Infinity" if value.nan? || value.infinite?
       return value.to_s.start_with?("-") ? "-0" : "0" if value == 0
@@ -99,14 +101,16 @@ class BigDecimal < Numeric
 
     public
 
-    # Of digits with a point and an exponent, as the Rust side reads them.
+    # The text for Rust of digits with a point and an exponent.
     def __normal(text)
       text = text.delete("_")
       whole, power = text.downcase.tr("d", "e").split("e")
       front, behind = whole.split(".")
       power = power.to_i - behind.to_s.size
+      # A bound of ours; CRuby too overflows to infinity or zero.
       return power > 0 ? (text.start_with?("-") ? "-Infinity" : "Infinity") : "0" if power.abs > 1_000_000_000_000
       digits = "#{front}#{behind}"
+      # Adding zero brings the text into the normal form of Rust.
       made = Native.decimal_add("#{digits.delete_prefix("+")}e#{power}", "0")
       made == "0" && text.start_with?("-") ? "-0" : made
     end
@@ -139,7 +143,7 @@ class BigDecimal < Numeric
 
   def quo(other, digits = 0) = digits > 0 ? div(other, digits) : self / other
 
-  # Without digits an Integer, rounded down.
+  # The quotient: without `digits` an Integer, rounded down.
   def div(other, digits = nil)
     return self / other if digits == 0
     return whole(other) unless digits
@@ -152,6 +156,7 @@ class BigDecimal < Numeric
     return coerced(:divmod, other) unless text
     return [BigDecimal::NAN, BigDecimal::NAN] if nan? || text == "NaN" || infinite?
     nothing_by(text)
+    # By infinity the quotient, rounded down, is 0, or -1 where the signs differ.
     return [BigDecimal.__of(zero? || (negative? == text.start_with?("-")) ? "0" : "-1e0"), self] if text.end_with?("y")
     Native.decimal_divmod(digits, text).map { |one| BigDecimal.__of(one) }
   end
@@ -174,6 +179,7 @@ class BigDecimal < Numeric
     return BigDecimal::NAN if nan?
     return exponent.zero? ? BigDecimal(1) : unbounded(exponent) if infinite? || zero?
     made = BigDecimal.__of(Native.decimal_power(self.digits, exponent.abs))
+    # Rust computes exact powers of positive exponents only.
     made = digits > 0 ? BigDecimal(1).div(made, digits) : BigDecimal(1) / made if exponent < 0
     made.__limited(digits)
   end
@@ -214,12 +220,13 @@ class BigDecimal < Numeric
     end
   end
 
+  # 0 and -0 are equal, and so must be their hashes. All other numbers have one normal text.
   def hash = [BigDecimal, zero? ? "0" : @text].hash
   def coerce(other) = [BigDecimal(other, 0), self]
   def clone(**) = self
   def dup = self
 
-  # The text that Rust takes: zero has no sign there.
+  # The text for Rust, where zero has no sign.
   def digits = @text == "-0" ? "0" : @text
 
   def __limited(digits)
@@ -234,7 +241,7 @@ class BigDecimal < Numeric
     @text = text.freeze
   end
 
-  # What Rust makes of both, or what there is to say where one has no digits.
+  # The result of an operation by Rust, or that of special numbers (NaN, infinity), which Rust does not have.
   def calculated(name, other)
     text = BigDecimal.__text(other)
     return coerced(name, other) unless text
@@ -245,7 +252,7 @@ class BigDecimal < Numeric
     made.__limited(BigDecimal.limit)
   end
 
-  # CRuby's zeros have signs.
+  # Whether a result of zero is negative: zeros have a sign in CRuby.
   def below_zero?(name, other)
     mine, theirs = @text.start_with?("-"), BigDecimal.__text(other).start_with?("-")
     return mine != theirs if %i[* /].include?(name)
@@ -272,7 +279,7 @@ class BigDecimal < Numeric
     divmod(other).first.to_i
   end
 
-  # What has no end, and quotients by zero, are Floats' own.
+  # Results with infinity and quotients by zero are those of Float.
   def endless(name, text)
     made = as_float(@text).__send__(name, as_float(text))
     return made.to_s if made.nan? || made.infinite?
@@ -294,7 +301,7 @@ class BigDecimal < Numeric
 end
 
 module Kernel
-  # A number of a text, an Integer, or with digits of a Float; nil, where `exception` is false, for what is none.
+  # A number from a text or an Integer, or with `digits` from a Float. Nil for others where `exception` is false.
   def BigDecimal(value, digits = nil, exception: true)
     text =
       case value

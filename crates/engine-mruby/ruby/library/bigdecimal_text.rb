@@ -1,4 +1,4 @@
-# BigDecimal as text and as other numbers, and rounded.
+# BigDecimal: conversion to text and other numbers, and rounding.
 
 class BigDecimal
   def to_i
@@ -15,7 +15,7 @@ class BigDecimal
     zero? ? (@text == "-0" ? -0.0 : 0.0) : @text.to_f
   end
 
-  # An Integer, unless digits behind the point or a mode are asked for.
+  # Rounds: to an Integer, unless digits behind the point or a mode are given.
   def round(digits = nil, mode = nil, **options)
     whole = mode.nil? && options.empty? && (digits.nil? || digits < 1)
     mode = options unless mode || options.empty?
@@ -29,7 +29,7 @@ class BigDecimal
   def fix = rounded(0, ROUND_DOWN)
   def frac = finite? ? self - fix : self
 
-  # The power of ten above the first digit.
+  # The power of ten above the first digit: 3 for 125.
   def exponent
     return 0 if zero? || !finite?
     _, _, digits, power = parts
@@ -47,7 +47,7 @@ class BigDecimal
     [@text.start_with?("-") ? -1 : 1, zero? ? "0" : parts[2], 10, exponent]
   end
 
-  # "E" is with an exponent, "F" without; a number before it stands for how many digits stand together.
+  # The text: with an exponent ("E") or without ("F"). A number before the letter groups that many digits.
   def to_s(form = nil)
     form = form.to_s
     sign = @text.start_with?("-") ? "-" : form[/\A[+ ]/].to_s
@@ -64,7 +64,7 @@ class BigDecimal
 
   private
 
-  # Sign, digits and power of ten.
+  # The text's parts: sign, digits and power of ten.
   def parts = DIGITS.match(@text).to_a.tap { |all| all[3] = all[3].to_i }
 
   def plain

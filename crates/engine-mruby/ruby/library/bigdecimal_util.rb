@@ -1,4 +1,4 @@
-# to_d of all that can be a BigDecimal.
+# The method to_d of numbers, texts and nil.
 
 require "bigdecimal"
 

@@ -1,8 +1,8 @@
-# Bundler, as far as config.ru uses it: gems are found without it, and Bundler.require reads the Gemfile for what is to
-# be required.
+# Bundler, as far as config.ru uses it. Gems are found without it (gems.rb); Bundler.require requires the gems of the
+# Gemfile.
 
 module Bundler
-  # What a Gemfile says: which gems, in which groups, required by which names.
+  # A Gemfile, evaluated: the gems, their groups, and the names to require.
   class Gemfile
     attr_reader :gems
 
@@ -16,6 +16,7 @@ module Bundler
       groups = Array(options[:group] || options[:groups])
       groups = @groups if groups.empty?
       names = options.key?(:require) ? Array(options[:require]).select { |one| one } : [name]
+      # `require: false` leaves no names.
       names = [name] if options[:require] == true
       @gems << [name, groups, names, options.key?(:require)]
     end
@@ -61,7 +62,8 @@ module Bundler
 
     private
 
-    # A gem named rack-session may be required as rack/session; one that has neither needs no requiring.
+    # Requires a gem: one named rack-session may be required as rack/session. A gem without such a file is left out,
+    # unless the Gemfile names the file.
     def require_one(name, guess)
       FoolsGold::Loader.require(name)
     rescue LoadError => error

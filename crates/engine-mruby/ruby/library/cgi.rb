@@ -1,4 +1,5 @@
-# CGI's escaping; Rust does it. Cookies are in cgi_cookie.rb. What speaks CGI itself is not there.
+# Escaping functions of CGI, in Rust (ruby-stdlib/src/text.rs). Cookies are in cgi_cookie.rb. The interface to web
+# servers is not there.
 
 class CGI
   CR, LF, EOL = "\r", "\n", "\r\n"
@@ -20,7 +21,7 @@ class CGI
   module Util
     include Escape
 
-    # Only these elements.
+    # Escapes the tags of these elements only.
     def escapeElement(text, *elements)
       elements = elements.flatten
       return text if elements.empty?
@@ -41,7 +42,7 @@ class CGI
 
   extend Util
 
-  # A query as names with the Arrays of their values.
+  # The names in a query, each with an Array of its values.
   def self.parse(query)
     found = Hash.new([].freeze)
     query.split(/[&;]/).each do |pair|

@@ -1,5 +1,5 @@
-# CGI::Cookie: a cookie with its values and attributes. CRuby's is an Array; an Array has no attributes here, so this
-# one answers like it.
+# CGI::Cookie: a cookie with its values and attributes. CRuby's class is a subclass of Array; in mruby an Array has no
+# instance variables, so this class has the methods of one instead.
 
 class CGI
   class Cookie
@@ -12,7 +12,7 @@ class CGI
     PATH = /\A[ -:<-~]*\z/
     DOMAIN = /\A\.?(?<label>(?!-)[-A-Za-z0-9]+(?<!-))(?:\.\g<label>)*\z/
 
-    # The cookies of a request's header, by name.
+    # The cookies of a Cookie header, by name.
     def self.parse(raw)
       found = {}
       return found unless raw

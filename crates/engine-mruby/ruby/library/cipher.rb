@@ -19,6 +19,7 @@ module OpenSSL
       @name = plain.upcase
       @key_len = plain.split("-")[1].to_i / 8
       @mode = plain[-3, 3]
+      # OpenSSL's own name, which `name` returns.
       @name = "id-aes#{@key_len * 8}-GCM" if @mode == "gcm"
       @iv_len = @mode == "gcm" ? 12 : BLOCK
       @padding = true
@@ -49,7 +50,7 @@ module OpenSSL
       reset
     end
 
-    # As standards recommend; Rust's GCM takes no other.
+    # Only 12 bytes, as NIST SP 800-38D recommends: the Rust crate takes no other length.
     def iv_len=(length)
       raise CipherError, "the iv of GCM has 12 bytes here" unless authenticated? && length == 12
     end
@@ -61,6 +62,7 @@ module OpenSSL
     def random_key = self.key = SecureRandom.random_bytes(@key_len)
     def random_iv = self.iv = SecureRandom.random_bytes(@iv_len)
     def auth_data=(data)
+      # May be called several times, as in OpenSSL: the parts are joined.
       raise CipherError, "couldn't set additional authenticated data" unless authenticated?
       @data += data
     end
@@ -79,6 +81,8 @@ module OpenSSL
       raise CipherError, "the tag of GCM has 16 bytes here" unless length == BLOCK
     end
 
+    # CTR and GCM are stateless in Rust: the position in the message is passed. GCM's tag needs the whole text, which is
+    # therefore kept until `final`.
     def update(bytes, buffer = nil)
       raise CipherError, "key not set" unless @key
       iv = @iv || "\0" * @iv_len
@@ -115,7 +119,7 @@ module OpenSSL
       ""
     end
 
-    # Whole blocks; the last one waits when it may be padding.
+    # Encrypts or decrypts whole blocks. When decrypting, the last block is held back, since it may be padding.
     def chain(bytes)
       @held += bytes
       keep = @held.bytesize % BLOCK
@@ -128,12 +132,14 @@ module OpenSSL
       blocks = @held.byteslice(0, length)
       @held = @held.byteslice(length, @held.bytesize)
       out = FoolsGold::Native.cipher_cbc(@key, @iv || "\0" * BLOCK, @encrypts, blocks)
+      # CBC: the last encrypted block is the initialization vector of the next one.
       @iv = (@encrypts ? out : blocks).byteslice(-BLOCK, BLOCK)
       out
     end
 
     def finish_cbc
       if @encrypts && @padding
+        # PKCS #7: always at least one byte, whose value is their number.
         count = BLOCK - @held.bytesize % BLOCK
         @held += count.chr * count
       end
@@ -142,6 +148,7 @@ module OpenSSL
       raise CipherError, "wrong final block length" if @held.empty?
       out = take_blocks(BLOCK)
       count = out.getbyte(-1)
+      # As in OpenSSL a wrong padding is an error; that the text is genuine only GCM or an HMAC can show.
       padded = count.between?(1, BLOCK) && out.byteslice(-count, count) == count.chr * count
       padded ? out.byteslice(0, BLOCK - count) : raise(CipherError, "bad decrypt")
     end

@@ -1,4 +1,4 @@
-# Complex: numbers of two parts. Loaded when the name, a literal (`2i`) or a method that makes one is first used.
+# Complex numbers. Loaded when the name, a literal (`2i`) or a method that returns one is first used.
 
 class Complex < Numeric
   class << self
@@ -15,13 +15,15 @@ class Complex < Numeric
     def polar(size, angle = nil)
       return rect(size, 0) unless angle
       return rect(size, 0.0) if size == 0 || angle == 0
+      # sin and cos of these Floats are not exactly 0, and CRuby returns exact parts.
       return rect(-size, 0) if angle == Math::PI
       return rect(0, size) if angle == Math::PI / 2
       rect(size * Math.cos(angle), size * Math.sin(angle))
     end
 
-    # Nil for what is none, where it has to be all of the text.
+    # Parses a number at the beginning of a text; with `strictly` the whole text, and nil where it is no number.
     def __parse(text, strictly)
+      # The real part must not be followed by `i` or more digits: "12i" has none.
       number = /\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d+)?(?:\/\d+)?/
       found = /\A\s*(?:([+-]?#{number})(?![ij\d.]))?(?:([+-]?#{number}?)[ij])?/.match(text)
       return nil if strictly && (found.to_s.strip.empty? || !found.post_match.strip.empty?)
@@ -51,6 +53,7 @@ class Complex < Numeric
 
   def /(other)
     with(:/, other) do |one|
+      # By a real number each part is divided by itself, which stays exact for Integers.
       next Complex.rect(parted(real, one.real),
         parted(imaginary, one.real)) if one.imaginary == 0 && !one.imaginary.is_a?(Float)
       below = one.abs2
@@ -65,6 +68,7 @@ class Complex < Numeric
   def **(other)
     return Complex.rect(1, 0) if other == 0
     if other.is_a?(Integer)
+      # By multiplication, which is exact for Integers and Rationals; other exponents need polar form and Floats.
       made = (1...other.abs).inject(self) { |product, _| product * self }
       return other > 0 ? made : Complex.rect(1, 0) / made
     end
@@ -113,6 +117,7 @@ class Complex < Numeric
 
   %i[to_i to_f to_r].each do |name|
     define_method(name) do
+      # An imaginary part of 0.0 may be the rounded rest of another number.
       exact = !imaginary.is_a?(Float) && imaginary == 0
       raise RangeError, "can't convert #{self} into #{{ to_i: "Integer", to_f: "Float",
         to_r: "Rational" }[name]}" unless exact
@@ -131,6 +136,7 @@ class Complex < Numeric
     [Complex.rect(other, 0), self]
   end
 
+  # Methods of Numeric that need an order of numbers, which Complex numbers do not have.
   %i[
     % div divmod floor ceil truncate round remainder modulo step < > <= >= between? clamp positive? negative? i
   ].each do |name|
@@ -147,12 +153,14 @@ class Complex < Numeric
     @imaginary = imaginary
   end
 
+  # The text of both parts. The sign of -0.0 shows only in its reciprocal; NaN and Infinity are followed by "*i".
   def shown
     below = imaginary.is_a?(Float) ? !imaginary.nan? && (imaginary < 0 || 1 / imaginary < 0) : imaginary < 0
     behind = yield(imaginary.abs)
     "#{yield(real)}#{below ? "-" : "+"}#{behind}#{"*" unless behind.match?(/\d\z/)}i"
   end
 
+  # The quotient of two parts: exact for Integers, and an Integer again where it is whole.
   def parted(top, below)
     made = top.is_a?(Float) || below.is_a?(Float) ? top / below : Rational(top, below)
     made.is_a?(Rational) && made.denominator == 1 ? made.numerator : made

@@ -1,4 +1,4 @@
-# Data: values with names that cannot be changed.
+# Data: immutable objects with named values.
 
 class Data
   class << self
@@ -19,7 +19,7 @@ class Data
     end
   end
 
-  # What the classes answer that `define` makes.
+  # Class methods of the classes that `define` returns.
   module Maker
     def members = @members || superclass.members
 
@@ -28,6 +28,7 @@ class Data
         raise ArgumentError, "wrong number of arguments (given #{values.size}, expected #{__expected})"
       end
       values.each_with_index { |value, at| named[members[at]] = value }
+      # Positional values become keywords here, so that an `initialize` of the application's gets keywords only.
       made = allocate
       made.__send__(:initialize, **named)
       made.freeze
@@ -37,7 +38,7 @@ class Data
     def __expected = members.empty? ? "0" : "0..#{members.size}"
   end
 
-  # A bare `super` hands keywords on as a Hash here.
+  # A bare `super` passes keywords as a Hash in mruby.
   def initialize(given = nil, **named)
     named = given if given && named.empty?
     named = named.transform_keys { |name| String === name ? name.to_sym : name } unless named.keys.all?(Symbol)
@@ -69,7 +70,7 @@ class Data
 
   def deconstruct = @values.values
 
-  # Up to the first that is none of its; nothing where there are more than it has.
+  # The values up to the first key that is no member; none where there are more keys than members. As in CRuby.
   def deconstruct_keys(keys)
     return to_h if keys.nil?
     raise TypeError, "wrong argument type #{keys.class} (expected Array or nil)" unless Array === keys

@@ -1,5 +1,5 @@
-# Date: a day, by its number. Before the 15th of October 1582 the calendar is Julian. What texts mean is in
-# date_text.rb, DateTime in datetime.rb.
+# Date: a day, by its Julian day number. Before the 15th of October 1582 the calendar is Julian. Texts are in
+# date_text.rb, DateTime is in datetime.rb.
 
 class Date
   include Comparable
@@ -95,7 +95,7 @@ class Date
     dup.__set(@jd + days.floor)
   end
 
-  # A Date gives the days between.
+  # The days between two Dates, or a Date that is earlier by a number of days.
   def -(other)
     case other
     when Date then __between(other)
@@ -106,11 +106,12 @@ class Date
 
   def __between(other) = other.is_a?(DateTime) ? -other.__between(self) : @jd - other.jd
 
-  # Months on; a day that is not there becomes the last of its month.
+  # The Date that is later by a number of months; a day that the month does not have becomes its last one.
   def >>(months)
     raise TypeError, "expected numeric" unless months.is_a?(Numeric)
     count = year * 12 + month - 1 + months.floor
     at, last = count.div(12), day
+    # Also over the gap of the reform in October 1582.
     until (found = FoolsGold::Native.date_civil(at, count % 12 + 1, last))
       last -= 1
       raise Error, "invalid date" if last < 1

@@ -1,4 +1,4 @@
-# Dates as text, and texts as dates.
+# Date: its texts, parsing, and steps.
 
 class Date
   def step(limit, by = 1)
@@ -46,13 +46,13 @@ class Date
   end
 
   class << self
-    # Time has no `%Q` and no `%+`.
+    # Expands `%Q` (milliseconds since 1970) and `%+`, which the strftime of Time does not have.
     def __form(form, date)
       return form unless form.include?("%Q") || form.include?("%+")
       form.gsub("%Q") { date.strftime("%s%L") }.gsub("%+", "%a %b %e %H:%M:%S %Z %Y")
     end
 
-    # What a text says of a date and a time.
+    # The fields of a date and time in a text, as a Hash.
     def _parse(text, comp = true, limit: 128)
       raise TypeError, "no implicit conversion of #{text.class} into String" unless text.is_a?(String)
       __named(FoolsGold::Native.date_guess(text, comp))
@@ -84,7 +84,8 @@ class Date
 
     def __from(parts) = __jd(__number(parts))
 
-    # The number of the day that the parts mean; what they leave out before what they say is today's.
+    # The day number of parsed fields, nil where there is no such day. Larger fields that are missing are those of
+    # today; smaller ones are the first.
     def __number(parts)
       return parts[:jd] if parts[:jd]
       return Time.at(parts[:seconds] + parts[:offset].to_i).utc.to_date.jd if parts[:seconds]

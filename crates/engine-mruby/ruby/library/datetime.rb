@@ -1,4 +1,5 @@
-# DateTime: a Date with a time of day and an offset. `offset` is a Float, a part of a day: there is no Rational.
+# DateTime: a Date with a time of day and an offset. It holds seconds since 1970 in UTC, nanoseconds, and the offset in
+# seconds; `offset`, `day_fraction` and differences are Floats where CRuby has Rationals.
 
 class DateTime < Date
   class << self
@@ -8,6 +9,7 @@ class DateTime < Date
       minute += 60 if minute < 0
       second += 60 if second < 0
       valid = number && hour.between?(0, 24) && minute.between?(0, 59) && second >= 0 && second < 60
+      # 24:00:00 is the end of the day; every other time must be before it.
       raise Date::Error, "invalid date" unless valid && (hour < 24 || (minute == 0 && second == 0))
       whole = second.floor
       offset = __offset(offset)
@@ -31,6 +33,7 @@ class DateTime < Date
       __from(parts)
     end
 
+    # A DateTime from parsed fields. A second of 60 (a leap second) becomes 59, as in CRuby.
     def __from(parts)
       offset = parts[:offset] || 0
       nanoseconds = ((parts[:sec_fraction] || 0) * 1e9).round
@@ -40,12 +43,14 @@ class DateTime < Date
       __at((number - Date::EPOCH) * 86_400 + seconds - offset, nanoseconds, offset)
     end
 
+    # Seconds of an offset, which is a part of a day or a text such as "+02:00".
     def __offset(offset)
       return (offset * 86_400).round unless offset.is_a?(String)
       Date._parse("00:00 #{offset}")[:offset] || 0
     end
   end
 
+  # Sets the time, and the day number of the local date, by which Date's methods work.
   def __place(seconds, nanoseconds, offset)
     @seconds = seconds + nanoseconds.div(1_000_000_000)
     @nsec = nanoseconds % 1_000_000_000
@@ -81,6 +86,7 @@ class DateTime < Date
     (@seconds - theirs + (@nsec - (other.is_a?(DateTime) ? other.nsec : 0)) / 1e9) / 86_400
   end
 
+  # The day moves in the local calendar and the time of day stays, so that only days are added to the seconds.
   def >>(months)
     date = to_date >> months
     DateTime.__at(@seconds + (date.jd - @jd) * 86_400, @nsec, @offset)
@@ -116,6 +122,8 @@ class DateTime < Date
   def to_time = Time.at(@seconds, @nsec, :nsec, in: @offset)
   def to_date = Date.jd(@jd)
   def to_datetime = self
+  # CRuby's fields: period of the calendar, day number in UTC, seconds of the day, nanoseconds, offset, and the day of
+  # the reform.
   def marshal_dump = [0, @seconds.div(86_400) + EPOCH, @seconds % 86_400, @nsec, @offset, 2_299_161.0]
   def marshal_load(parts) = __place((parts[1] - EPOCH) * 86_400 + parts[2], parts[3], parts[4])
 

@@ -1,4 +1,5 @@
-# DidYouMean as libraries use it: its checkers are Ruby's own files. Messages of errors do not ask them.
+# DidYouMean for libraries that use it: its checkers are files of Ruby's own library. Error messages have no
+# suggestions.
 
 module DidYouMean
   VERSION = "1.6.3".freeze

@@ -1,7 +1,7 @@
-# Digest: MD5, SHA1 and SHA2, hashed by Rust. A digest keeps the state of its hash as a String.
+# Digest: MD5, SHA1 and SHA2 by Rust (ruby-stdlib/src/digest.rs). A digest keeps the state of its hash as a String.
 
 module Digest
-  # What a digest answers, whichever it is. Needs `algorithm`, the name that Rust knows it by.
+  # Methods of all digests, for any class with `algorithm`, the name in Rust.
   module Instance
     def update(text)
       @state = FoolsGold::Native.digest_update(algorithm, @state, text)
@@ -20,7 +20,7 @@ module Digest
       self
     end
 
-    # Of what was given so far; with an argument of that alone.
+    # The digest of the text so far; with an argument of that alone, which also resets the digest.
     def digest(text = nil)
       return reset_after(FoolsGold::Native.digest(algorithm, nil, text)) if text
       FoolsGold::Native.digest(algorithm, @state, "")
@@ -43,7 +43,7 @@ module Digest
     def block_length = %w[SHA384 SHA512].include?(algorithm) ? 128 : 64
     def inspect = "#<#{self.class}: #{hexdigest}>"
 
-    # With another digest, or with hexadecimal digits.
+    # Compares with another digest, or with a text of hexadecimal digits.
     def ==(other)
       return digest == other.digest if other.is_a?(Instance)
       text = other.respond_to?(:to_str) ? other.to_str : nil
@@ -86,7 +86,7 @@ module Digest
     const_set(name, made)
   end
 
-  # SHA2 by the number of its bits.
+  # SHA2 with a given number of bits.
   class SHA2 < Class
     attr_reader :algorithm
 

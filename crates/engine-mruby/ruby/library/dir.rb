@@ -1,4 +1,4 @@
-# Folders and patterns.
+# Dir: open folders, and patterns (Dir.glob).
 
 class Dir
   include Enumerable
@@ -34,7 +34,7 @@ class Dir
   def close = nil
 
   class << self
-    # Paths by pattern, in the order of their names.
+    # The paths that match a pattern, in the order of their names.
     def glob(patterns, flags = 0, base: nil, sort: true, **, &block)
       base = base && File.path(base)
       found = Array(patterns).flat_map { |one| FoolsGold::Native.dir_glob(File.path(one), flags, base) }

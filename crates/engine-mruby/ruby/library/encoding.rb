@@ -1,5 +1,5 @@
-# Encoding, as names for what is not there. A String is bytes that are read as UTF-8; its `encoding` is UTF-8 where they
-# are that, and BINARY where they are not.
+# The names of encodings, and conversion between the few that matter on the wire. A String is UTF-8 or BINARY
+# (ruby/text.rb); the other encodings exist as constants and as sources of a conversion.
 
 class EncodingError < StandardError; end
 
@@ -29,7 +29,7 @@ class Encoding
   UTF_16LE = new("UTF-16LE")
   UTF_16BE = new("UTF-16BE")
   ISO_2022_JP = new("ISO-2022-JP", "ISO2022-JP")
-  # Of these any byte is a character; and of others the last that there is.
+  # Encodings in which every byte is a character, and the last code of those that have fewer than Unicode.
   LATIN = %w[ISO-8859-1 Windows-1252].freeze
   LAST = { "US-ASCII" => 127, "ISO-8859-1" => 255, "ASCII-8BIT" => 127 }.freeze
   LIST = [BINARY, UTF_8, US_ASCII, ISO_8859_1, WINDOWS_1252, UTF_16LE, UTF_16BE, ISO_2022_JP].freeze
@@ -41,7 +41,7 @@ class Encoding
     def list = LIST.dup
     def name_list = LIST.flat_map(&:names)
 
-    # That of two texts joined; nil where they cannot be.
+    # The encoding of two texts joined; nil where they cannot be joined.
     def compatible?(left, right)
       return left == right ? left : nil unless left.is_a?(String) && right.is_a?(String)
       return left.encoding if left.encoding == right.encoding || right.ascii_only?
@@ -62,11 +62,11 @@ end
 class String
   XML = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", "\"" => "&quot;" }.freeze
 
-  # From one encoding to another, of the few that matter on the wire; other names are an ArgumentError.
+  # Converts from one encoding to another; an ArgumentError for unknown names.
   def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, **options)
     to = Encoding.find(to)
     from = from ? Encoding.find(from) : encoding
-    # A String is UTF-8 or bytes here: there is no way to say that bytes are these.
+    # A String cannot be marked as UTF-16.
     if to != from && !to.ascii_compatible?
       raise Encoding::ConverterNotFoundError, "code converter not found (#{from} to #{to}). #{FoolsGold::HINT}"
     end
@@ -76,7 +76,7 @@ class String
     xml == :attr ? "\"#{text}\"" : text
   end
 
-  # One of Unicode's forms of text, in which what looks the same is the same.
+  # The text in one of Unicode's normal forms.
   def unicode_normalize(form = :nfc) = FoolsGold::Native.text_normalize(__unicode, form)
   def unicode_normalize!(form = :nfc) = replace(unicode_normalize(form))
   def unicode_normalized?(form = :nfc) = FoolsGold::Native.text_normalize(__unicode, form, true)
@@ -91,7 +91,7 @@ class String
     replace(encode(*args, **options))
   end
 
-  # To UTF-8 first, and from there on.
+  # Converts to UTF-8 first, and from there to the target.
   def __encode(to, from, invalid, unknown, replacement, xml)
     text = String.new(self)
     text = text.gsub(xml == :attr ? /[&<>"]/ : /[&<>]/, XML) if xml
@@ -99,6 +99,7 @@ class String
       text.__binary!(to == Encoding::BINARY)
       return invalid && !text.valid_encoding? ? text.scrub(replacement || "\u{fffd}") : text
     end
+    # ASCII is the same in all encodings that are compatible with it.
     return text.__binary!(to == Encoding::BINARY) if text.ascii_only?
     if Encoding::LATIN.include?(from.name)
       text = FoolsGold::Native.text_widen(text)
@@ -127,6 +128,7 @@ class String
     good, = FoolsGold::Native.text_split(self).first
     after = byteslice(good.bytesize + bad.bytesize, 1)
     shown = bad.b.inspect
+    # CRuby's messages tell a character that is cut off at the end from one that is followed by a wrong byte.
     raise Encoding::InvalidByteSequenceError, "incomplete #{shown} on UTF-8" if after.empty? && bad.__begins_character?
     shown += " followed by #{after.b.inspect}" if bad.__begins_character?
     raise Encoding::InvalidByteSequenceError, "#{shown} on UTF-8"

@@ -1,10 +1,10 @@
-# ERB: templates, made into Ruby by Rust (crate ruby-stdlib), and ERB::Util.
+# ERB: templates, compiled to Ruby by Rust (ruby-stdlib/src/erb.rs), and ERB::Util.
 
 class ERB
   VERSION = "4.0.3"
   def self.version = VERSION
 
-  # Both as ERB::Util.html_escape and, included, as html_escape.
+  # html_escape, to be called on the module or as a method where it is included.
   module Escape
     def html_escape(text) = FoolsGold::Native.html_escape(text.to_s)
     module_function :html_escape
@@ -20,7 +20,7 @@ class ERB
     module_function :html_escape, :h, :url_encode, :u
   end
 
-  # What is asked of it by those who compile templates themselves.
+  # The part of the compiler that libraries use which compile templates themselves.
   class Compiler
     attr_reader :trim_mode
 
@@ -48,13 +48,13 @@ class ERB
 
   def make_compiler(trim_mode) = Compiler.new(trim_mode)
 
-  # Without a binding it is the same program each time, and compiled once.
+  # Runs the template. Without a binding the program is always the same, so it is compiled once.
   def result(place = nil)
     return eval(@src, place, @filename || "(erb)", @lineno) if place
     (@program ||= program("")).call
   end
 
-  # With the pairs as local variables, and nothing else of this world.
+  # Runs the template with the pairs as its only local variables.
   def result_with_hash(values)
     taken = values.keys.map { |name| "#{name} = __values[:#{name}]; " }.join
     program("(__values)", taken).call(values.transform_keys(&:to_sym))
@@ -62,7 +62,7 @@ class ERB
 
   def run(place = nil) = print(result(place))
 
-  # The template as a method; its arguments stand in the name.
+  # Defines the template as a method of a module; its parameters are in the name: "render(user)".
   def def_method(mod, name, filename = @filename || "(ERB)")
     mod.module_eval("def #{name}; #{@src}\nend", filename, @lineno)
     name[/\A[^(\s]+/].to_sym

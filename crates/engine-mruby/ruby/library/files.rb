@@ -1,4 +1,4 @@
-# Open files, and the constants of IO. With it come File::Stat (stat.rb), folders and patterns (dir.rb).
+# Open files. Loads File::Stat (stat.rb) and Dir (dir.rb) too.
 
 class IO
   class << self
@@ -7,7 +7,7 @@ class IO
     def readlines(*args, **options) = File.readlines(*args, **options)
     def foreach(*args, **options, &block) = File.foreach(*args, **options, &block)
 
-    # From anything that reads to anything that writes; how many bytes.
+    # Copies from any object with `read` to any with `write`, and returns the number of bytes.
     def copy_stream(from, to, length = nil, offset = nil)
       return File.open(from) { |file| copy_stream(file, to, length, offset) } if from.is_a?(String)
       from.seek(offset) if offset

@@ -1,5 +1,5 @@
-# FileUtils, of which nothing is here but the name: files are for reading. Libraries require it for what few of their
-# callers use; each of its methods raises and says so.
+# FileUtils, whose methods raise a NotImplementedError: files are for reading. The module exists because many libraries
+# require it for methods that few of their users call.
 
 module FileUtils
   class << self

@@ -1,8 +1,8 @@
-# One gem beside the application: its version, the folders that are required from, and whether it is an extension.
+# A gem of the application: its version, the folders for require, and whether it is a C extension.
 
 module FoolsGold
   module Gems
-    # One gem: its folder and the folders below it that are required from.
+    # A gem and its folder.
     class Entry
       attr_reader :name, :version, :folder
 
@@ -34,7 +34,8 @@ module FoolsGold
         !words("extensions", []).empty?
       end
 
-      # A list of words in the gem's specification, as RubyGems writes it.
+      # A list of words from the gem's specification, in the form that RubyGems writes. The file is not evaluated: it is
+      # Ruby code that needs RubyGems.
       def words(name, otherwise)
         return otherwise unless File.file?(@specification)
         line = File.readlines(@specification).find { |one| one.include?("s.#{name} = [") }

@@ -1,13 +1,13 @@
-# Gems beside the application: pure Ruby in vendor/, vendor/bundle, or a folder that GEM_HOME, GEM_PATH or BUNDLE_PATH
-# name. A Gemfile.lock says which versions; without one the newest of each counts. Loaded when something is required
-# that is neither the application's own nor built in.
+# Gems of the application: pure Ruby in vendor/, vendor/bundle, or the folders in GEM_HOME, GEM_PATH and BUNDLE_PATH. A
+# Gemfile.lock chooses the versions; without one the newest of each counts. Loaded by a require of something that is
+# neither a file of the application nor built in.
 
 FoolsGold::Loader.library("foolsgold/gem_entry")
 
 module FoolsGold
   module Gems
     class << self
-      # The file that `require name` means in a gem. Its folders join $LOAD_PATH, for what it requires itself.
+      # The file in a gem that `require name` loads, or nil. The gem's folders join $LOAD_PATH, for its own requires.
       def find(name)
         all.each do |gem|
           gem.paths.each do |folder|
@@ -37,7 +37,7 @@ module FoolsGold
         @all ||= chosen
       end
 
-      # What Gemfile.lock names: name to version, nil where there is none.
+      # The versions in Gemfile.lock by name; nil where there is no such file.
       def locked
         return @locked if @looked
         @looked = true
@@ -82,13 +82,14 @@ module FoolsGold
         dash = dash_in(entry)
         name = dash ? entry[0...dash] : entry
         version = dash ? entry[(dash + 1)..-1] : "0"
+        # A folder without a version, such as vendor/mygem, is taken whatever the lock says.
         return if locked && dash && locked[name] != version
         return unless File.directory?(File.join(folder, "lib"))
         gem = Entry.new(name, version, folder, File.join(place, "../specifications/#{entry}.gemspec"))
         found[name] = gem if found[name].nil? || gem.newer?(found[name])
       end
 
-      # Where the version begins: at the last dash that a digit follows, since names have dashes too.
+      # The index of the dash before the version: the last one before a digit, since names have dashes too.
       def dash_in(entry)
         at = entry.size
         while (at = entry.rindex("-", at - 1))
@@ -105,7 +106,7 @@ module FoolsGold
          *homes.map { |home| File.join(home, "gems") }]
       end
 
-      # Bundler keeps gems below the name and version of the Ruby they were installed with.
+      # Folders of gems below a folder of Bundler, which has one for each Ruby version, the newest first.
       def bundles(folder)
         return [] if folder.nil? || !File.directory?(File.join(folder, "ruby"))
         ruby = File.join(folder, "ruby")

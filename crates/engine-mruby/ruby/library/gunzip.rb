@@ -1,4 +1,4 @@
-# Zlib::GzipReader: reads what GzipWriter wrote, from anything that has `read`.
+# Zlib::GzipReader: reads gzip members (RFC 1952) from any object with `read`.
 
 module Zlib
   class GzipReader < GzipFile
@@ -7,7 +7,7 @@ module Zlib
 
     CHUNK = 16 << 10
 
-    # All members of a file, one behind the other.
+    # The content of all members of a file, one behind the other.
     def self.zcat(io, **)
       out = ""
       loop do
@@ -16,6 +16,7 @@ module Zlib
         rest = reader.unused
         reader.finish
         break if rest.nil?
+        # Bytes behind the member were read ahead already; the next member begins with them.
         io = StringIO.new(rest + io.read.to_s)
       end
       out
@@ -46,7 +47,7 @@ module Zlib
       0
     end
 
-    # What comes behind this member; nil where nothing does.
+    # The bytes read behind this member, or nil.
     def unused
       return nil unless @done
       @raw.empty? ? nil : @raw
@@ -62,11 +63,12 @@ module Zlib
 
     def close = GzipFile.instance_method(:close).bind(self).call
     def closed? = @closed ? true : false
+    # CRuby has no such method, and the length of the content is not known before the end.
     def size = raise(NoMethodError, "undefined method 'size' for an instance of Zlib::GzipReader")
     def external_encoding = Encoding::UTF_8
     def each_byte(&block) = block ? super : to_enum(:each_byte)
 
-    # Before what comes next, over what was read.
+    # Puts a byte before the position, for the next read.
     def ungetbyte(byte)
       return if byte.nil?
       text = Integer === byte ? (byte & 255).chr : byte.to_s
@@ -79,7 +81,7 @@ module Zlib
 
     def ungetc(char) = ungetbyte(Integer === char ? [char].pack("U") : char)
 
-    # The whole of one member, for Zlib.gunzip.
+    # The whole content of one member, for Zlib.gunzip.
     def read_member
       text = read
       finish
@@ -122,18 +124,21 @@ module Zlib
       raise GzipFile::Error, "not in gzip format" unless magic == 0x8b1f
       raise GzipFile::Error, "unsupported compression method" unless method == 8
       @level = { 2 => BEST_COMPRESSION, 4 => BEST_SPEED }.fetch(extra, DEFAULT_COMPRESSION)
+      # RFC 1952, section 2.3.1: extra field, name, comment and header checksum, in this order.
       need(need(2).unpack1("v")) if flags & 4 != 0
       @orig_name = flags & 8 != 0 ? text_field : ""
       @comment = flags & 16 != 0 ? text_field : ""
       need(2) if flags & 2 != 0
     end
 
+    # Decompresses as far as needed. All content is kept, since ungetc and `pos` may go back.
     def slice_at(position, length)
       inflate_more until @done || @text.bytesize >= position + length
       position >= @text.bytesize ? "" : @text.byteslice(position, length)
     end
 
     def inflate_more
+      # Bytes that were read with the header, else the next ones.
       raw = @raw
       @raw = ""
       raw = @io.read(CHUNK) || raise(GzipFile::Error, "unexpected end of file") if raw.empty?

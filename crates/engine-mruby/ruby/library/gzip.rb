@@ -1,4 +1,4 @@
-# Zlib::GzipWriter and GzipReader: the frame of RFC 1952 around a deflated stream.
+# Zlib::GzipWriter: header and trailer of RFC 1952 around a deflated stream. GzipReader is in gunzip.rb.
 
 module Zlib
   class GzipFile
@@ -32,7 +32,7 @@ module Zlib
       value
     end
 
-    # Ends the stream and closes what is below it.
+    # Ends the stream and closes the underlying IO.
     def close
       io = finish
       io.close if io.respond_to?(:close)
@@ -56,6 +56,7 @@ module Zlib
       @io = io
       @level = level || DEFAULT_COMPRESSION
       @os_code = OS_CODE
+      # Negative window bits: a raw stream, since header and trailer are written here.
       @stream = Deflate.new(@level, -MAX_WBITS)
       @crc = @pos = 0
     end
@@ -92,10 +93,11 @@ module Zlib
       self
     end
 
-    # The end of the stream; what it was written to stays open and is returned.
+    # Ends the stream and returns the underlying IO, which stays open.
     def finish
       opened!
       put(@stream.finish)
+      # The trailer: checksum and length modulo 2**32.
       @io.write([@crc, @pos & 0xffffffff].pack("VV"))
       @stream.close
       @closed = true
@@ -108,6 +110,7 @@ module Zlib
       raise GzipFile::Error, "header is already written" if @headed
     end
 
+    # The header is written with the first bytes, so that its fields can be set until then.
     def put(bytes)
       header unless @headed
       @io.write(bytes) unless bytes.empty?

@@ -14,7 +14,8 @@ module Zlib
       open_stream
     end
 
-    # All that can be made of the text so far; with nil what is still to come. What is behind the end is kept.
+    # Decompresses the text and returns the output so far; with nil the rest. Bytes behind the end of the stream are
+    # kept.
     def inflate(text, buffer: nil, whole: text.nil?, &block)
       out = @waiting + run(text.to_s)
       @waiting = ""
@@ -27,7 +28,7 @@ module Zlib
       self
     end
 
-    # What comes behind the end of the stream.
+    # Adds a dictionary, which is used when a stream asks for its checksum.
     def add_dictionary(text)
       (@dictionaries ||= {})[Zlib.adler32(text)] = text
       nil
@@ -56,6 +57,7 @@ module Zlib
       @waiting = ""
       @behind = ""
       @head = nil
+      # From 32 on the bits ask for detection of zlib or gzip, which `choose` does.
       @chosen = @wbits > 31 ? nil : @wbits
       opened(FoolsGold::Native.inflate_new(@chosen || MAX_WBITS))
     end
@@ -70,9 +72,10 @@ module Zlib
       out
     end
 
-    # Zlib or gzip, as the first two bytes say.
+    # Chooses zlib or gzip by the first two bytes.
     def choose(text)
       text = "#{@head}#{text}"
+      # The first byte alone may come in one call and the second in the next.
       @head = text
       return nil if text.bytesize < 2
       @chosen = text.getbyte(0) == 0x1f && text.getbyte(1) == 0x8b ? @wbits - 16 : @wbits - 32

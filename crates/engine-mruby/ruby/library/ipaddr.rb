@@ -8,7 +8,7 @@ class IPAddr
   class AddressFamilyError < Error; end
   class InvalidPrefixError < InvalidAddressError; end
 
-  # As the constants of Socket, which is not here.
+  # The values of Socket::AF_INET and AF_INET6; Socket itself is not there.
   INET = 2
   INET6 = 10
   BITS = { INET => 32, INET6 => 128 }.freeze
@@ -18,7 +18,7 @@ class IPAddr
 
   attr_reader :family, :prefix, :zone_id
 
-  # Of an address as bytes, in the order of the network.
+  # An address from bytes in network order.
   def self.new_ntoh(bytes) = new(ntop(bytes))
 
   def self.ntop(bytes)
@@ -29,7 +29,7 @@ class IPAddr
     end
   end
 
-  # An address of text, such as "10.0.0.0/8" or "[::1]", or of a number with its family.
+  # An address from a text such as "10.0.0.0/8" or "[::1]", or from a number and its family.
   def initialize(address = "::", family = 0)
     if address.is_a?(Integer)
       bits = BITS.fetch(family) { raise AddressFamilyError, "unsupported address family: #{family}" }
@@ -94,7 +94,7 @@ class IPAddr
     nil
   end
 
-  # The longest run of groups that are zero becomes "::".
+  # The text of the address; in IPv6 the longest run of zero groups becomes "::".
   def to_s
     return 3.downto(0).map { |byte| (@number >> (8 * byte)) & 255 }.join(".") if ipv4?
     text = groups.map { |group| group.to_s(16) }.join(":")
@@ -115,7 +115,7 @@ class IPAddr
   def with(number) = IPAddr.new(number, family)
   def within?(networks) = networks[family].any? { |network| IPAddr.new(network).include?(self) }
 
-  # The same network's, with another number.
+  # An address of the same family and prefix with another number.
   def moved(number)
     raise InvalidAddressError, "invalid address: #{number}" if number < 0 || number > all
     clone.tap { |address| address.instance_variable_set(:@number, number) }
@@ -150,7 +150,7 @@ class IPAddr
     all.inject(0) { |sum, group| sum << 16 | group.hex }
   end
 
-  # A prefix is a length or, in the same form as the address, a mask.
+  # The length of a prefix, given as a number or as a mask in the form of an address.
   def bits_of(prefix, family)
     return prefix.to_i if prefix.match?(/\A\d+\z/) && prefix.to_i <= BITS[family]
     invalid!(InvalidPrefixError) if prefix.match?(/\A\d+\z/)

@@ -1,4 +1,4 @@
-# JSON by Rust: parse and generate as in Ruby's own library, and `to_json`.
+# JSON: parsing and generating by Rust (ruby-stdlib/src/json/), with the API of Ruby's json library.
 
 FoolsGold::Loader.library("foolsgold/json_state")
 
@@ -22,7 +22,7 @@ module JSON
 
     def state = State
 
-    # For what `to_json` is called with in the middle of generating with these options.
+    # The state for a `to_json` that c/tree.c calls while it encodes an object with these options.
     def __state(options, depth)
       state = State.new(options)
       state.depth += depth
@@ -33,7 +33,7 @@ module JSON
 
     def generator = Ext::Generator
 
-    # A String; GeneratorError for NaN and infinity, NestingError for what is too deep.
+    # The JSON text of an object. GeneratorError for NaN and infinity, NestingError for too many levels.
     def generate(object, options = nil)
       options = options.to_h if options && !options.is_a?(Hash)
       FoolsGold::Native.json_generate(object, options)
@@ -47,7 +47,7 @@ module JSON
     end
     alias pretty_unparse pretty_generate
 
-    # Ruby values; ParserError for what is no JSON, NestingError for what is too deep.
+    # The value of a JSON text. ParserError for invalid JSON, NestingError for too many levels.
     def parse(text, options = nil, **named)
       options = options ? options.to_h.merge(named) : named
       text = text.to_str if !text.is_a?(String) && text.respond_to?(:to_str)
@@ -55,6 +55,7 @@ module JSON
         raise TypeError, "no implicit conversion of #{text.nil? ? 'nil' : text.class} into String"
       end
       return FoolsGold::Native.json_parse(text, nil) if options.empty?
+      # Other options are applied to the values afterwards, in Ruby.
       found = FoolsGold::Native.json_parse(text, options.slice(:symbolize_names, :allow_nan, :max_nesting))
       made = options[:object_class] || options[:array_class] || options[:freeze]
       made ? shaped(found, options) : found
@@ -64,7 +65,7 @@ module JSON
       parse(text, { max_nesting: false, allow_nan: true }.merge(options.to_h).merge(named))
     end
 
-    # What a text or an IO holds; the callable sees each value, the innermost first.
+    # The value of a text or IO; the callable is called with each value, the innermost first.
     def load(source, callable = nil, options = nil, **named)
       source = source.read if source.respond_to?(:read)
       source = source.to_str if source.respond_to?(:to_str)
@@ -79,7 +80,7 @@ module JSON
     def load_file(path, options = nil, **named) = parse(File.read(path), options, **named)
     def load_file!(path, **named) = parse!(File.read(path), **named)
 
-    # Without braces, too, a Hash is what is to be written.
+    # `dump(a: 1)`, without braces, writes a Hash too.
     def dump(*args, **named)
       object, io, limit = args.empty? ? [named] : args
       named = {} if args.empty?
@@ -88,6 +89,7 @@ module JSON
       return text unless io
       io.write(text)
       io
+    # As in CRuby, the limit of `dump` raises another class.
     rescue NestingError
       raise ArgumentError, "exceed depth limit"
     end
@@ -123,7 +125,7 @@ module JSON
 end
 
 class Object
-  # Its text, with the options of what is around it: what they ask to have escaped must not stand here as it is.
+  # The JSON of `to_s`, with the options of the value around it, such as script_safe, which must apply here too.
   def to_json(options = nil, *)
     text = to_s
     raise TypeError, "wrong argument type #{text.nil? ? 'nil' : text.class} (expected String)" unless text.is_a?(String)

@@ -1,11 +1,11 @@
-# JSON::State: what `to_json` of an application's own classes is called with.
+# JSON::State, the argument of `to_json` of the application's own classes.
 
 module JSON
   module Ext
     module Generator
-      # The options of a call, as those who pass them on expect them.
+      # The options of a call of JSON.generate, in the form that `to_json` methods pass on.
       class State
-        # How deep what is made with it stands in what is around it.
+        # Levels of nesting around the value that is generated with this state.
         attr_accessor :depth
 
         def self.from_state(options) = options.is_a?(self) ? options : new(options)

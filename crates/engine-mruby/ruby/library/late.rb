@@ -1,4 +1,5 @@
-# Methods of numbers and texts that come with a library, which is loaded when one of them is first called.
+# Methods of numbers and texts that a library adds. The library is loaded when one of them is first called, from
+# method_missing.
 
 module FoolsGold
   module Late
@@ -10,10 +11,10 @@ module FoolsGold
       "foolsgold/encoding" => %i[unicode_normalize! unicode_normalized?]
     }.flat_map { |library, names| names.map { |name| [name, library] } }.to_h.freeze
 
-    # What messages call an object that is no number.
+    # The name of an object that is no number, in messages.
     def self.kind(object) = nil.equal?(object) || true == object || false == object ? object.inspect : object.class
 
-    # Whether a method that was missing is there now.
+    # Loads the library of a missing method. Returns whether it did, so that method_missing calls the method again.
     def self.found?(object, name)
       library = LIBRARIES[name]
       return false if library.nil? || Loader::LIBRARIES[library]

@@ -1,8 +1,8 @@
-# Enumerator::Lazy: each step hands on what the one before it gives, one element at a time.
+# Enumerator::Lazy: each step passes on the elements of the one before it, one at a time.
 
 class Enumerator
   class Lazy < Enumerator
-    # The rest of it is made by `__step`, which needs no source of its own.
+    # Only for Lazy.new by the application; the steps of this class are made by `__made`.
     def initialize(source, size = nil, &block)
       raise ArgumentError, "tried to call lazy new without a block" unless block
       super(size) { |out, *args| source.each(*args) { |*one| block.call(out, *one) } }
@@ -83,6 +83,7 @@ class Enumerator
       raise ArgumentError, "attempt to take negative size" if count < 0
       step("take(#{count})", -> { (all = size) && [all, count].min }) do |out|
         left = count
+        # `take(0)` must not ask the source for an element.
         left == 0 || each do |*one|
           out.yield(*one)
           break if (left -= 1) == 0
@@ -98,7 +99,7 @@ class Enumerator
       end
     end
 
-    # With a block, what it returns is of no account.
+    # With a block, its result is ignored and the element passed on.
     def with_index(offset = 0, &block)
       offset ||= 0
       step("with_index(#{offset})", -> { size }) do |out|

@@ -1,4 +1,4 @@
-# Enumerator::Lazy: how a step is made; and Enumerable#lazy itself.
+# Helpers of Enumerator::Lazy, and Enumerable#lazy itself.
 
 class Enumerator
   class Lazy
@@ -9,10 +9,10 @@ class Enumerator
       @shown = shown
     end
 
-    # How it is called, with what was given.
+    # A new step. Its name, with arguments, is shown by `inspect`.
     def step(name, size = nil, &block) = Lazy.__made(size, "#{inspect}:#{name}", &block)
 
-    # An element of no values is nil to the block.
+    # The block's arguments for an element: nil for one without values.
     def lazily(one) = one.empty? ? [nil] : one
 
     def demand(block, name)

@@ -1,4 +1,4 @@
-# Logger: lines with a severity to $stdout, $stderr or anything that has `write`, in CRuby's form.
+# Logger: lines with a severity to $stdout, $stderr or any object with `write`, in CRuby's format.
 
 class Logger
   module Severity
@@ -42,7 +42,7 @@ class Logger
     end
   end
 
-  # What writes: one line at a time.
+  # The output of a Logger.
   class LogDevice
     attr_reader :dev, :filename
 
@@ -53,7 +53,7 @@ class Logger
       @dev = dev
     end
 
-    # A line that cannot be written ends nothing but itself.
+    # Writes a line. A failure is reported and does not reach the caller, as in CRuby.
     def write(text)
       @dev.write(text)
     rescue StandardError => error
@@ -81,7 +81,7 @@ class Logger
     @level = Severity.coerce(level)
   end
 
-  # Another level for the time of the block.
+  # Sets another level during the block.
   def with_level(level)
     before = @level
     self.level = level

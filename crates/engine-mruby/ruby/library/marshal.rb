@@ -1,4 +1,4 @@
-# Marshal: objects as bytes in CRuby's form 4.8, and back (marshal_load.rb).
+# Marshal: serialization in CRuby's format 4.8. Reading is in marshal_load.rb.
 
 module Marshal
   MAJOR_VERSION = 4
@@ -14,7 +14,7 @@ module Marshal
       io
     end
 
-    # From a String or from an IO; a callable sees each object, and what it gives takes its place.
+    # Reads an object from a String or IO. The callable is called with each object, which its result replaces.
     def load(source, callable = nil, freeze: false)
       text = source.respond_to?(:to_str) ? source.to_str : nil
       raise TypeError, "instance of IO needed" unless text || source.respond_to?(:read)
@@ -23,12 +23,13 @@ module Marshal
     alias restore load
   end
 
-  # Writes one object. What was written already is written as a reference.
+  # Writes an object. One that was written before is written as a reference.
   class Dump
     def initialize(limit)
       @limit = limit
       @out = "\x04\x08".b
       @symbols = {}
+      # By identity: two equal Strings are two objects.
       @seen = {}.compare_by_identity
     end
 
@@ -57,6 +58,7 @@ module Marshal
       end
     end
 
+    # See Load#number.
     def number(value)
       return @out << "\0" if value == 0
       return @out << (value + 5).chr if value.between?(1, 122)
@@ -71,7 +73,7 @@ module Marshal
         @out << "i"
         return number(value)
       end
-      # Large ones count as objects, but are never the same one.
+      # Large Integers have an index like objects, but are never written as references.
       @seen[Object.new] = @seen.size
       words = (value.abs.bit_length + 15) / 16
       @out << "l" << (value < 0 ? "-" : "+")
@@ -102,7 +104,7 @@ module Marshal
       encoding("T")
     end
 
-    # T for UTF-8, F for ASCII.
+    # The encoding of a text: T for UTF-8, F for ASCII.
     def encoding(mark)
       symbol(:E)
       @out << mark
@@ -122,11 +124,12 @@ module Marshal
         return put(object.__send__(:marshal_dump), limit)
       end
       return own_text(object) if object.respond_to?(:_dump) || object.is_a?(Time)
+      # Reading could not give the methods back.
       raise TypeError, "singleton can't be dumped" unless object.singleton_methods(false).empty? || object.is_a?(Module)
       core(object, limit) || plain(object, limit)
     end
 
-    # Classes that say themselves what they are made of.
+    # An object of a class with _dump, which returns its bytes.
     def own_text(object)
       text = object.is_a?(Time) ? TimeForm.dump(object) : object._dump(-1)
       raise TypeError, "_dump() must return string" unless text.is_a?(String)

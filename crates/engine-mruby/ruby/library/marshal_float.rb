@@ -1,4 +1,4 @@
-# Marshal's text of a Float: as short as it can be read back.
+# The text of a Float for Marshal: the shortest that reads back as the same number.
 
 module Marshal
   class Dump
@@ -16,6 +16,7 @@ module Marshal
       "#{sign}#{placed(digits, point)}"
     end
 
+    # With an exponent below 1e-4, and where zeros would have to be added before the point.
     def placed(digits, point)
       if point > digits.size || point < -3
         rest = digits[1..-1]

@@ -1,4 +1,4 @@
-# Marshal.load: reads what Marshal.dump wrote, ours or CRuby's.
+# Marshal.load: reads the output of Marshal.dump, ours or CRuby's.
 
 module Marshal
   class Load
@@ -26,6 +26,8 @@ module Marshal
       found
     end
 
+    # Marshal's Integers: 0, small ones shifted by 5 in one byte, else the count of the little-endian bytes that follow,
+    # negative for a negative number.
     def number
       first = byte
       first -= 256 if first > 127
@@ -43,7 +45,7 @@ module Marshal
       @text.byteslice(@at - count, count).b
     end
 
-    # The place of an object is known before its parts are, which may refer to it.
+    # Reserves the index of an object before its parts are read, which may refer to it.
     def place
       @objects << nil
       @objects.size - 1
@@ -51,6 +53,7 @@ module Marshal
 
     def keep(at, object) = @objects[at] = object
 
+    # An object that is complete: frozen if asked for, and passed through the callable.
     def done(object)
       object = object.freeze if @freeze && !object.is_a?(Module)
       @callable ? @callable.call(object) : object
@@ -75,6 +78,7 @@ module Marshal
       done(@objects[at])
     end
 
+    # A Symbol, also one with an encoding ("I"), whose variables are skipped: Symbols are UTF-8 here.
     def symbol(type = byte.chr)
       return symbol_of(type) unless type == "I"
       byte
@@ -94,8 +98,9 @@ module Marshal
       end
     end
 
-    # What has variables of its own beside its bytes: the encoding is one.
+    # Reads an object with instance variables, one of which is a String's encoding.
     def with_variables
+      # 58 is ":", a Symbol with an encoding: `symbol` reads it from its "I" on.
       if @text.getbyte(@at) == 58
         @at -= 1
         return done(symbol)

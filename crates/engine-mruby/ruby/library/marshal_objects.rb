@@ -1,4 +1,4 @@
-# Marshal.dump of the classes there are, and the form of Time.
+# Marshal.dump for each class, and the format of Time.
 
 module Marshal
   class Dump
@@ -11,6 +11,7 @@ module Marshal
       when Regexp
         @out << "I/"
         bytes(object.source)
+        # 16 is FIXEDENCODING, which CRuby sets for a source beyond ASCII.
         @out << (object.options & 7 | (object.source.ascii_only? ? 0 : 16)).chr
         number(1)
         encoding(object.source.ascii_only? ? "F" : "T")
@@ -29,6 +30,7 @@ module Marshal
     end
 
     def subclass(object, base)
+      # "C" stands before the type byte of the core class.
       return if object.instance_of?(base)
       @out << "C"
       class_of(object)
@@ -69,12 +71,13 @@ module Marshal
       object.members.each { |name| pair(name, object[name], limit) }
     end
 
-    # Any other object, by its instance variables.
+    # Writes any other object by its instance variables.
     def plain(object, limit)
       parts = case object
               when Range then { excl: object.exclude_end?, begin: object.begin, end: object.end }
               when Exception then { mesg: object.message, bt: object.backtrace, **variables(object) }
               when Data then object.to_h
+              # Objects with native state, which has no bytes that another process could read.
               when Proc, Method, UnboundMethod, MatchData, Fiber, FoolsGold::Handle, StringIO, FoolsGold::LogIO
                 raise TypeError, "no _dump_data is defined for class #{object.class}"
               else variables(object)
@@ -100,10 +103,12 @@ module Marshal
     end
   end
 
-  # A Time as CRuby packs it: two words of four bytes, and what they have no room for.
+  # CRuby's format of a Time: two words of four bytes, and instance variables for what they have no room for.
   module TimeForm
     def self.dump(time)
       utc = time.getutc
+      # Bit 31 marks this format, bit 30 UTC; then year, month, day and hour, and in the second word minute, second and
+      # microsecond.
       first = (time.utc? ? 3 << 30 : 1 << 31) | (utc.year - 1900) << 14
       [first | (utc.mon - 1) << 10 | utc.mday << 5 | utc.hour, utc.min << 26 | utc.sec << 20 | utc.usec].pack("VV")
     end

@@ -1,4 +1,4 @@
-# Marshal.load, kind by kind.
+# Marshal.load: a method for each type of value.
 
 module Marshal
   class Load
@@ -23,6 +23,7 @@ module Marshal
       end
     end
 
+    # Each object gets its index before its parts are read (`place`), in the order in which CRuby's writer counts them.
     def text(klass, variables)
       at = place
       found = klass == String ? bytes : klass.allocate.replace(bytes)
@@ -58,6 +59,7 @@ module Marshal
       sign == "-" ? -value : value
     end
 
+    # An object by its instance variables. The message and backtrace of an exception are among them as "mesg" and "bt".
     def plain
       klass = constant
       return range(klass) if klass <= Range
@@ -85,6 +87,7 @@ module Marshal
       done(keep(at, klass.new(parts[:begin], parts[:end], parts[:excl])))
     end
 
+    # Data has the same type byte as Struct, and is built by keywords since it is immutable.
     def struct
       klass = constant
       at = place
@@ -111,6 +114,7 @@ module Marshal
     def own_text(variables)
       klass = constant
       raw = bytes
+      # A Time's fields are instance variables, which must be read before the Time can be built.
       if klass == Time
         at = place
         parts = variables ? pairs : {}
@@ -123,12 +127,13 @@ module Marshal
       done(found)
     end
 
-    # A String, Array or Hash of another class.
+    # Reads a String, Array or Hash of a subclass.
     def subclass(variables)
       klass = constant
       case (type = byte.chr)
       when "\"" then text(klass, variables)
       when "[" then array(klass.allocate)
+      # CRuby marks a compare_by_identity Hash as a subclass named Hash.
       when "{", "}" then hash(klass == Hash ? {}.compare_by_identity : klass.allocate, type)
       else raise ArgumentError, "dump format error (user class)"
       end

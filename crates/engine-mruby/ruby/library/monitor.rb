@@ -1,4 +1,5 @@
-# Monitor and MonitorMixin: locks that one thread may take several times. There is one thread, so all are free.
+# Monitor and MonitorMixin: locks that one thread may take several times. An interpreter has one thread, so that they
+# are always free.
 
 class Monitor
   def initialize
@@ -64,6 +65,7 @@ module MonitorMixin
     @mon_data = Monitor.new
   end
 
+  # Also for an object whose class forgets to call `super` in its `initialize`.
   def mon_data
     @mon_data ||= Monitor.new
   end

@@ -1,8 +1,8 @@
-# What goes wrong with networks, under the names of Ruby's library.
+# Exceptions of networks, under the names of Ruby's library.
 
 class SocketError < StandardError; end unless Object.const_defined?(:SocketError)
 
-# What Rust raises must be there before.
+# mruby creates these classes on first use, and Rust raises them by name.
 [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::ECONNABORTED, Errno::EPIPE, Errno::EHOSTUNREACH, Errno::ENETUNREACH]
 
 FoolsGold::Loader.library("timeout")

@@ -1,4 +1,4 @@
-# The headers of a request or a response: names in any case, each with all of its values.
+# Headers of a request or response: names in any case, each with all its values.
 
 module Net
   module HTTPHeader
@@ -49,7 +49,7 @@ module Net
 
     def to_hash = @header.dup
 
-    # As Rust takes them: each value by itself.
+    # The headers for Rust: a pair for each value.
     def pairs = @header.flat_map { |name, values| values.map { |value| [name, value] } }
 
     def content_length = self["content-length"]&.to_i

@@ -1,12 +1,13 @@
-# Net::HTTP over a client in Rust, which keeps connections for the next request. All of it ends with the request's own
-# time (--request-time) at the latest.
+# Net::HTTP over a client in Rust (ruby-data/src/http/), which keeps connections for the next request. A call ends at
+# the deadline of the request that makes it (--request-time) at the latest.
 
 %w[header errors request response].each { |part| FoolsGold::Loader.library("foolsgold/net_#{part}") }
 
 module Net
   class HTTP
-    # A body that is read whole may have so many bytes; read_body with a block takes any number, piece by piece.
+    # Most bytes of a body that is read whole; read_body with a block has no limit.
     BODY_BYTES_MAX = 16 << 20
+    # Methods that may be sent again after a failure (RFC 9110, section 9.2.2).
     IDEMPOTENT = %w[GET HEAD PUT DELETE OPTIONS TRACE].freeze
 
     class << self
@@ -59,7 +60,7 @@ module Net
                   :close_on_empty_response, :local_host, :response_body_encoding
     alias use_ssl? use_ssl
 
-    # A proxy is taken from http_proxy and https_proxy, and no_proxy says where none is used.
+    # The proxy is that of http_proxy or https_proxy, unless no_proxy names the host.
     def initialize(address, port = nil, *)
       raise ArgumentError, "no address given" unless address.is_a?(String) && !address.empty?
       @address = address
@@ -118,7 +119,7 @@ module Net
       request(GenericRequest.new(name, !data.nil?, true, path, headers), data)
     end
 
-    # The response; its body is there, unless a block takes it.
+    # Sends a request and returns the response, with its body read unless a block does that.
     def request(request, body = nil)
       request.body = body if body
       handle = attempt(request)
@@ -141,7 +142,7 @@ module Net
       times = [@open_timeout, @read_timeout, @write_timeout]
       FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, @ca_file || ENV["SSL_CERT_FILE"]) }
     rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
-      # A connection that was kept may have been closed by the other side in this very moment.
+      # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
       raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
       attempt(request, tries + 1)
     end

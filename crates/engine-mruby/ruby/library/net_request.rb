@@ -24,18 +24,18 @@ module Net
     def request_body_permitted? = @has_request_body
     def response_body_permitted? = @has_response_body
 
-    # The body as it is sent.
+    # The body to send.
     def whole_body
       text = @body_stream ? @body_stream.read : @body
       text &&= text.to_s
       self.content_type = "application/x-www-form-urlencoded" if text && !key?("content-type")
-      # Its length is said by who sends it.
+      # The Rust client sets Content-Length.
       delete("content-length")
       delete("transfer-encoding")
       text
     end
 
-    # Several fields, of which some may be files: [["name", "value"], ["file", io, { filename: "a.txt" }]].
+    # Sets the fields of a form, some of which may be files: [["name", "value"], ["file", io, { filename: "a.txt" }]].
     def set_form(params, type = "application/x-www-form-urlencoded", _options = {})
       return set_form_data(params) unless type == "multipart/form-data"
       boundary = "----FoolsGold#{SecureRandom.hex(12)}"

@@ -1,4 +1,4 @@
-# Responses of Net::HTTP, one class for each status, and the body as it is read.
+# Responses of Net::HTTP: a class for each status, and reading of the body.
 
 module Net
   class HTTPResponse
@@ -24,7 +24,7 @@ module Net
       @body = "" if handle.nil? || (request && !request.response_body_permitted?)
     end
 
-    # The whole body, or each piece of it as it comes, to the block.
+    # Returns the whole body, or passes each piece to the block when it comes.
     def read_body(into = nil)
       if block_given?
         raise IOError, "#{self.class}\#read_body called twice" if @body
@@ -42,7 +42,7 @@ module Net
       @body = text
     end
 
-    # Raises unless it is a success.
+    # Raises an exception unless the status is a success (2xx).
     def value
       return nil if is_a?(HTTPSuccess)
       error = { "3" => HTTPRetriableError, "4" => HTTPClientException, "5" => HTTPFatalError }[@code[0]] || HTTPError

@@ -1,4 +1,4 @@
-# ObjectSpace has nothing but WeakMap and WeakKeyMap here, and those hold what they are given as any Hash would.
+# ObjectSpace with WeakMap and WeakKeyMap only, whose references are strong, as in a Hash. Objects cannot be listed.
 
 module ObjectSpace
   class WeakMap
@@ -42,7 +42,7 @@ module ObjectSpace
 
   def self.garbage_collect(**) = GC.start
 
-  # Never called: nothing here outlives the interpreter, and what is gone is not told.
+  # Finalizers are accepted and never called.
   def self.define_finalizer(_object, finalizer = nil, &block) = [0, finalizer || block]
   def self.undefine_finalizer(object) = object
 end

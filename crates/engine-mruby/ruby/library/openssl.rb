@@ -1,19 +1,19 @@
-# OpenSSL, as far as sessions and signatures need it: Digest, HMAC, Cipher (AES), Random, KDF and comparing in constant
-# time. What needs keys of two parts, certificates or connections is not there.
+# The part of OpenSSL that sessions and signatures need: Digest, HMAC, Cipher (AES), Random, KDF, and comparison in
+# constant time. Public keys, certificates and connections are not there.
 
 require "digest"
 
 module OpenSSL
   VERSION = "3.2.0".freeze
   OPENSSL_VERSION = "none (RustCrypto)".freeze
-  # Of the interface that is here.
+  # The version of OpenSSL whose interface this is.
   OPENSSL_VERSION_NUMBER = 0x30000000
   OPENSSL_LIBRARY_VERSION = OPENSSL_VERSION
 
   class OpenSSLError < StandardError; end
   class HMACError < OpenSSLError; end
 
-  # Keys of two parts: their names, for code that asks whether a key is one of them.
+  # Names of the classes of public keys, for code that checks whether a key is one of them.
   module PKey
     class PKeyError < OpenSSLError; end
 
@@ -38,7 +38,7 @@ module OpenSSL
   end
 
   class << self
-    # The lengths are no secret, so those must be equal.
+    # Compares in constant time. The lengths are no secret and must be equal.
     def fixed_length_secure_compare(left, right)
       unless left.bytesize == right.bytesize
         raise ArgumentError, "inputs must be of equal length"
@@ -46,7 +46,7 @@ module OpenSSL
       FoolsGold::Native.secure_equal(left, right)
     end
 
-    # Of any length.
+    # Compares texts of any length in constant time, by their digests.
     def secure_compare(left, right)
       fixed_length_secure_compare(Digest::SHA256.digest(left), Digest::SHA256.digest(right)) && left == right
     end
@@ -61,7 +61,7 @@ module OpenSSL
     attr_reader :algorithm
     alias name algorithm
 
-    # A name in any of its spellings, or another digest.
+    # The name in Rust of a digest, given by a name in any spelling or by another digest.
     def self.algorithm(name)
       return name.algorithm if name.respond_to?(:algorithm)
       plain = name.to_s.upcase.delete("-")
@@ -88,7 +88,7 @@ module OpenSSL
     end
   end
 
-  # A code of a text that only who has the key can make.
+  # Message authentication codes (RFC 2104).
   class HMAC
     class << self
       def digest(name, key, text) = FoolsGold::Native.hmac(Digest.algorithm(name), key, text)
@@ -139,7 +139,7 @@ module OpenSSL
       FoolsGold::Native.pbkdf2(Digest.algorithm(hash), password, salt, iterations, length)
     end
 
-    # RFC 5869
+    # HKDF: RFC 5869.
     def self.hkdf(secret, salt:, info:, length:, hash:)
       key = HMAC.digest(hash, salt, secret)
       raise KDFError, "EVP_PKEY_derive" if length > 255 * key.bytesize

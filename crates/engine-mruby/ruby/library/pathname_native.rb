@@ -1,4 +1,5 @@
-# What CRuby has in C of Pathname (pathname.so): a path, and what File and Dir do with it. The rest is Ruby's own file.
+# The part of Pathname that CRuby has in C (pathname.so): methods that call File and Dir with the path. The rest is
+# pathname.rb of Ruby's own library.
 
 class Pathname
   class << self

@@ -1,10 +1,10 @@
-# Prime: the primes in their order, what is one, and which ones make a number. They are found in Rust, a stretch at a
-# time, and kept.
+# Prime: the primes in order, a primality test, and prime factors. Primes are found in Rust (ruby-stdlib/src/prime.rs),
+# a range at a time, and kept.
 
 class Prime
   include Enumerable
 
-  # In numbers, how far the sieve goes at once.
+  # Numbers in a range of the sieve.
   STRETCH = 1 << 16
 
   class << self
@@ -17,7 +17,7 @@ class Prime
       define_method(name) { |*args, &block| instance.__send__(name, *args, &block) }
     end
 
-    # The prime at a place, from 0.
+    # The prime with an index, from 0.
     def at(place)
       grow while @known.size <= place
       @known[place]
@@ -39,7 +39,7 @@ class Prime
   @known = []
   @upto = 0
 
-  # All primes, or those up to a bound. Without a block, a generator of them.
+  # Passes all primes, or those up to a bound, to the block; without a block, returns a generator.
   def each(bound = nil, generator = EratosthenesGenerator.new, &block)
     generator.upper_bound = bound
     generator.each(&block)
@@ -61,7 +61,7 @@ class Prime
     value.prime?
   end
 
-  # [[prime, exponent], …]; a negative number begins with [-1, 1].
+  # The prime factors as [[prime, exponent], …]; those of a negative number begin with [-1, 1].
   def prime_division(value, generator = EratosthenesGenerator.new)
     raise ZeroDivisionError, "divided by 0" if value == 0
     found = value < 0 ? [[-1, 1]] : []
@@ -75,7 +75,7 @@ class Prime
       end
       found << [prime, count] if count > 0
       break if value.div(prime) <= prime
-      # What is left is most often a prime by now, and soon known to be one.
+      # The rest is most often a prime by now, which the test shows quickly.
       break if count > 0 && value.prime?
     end
     found << [value, 1] if value > 1
@@ -84,7 +84,7 @@ class Prime
 
   def int_from_prime_division(pairs) = pairs.inject(1) { |product, (prime, exponent)| product * prime**exponent }
 
-  # What gives one number after the other, primes at least.
+  # A generator of numbers that include all primes.
   class PseudoPrimeGenerator
     include Enumerable
 

@@ -1,5 +1,5 @@
-# What CRuby has in C of psych (psych.so): a parser, which is in Rust (native/yaml.rs). The rest is Ruby's own. YAML is
-# only read here.
+# The part of psych that CRuby has in C (psych.so): the parser, which is in Rust (ruby-stdlib/src/yaml.rs). The rest is
+# Ruby's own library. YAML can be read, not written.
 
 module Psych
   def self.libyaml_version = [0, 2, 5]
@@ -18,6 +18,7 @@ module Psych
         raise TypeError, "no implicit conversion of #{FoolsGold::Late.kind(yaml)} into String"
       end
       @mark = nil
+      # All events are made before the first is handled: the handler runs Ruby code, which Rust cannot call in between.
       FoolsGold::Native.yaml_events(yaml).each do |line, column, end_line, end_column, name, *arguments|
         @mark = [0, line, column]
         refuse(path, line, column, *arguments) if name == :error

@@ -1,5 +1,5 @@
-# Queue, SizedQueue and ConditionVariable for a program with one thread: what could only go on when another thread does
-# something raises and says so.
+# Queue, SizedQueue and ConditionVariable for a program with one thread. A call that would wait for another thread
+# raises a ThreadError.
 
 class ClosedQueueError < StopIteration; end
 
@@ -21,7 +21,7 @@ class Thread
     alias << push
     alias enq push
 
-    # Nobody else could ever put something in: what would wait for ever raises.
+    # With a timeout, sleeps and returns nil; without one, raises instead of waiting for ever.
     def pop(non_block = false, timeout: nil)
       return @items.shift unless @items.empty?
       return nil if @closed

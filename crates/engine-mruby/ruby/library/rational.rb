@@ -1,11 +1,11 @@
-# Rational: fractions of whole numbers. Loaded when the name, a literal (`1/3r`) or a method that makes one is first
-# used; `2 ** -1` is a Float all the same.
+# Rational: fractions of Integers. Loaded when the name, a literal (`1/3r`) or a method that returns one is first used;
+# `2 ** -1` is a Float all the same.
 
 class Rational < Numeric
   class << self
     undef_method :new if respond_to?(:new)
 
-    # In lowest terms, of two Integers.
+    # A Rational in lowest terms from two Integers.
     def __of(top, below)
       raise ZeroDivisionError, "divided by 0" if below == 0
       top, below = -top, -below if below < 0
@@ -21,6 +21,7 @@ class Rational < Numeric
       whole = found && (!strictly || found.post_match.strip.empty?)
       return strictly ? nil : __of(0, 1) unless whole
       behind, power = found[2].to_s.delete("_"), found[3].to_i
+      # A power of ten would take memory in proportion to the exponent, from a text of a few bytes.
       raise RangeError, "the exponent #{power} is too large" if power.abs > 10_000
       made = __of("#{found[1].delete("_")}#{behind}".to_i, 10**behind.size)
       made *= power < 0 ? __of(1, 10**-power) : 10**power
@@ -60,6 +61,7 @@ class Rational < Numeric
   def <=>(other)
     case other
     when Integer, Rational then numerator * other.denominator <=> other.numerator * denominator
+    # As in CRuby, a Float makes the comparison one of Floats.
     when Float then to_f <=> other
     else
       return nil unless other.is_a?(Numeric) && other.respond_to?(:coerce)
@@ -102,6 +104,7 @@ class Rational < Numeric
   def round(digits = nil, half: :up)
     raise ArgumentError, "invalid rounding mode: #{half}" unless [nil, :up, :even, :down].include?(half&.to_sym)
     at(digits) do |one|
+      # On the absolute value, so that halves are rounded away from zero for negative numbers too.
       low = one.abs.floor
       order = one.abs - low <=> Rational.__of(1, 2)
       up = order > 0 || (order == 0 && (half.nil? || half.to_sym == :up || (half.to_sym == :even && low.odd?)))
@@ -110,7 +113,7 @@ class Rational < Numeric
     end
   end
 
-  # The simplest one that is not farther away.
+  # The simplest Rational within `width` of this one.
   def rationalize(width = nil)
     return self unless width
     width = width.abs
@@ -119,6 +122,8 @@ class Rational < Numeric
 
   def self.__simplest(low, high)
     return __of(0, 1) if low <= 0 && high >= 0
+    # The Stern-Brocot tree as a continued fraction: an Integer in the interval is simplest, else the whole part is
+    # split off and the reciprocal of the rest is searched.
     return -__simplest(-high, -low) if high < 0
     whole = low.ceil
     return __of(whole, 1) if whole <= high
@@ -158,7 +163,7 @@ class Rational < Numeric
     end
   end
 
-  # Rounded to digits behind the point; an Integer where none are asked for.
+  # Applies a rounding to `digits` behind the point; to an Integer without `digits`.
   def at(digits)
     return yield(self) unless digits
     power = 10**digits.abs
@@ -181,7 +186,7 @@ class Integer
 end
 
 class Float
-  # All of its bits.
+  # The exact value of the Float.
   def to_r
     raise FloatDomainError, to_s if nan? || infinite?
     part, power = Math.frexp(self)
@@ -190,11 +195,12 @@ class Float
     power >= 0 ? Rational.__of(whole * 2**power, 1) : Rational.__of(whole, 2**-power)
   end
 
-  # The simplest that is this Float.
+  # The simplest Rational that converts to this Float.
   def rationalize(width = nil)
     return to_r.rationalize(width) if width
     return to_r if self == 0 || self % 1 == 0
     part, power = Math.frexp(self)
+    # Half a unit of the last place to both sides: all Rationals in between convert to this Float.
     twice = Math.ldexp(part, 53).to_i * 2
     below = 2**(54 - power)
     Rational.__simplest(Rational.__of(twice - 1, below), Rational.__of(twice + 1, below))

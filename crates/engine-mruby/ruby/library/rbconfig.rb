@@ -1,4 +1,4 @@
-# RbConfig, for code that asks what system it is on.
+# RbConfig, for code that checks the platform.
 
 module RbConfig
   CONFIG = {

@@ -1,4 +1,4 @@
-# Redis under the names of the gem redis 5: one connection for each interpreter that asks, made when it is needed.
+# Redis with the API of the gem redis 5. Each object has one connection, which is opened on first use.
 
 class Redis
   VERSION = "5.0.0"
@@ -11,8 +11,8 @@ class Redis
   include Commands
   include Collections
 
-  # url: "redis://user:password@host:6379/0" or "unix:///path", else host:, port:, path:, db:, username:, password:.
-  # timeout: is in seconds, 5 if nothing is said.
+  # `url:` is "redis://user:password@host:6379/0" or "unix:///path"; else host:, port:, path:, db:, username: and
+  # password: count. `timeout:` is in seconds, 5 by default.
   def initialize(**settings)
     unknown = settings.keys - SETTINGS
     raise ArgumentError, "unknown keywords: #{unknown.join(', ')}" unless unknown.empty?
@@ -44,7 +44,7 @@ class Redis
   alias disconnect! close
   alias quit close
 
-  # Any command: call("SET", "key", 1).
+  # Sends any command: call("SET", "key", 1).
   def call(*command) = send_command(command)
 
   def send_command(command, wait = nil)
@@ -52,7 +52,7 @@ class Redis
     block_given? ? yield(reply) : reply
   end
 
-  # All commands of the block at once; their answers.
+  # Sends all commands of the block at once and returns their replies.
   def pipelined(exception: true)
     pipeline = Pipeline.new
     yield pipeline
@@ -60,7 +60,7 @@ class Redis
     pipeline.settle(exchange(pipeline.commands), exception)
   end
 
-  # The same as one step that no other client gets between.
+  # Sends all commands of the block as a transaction (MULTI), and returns their replies.
   def multi(**)
     pipeline = Pipeline.new
     yield pipeline
@@ -71,7 +71,7 @@ class Redis
     replies.last && pipeline.settle(replies.last, true)
   end
 
-  # The transaction of a following multi fails where somebody changes one of these.
+  # Makes the next transaction fail if another client changes one of these keys.
   def watch(*keys)
     result = send_command(["WATCH", *keys])
     return result unless block_given?
@@ -91,7 +91,7 @@ class Redis
     define_method(name) { |*, **| raise NotImplementedError, "Redis##{name}: #{FoolsGold::HINT}" }
   end
 
-  # Texts and numbers only, hashes and arrays one after the other.
+  # A command of texts and numbers, with Hashes and Arrays flattened.
   def self.plain(command)
     command.flat_map { |part| part.is_a?(Hash) ? part.to_a.flatten : part }.flatten
   end
@@ -119,8 +119,9 @@ class Redis
   rescue TypeError, ArgumentError
     raise
   rescue ::Exception => error
-    # Half an answer may still be on its way.
+    # Closed in any case: a part of the reply may still be on its way.
     close
+    # Only a connection that was kept is tried again: the server may have closed it meanwhile.
     raise if fresh || !error.is_a?(ConnectionError) || tries >= @attempts
     exchange(commands, wait, tries + 1)
   end

@@ -1,4 +1,4 @@
-# Commands of Redis on hashes, lists, sets and sorted sets whose arguments or answers have a form of their own.
+# Commands of Redis on hashes, lists, sets and sorted sets whose arguments or replies need a conversion.
 
 class Redis
   module Collections
@@ -16,7 +16,7 @@ class Redis
     def lpop(key, count = nil) = send_command(["LPOP", key, *count])
     def rpop(key, count = nil) = send_command(["RPOP", key, *count])
 
-    # Waits for an item, so many seconds, and never longer than the request may take.
+    # Waits for an item up to `timeout` seconds (0 for no limit), at the longest until the request's deadline.
     def blpop(*keys, timeout: 0) = send_command(["BLPOP", *keys, timeout], wait_of(timeout))
     def brpop(*keys, timeout: 0) = send_command(["BRPOP", *keys, timeout], wait_of(timeout))
 
@@ -29,7 +29,7 @@ class Redis
       send_command(["SMISMEMBER", key, *members]) { |replies| replies.map { |reply| reply == 1 } }
     end
 
-    # zadd(key, score, member), zadd(key, [[score, member], ...]): whether it is new, or how many are.
+    # zadd(key, score, member) returns whether the member is new, zadd(key, [[score, member], ...]) how many are.
     def zadd(key, *pairs, nx: nil, xx: nil, lt: nil, gt: nil, ch: nil, incr: nil)
       command = ["ZADD", key]
       words = { "NX" => nx, "XX" => xx, "LT" => lt, "GT" => gt, "CH" => ch, "INCR" => incr }

@@ -1,13 +1,13 @@
-# Commands of Redis on keys and texts, with what is made of their answers.
+# Commands of Redis on keys and texts, and the conversion of their replies.
 
 class Redis
   module Commands
-    # How answers become Ruby's values.
+    # Conversions of replies to Ruby's values.
     BOOL = ->(reply) { reply == 1 }
     FLOAT = ->(reply) { reply && Redis.float(reply) }
     PAIRS = ->(reply) { reply.is_a?(Array) ? reply.each_slice(2).to_h : reply }
 
-    # Sent as they are, with as many arguments as are given.
+    # Commands that are sent with all arguments as they are.
     %i[get getset getdel strlen append getrange setrange setbit getbit bitcount incr incrby decr decrby mget
        del unlink exists ttl pttl type rename randomkey keys touch dump object
        ping echo dbsize flushdb flushall info time lastsave publish eval evalsha script client config command
@@ -33,7 +33,7 @@ class Redis
 
     def exists?(*keys) = send_command(["EXISTS", *keys]) { |reply| reply > 0 }
 
-    # "OK"; with nx: or xx: whether it was set, with get: what was there before.
+    # Returns "OK"; with nx: or xx: whether the key was set, with get: its previous value.
     def set(key, value, ex: nil, px: nil, exat: nil, pxat: nil, nx: nil, xx: nil, keepttl: nil, get: nil)
       command = ["SET", key, value.to_s]
       { "EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat }.each { |word, time| command.push(word, time) if time }

@@ -4,7 +4,7 @@ class Redis
   class BaseError < StandardError; end
   class ProtocolError < BaseError; end
 
-  # What Redis refused.
+  # An error reply of Redis.
   class CommandError < BaseError; end
   class PermissionError < CommandError; end
   class WrongTypeError < CommandError; end
@@ -12,7 +12,7 @@ class Redis
   class NoScriptError < CommandError; end
   class ReadOnlyError < CommandError; end
 
-  # There is no connection, or no longer.
+  # The connection failed or was lost.
   class BaseConnectionError < BaseError; end
   class CannotConnectError < BaseConnectionError; end
   class ConnectionError < BaseConnectionError; end
@@ -21,7 +21,7 @@ class Redis
   ERRORS = { "NOPERM" => PermissionError, "WRONGTYPE" => WrongTypeError, "OOM" => OutOfMemoryError,
              "NOSCRIPT" => NoScriptError, "READONLY" => ReadOnlyError }.freeze
 
-  # An answer, or the exception that it is.
+  # Returns a reply, or raises the exception of an error reply.
   def self.checked(reply)
     return reply unless reply.is_a?(Symbol)
     text = reply.to_s

@@ -1,4 +1,4 @@
-# Commands that are sent together: each call gives a Future, whose value is there afterwards.
+# Commands that are sent together: each call returns a Future, which has its value afterwards.
 
 class Redis
   class FutureNotReady < RuntimeError
@@ -13,6 +13,7 @@ class Redis
       @state = :waiting
     end
 
+    # An error reply stays a Symbol, without conversion; `value` raises it.
     def take(reply)
       @state = :there
       @value = reply.is_a?(Symbol) || @convert.nil? ? reply : @convert.call(reply)
@@ -45,6 +46,8 @@ class Redis
       @futures.last
     end
 
+    # Gives each Future its reply. With `exception` the first error reply is raised, else errors are returned as values,
+    # as in the gem.
     def settle(replies, exception)
       values = @futures.each_with_index.map { |future, at| future.take(replies[at]) }
       refused = values.find { |value| value.is_a?(Symbol) }

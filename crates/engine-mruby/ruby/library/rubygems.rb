@@ -1,4 +1,4 @@
-# Gem::Version and what else libraries ask of RubyGems.
+# Gem::Version, and the other parts of RubyGems that libraries use.
 
 module Gem
   VERSION = "3.5.0".freeze
@@ -9,7 +9,7 @@ module Gem
   class Version
     include Comparable
 
-    # As text, for those who build a pattern of their own with it.
+    # A text, since libraries build patterns with it.
     VERSION_PATTERN = '[0-9]+(?>\.[0-9a-zA-Z]+)*(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?'.freeze
 
     def self.correct?(version) = !version.to_s.empty?
@@ -22,7 +22,7 @@ module Gem
     attr_reader :version
     alias to_s version
 
-    # Letters begin a prerelease, which is older than the release.
+    # The parts of the version; one with letters belongs to a prerelease, which is older than the release.
     def segments
       @segments ||= @version.split(".").map { |part| part.to_i.to_s == part ? part.to_i : part }
     end
@@ -50,7 +50,7 @@ module Gem
   def self.loaded_specs = {}
   def self.win_platform? = false
 
-  # Methods that will go away: they work as before, and nothing is said.
+  # Deprecated methods work without a warning.
   module Deprecate
     class << self
       attr_accessor :skip

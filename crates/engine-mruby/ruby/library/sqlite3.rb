@@ -1,4 +1,5 @@
-# SQLite under the names of the gem sqlite3. Rows come in pieces from Rust; statements that were used are kept prepared.
+# SQLite with the API of the gem sqlite3, version 2. Rust returns rows in pieces, and keeps prepared statements for the
+# next use.
 
 %w[parts state statement rows].each { |part| FoolsGold::Loader.library("foolsgold/sqlite3_#{part}") }
 
@@ -15,8 +16,8 @@ module SQLite3
       def quote(text) = text.gsub("'", "''")
     end
 
-    # `readonly: true` reads only, `readwrite: true` opens only what is there; else the file is made. A lock of somebody
-    # else is waited for, 5 seconds if nothing else is said (busy_timeout).
+    # Opens a database: with `readonly: true` for reading, with `readwrite: true` only an existing file; else the file
+    # is created. A statement waits for a lock for 5 seconds, or as busy_timeout says.
     def initialize(file, options = {}, _vfs = nil, **more)
       options = options.merge(more)
       file = File.path(file)
@@ -35,7 +36,7 @@ module SQLite3
       end
     end
 
-    # All rows, or each to the block.
+    # Runs a statement and returns all rows, or passes each to the block.
     def execute(sql, values = [], *more, &block)
       rows = run(sql, SQLite3.values(values, more), false)
       rows.shift
@@ -44,13 +45,13 @@ module SQLite3
       nil
     end
 
-    # The same with the names of the columns before the rows.
+    # Like execute, with the names of the columns before the rows.
     def execute2(sql, *values, &block)
       rows = run(sql, SQLite3.values(values, []), true)
       block ? rows.each(&block) && nil : rows
     end
 
-    # Every statement of a text, one after the other.
+    # Runs all statements of a text, one after the other.
     def execute_batch(sql, values = [], *more)
       values = SQLite3.values(values, more)
       result = nil
@@ -67,7 +68,7 @@ module SQLite3
       block_given? ? rows.each { |row| yield row } : rows
     end
 
-    # A ResultSet, which the block is given, if there is one.
+    # Runs a statement and returns a ResultSet, or passes it to the block and closes it.
     def query(sql, values = [], *more)
       result = prepare(sql).execute(*SQLite3.values(values, more))
       return result unless block_given?
@@ -109,7 +110,7 @@ module SQLite3
       self
     end
 
-    # For statements.
+    # The handle of the connection, for statements.
     def handle
       @handle || raise(ArgumentError, "prepare called on a closed database")
     end
@@ -118,7 +119,8 @@ module SQLite3
 
     private
 
-    # The columns, where they are asked for, and the rows.
+    # The columns (nil unless `named`) and the rows. Rust returns the handle of the statement where there are more rows
+    # than fit in one piece; the others are fetched here.
     def run(sql, values, named)
       rows = FoolsGold.with_room { FoolsGold::Native.sqlite_execute(handle, sql, values, @results_as_hash, named) }
       return [nil] if rows.nil?

@@ -1,4 +1,4 @@
-# Exceptions of SQLite under the gem's names, pragmas as methods, and values as they are bound.
+# Exceptions of SQLite under the gem's names, pragmas as methods, and conversion of values to bind.
 
 module SQLite3
   VERSION = "2.0.0"
@@ -12,10 +12,10 @@ module SQLite3
     1
   end
 
-  # A String that is bound as bytes, whatever it holds.
+  # A String that is bound as a blob, even where it is valid UTF-8.
   class Blob < String; end
 
-  # What SQLite refused; `code` is its number for it.
+  # An error of SQLite; `code` is its primary result code.
   class Exception < ::StandardError
     CODE = nil
 
@@ -28,7 +28,7 @@ module SQLite3
     const_set("#{name}Exception", Class.new(Exception)).const_set(:CODE, at + 1)
   end
 
-  # As Rust takes them: one Array, in which a Blob is an Array of its bytes.
+  # The values of a call as one Array for Rust, in which a Blob is an Array with one String.
   def self.values(values, more)
     values = [values] unless values.is_a?(Array)
     values = [*values, *more] unless more.empty?
@@ -39,7 +39,7 @@ module SQLite3
     one.is_a?(Blob) ? [String.new(one)] : one
   end
 
-  # PRAGMA as methods: db.journal_mode = "wal", db.table_info("links").
+  # Pragmas as methods: db.journal_mode = "wal", db.table_info("links").
   module Pragmas
     BOOLEANS = %i[foreign_keys query_only recursive_triggers automatic_index case_sensitive_like
                   ignore_check_constraints defer_foreign_keys secure_delete].freeze
@@ -48,6 +48,7 @@ module SQLite3
 
     (BOOLEANS + VALUES).each do |name|
       define_method("#{name}=") { |value| execute("PRAGMA #{name}=#{SQLite3::Pragmas.word(value)}") && value }
+      # State defines busy_timeout as the setter of the gem.
       next if name == :busy_timeout
       define_method(name) do
         value = get_first_value("PRAGMA #{name}")
@@ -73,7 +74,7 @@ module SQLite3
       define_method(name) { |&block| execute("PRAGMA #{name}", &block) }
     end
 
-    # A number or a quoted word, so that no value becomes SQL.
+    # A value as a number or a quoted word, so that it cannot inject SQL.
     def self.word(value)
       return value.to_s if value.is_a?(Integer)
       return value ? "1" : "0" if value == true || value == false

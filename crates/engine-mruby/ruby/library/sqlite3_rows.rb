@@ -1,4 +1,4 @@
-# The rows that a statement gives, one after the other.
+# SQLite3::ResultSet: the rows of a statement, one after the other.
 
 module SQLite3
   class ResultSet
@@ -16,7 +16,8 @@ module SQLite3
       @statement.bind_params(*values)
     end
 
-    # Whether there is no further row. The gem says so after the last was read; here it is known before.
+    # Whether there is no further row. Reads one row ahead, so that this is true right after the last row; the gem needs
+    # one more step.
     def eof?
       @row ||= @statement.step
       @row.nil?

@@ -1,8 +1,8 @@
-# Transactions of a database, what it says of itself, and what it has not.
+# SQLite3::Database: transactions, counters of changes, and the methods that are not supported.
 
 module SQLite3
   module State
-    # With a block: commits after it, rolls back where it raises.
+    # Begins a transaction. With a block, commits after it and rolls back where it raises.
     def transaction(mode = nil)
       execute("begin #{mode || @mode} transaction")
       return true unless block_given?
@@ -12,7 +12,7 @@ module SQLite3
         done = true
         result
       rescue ::Exception
-        # SQLite has rolled back already where a statement was interrupted, or the disk was full.
+        # SQLite itself rolls back where a statement was interrupted, or the disk was full.
         rollback if transaction_active?
         done = :not
         raise

@@ -1,4 +1,4 @@
-# A prepared statement.
+# SQLite3::Statement: a prepared statement.
 
 module SQLite3
   class Statement
@@ -6,7 +6,7 @@ module SQLite3
 
     attr_reader :remainder
 
-    # Of a handle that is there already.
+    # A Statement for the handle of a statement that Rust has prepared.
     def self.of(database, handle)
       statement = allocate
       statement.__send__(:take, database, handle, "")
@@ -33,7 +33,7 @@ module SQLite3
       self
     end
 
-    # From the beginning; one that gives no rows is run at once.
+    # Starts the statement again. One without columns, such as an INSERT, is run at once.
     def execute(*values)
       reset!
       bind_params(*values)
@@ -47,7 +47,7 @@ module SQLite3
       block ? each(&block) : to_a
     end
 
-    # The next row; nil behind the last.
+    # The next row, or nil behind the last one.
     def step
       @began = true
       pieces(1).first
@@ -111,6 +111,7 @@ module SQLite3
 
     def about = FoolsGold::Native.sqlite_about(open!)
 
+    # The next rows. Rust returns whether they are the last, and then the rows.
     def pieces(most)
       return [] if @done
       last, *rows = FoolsGold::Native.sqlite_fetch(open!, @database.results_as_hash, most)

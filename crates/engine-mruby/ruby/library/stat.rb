@@ -1,9 +1,9 @@
-# File::Stat, and what else is asked of a file by its path.
+# File::Stat, and other methods of File that take a path.
 
 class File
   Constants = IO::Constants
 
-  # What the system knows of a file.
+  # Metadata of a file.
   class Stat
     include Comparable
 

@@ -1,4 +1,4 @@
-# Struct as in CRuby: with keywords, and with the methods that mruby's has not.
+# Struct as in CRuby: with keyword_init, and with the methods that mruby's own does not have.
 
 class Struct
   class << self
@@ -11,7 +11,7 @@ class Struct
       twice = names.find { |one| names.count(one) > 1 }
       raise ArgumentError, "duplicate member: #{twice}" if twice
       made = name ? __define(name, *names) : __define(*names)
-      # mruby's own is C, which does not tell a Hash from keywords.
+      # mruby's own is written in C, where a Hash and keywords look the same.
       made.define_singleton_method(:new, Class.instance_method(:new).bind(made))
       made.define_singleton_method(:[]) { |*values, **named| new(*values, **named) }
       made.define_singleton_method(:keyword_init?) { keyword_init }
@@ -27,6 +27,7 @@ class Struct
     wanted = self.class.keyword_init?
     raise ArgumentError, "struct size differs" if values.size > members.size
     return __initialize(*values) if named.empty? && !wanted
+    # Without keyword_init, keywords beside values are a Hash as the last value; alone, they are the members.
     return __initialize(*values, named) if wanted == false || (!values.empty? && !wanted)
     named = values.shift if wanted && named.empty? && values.size == 1 && values[0].is_a?(Hash)
     unless values.empty?
@@ -46,6 +47,7 @@ class Struct
     found = {}
     return found if keys.size > size
     keys.each do |key|
+      # Pattern matching asks for keys in order; the first unknown one ends the answer, as in CRuby.
       found[key] = self[String === key || Symbol === key ? key : FoolsGold.integer(key)]
     rescue NameError, IndexError
       break

@@ -1,5 +1,5 @@
-# Tempfile: a file that is gone when nobody holds it, and at the end of the request that made it. Reads and writes by
-# position, through Rust.
+# Tempfile: a file that is deleted when its object is freed, and at the latest at the end of the request that made it.
+# Rust reads and writes it by position (ruby-stdlib/src/temporary.rs).
 
 class Tempfile
   include FoolsGold::Reading
@@ -28,7 +28,7 @@ class Tempfile
     end
   end
 
-  # A basename may be a pair: what the name begins and ends with.
+  # The basename may be a pair: begin and end of the file's name.
   def initialize(basename = "", tmpdir = nil, mode: 0, **)
     prefix, suffix = basename.is_a?(Array) ? basename : [basename, ""]
     prefix = prefix.to_str.delete("/\0")
@@ -62,14 +62,14 @@ class Tempfile
   alias fdatasync fsync
   def chmod(_mode) = 0
 
-  # As `close` of any file; with true the file goes as well.
+  # Closes the file; with true, deletes it too.
   def close(unlink_now = false)
     @closed = true
     unlink if unlink_now
     nil
   end
 
-  # Opens it again, at its beginning.
+  # Opens the file again, at its beginning.
   def open
     raise IOError, "closed stream" unless @handle
     @closed = false

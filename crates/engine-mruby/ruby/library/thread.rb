@@ -1,5 +1,5 @@
-# Thread, of which there is one (Queue and its kin are in queue.rb). One interpreter runs one thing at a time: what
-# would need a second thread raises and says so, the rest works as in a program with one thread.
+# Thread (Queue and so on are in queue.rb). An interpreter has one thread: a call that needs a second one raises a
+# ThreadError, all others work as in a program with one thread.
 
 class ThreadError < StandardError; end
 

@@ -1,5 +1,6 @@
-# Time: seconds and nanoseconds since 1970 with an offset. The calendar, the zones and strftime are Rust's. How a time
-# is made is in time_new.rb, how it is shown in time_text.rb, texts that are read as times are in time_parse.rb.
+# Time: seconds and nanoseconds since 1970 with an offset. Calendar, zones and strftime are in Rust
+# (ruby-stdlib/src/time/). Time.new and so on are in time_new.rb, texts of a Time in time_text.rb, parsing in
+# time_parse.rb.
 
 class Time
   include Comparable
@@ -12,7 +13,7 @@ class Time
   alias gmt_offset utc_offset
   alias gmtoff utc_offset
 
-  # A zone of nil with an offset is one without a name; that of UTC is "UTC".
+  # Sets all fields. The zone is a name, nil for an offset without a name, or :utc.
   def __set(seconds, nanoseconds, offset, zone, dst = false)
     @seconds = seconds + nanoseconds.div(1_000_000_000)
     @nsec = nanoseconds % 1_000_000_000
@@ -35,6 +36,7 @@ class Time
   def isdst = @dst
   alias dst? isdst
 
+  # Year, month and so on, computed once. A frozen Time cannot remember them.
   def __fields
     return @fields if @fields
     fields = FoolsGold::Native.time_fields(@seconds + @utc_offset)
@@ -68,7 +70,7 @@ class Time
     moved(other, 1)
   end
 
-  # A Time gives the seconds between, as a Float.
+  # The seconds between two Times as a Float, or a Time that is earlier by a number of seconds.
   def -(other)
     return moved(other, -1) unless other.is_a?(Time)
     (@seconds - other.to_i) + (@nsec - other.nsec) / 1e9
@@ -97,7 +99,7 @@ class Time
 
   def getlocal(zone = nil) = dup.localtime(zone)
 
-  # Halves go up.
+  # Rounds to a number of digits of a second, halves up.
   def round(digits = 0) = cut(digits) { |rest, unit| rest * 2 >= unit ? unit - rest : -rest }
   def floor(digits = 0) = cut(digits) { |rest, _unit| -rest }
   def ceil(digits = 0) = cut(digits) { |rest, unit| rest == 0 ? 0 : unit - rest }
@@ -110,7 +112,7 @@ class Time
   def __zone = @zone
   def __fraction(digits) = __set(@seconds, digits.ljust(9, "0")[0, 9].to_i, @utc_offset, @zone, @dst)
 
-  # As CRuby's own dump of a Time, as far as it is the same for all: seconds, nanoseconds, offset and zone.
+  # The state for Marshal: seconds, nanoseconds, offset, zone and daylight saving.
   def marshal_dump = [@seconds, @nsec, @utc_offset, @zone, @dst]
   def marshal_load(parts) = __set(*parts)
 
@@ -121,6 +123,7 @@ class Time
     whole = other.floor
     part = whole != other ? ((other - whole) * 1_000_000_000).round : 0
     made = dup.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
+    # The offset of a zone may change between the two times (daylight saving).
     @zone.nil? || utc? ? made : made.localtime
   end
 

@@ -1,4 +1,4 @@
-# How a Time is made: now, from seconds, from fields in a zone.
+# Constructors of Time: the current time, seconds since 1970, and fields in a zone.
 
 class Time
   MONTHS = %w[jan feb mar apr may jun jul aug sep oct nov dec].freeze
@@ -10,7 +10,7 @@ class Time
   end
 
   class << self
-    # With `in: zone` there.
+    # The current time, with `in: zone` in that zone.
     def now(options = nil)
       seconds, nanoseconds, *local = FoolsGold::Native.time_now(ENV["TZ"])
       allocate.__set(seconds, nanoseconds, *(options ? __zone(options[:in]) : local))
@@ -20,7 +20,7 @@ class Time
       at(FoolsGold::Native.parse_httpdate(text)).utc
     end
 
-    # Seconds as a number or a Time, and parts of one in a unit.
+    # A Time from seconds (a number or a Time), and a part of a second in a unit.
     def at(time, *parts)
       zone = parts.last.is_a?(Hash) ? parts.pop[:in] : nil
       part, unit = parts
@@ -35,7 +35,7 @@ class Time
       zone ? made.localtime(zone) : made.localtime
     end
 
-    # A class below Time may have an `initialize` of its own.
+    # A subclass of Time may have an `initialize` of its own, which must be called.
     def new(*fields, &block)
       return __make(*fields) if equal?(Time) || instance_method(:initialize).owner.equal?(Time)
       made = allocate
@@ -44,7 +44,7 @@ class Time
     end
     ruby2_keywords :new
 
-    # Of fields, or of a text in the form of `inspect`; `in: zone` may stand at the end.
+    # A Time from fields, or from a text in the form of `inspect`; `in: zone` may be the last argument.
     def __make(*fields)
       options = fields.last.is_a?(Hash) ? fields.pop : {}
       raise ArgumentError, "wrong number of arguments (given #{fields.size}, expected 0..7)" if fields.size > 7
@@ -59,7 +59,7 @@ class Time
     def local(*fields) = civil(ordered(fields), nil)
     alias mktime local
 
-    # Offset, zone and summer of what a zone may be given as.
+    # Offset and zone (a name, nil or :utc) for an argument that stands for a zone.
     def __zone(zone)
       return [zone, nil] if zone.is_a?(Integer) && zone.abs < 86_400
       return [0, :utc] if zone == "UTC" || zone == "Z" || zone == "-00:00"
@@ -77,7 +77,7 @@ class Time
       raise ArgumentError, "#{names} expected for utc_offset: #{zone}"
     end
 
-    # "2024-01-02 03:04:05.6 +07:00"
+    # A Time from a text such as "2024-01-02 03:04:05.6 +07:00".
     def __read(text, zone)
       form = /\A(\d{4,})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d+))?\s*(\S+)?\z/
       found = form.match(text) || raise(ArgumentError, "no time information in #{text.inspect}")
@@ -101,12 +101,13 @@ class Time
     end
 
     def letter(zone)
+      # Military time zones: A to I are +1 to +9, K to M +10 to +12, N to Y -1 to -12; J is none.
       number = zone.ord
       return (number - 64) * 3600 if number <= 73
       number <= 77 ? (number - 65) * 3600 : (77 - number) * 3600
     end
 
-    # Seven fields end in microseconds; ten are those of to_a.
+    # Ten fields are those of to_a, in reverse order; seven end in microseconds.
     def ordered(fields)
       raise ArgumentError, "wrong number of arguments (given 0, expected 1+)" if fields.empty?
       fields.size == 10 ? fields.first(6).reverse : fields
@@ -136,6 +137,7 @@ class Time
       hour = field(hour, 0..24, 0)
       min = field(min, 0..59, 0)
       whole = field(whole, 0..60, 0)
+      # 24:00:00 is accepted and becomes 0:00 of the next day; a second of 60 becomes the next minute.
       raise ArgumentError, "argument out of range" if hour == 24 && (min > 0 || whole > 0)
       raise TypeError, "can't convert nil into an exact number" if year.nil?
       year = year.is_a?(String) ? Integer(year, 10) : year.to_int

@@ -1,4 +1,4 @@
-# Texts that are read as times: Time.parse, strptime, iso8601, rfc2822 (`require "time"`).
+# Parsing of Times: Time.parse, strptime, iso8601 and rfc2822 (`require "time"`).
 
 class Time
   UTC = %w[Z UTC -00:00 -0000 -00].freeze
@@ -6,7 +6,8 @@ class Time
             "MST" => -7, "MDT" => -6, "PST" => -8, "PDT" => -7 }.freeze
 
   class << self
-    # What the text does not say is taken from now, or left out behind what it says.
+    # Fields that are missing before the first one in the text are those of now; missing ones behind it are the least,
+    # such as 0 seconds.
     def parse(text, now = nil)
       parts = Date._parse(text, now != :comp)
       year = parts[:year]
@@ -29,7 +30,7 @@ class Time
       __from_parts(parts, now || self.now)
     end
 
-    # RFC 3339 and the rest of XML Schema's dateTime, and dates.
+    # Parses a time of RFC 3339 or XML Schema (dateTime).
     def iso8601(text)
       form = /\A\s*([-+]?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
       found = form.match(text) || raise(ArgumentError, "invalid xmlschema format: #{text.inspect}")
@@ -52,7 +53,7 @@ class Time
     end
     alias rfc822 rfc2822
 
-    # Seconds of an offset, or of a zone that RFC 2822 names.
+    # Seconds of an offset, or of a zone's name of RFC 2822; nil for other names.
     def zone_offset(zone, _year = nil)
       zone = zone.upcase
       found = /\A([-+])(\d\d):?(\d\d)(?::?(\d\d))?\z/.match(zone) || /\A([-+])(\d\d)\z/.match(zone)
@@ -71,6 +72,7 @@ class Time
       values = names.each_with_index.map do |name, at|
         parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))
       end
+      # A day of the week alone means its next occurrence.
       values[2] = now.mday + (parts[:wday] - now.wday) % 7 if given > 2 && parts[:wday] && given == 6
       fraction = parts[:sec_fraction]
       zone = "UTC" if name && UTC.include?(name.upcase)

@@ -1,4 +1,4 @@
-# Times as text, and as dates.
+# Time as text, and as Date and DateTime.
 
 class Time
   def strftime(form)

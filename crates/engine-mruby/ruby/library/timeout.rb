@@ -1,8 +1,8 @@
-# Timeout: a block that takes longer than it may is ended between two steps of Ruby, or in what waits (sleep, SQLite,
-# HTTP, Redis). What a single long piece of C takes, such as sorting millions of numbers, comes on top.
+# Timeout: a block that takes too long is ended between two instructions of Ruby, or while it waits (sleep, SQLite,
+# HTTP, Redis). A long function in C, such as sorting millions of numbers, is not interrupted.
 
 module Timeout
-  # Ends the block. No StandardError: a plain rescue in the block must not swallow it.
+  # Raised by c/guard.c to end the block. No StandardError, so that a plain rescue in the block does not swallow it.
   class ExitException < Exception; end
 
   class Error < RuntimeError
@@ -20,7 +20,7 @@ module Timeout
         timer = over(timer)
         result
       rescue ExitException => ended
-        # Perhaps it was meant for a block around this one.
+        # The limit of a block around this one may have expired instead.
         raise ended unless timer.nil? || FoolsGold::Native.timer_stop(timer)
         timer = nil
         raise error || Error, message || "execution expired"

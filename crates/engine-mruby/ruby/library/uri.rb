@@ -1,5 +1,5 @@
-# URI: encoding and decoding of components and forms by Rust, and what takes a whole URI apart (uri_parser.rb,
-# uri_generic.rb, uri_kinds.rb).
+# URI: encoding and decoding of components and forms by Rust. Parsing is in uri_parser.rb, the classes of URIs are in
+# uri_generic.rb and uri_kinds.rb.
 
 module URI
   class Error < StandardError; end

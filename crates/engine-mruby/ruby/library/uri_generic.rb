@@ -1,4 +1,4 @@
-# URI::Generic: the parts of a URI, checked when they are set, put together again and joined with others.
+# URI::Generic: the components of a URI, which are checked when they are set.
 
 module URI
   class Generic
@@ -9,7 +9,7 @@ module URI
       def default_port = self::DEFAULT_PORT
       def component = self::COMPONENT
 
-      # Of an Array or a Hash of its components.
+      # A URI from an Array or Hash of its components.
       def build(args)
         unless args.respond_to?(:to_ary) || args.is_a?(Hash)
           raise ArgumentError, "expected Array of or Hash of components of #{self} (#{component.join(', ')})"
@@ -24,6 +24,7 @@ module URI
 
     attr_reader :scheme, :host, :port, :path, :query, :fragment, :opaque, :user, :password
 
+    # Nothing is checked here: the parser has done that, and `build` sets the components one by one.
     def initialize(scheme, userinfo, host, port, _registry, path, opaque, query, fragment, _parser = nil, check = false)
       @scheme = scheme&.downcase
       @user, @password = userinfo&.split(":", 2)
@@ -102,7 +103,7 @@ module URI
       @path = checked(text, %r{\A(?:[-!$&'()*+,./0-9:;=@A-Z_a-z~]|%\h\h)*\z}, "path")
     end
 
-    # What may not stand in a query is escaped.
+    # Characters that a query must not have are escaped.
     def query=(text)
       raise InvalidURIError, "query conflicts with opaque" if text && @opaque
       @query = text && text.to_str.delete("\t\r\n").gsub(%r{(?!%\h\h)[^!$-&(-;=?-_a-~/]}) { |char| escaped(char) }

@@ -1,4 +1,4 @@
-# The schemes that have a class of their own.
+# Classes of URIs for schemes: http, https, ws, wss, ftp, file and mailto.
 
 module URI
   class HTTP < Generic
@@ -7,7 +7,7 @@ module URI
 
     def default_scheme = "http"
 
-    # What stands in the first line of a request.
+    # Path and query for the request line of HTTP.
     def request_uri
       return nil unless @path
       path = @path.start_with?("/") ? @path : "/#{@path}"
@@ -43,6 +43,7 @@ module URI
     end
 
     def default_scheme = "ftp"
+    # RFC 1738, section 3.2.2: the path is relative to the user's folder, unless it begins with an escaped slash.
     def path = @path.delete_prefix("/").sub(/\A%2F/i, "/")
     def to_s = @typecode ? "#{super};type=#{@typecode}" : super
   end

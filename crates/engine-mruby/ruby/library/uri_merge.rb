@@ -1,4 +1,4 @@
-# URI::Generic as text, and beside others.
+# URI::Generic: its text, comparison, and relative references.
 
 module URI
   class Generic
@@ -41,7 +41,7 @@ module URI
       self
     end
 
-    # Another reference as seen from this one: RFC 3986, section 5.2.
+    # Resolves a reference relative to this URI: RFC 3986, section 5.2.
     def merge(other)
       other = other.is_a?(Generic) ? other : URI.parse(other)
       return other.dup if other.absolute?
@@ -67,6 +67,7 @@ module URI
       self
     end
 
+    # A reference with a host keeps only the scheme of the base.
     def __take_all(other)
       @user, @password, @host = other.user, other.password, other.host
       @port = other.port || default_port
@@ -74,11 +75,12 @@ module URI
       self
     end
 
-    # The reference that leads here from another.
+    # The relative reference that leads from another URI to this one.
     def route_from(other)
       other = URI.parse(other) unless other.is_a?(Generic)
       raise BadURIError, "relative URI: #{self}" if relative?
       return dup if other.scheme != @scheme
+      # Another host: a reference that begins with "//".
       return dup.__without_scheme if [other.host, other.port, other.userinfo] != [@host, @port, userinfo]
       made = Generic.new(nil, nil, nil, nil, nil, relative(@path, other.path), nil, @query, @fragment)
       made.__fill(self, other)
@@ -92,6 +94,7 @@ module URI
 
     def route_to(other) = (other.is_a?(Generic) ? other : URI.parse(other)).route_from(self)
 
+    # An empty path refers to the base itself, whose query must not be repeated; where the paths differ it needs "./".
     def __fill(target, base)
       return self unless @path.empty?
       @query = nil if target.query == base.query
@@ -108,13 +111,14 @@ module URI
       @path[0..@path.rindex("/")] + path
     end
 
-    # Without `.` and `..`.
+    # The path without `.` and `..`: RFC 3986, section 5.2.4.
     def plain(path)
       kept = []
       parts = path.split("/", -1)
       parts.each_with_index do |part, at|
         last = at == parts.size - 1
         case part
+        # A final dot segment leaves a slash at the end.
         when "." then kept << "" if last
         when ".."
           kept.pop if kept.size > 1 || kept.first != ""
@@ -129,6 +133,7 @@ module URI
     def relative(path, base)
       return "" if path == base
       left, right = path.split("/", -1), base.split("/", -1)
+      # The last segment of the base is a file, not a folder.
       right.pop
       while !right.empty? && left.size > 1 && left.first == right.first
         left.shift

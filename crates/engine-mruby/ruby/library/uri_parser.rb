@@ -1,4 +1,4 @@
-# Texts as URIs: by RFC 3986, and what of the older RFC 2396 is still asked for.
+# Parsing of URIs by RFC 3986, and the parts of the older RFC 2396 parser that are still in use.
 
 module URI
   class RFC3986_Parser
@@ -6,14 +6,16 @@ module URI
     CHARS = %r{\A(?:[-!$&'()*+,./0-9:;=?@A-Z_a-z~]|%\h\h)*\z}
     AUTHORITY = %r{\A(?:([^@]*)@)?(\[[\h:.]+\]|\[v\h+\.[^\]]+\]|[^:@\[\]]*)(?::(\d*))?\z}
 
-    # Scheme, userinfo, host, port, registry, path, opaque, query and fragment.
+    # Splits a text into scheme, userinfo, host, port, registry, path, opaque, query and fragment.
     def split(text)
       text = text.to_str if text.respond_to?(:to_str)
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless text.is_a?(String)
       scheme, authority, path, query, fragment = PARTS.match(text)&.captures
       valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s) && CHARS.match?(query.to_s.delete("[]"))
+      # RFC 3986, section 4.2: a colon in the first segment of a relative path would read as a scheme.
       valid &&= scheme || authority || !path.split("/", 2).first.to_s.include?(":")
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless valid
+      # Such as mailto:a@b: everything behind the scheme is opaque.
       if scheme && authority.nil? && !path.empty? && !path.start_with?("/")
         return [scheme, nil, nil, nil, nil, nil, query ? "#{path}?#{query}" : path, nil, fragment]
       end
@@ -48,7 +50,7 @@ module URI
     end
   end
 
-  # Escaping of what may not stand in a URI at all, and a pattern that finds URIs in text.
+  # Escaping of characters that a URI must not have, and a pattern that finds URIs in text.
   class RFC2396_Parser < RFC3986_Parser
     UNSAFE = %r{[^-_.!~*'()a-zA-Z\d;/?:@&=+$,\[\]]}
 
@@ -61,7 +63,7 @@ module URI
 
     def unescape(text, *) = text.gsub(/(?:%\h\h)+/) { |found| FoolsGold::Native.url_unescape(found) }
 
-    # A URI with a scheme, of those that are named or any: RFC 2396, appendix A.
+    # A Regexp for absolute URIs with one of these schemes, or any: RFC 2396, appendix A.
     def make_regexp(schemes = nil)
       scheme = schemes ? "(?i:#{Regexp.union(*schemes).source})" : "[a-zA-Z][-+.a-zA-Z\\d]*"
       char = "(?:[-_.!~*'()a-zA-Z\\d;?:@&=+$,]|%[a-fA-F\\d]{2})"

@@ -1,5 +1,5 @@
-# Zlib: streams that compress and decompress (by Rust), check sums, and constants. GzipWriter and GzipReader are in
-# gzip.rb.
+# Zlib: streams that compress, checksums and constants, by Rust (ruby-stdlib/src/zlib.rs). Inflate is in inflate.rb,
+# GzipWriter in gzip.rb and GzipReader in gunzip.rb.
 
 module Zlib
   VERSION = "3.1.1".freeze
@@ -16,7 +16,7 @@ module Zlib
     const_set(name, Class.new(Error))
   end
 
-  # What both kinds of streams answer.
+  # Methods of streams that compress and decompress.
   class ZStream
     attr_reader :total_in, :total_out
 
@@ -50,6 +50,7 @@ module Zlib
 
     def ready = @handle || raise(Error, "stream is not ready")
 
+    # Sets the state of a new stream. `held` is output that `<<` and `params` leave for the next call that returns any.
     def opened(handle)
       @handle = handle
       @held = ""
@@ -79,7 +80,7 @@ module Zlib
       open_stream
     end
 
-    # A stream without a header remembers nothing of this in its result.
+    # The strategy has no effect on the format, so it is ignored.
     def params(level, _strategy)
       @held << run("", SYNC_FLUSH)
       FoolsGold::Native.zlib_level(ready, level)

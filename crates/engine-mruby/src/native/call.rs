@@ -1,44 +1,44 @@
-//! What a native function of the engine's own may touch, and what it does for those of the libraries.
+//! The context of a native function of the engine, and the one it makes for functions of the libraries.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ruby_native::{Context, Folders, Handles, Raise, Work, raise};
 
-use crate::exchange::Exchange;
-use crate::gauge::{Clock, Gauge};
+use crate::response_writer::ResponseWriter;
+use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
 use crate::timers::Timers;
 
-/// By so much at most.
+/// Time by which a wait may end before the clock of the run state shows its end.
 const CLOCKS_DIFFER: Duration = Duration::from_millis(5);
 
-/// What a native function of the engine's own may touch.
+/// The context of one call of a native function.
 pub struct Call<'a> {
-    /// What all interpreters share.
+    /// State shared by all interpreters of the engine.
     pub shared: &'a Shared,
-    /// What is held for objects of the interpreter.
+    /// Rust values that belong to objects of the interpreter.
     pub handles: &'a mut Handles,
-    /// Where files may be.
+    /// Folders in which the application may open files.
     pub folders: &'a Folders,
-    /// The request under way, and its time.
+    /// The request under way and its time limits.
     pub work: Running<'a>,
 }
 
-/// The request under way, or the loading of the application.
+/// The request under way, or the loading of the application, with its time limits.
 pub struct Running<'a> {
-    /// The request; none while the application is loaded.
-    pub exchange: Option<&'a mut Exchange>,
-    /// How long blocks may take.
+    /// The response writer; None while the application is loaded.
+    pub writer: Option<&'a mut ResponseWriter>,
+    /// Time limits of the blocks that run (Timeout.timeout).
     pub timers: &'a mut Timers,
-    /// Until when all of it may run.
-    pub gauge: &'a Arc<Gauge>,
-    /// The clock of the gauge.
+    /// The run state, which has the deadline.
+    pub run_state: &'a Arc<RunState>,
+    /// The clock of the deadline and of the limits.
     pub clock: Clock,
 }
 
 impl Call<'_> {
-    /// What a function of a library may touch.
+    /// The context of a native function of a library, which knows nothing of this engine.
     pub fn context(&mut self) -> Context<'_> {
         Context {
             memory_bytes: self.shared.memory_bytes,
@@ -51,34 +51,34 @@ impl Call<'_> {
 
 impl Work for Running<'_> {
     fn is_request(&self) -> bool {
-        self.exchange.is_some()
+        self.writer.is_some()
     }
 
     fn leave(&mut self) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.leave();
+        if let Some(writer) = &mut self.writer {
+            writer.migrate();
         }
     }
 
     fn flush(&mut self) {
-        if let Some(exchange) = &mut self.exchange {
-            let _ = exchange.hurry();
+        if let Some(writer) = &mut self.writer {
+            let _ = writer.hurry();
         }
     }
 
     fn until(&self) -> Instant {
-        self.clock.instant(self.gauge.deadline().min(self.timers.next()))
+        self.clock.instant(self.run_state.deadline().min(self.timers.next()))
     }
 
     fn overdue(&mut self) -> Option<Raise> {
         let now = self.clock.at(Instant::now());
-        if self.gauge.is_late(now) {
+        if self.run_state.is_late(now) {
             return Some(raise("FoolsGold::RequestTimeout", "the request took longer than it may"));
         }
         if !self.timers.expire(now) {
             return None;
         }
-        self.gauge.set_soon(self.timers.next());
+        self.run_state.set_soon(self.timers.next());
         Some(raise("Timeout::ExitException", "execution expired"))
     }
 
@@ -92,8 +92,8 @@ impl Work for Running<'_> {
     }
 
     fn end(&self) -> Box<dyn Fn(Instant) -> bool> {
-        let gauge = self.gauge.clone();
+        let run_state = self.run_state.clone();
         let clock = self.clock;
-        Box::new(move |now| gauge.is_late(clock.at(now)))
+        Box::new(move |now| run_state.is_late(clock.at(now)))
     }
 }

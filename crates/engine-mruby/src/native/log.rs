@@ -1,4 +1,4 @@
-//! What the application prints, and what it may know of where it runs.
+//! Log lines of the application, and facts about its process.
 
 use std::env;
 use std::os::unix::ffi::OsStrExt;
@@ -8,10 +8,10 @@ use ruby_native::{Arg, Outcome, Value, arg};
 use super::Call;
 use ruby_native::Tree;
 
-/// log(level, text): one line of the server's log, with the id of the request.
+/// `log(level, text)`: writes a line to the server's log, with the id of the request.
 pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 1).text()?;
-    let id = call.work.exchange.as_ref().map_or("", |exchange| exchange.request.id.as_str());
+    let id = call.work.writer.as_ref().map_or("", |writer| writer.request.id.as_str());
     let app = call.shared.app.as_deref();
     let line = text.trim_end_matches('\n');
     match arg(args, 0).bytes()? {
@@ -23,12 +23,12 @@ pub fn log(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Nil)
 }
 
-/// The environment's name, such as `production`.
+/// `environment`: the name of the environment, such as `production`.
 pub fn environment(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(call.shared.environment.clone().into_bytes()))
 }
 
-/// The process's environment variables, for ENV, but for the server's own secrets.
+/// `environment_variables`: those of the process for ENV, without the server's own secrets.
 pub fn environment_variables(_: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     let text = |part: &std::ffi::OsStr| Tree::Str(part.as_bytes().to_vec());
     let mut out = Vec::new();
@@ -38,7 +38,7 @@ pub fn environment_variables(_: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// process_id
+/// `process_id`: the id of the server process.
 pub fn process_id(_: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(i64::from(std::process::id())))
 }

@@ -1,4 +1,4 @@
-//! The functions that Rust gives to Ruby: those of the libraries, and the engine's own.
+//! Native functions: Rust functions that Ruby can call, those of the libraries and the engine's own.
 
 mod call;
 mod input;

@@ -1,12 +1,12 @@
-//! Files of code, and Ruby's own library.
+//! Native functions for source files of the application and for Ruby's own library.
 
 use ruby_native::{Arg, Outcome, Value, Work, arg};
 
 use super::Call;
 use crate::prelude;
 
-/// source_read(path): as File.read, of a file of code, which is the same for all interpreters once one has read it
-/// while the application was loaded.
+/// `source_read(path)`: the text of a source file. Once an interpreter has read it while the application was loaded,
+/// all interpreters get that text.
 pub fn read_source(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let path = arg(args, 0).path()?;
     if let Some(known) = call.shared.source(path) {
@@ -19,13 +19,13 @@ pub fn read_source(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(call.shared.remember(path, source.into()).to_vec()))
 }
 
-/// Whether that file is among those that were read; it may be gone by now.
+/// `source_known(path)`: 1 where the source file was read before, else nil; it may have been deleted since.
 pub fn knows_source(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let is_known = call.shared.source(arg(args, 0).path()?).is_some();
     Ok(if is_known { Value::Int(1) } else { Value::Nil })
 }
 
-/// Whether it is the name of a file of Ruby's own library, without its suffix.
+/// `library_known(name)`: whether a file of Ruby's own library has this name, without its suffix.
 pub fn knows_library(_: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Bool(prelude::is_ruby(arg(args, 0).bytes()?)))
 }

@@ -1,4 +1,4 @@
-//! The shared store and the shared counter, as Ruby sees them.
+//! Native functions for the shared key-value store and the shared counter of requests.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use ruby_native::{Arg, Outcome, Raise, Value, arg, raise};
 use super::Call;
 use crate::store::Refused;
 
-/// The counter of requests.
+/// `FoolsGold::Counter.count`: the value of the counter of requests.
 pub fn requests_count(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(call.shared.keep.requests().load(Ordering::Relaxed) as i64))
 }
 
-/// Adds to the counter of requests; its new value.
+/// `FoolsGold::Counter.increment(by = 1)`: adds to the counter of requests and returns its new value.
 pub fn requests_increment(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let by = if args.is_empty() { 1 } else { arg(args, 0).int()? };
     let Ok(by) = u64::try_from(by) else {
@@ -31,7 +31,7 @@ fn ttl(value: Arg<'_>) -> Result<Option<Duration>, Raise> {
         return Ok(None);
     }
     let seconds = value.number()?;
-    // A century: beyond that an Instant may not reach.
+    // An `Instant` may not reach further than a century.
     if !(0.0..=3.2e9).contains(&seconds) {
         return Err(raise("ArgumentError", format!("ttl is {seconds} seconds, but must be from 0 to 3200000000")));
     }
@@ -46,37 +46,37 @@ fn refused(why: Refused) -> Raise {
     }
 }
 
-/// get(key)
+/// `store_get(key)`: the value of a key, or nil.
 pub fn get(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(call.shared.keep.store().get(key(args)?).map_or(Value::Nil, Value::Tree))
 }
 
-/// set(key, value, ttl)
+/// `store_set(key, value, ttl)`: sets a value, which expires after `ttl` seconds unless that is nil.
 pub fn set(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let value = arg(args, 1).tree();
     call.shared.keep.store().set(key(args)?, value, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Nil)
 }
 
-/// delete(key)
+/// `store_delete(key)`: removes a key and returns its value, or nil.
 pub fn delete(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(call.shared.keep.store().delete(key(args)?).map_or(Value::Nil, Value::Tree))
 }
 
-/// increment(key, by, ttl)
+/// `store_increment(key, by, ttl)`: adds to an Integer atomically and returns the sum.
 pub fn increment(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let by = arg(args, 1).int()?;
     let sum = call.shared.keep.store().increment(key(args)?, by, ttl(arg(args, 2))?).map_err(refused)?;
     Ok(Value::Int(sum))
 }
 
-/// clear
+/// `store_clear`: removes all keys.
 pub fn clear(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     call.shared.keep.store().clear();
     Ok(Value::Nil)
 }
 
-/// size
+/// `store_size`: the number of keys that have not expired.
 pub fn size(call: &mut Call<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(call.shared.keep.store().len() as i64))
 }

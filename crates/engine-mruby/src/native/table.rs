@@ -1,17 +1,18 @@
-//! The functions of the engine's own: those of the request, of what interpreters share, and of time. With those of the
-//! libraries they are all that Rust gives to Ruby.
+//! The table of native functions: those of the libraries, and the engine's own for the request, for shared state and
+//! for time. Ruby reaches Rust through these alone.
 
 use ruby_native::{Arg, Native, Outcome, raise};
 
 use super::{Call, input, log, source, store, wait};
 
-/// What a function of the engine's own does.
+/// A native function of the engine.
 pub type Run = fn(&mut Call<'_>, &[Arg<'_>]) -> Outcome;
 
-/// Those of the libraries. Ruby knows a function by its place in these, one after the other, and then in [`OWN`].
+/// The functions of the libraries. Ruby knows a function by its index in these tables, one after the other, and then in
+/// [`OWN`].
 pub static LIBRARIES: [&[Native]; 2] = [ruby_stdlib::TABLE, ruby_data::TABLE];
 
-/// The engine's own.
+/// The engine's own functions.
 pub static OWN: &[Native<Run>] = &[
     Native::function(c"sleep", wait::sleep),
     Native::singular(c"FoolsGold::Counter", c"count", store::requests_count),
@@ -35,7 +36,7 @@ pub static OWN: &[Native<Run>] = &[
     Native::function(c"process_id", log::process_id),
 ];
 
-/// Runs the function that Ruby knows by this number.
+/// Runs the function with this index.
 pub fn run(number: usize, call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let mut at = number;
     for rows in LIBRARIES {

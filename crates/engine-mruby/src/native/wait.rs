@@ -1,4 +1,4 @@
-//! Time that passes: sleeping, and limits of blocks (Timeout.timeout).
+//! Native functions for sleeping and for the time limits of blocks (Timeout.timeout).
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use ruby_native::{Arg, Outcome, Value, Work, arg, raise};
 
 use super::Call;
 
-/// timer_start(seconds) → the number of a limit
+/// `timer_start(seconds)`: sets a time limit for a block and returns its number.
 pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let seconds = arg(args, 0).number()?;
     if seconds.is_nan() || seconds < 0.0 {
@@ -18,19 +18,19 @@ pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let Some(number) = call.work.timers.start(ends) else {
         return Err(raise("ThreadError", "too many blocks with a limit are inside of each other"));
     };
-    call.work.gauge.set_soon(call.work.timers.next());
+    call.work.run_state.set_soon(call.work.timers.next());
     Ok(Value::Int(number as i64))
 }
 
-/// timer_stop(number) → 1 where its time was over, else nil
+/// `timer_stop(number)`: removes a time limit. Returns 1 where it had expired, else nil.
 pub fn timer_stop(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let number = u64::try_from(arg(args, 0).int()?).unwrap_or(0);
     let was_over = call.work.timers.stop(number);
-    call.work.gauge.set_soon(call.work.timers.next());
+    call.work.run_state.set_soon(call.work.timers.next());
     Ok(if was_over { Value::Int(1) } else { Value::Nil })
 }
 
-/// sleep(seconds) → seconds slept, rounded. Ends with the request's deadline at the latest.
+/// `sleep(seconds)`: sleeps until the request's deadline at the latest, and returns the seconds slept, rounded.
 pub fn sleep(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let seconds = match arg(args, 0) {
         Arg::Nil => f64::MAX,

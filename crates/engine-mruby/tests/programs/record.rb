@@ -1,6 +1,5 @@
-# Writes CRuby's answers into tables of programs. Usage: ruby record.rb TABLE...
-# A program begins below a line "## what it is about"; below it stands, behind "#=> ", what it notes with `t`
-# (trace.rb).
+# Writes the traces on CRuby into tables of programs. Usage: ruby record.rb TABLE... A program begins below a line "##
+# title"; its trace (trace.rb) stands below it behind "#=> ".
 
 require "tmpdir"
 require_relative "trace"

@@ -1,8 +1,8 @@
-# What programs of the tables in this folder, and those of bin/language-fuzz, are run with, on CRuby and on the embedded
-# interpreter: `t` notes values as they are evaluated, and Programs.run gives what a file has noted.
+# Runs the programs of the tables in this folder and of bin/language-fuzz, on CRuby and on the embedded interpreter: `t`
+# records values when they are evaluated, and Programs.run returns the trace of a file.
 
 module Programs
-  # A program that notes so many values does not end.
+  # A program that records so many values is taken for an endless one.
   MOST = 400
 
   class Endless < Exception; end
@@ -25,21 +25,21 @@ module Programs
       @notes << text
     end
 
-    # Only what a program says itself is compared word for word: it begins with "m:".
+    # Only the program's own messages are compared word for word: they begin with "m:".
     def said(error)
       message = error.message.to_s
       return "! SyntaxError #{message.split("\n").first}" if error.is_a?(SyntaxError)
       message.start_with?("m:") ? "! #{error.class} #{message}" : "! #{error.class}"
     end
 
-    # Addresses differ from run to run, and the name of the file is not the program's.
+    # Addresses differ between runs, and the name of the file does not belong to the program.
     def plain(note)
       note.gsub(/0x[0-9a-f]+/, "0x").gsub("\n", "\\n")
     end
   end
 end
 
-# Notes its values, and gives the first back.
+# Records its values and returns the first.
 def t(*values)
   Programs.note(values.map { |value| value.inspect }.join(" "))
   values[0]

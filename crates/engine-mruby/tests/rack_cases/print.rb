@@ -95,7 +95,7 @@ def environment(rows, jar, masks)
   env.merge("rack.input" => StringIO.new(body), "SERVER_PORT" => env["SERVER_PORT"] || "80")
 end
 
-# A body whose length is said is not asked for its parts; one for HEAD only for what costs nothing.
+# A body whose length the headers give is not asked for to_ary, and one for HEAD only for what costs nothing.
 def read(body, env, rows)
   framed = rows.any? { |name, _| name == "content-length" }
   parts = body.to_ary if body.is_a?(Array) || (!framed && body.respond_to?(:to_ary))

@@ -1,8 +1,8 @@
-# Prints a table of expressions anew, with what CRuby says of each: ruby print.rb TABLE >NEW
-# A line is `expression #=> what its value inspects as`, or `#=> !Class` for what it raises; other lines stay.
+# Prints a table of expressions anew, with CRuby's values: ruby print.rb TABLE >NEW
+# A line is `expression #=> value, inspected`, or `expression #=> !Class` for an exception; other lines stay.
 
 def __value(expression)
-  # `eval` where the tables are run on mruby has no more than this.
+  # In a method of its own, as in tests/spec.rs, where the tables run on mruby.
   eval("def __case\n#{expression}\nend")
   __case.inspect.gsub("\n", "\\n")
 rescue Exception => error

@@ -1,4 +1,4 @@
-//! An engine with a given config.ru, and requests to it without any HTTP.
+//! An engine with a given config.ru, and requests to it without HTTP.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -17,9 +17,9 @@ use engine::{Answer, Body, Engine, Fault, Request};
 use engine_mruby::{MrubyEngine, Settings, StartError};
 use http::Method;
 
-/// An engine, and the folder of its application.
+/// An engine and the folder of its application.
 pub struct App {
-    /// The engine.
+    /// The engine with the application loaded.
     pub engine: Arc<MrubyEngine>,
     _folder: tempfile::TempDir,
 }
@@ -47,7 +47,7 @@ pub fn wait<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Two interpreters, small and quick to fail.
+/// Settings of two interpreters with small limits.
 pub fn settings() -> Settings {
     Settings {
         rackup: "config.ru".into(),
@@ -66,7 +66,7 @@ pub fn settings() -> Settings {
     }
 }
 
-/// One interpreter, with memory enough for whole programs (256 MiB).
+/// Settings of one interpreter with enough memory for whole programs (256 MiB).
 pub fn single(rackup: PathBuf) -> Settings {
     Settings { rackup, interpreters: 1, memory_bytes: 256 << 20, ..settings() }
 }
@@ -84,8 +84,8 @@ pub fn app(config: &str) -> App {
     app_with(config, settings())
 }
 
-/// An application that runs a file of the folder, by its name, in a fresh interpreter, and answers what it has noted
-/// with `t` (tests/programs/trace.rb).
+/// An application that runs the file of the folder that the path names, in a fresh interpreter, and answers with its
+/// trace (tests/programs/trace.rb).
 pub fn programs(folder: &Path) -> App {
     let settings = Settings { interpreters: 1, fresh: true, memory_bytes: 128 << 20, ..settings() };
     let trace = include_str!("../programs/trace.rb");
@@ -104,7 +104,7 @@ pub fn get(path: &str) -> Request {
     Request::sample(Method::GET, path)
 }
 
-/// What came: status, headers as text, body.
+/// A response: status, headers as text, body.
 #[derive(Debug)]
 pub struct Got {
     pub status: u16,
@@ -113,17 +113,17 @@ pub struct Got {
 }
 
 impl App {
-    /// One whose engine was started elsewhere.
+    /// An application whose engine was started elsewhere.
     pub fn of(engine: Arc<MrubyEngine>, folder: tempfile::TempDir) -> App {
         App { engine, _folder: folder }
     }
 
-    /// Calls and waits.
+    /// Calls the application and waits for its answer.
     pub fn call(&self, request: Request) -> Answer {
         wait(self.engine.call(request))
     }
 
-    /// The response, which there must be.
+    /// The response to a request; a fault fails the test.
     pub fn got(&self, request: Request) -> Got {
         let response = match self.call(request).result {
             Ok(response) => response,
@@ -134,18 +134,18 @@ impl App {
         Got { status: response.head.status.as_u16(), headers, body: read(response.body) }
     }
 
-    /// The body of a path.
+    /// The body of the response to a path.
     pub fn body(&self, path: &str) -> String {
         self.got(get(path)).body
     }
 
-    /// The fault, which there must be.
+    /// The fault of a request; a response fails the test.
     pub fn fault(&self, request: Request) -> Fault {
         self.call(request).result.map(|response| panic!("{response:?}")).unwrap_err()
     }
 }
 
-/// Everything in a body.
+/// The whole text of a body.
 pub fn read(body: Body) -> String {
     let bytes = match body {
         Body::Empty => Vec::new(),

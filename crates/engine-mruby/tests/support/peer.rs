@@ -1,4 +1,4 @@
-//! The other side of a client's connection: a server on a free port whose every connection runs a function.
+//! A server for tests of clients: on a free port, with a function that runs each connection.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A server; its threads end with the test's process, or when their connection does.
+/// A server. Its threads end with their connection, or with the test's process.
 pub struct Peer {
     pub port: u16,
-    /// Connections so far.
+    /// Number of connections so far.
     pub connections: Arc<AtomicUsize>,
 }
 
@@ -34,7 +34,7 @@ impl Peer {
     }
 }
 
-/// One request of HTTP: its first line, its headers as they came, its body.
+/// An HTTP request: its first line, its headers as they came, and its body.
 pub struct Asked {
     pub line: String,
     pub headers: String,
@@ -64,7 +64,7 @@ pub fn asked(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
     Some(Asked { line: line.trim().to_owned(), headers, body: String::from_utf8_lossy(&body).into_owned() })
 }
 
-/// Answers whole, and leaves the connection open.
+/// Sends a whole response, and leaves the connection open.
 pub fn answer(stream: &mut TcpStream, status: &str, headers: &str, body: &str) -> std::io::Result<()> {
     let length = body.len();
     stream.write_all(format!("HTTP/1.1 {status}\r\ncontent-length: {length}\r\n{headers}\r\n{body}").as_bytes())

@@ -1,8 +1,8 @@
-//! Tables of expressions with CRuby's answers, run one by one, each in a request of its own.
+//! Tables of expressions with CRuby's answers; each expression runs in a request of its own.
 
 use super::App;
 
-/// Answers the value of the Ruby expression in its query.
+/// An application that answers with the value of the Ruby expression in the query.
 pub const ANSWER: &str = "
 run ->(env) {
   code = CGI.unescape(env['QUERY_STRING'])
@@ -13,13 +13,13 @@ run ->(env) {
   end
   [200, {}, [value]] }";
 
-/// The value of one expression, or `Class: message` of what it raised.
+/// The value of an expression, or `Class: message` of the exception it raised.
 pub fn value(app: &App, code: &str) -> String {
     let escaped: String = code.bytes().map(|byte| format!("%{byte:02X}")).collect();
     app.body(&format!("/?{escaped}"))
 }
 
-/// Whether all expressions of a table are answered as on CRuby.
+/// Whether all expressions of a table have the same answers as on CRuby.
 pub fn agrees(app: &App, name: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tables");
     let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();

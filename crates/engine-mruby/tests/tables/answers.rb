@@ -1,6 +1,6 @@
-# Writes CRuby's answers into a table of expressions. Usage: ruby answers.rb TABLE...
-# A table has expressions of one line each; below each, behind "#=> ", stands what it gives, inspected, or behind
-# "#=> ! " the class of what it raises. Lines that begin with "# " and empty ones stay as they are.
+# Writes CRuby's answers into a table of expressions. Usage: ruby answers.rb TABLE... A table has expressions of one
+# line each; below each stands its value, inspected, behind "#=> ", or the class of the exception it raises behind "#=>
+# ! ". Lines that begin with "# " and empty lines stay as they are.
 
 require "set"
 

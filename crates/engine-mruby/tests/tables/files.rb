@@ -1,4 +1,4 @@
-# Makes the folder that files.txt speaks of: ruby -r./files.rb answers.rb files.txt. The same is in ../files.rs.
+# Creates the folder for files.txt: ruby -r./files.rb answers.rb files.txt. ../files.rs creates the same one.
 
 require "tmpdir"
 require "fileutils"

@@ -1,4 +1,4 @@
-# The database that sqlite3.txt speaks of: ruby -r./sqlite3.rb answers.rb sqlite3.txt. The tests load this file as well.
+# Creates the database for sqlite3.txt: ruby -r./sqlite3.rb answers.rb sqlite3.txt. The tests load this file as well.
 
 require "sqlite3"
 

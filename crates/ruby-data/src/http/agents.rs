@@ -1,17 +1,17 @@
-//! HTTP clients, kept for the next request of the same interpreter.
+//! HTTP clients, kept with their connections for the next request of the same interpreter.
 
 use std::path::PathBuf;
 
 use ureq::Agent;
 
-/// Whom a client believes.
+/// The certificates that a client trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trust {
-    /// Whether certificates are checked.
+    /// Whether the server's certificate is verified.
     pub verify: bool,
-    /// The file of certificates that are believed, if it is not the system's.
+    /// A PEM file of trusted certificates; None for those of the system.
     pub file: Option<PathBuf>,
 }
 
-/// The clients of an interpreter, by whom they believe.
+/// The clients of an interpreter, by the certificates they trust.
 pub type Agents = Vec<(Trust, Agent)>;

@@ -1,5 +1,5 @@
-//! An HTTP client, as the Ruby of library/net_http.rb asks for it. The request's own time caps all of it, and so do the
-//! time-outs that are said; connections are kept for the next request of the same interpreter.
+//! Native functions for library/net_http.rb. A call ends at the request's deadline or after the timeouts that Ruby
+//! passes; connections are kept for the next request of the same interpreter.
 
 use std::io::{self, Read};
 use std::sync::{Arc, OnceLock};
@@ -13,17 +13,17 @@ use super::agents::{Agents, Trust};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// So many responses may be read at once.
+/// Responses that one interpreter may have open.
 const RESPONSES_MAX: usize = 64;
-/// What an object for one takes, with its connection's buffers.
+/// Bytes that a response with its connection's buffers counts towards the interpreter's memory limit.
 const RESPONSE_BYTES: usize = 300 << 10;
-/// One read hands over at most this much; Ruby asks again.
+/// Most bytes that one read returns; Ruby reads again for more.
 const READ_BYTES_MAX: usize = 64 << 10;
-/// So many kinds of trust may be in use.
+/// Clients with different trusted certificates that one interpreter keeps.
 const AGENTS_MAX: usize = 8;
-/// A file of certificates is smaller.
+/// Bytes that are read of a file of certificates.
 const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
-/// Where systems keep the certificates they trust.
+/// Files in which Linux distributions keep the certificates they trust.
 const SYSTEM_CERTIFICATES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -36,7 +36,8 @@ struct Answer {
     body: BodyReader<'static>,
 }
 
-/// send([method, url, headers, body or nil], [open, read and write time-outs or nil], verify, file or nil) → handle
+/// `http_send([method, url, headers, body or nil], [open, read and write timeouts or nil], verify, file or nil)`: sends
+/// a request, reads the head of the response and returns a handle. Timeouts are in seconds.
 pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let what = tree(arg(args, 0))?;
     let times = tree(arg(args, 1))?;
@@ -46,7 +47,7 @@ pub fn send(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     };
     let trust = Trust { verify: arg(args, 2).truthy(), file };
     context.tick()?;
-    // What the body has given so far should not wait for somebody else's answer.
+    // The part of the response body that is there should not wait for another server.
     context.work.flush();
     let agent = agent(context, trust)?;
     let (request, body) = request(what)?;
@@ -104,7 +105,7 @@ fn run(
             agent.run(settings.build())
         }};
     }
-    // The types differ: a body, even an empty one, has its length said.
+    // The types differ: with a body, even an empty one, Content-Length is sent.
     match body {
         Some(body) => send!(body),
         None if needs_body => send!(Vec::new()),
@@ -154,7 +155,7 @@ fn certificates(file: &std::path::Path) -> Option<Vec<Certificate<'static>>> {
     Some(found.collect::<Vec<_>>()).filter(|found| !found.is_empty())
 }
 
-/// Those of the machine, as every other program there believes; Mozilla's where it has none.
+/// The trusted certificates of the system, read once; Mozilla's where it has none.
 fn system_roots() -> RootCerts {
     static ROOTS: OnceLock<Option<Arc<Vec<Certificate<'static>>>>> = OnceLock::new();
     let find = || SYSTEM_CERTIFICATES.iter().find_map(|file| certificates(file.as_ref())).map(Arc::new);
@@ -190,7 +191,7 @@ fn io_failed(error: &io::Error) -> Raise {
         io::ErrorKind::NetworkUnreachable => "Errno::ENETUNREACH",
         io::ErrorKind::UnexpectedEof => return raise("EOFError", "end of file reached"),
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "Net::ReadTimeout",
-        // What rustls refuses comes as this.
+        // The error kind for everything that rustls refuses.
         io::ErrorKind::InvalidData => "OpenSSL::SSL::SSLError",
         _ if error.to_string().contains("lookup address") => "SocketError",
         _ => "IOError",
@@ -198,7 +199,7 @@ fn io_failed(error: &io::Error) -> Raise {
     raise(class, error.to_string())
 }
 
-/// head(handle) → [status, version, words, [[name, value], …]]
+/// `http_head(handle)`: status, HTTP version, reason phrase and `[[name, value], …]` of a response.
 pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;
     let status = answer.head.status();
@@ -218,7 +219,7 @@ pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// read(handle) → a piece of the body, empty at its end
+/// `http_read(handle)`: the next part of the response body; an empty String at its end.
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;

@@ -1,4 +1,4 @@
-//! An HTTP client.
+//! The HTTP client behind Net::HTTP.
 
 mod agents;
 pub mod calls;

@@ -1,4 +1,4 @@
-//! Redis, as the Ruby of library/redis.rb asks for it. The request's own time caps the time-outs that are said.
+//! Native functions for library/redis.rb. The request's deadline caps the timeouts that Ruby passes.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use crate::redis::{Connection, Error, Place, encode};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// So many connections at once.
+/// Connections that one interpreter may have open.
 const CONNECTIONS_MAX: usize = 64;
-/// What an object for one takes, with its buffer.
+/// Bytes that a connection with its buffer counts towards the interpreter's memory limit.
 const CONNECTION_BYTES: usize = 32 << 10;
 
 fn until(context: &Context<'_>, seconds: Arg<'_>) -> Result<Instant, Raise> {
@@ -34,7 +34,8 @@ fn failed(context: &mut Context<'_>, error: Error) -> Raise {
     }
 }
 
-/// open(host, port, time-out); open(path, nil, time-out) → handle
+/// `redis_open(host, port, timeout)` and `redis_open(path, nil, timeout)`: connects, and returns a handle. The timeout
+/// is in seconds, or nil.
 pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let ends = until(context, arg(args, 2))?;
@@ -50,11 +51,11 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Handle(context.handles.hold_one_of(CONNECTIONS_MAX, connection)?, CONNECTION_BYTES))
 }
 
-/// call(handle, [command, …], time-out) → [answer, …]; an answer that is an error is a Symbol. After an exception the
-/// connection is of no more use.
+/// `redis_call(handle, [command, …], timeout)`: sends commands and returns an Array of the replies; an error reply is a
+/// Symbol. After an exception the connection cannot be used any more.
 pub fn call(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
-    // What the body has given so far should not wait for somebody else's answer.
+    // The part of the response body that is there should not wait for Redis.
     context.work.flush();
     let ends = until(context, arg(args, 2))?;
     let most = context.memory_bytes / 4;

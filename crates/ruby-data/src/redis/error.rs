@@ -1,19 +1,19 @@
-//! What goes wrong with a connection to Redis.
+//! Errors of a connection to Redis.
 
-/// What went wrong.
+/// An error of a connection to Redis.
 #[derive(Debug)]
 pub enum Error {
-    /// There is no connection to be had.
+    /// The connection could not be opened.
     Connect(String),
-    /// It took too long.
+    /// The time limit has passed.
     Time,
-    /// The other side is gone.
+    /// The connection was closed or broke.
     Lost(String),
-    /// What came is not what Redis says, or too much of it.
+    /// The reply is not RESP, or larger than allowed.
     Protocol(String),
 }
 
-/// An answer is larger than was allowed.
+/// The error for a reply that is larger than allowed.
 pub fn too_much() -> Error {
     Error::Protocol("the answer is larger than an answer may be".into())
 }

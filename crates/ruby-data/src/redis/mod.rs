@@ -1,5 +1,5 @@
-//! A connection to Redis, bounded in time and size. Our own, since the protocol is small and the bounds are the point:
-//! an answer that never ends, or claims to be enormous, must cost its own request only.
+//! A connection to Redis with limits on time and size. It is our own client because the protocol is small and the
+//! limits matter: a reply that never ends, or claims to be enormous, must harm its own request only.
 
 pub mod calls;
 mod error;
@@ -18,11 +18,11 @@ use ruby_native::Tree;
 
 pub use error::Error;
 
-/// Where a server is.
+/// The address of a Redis server.
 pub enum Place<'a> {
-    /// A host's name or address, and a port.
+    /// A host name or IP address, and a port.
     Tcp(&'a str, u16),
-    /// A socket in the file system.
+    /// The path of a Unix socket.
     Unix(&'a Path),
 }
 
@@ -31,19 +31,19 @@ enum Stream {
     Unix(UnixStream),
 }
 
-/// One connection.
+/// An open connection to a Redis server.
 pub struct Connection {
     stream: Stream,
     buffer: Vec<u8>,
-    /// So much of the buffer has been read.
+    /// Bytes of the buffer that have been read.
     at: usize,
     until: Instant,
-    /// So many bytes may still come.
+    /// Bytes that the current replies may still take.
     left: usize,
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to a server until `until` at the latest.
     pub fn open(place: &Place<'_>, until: Instant) -> Result<Connection, Error> {
         let stream = match place {
             Place::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
@@ -77,7 +77,7 @@ impl Connection {
         if left.is_zero() { Err(Error::Time) } else { Ok(left) }
     }
 
-    /// Whether to try again after this.
+    /// Ok where the read or write should be repeated after this error, else the error for the caller.
     fn look_at(&self, error: io::Error) -> Result<(), Error> {
         match error.kind() {
             io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
@@ -87,7 +87,7 @@ impl Connection {
         }
     }
 
-    /// Makes sure that there are so many bytes behind what was read.
+    /// Reads until there are `wanted` unread bytes in the buffer.
     fn fill(&mut self, wanted: usize) -> Result<(), Error> {
         if self.at > 0 {
             self.buffer.drain(..self.at);
@@ -131,7 +131,7 @@ fn tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// A lookup that does not end leaves its thread behind, and not the request.
+/// Resolves a host name in a thread of its own, so that a lookup that hangs blocks that thread and not the request.
 fn addresses(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.trim_matches(['[', ']']).parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
@@ -139,14 +139,14 @@ fn addresses(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr
     let (sender, receiver) = sync_channel(1);
     let name = host.to_owned();
     thread::Builder::new().name("lookup".into()).spawn(move || {
-        // Nobody waits for it any more where this fails.
+        // Sending fails only after the request has given up.
         let _ = sender.send((name.as_str(), port).to_socket_addrs().map(Iterator::collect));
     })?;
     let left = until.saturating_duration_since(Instant::now());
     receiver.recv_timeout(left).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// Appends a command in the form in which Redis reads it.
+/// Appends a command as a RESP array of bulk strings; an error for nil, true, false and nested values.
 pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
     out.extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
     for part in command {

@@ -1,4 +1,5 @@
-//! Answers of Redis (RESP, version 2) as trees. What is claimed to come takes memory only when it has come.
+//! Replies of Redis (RESP, version 2) as trees. A reply takes memory only for bytes that have arrived, not for the
+//! lengths it announces.
 
 use std::time::Instant;
 
@@ -6,13 +7,13 @@ use super::Connection;
 use super::error::{Error, too_much};
 use ruby_native::Tree;
 
-/// As deep as the answers of a script may nest.
+/// Nesting of arrays in a reply, such as that of a Lua script.
 const DEPTH_MAX: usize = 32;
-/// A line of an answer that is no text.
+/// Bytes of a line: of a simple string, error, integer or length.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
 impl Connection {
-    /// Sends commands and reads an answer to each; errors among them are Symbols.
+    /// Sends `count` encoded commands and reads a reply to each, of `most` bytes together; error replies are Symbols.
     pub fn call(&mut self, commands: &[u8], count: usize, until: Instant, most: usize) -> Result<Vec<Tree>, Error> {
         self.until = until;
         self.left = most;
@@ -21,7 +22,7 @@ impl Connection {
     }
 }
 
-/// The next answer; an error is a Symbol.
+/// Reads the next reply; an error reply is a Symbol.
 fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
     let line = line(from)?;
     let Some((kind, rest)) = line.split_first() else { return Err(wrong(&line)) };
@@ -39,7 +40,7 @@ fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
                 // No capacity from the count: it could promise more than comes.
                 let mut items = Vec::new();
                 for _ in 0..usize::try_from(count).map_err(|_| wrong(&line))? {
-                    // What an item takes here counts as well, or many small ones would take more than was allowed.
+                    // The memory of an item counts as well, or many small items would take more than allowed.
                     from.left = from.left.checked_sub(size_of::<Tree>()).ok_or_else(too_much)?;
                     items.push(read(from, depth + 1)?);
                 }

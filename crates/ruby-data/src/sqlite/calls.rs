@@ -1,5 +1,5 @@
-//! SQLite, as the Ruby of library/sqlite3.rb asks for it. Each function that may wait for a disk or a lock leaves the
-//! I/O thread first, and ends with the request's time.
+//! Native functions for library/sqlite3.rb. Each function that may wait for a disk or a lock migrates to a runner
+//! first, and ends at the request's deadline.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -10,10 +10,11 @@ use crate::sqlite::{Connection, Error, Form, Mode, Rows, Statement, Watch, bind_
 use ruby_native::tree::{Tree, count};
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// So many databases at once, and so many statements that Ruby holds.
+/// Databases that one interpreter may have open.
 const DATABASES_MAX: usize = 64;
+/// Prepared statements for which Ruby may hold an object.
 const STATEMENTS_MAX: usize = 1024;
-/// What an object for one takes, beside SQLite's own memory.
+/// Bytes that a handle counts towards the interpreter's memory limit, beside SQLite's own memory.
 const HANDLE_BYTES: usize = 256;
 
 fn database(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, Raise> {
@@ -30,7 +31,7 @@ fn hold(context: &mut Context<'_>, statement: Statement) -> Outcome {
     Ok(Value::Handle(context.handles.hold_one_of(STATEMENTS_MAX, statement)?, HANDLE_BYTES))
 }
 
-/// Begins: off the I/O thread, and with the time that is left.
+/// Starts a call on a database: migrates to a runner and sets the deadline of the watch.
 fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, Raise> {
     context.leave();
     let connection = database(context, handle)?;
@@ -38,7 +39,7 @@ fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, R
     Ok(connection)
 }
 
-/// SQLite's error, or that of the time that was over.
+/// The exception for an error of SQLite, or for the deadline that caused it.
 fn failed(context: &mut Context<'_>, error: Error) -> Raise {
     let late = if error.is_interrupt() { context.overdue() } else { None };
     late.unwrap_or_else(|| error.raise())
@@ -50,7 +51,7 @@ fn tree(tree: &Tree) -> Value {
     Value::Tree(out)
 }
 
-/// open(path, 0 to read, 1 to write, 2 to make it) → handle
+/// `sqlite_open(path, mode)`: opens a database and returns a handle. Mode 0 is to read, 1 to write, 2 to create it.
 pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let given = arg(args, 0).path()?;
     let mode = match arg(args, 1).int()? {
@@ -60,7 +61,7 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     };
     let in_memory = given == Path::new(":memory:") || given.as_os_str().is_empty();
     let found = if in_memory { None } else { Some(context.folders.database(given, mode != Mode::ReadOnly)?) };
-    // A pipe would be waited for.
+    // Opening a named pipe would block.
     if found.as_ref().and_then(|found| found.metadata().ok()).is_some_and(|meta| !meta.is_file()) {
         return Err(raise("SQLite3::CantOpenException", format!("{} is no file", given.display())));
     }
@@ -81,8 +82,9 @@ fn values(arg: Arg<'_>) -> Result<Tree, Raise> {
     Tree::decode(&arg.tree()).map_err(|error| raise("ArgumentError", error.to_string()))
 }
 
-/// execute(database, sql, values, as hashes, with columns) → [columns or nil, row, …]; a handle of the statement where
-/// there are more rows than one piece has; nil where the SQL says nothing
+/// `sqlite_execute(database, sql, values, as_hashes, with_columns)`: runs the first statement of `sql`. Returns
+/// `[columns or nil, row, …]`; a handle of the statement where there are more rows than fit in one piece; nil where the
+/// SQL is empty.
 pub fn execute(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = begin(context, arg(args, 0))?;
     let sql = arg(args, 1).bytes()?;
@@ -110,7 +112,7 @@ fn piece(columns: Option<Vec<Vec<u8>>>, rows: Rows) -> Value {
     Value::Tree(out)
 }
 
-/// prepare(database, sql) → handle; nil where the SQL says nothing
+/// `sqlite_prepare(database, sql)`: a handle of the first statement of `sql`; nil where the SQL is empty.
 pub fn prepare(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = begin(context, arg(args, 0))?;
     match connection.statement(arg(args, 1).bytes()?).map_err(|error| failed(context, error))? {
@@ -119,12 +121,13 @@ pub fn prepare(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// used(statement): how many bytes of its SQL were its own
+/// `sqlite_used(statement)`: bytes of the SQL that belong to this statement; the next one follows.
 pub fn used(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(statement(context, arg(args, 0))?.used as i64))
 }
 
-/// bind(statement, position or name, value); bind(statement, nil, values); bind(statement) forgets them
+/// `sqlite_bind(statement, position or name, value)` binds one value, `sqlite_bind(statement, nil, values)` all values,
+/// and `sqlite_bind(statement)` removes all.
 pub fn bind(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let statement = statement(context, arg(args, 0))?;
     let bound = if args.len() < 2 {
@@ -138,7 +141,7 @@ pub fn bind(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     bound.map(|()| Value::Nil).map_err(Error::raise)
 }
 
-/// fetch(statement, as hashes, most or nil) → [whether these are the last, row, …]
+/// `sqlite_fetch(statement, as_hashes, most or nil)`: the next rows as `[whether they are the last, row, …]`.
 pub fn fetch(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.leave();
     let until = context.until();
@@ -156,13 +159,14 @@ pub fn fetch(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Tree(out))
 }
 
-/// reset(statement)
+/// `sqlite_reset(statement)`: makes the statement start again at its first row.
 pub fn reset(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     statement(context, arg(args, 0))?.reset();
     Ok(Value::Nil)
 }
 
-/// about(statement) → [columns, declared types, number of values, whether it only reads, whether it is done]
+/// `sqlite_about(statement)`: `[columns, declared types, number of parameters, whether it only reads, whether it is
+/// done]`.
 pub fn about(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let statement = statement(context, arg(args, 0))?;
     let texts = |text: Option<Vec<u8>>| text.map_or(Tree::Nil, Tree::Str);
@@ -175,7 +179,7 @@ pub fn about(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     ])))
 }
 
-/// tell(database) → [changes, total changes, last row's key, whether a transaction is under way]
+/// `sqlite_tell(database)`: `[changes, total changes, last inserted rowid, whether a transaction is under way]`.
 pub fn tell(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = database(context, arg(args, 0))?;
     Ok(tree(&Tree::Array(vec![
@@ -186,7 +190,7 @@ pub fn tell(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     ])))
 }
 
-/// busy(database, milliseconds)
+/// `sqlite_busy(database, milliseconds)`: sets the time that a statement waits for a lock.
 pub fn busy(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let milliseconds = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
     let connection = database(context, arg(args, 0))?;
@@ -194,7 +198,7 @@ pub fn busy(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Nil)
 }
 
-/// version
+/// `sqlite_version`: the version of SQLite, such as `3.50.2`.
 pub fn version(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(libsqlite3_sys::SQLITE_VERSION.to_bytes().to_vec()))
 }

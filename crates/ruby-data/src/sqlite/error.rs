@@ -1,4 +1,4 @@
-//! What goes wrong in SQLite, and as what Ruby sees it.
+//! Errors of SQLite, and their exceptions in Ruby.
 
 use std::ffi::c_int;
 
@@ -6,19 +6,19 @@ use libsqlite3_sys as ffi;
 
 use ruby_native::{Raise, raise};
 
-/// No number of SQLite's: a value that it has no type for.
+/// Error code of ours, not of SQLite: a value for which SQLite has no type.
 pub const WRONG_TYPE: c_int = -1;
 
-/// What went wrong, as SQLite says it.
+/// An error of SQLite.
 #[derive(Debug)]
 pub struct Error {
-    /// SQLite's number for it.
+    /// SQLite's (extended) result code.
     pub code: c_int,
-    /// SQLite's words.
+    /// SQLite's message.
     pub message: String,
 }
 
-/// SQLite's numbers and the gem's names for them, from 1 on.
+/// Exception classes of the gem sqlite3 by SQLite's primary result code, from 1 (SQLITE_ERROR) on.
 const CLASSES: [&str; 26] = [
     "SQLite3::SQLException",
     "SQLite3::InternalException",
@@ -49,7 +49,7 @@ const CLASSES: [&str; 26] = [
 ];
 
 impl Error {
-    /// As Ruby sees it.
+    /// The exception for Ruby.
     pub fn raise(self) -> Raise {
         if self.code == WRONG_TYPE {
             return raise("RuntimeError", self.message);
@@ -59,7 +59,7 @@ impl Error {
         raise(class, self.message)
     }
 
-    /// Whether it was the watch that ended it.
+    /// Whether the watch interrupted the statement.
     pub fn is_interrupt(&self) -> bool {
         self.code & 0xff == ffi::SQLITE_INTERRUPT
     }

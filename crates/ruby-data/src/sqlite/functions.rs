@@ -1,5 +1,5 @@
-//! SQLite's functions on texts that take the product of two lengths in SQLite's own form, which nobody can interrupt:
-//! here they take the sum.
+//! SQL functions on texts (instr, replace, trim) in linear time. SQLite's own take the product of two lengths and
+//! cannot be interrupted.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, c_int, c_void};
@@ -12,11 +12,11 @@ use memchr::memmem;
 
 type Function = unsafe extern "C" fn(*mut ffi::sqlite3_context, c_int, *mut *mut ffi::sqlite3_value);
 
-/// Which ends a trim takes from.
+/// Flags of `trim`: the ends that it takes characters from.
 const LEFT: usize = 1;
 const RIGHT: usize = 2;
 
-/// Puts them in the place of SQLite's own.
+/// Defines the functions of this file in a connection, in place of SQLite's own.
 pub fn define(db: *mut ffi::sqlite3) {
     let rows: [(&CStr, c_int, Function, usize); 8] = [
         (c"instr", 2, instr, 0),
@@ -40,7 +40,7 @@ pub fn define(db: *mut ffi::sqlite3) {
     }
 }
 
-/// The bytes of an argument, as text or as they are; none for NULL.
+/// The bytes of an argument, converted to text unless `blob`; None for NULL.
 // SAFETY: to be called with the arguments that SQLite passes, while it waits for the function.
 unsafe fn argument<'a>(arguments: *mut *mut ffi::sqlite3_value, at: usize, blob: bool) -> Option<&'a [u8]> {
     // SAFETY: SQLite passes as many values as the function was defined with; they live until it returns.
@@ -55,7 +55,7 @@ unsafe fn argument<'a>(arguments: *mut *mut ffi::sqlite3_value, at: usize, blob:
     }
 }
 
-/// Runs `work`, whose result is the function's; a panic must not unwind into C.
+/// Runs `work` and sets its result as that of the SQL function. A panic must not unwind into C: it becomes "too big".
 // SAFETY: to be called with the context that SQLite passes, while it waits for the function.
 unsafe fn answer(context: *mut ffi::sqlite3_context, work: impl FnOnce() -> Answer) {
     let answer = catch_unwind(AssertUnwindSafe(work)).unwrap_or(Answer::TooBig);

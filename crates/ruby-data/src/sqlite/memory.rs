@@ -1,5 +1,5 @@
-//! SQLite's memory, each block of it counted for the interpreter that asked for it: one that wants too much is refused,
-//! and no other notices.
+//! SQLite's memory allocator. Each block is counted for the interpreter that asked for it; one that passes its limit
+//! gets SQLITE_NOMEM, and the others are not affected.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::Cell;
@@ -11,20 +11,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use libsqlite3_sys as ffi;
 
-/// What the interpreter's SQLite holds.
+/// The bytes that SQLite holds for one interpreter, and their limit.
 pub struct Account {
     used: AtomicUsize,
     limit: usize,
 }
 
 impl Account {
-    /// An account of so many bytes.
+    /// An account with a limit of `limit` bytes.
     pub fn new(limit: usize) -> Arc<Account> {
         configure();
         Arc::new(Account { used: AtomicUsize::new(0), limit })
     }
 
-    /// The most it may hold.
+    /// The limit in bytes.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -50,11 +50,11 @@ impl Account {
 }
 
 thread_local! {
-    /// Whose SQLite runs in this thread; null for nobody's.
+    /// The account for which SQLite runs in this thread; null for none.
     static CURRENT: Cell<*const Account> = const { Cell::new(ptr::null()) };
 }
 
-/// Runs `work`, which may call SQLite but must not leave the thread, on this account.
+/// Runs `work` with this account as that of the thread. `work` may call SQLite but must not migrate to another thread.
 pub fn counted<T>(account: &Arc<Account>, work: impl FnOnce() -> T) -> T {
     struct Restore(*const Account);
     impl Drop for Restore {
@@ -66,7 +66,7 @@ pub fn counted<T>(account: &Arc<Account>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Before each block: who it is counted for, and how large it is.
+/// The header before each block: its account, and its size in bytes.
 struct Header {
     account: *const Account,
     size: usize,
@@ -93,7 +93,7 @@ unsafe extern "C" fn allocate(size: c_int) -> *mut c_void {
     // SAFETY: the layout is never empty.
     let block = unsafe { alloc(layout) }.cast::<Header>();
     if block.is_null() {
-        // SAFETY: as above.
+        // SAFETY: `counted`, in whose scope this thread still is, holds the account that was charged before.
         if let Some(account) = unsafe { account.as_ref() } {
             account.give(layout.size());
         }
@@ -110,7 +110,7 @@ unsafe extern "C" fn allocate(size: c_int) -> *mut c_void {
     }
 }
 
-/// Where the header of a block is.
+/// The address of a block's header.
 unsafe fn header(block: *mut c_void) -> *mut Header {
     // SAFETY: the caller passes what `allocate` has given out.
     unsafe { block.cast::<Header>().sub(1) }
@@ -183,7 +183,7 @@ unsafe extern "C" fn start(_: *mut c_void) -> c_int {
 // SAFETY: only SQLite calls it, as its documentation says.
 unsafe extern "C" fn end(_: *mut c_void) {}
 
-/// Tells SQLite where memory comes from; to be done before anything else is asked of it.
+/// Sets the allocator of SQLite, once for the process and before any other call.
 fn configure() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -219,7 +219,7 @@ mod tests {
             let block = counted(&account, || allocate(100));
             assert_eq!(account.used(), 100 + HEADER_BYTES);
             assert!(counted(&account, || allocate(2000)).is_null());
-            // Whoever frees or enlarges it, it is counted where it belongs.
+            // A block stays with its account, whichever account is the thread's.
             let block = reallocate(block, 200);
             assert_eq!((account.used(), size(block)), (200 + HEADER_BYTES, 200));
             assert!(reallocate(block, 5000).is_null());

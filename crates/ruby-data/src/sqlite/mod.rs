@@ -1,4 +1,4 @@
-//! SQLite: a connection, bounded in time, memory and in what files it may open.
+//! SQLite connections with limits on time, memory and the files they may open.
 
 pub mod calls;
 mod error;
@@ -22,26 +22,26 @@ pub use watch::Watch;
 
 use memory::{Account, counted};
 
-/// So many statements are kept prepared.
+/// Prepared statements that a connection keeps.
 const CACHE_STATEMENTS: usize = 64;
-/// Longer ones are rarely asked twice.
+/// Bytes of SQL up to which a statement is kept; longer ones are rarely run twice.
 const CACHE_SQL_BYTES: usize = 4096;
 
-/// How a database is opened.
+/// The mode in which a database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Nothing is written.
+    /// Read only.
     ReadOnly,
-    /// It must be there.
+    /// Read and write; the file must exist.
     ReadWrite,
-    /// It is made where it is not there.
+    /// Read and write; the file is created if needed.
     Create,
 }
 
 /// An open database.
 pub struct Connection {
     raw: NonNull<ffi::sqlite3>,
-    /// What SQLite asks while it works. It has its address.
+    /// The limits that SQLite's callbacks check. Boxed, since SQLite holds its address.
     pub watch: Box<Watch>,
     account: Arc<Account>,
     cache: RefCell<Vec<(Vec<u8>, NonNull<ffi::sqlite3_stmt>)>>,
@@ -80,12 +80,12 @@ impl Connection {
         Ok(Rc::new(connection))
     }
 
-    /// The last error, where a code is one.
+    /// Ok for SQLITE_OK, else the connection's last error.
     fn check(&self, code: c_int) -> Result<(), Error> {
         if code & 0xff == ffi::SQLITE_OK { Ok(()) } else { Err(self.error(code)) }
     }
 
-    /// Whether the last value could be read.
+    /// An error where there was no memory for the value that was read last.
     fn has_memory(&self) -> Result<(), Error> {
         // SAFETY: the connection is open.
         let code = unsafe { ffi::sqlite3_errcode(self.raw.as_ptr()) };
@@ -98,7 +98,8 @@ impl Connection {
         Error { code, message: message.to_string_lossy().into_owned() }
     }
 
-    /// The first statement of a text, and where the next begins; none where there is nothing but blanks and comments.
+    /// Prepares the first statement of `sql` and returns it with the byte where the next one begins. None where there
+    /// are only blanks and comments. `lasting` is for statements that are kept.
     fn prepare(&self, sql: &[u8], lasting: bool) -> Result<(Option<NonNull<ffi::sqlite3_stmt>>, usize), Error> {
         let Ok(length) = c_int::try_from(sql.len()) else { return Err(misuse("the SQL is too long")) };
         let mut raw = ptr::null_mut();
@@ -114,7 +115,7 @@ impl Connection {
         Ok((NonNull::new(raw), used.min(sql.len())))
     }
 
-    /// Adds the SQL to the words, and a mark below the place where it is wrong.
+    /// Appends the SQL to the message, with a `^` below the place of the error.
     fn point_at(&self, error: Error, sql: &[u8]) -> Error {
         // SAFETY: the connection is open.
         let offset = unsafe { ffi::sqlite3_error_offset(self.raw.as_ptr()) };
@@ -136,7 +137,7 @@ impl Connection {
         Error { message, ..error }
     }
 
-    /// Keeps a statement that was used, for whoever asks the same again.
+    /// Keeps a prepared statement for the next use of the same SQL; the oldest one makes room.
     fn keep(&self, sql: Vec<u8>, raw: NonNull<ffi::sqlite3_stmt>) {
         let mut cache = self.cache.borrow_mut();
         if cache.len() >= CACHE_STATEMENTS {
@@ -147,23 +148,23 @@ impl Connection {
     }
 
     fn finalize(&self, raw: NonNull<ffi::sqlite3_stmt>) {
-        // SAFETY: the statement is one of this open connection, and nobody uses it after this.
+        // SAFETY: the statement belongs to this open connection, and its caller has given up the only pointer to it.
         counted(&self.account, || unsafe { ffi::sqlite3_finalize(raw.as_ptr()) });
     }
 
-    /// Rows that the last statement changed.
+    /// Number of rows that the last statement changed.
     pub fn changes(&self) -> i64 {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_changes64(self.raw.as_ptr()) }
     }
 
-    /// Rows changed since it was opened.
+    /// Number of rows changed since the connection was opened.
     pub fn total_changes(&self) -> i64 {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_total_changes64(self.raw.as_ptr()) }
     }
 
-    /// The key of the row that was inserted last.
+    /// Rowid of the row that was inserted last.
     pub fn last_insert_rowid(&self) -> i64 {
         // SAFETY: the connection is open.
         unsafe { ffi::sqlite3_last_insert_rowid(self.raw.as_ptr()) }
@@ -180,7 +181,7 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let cached = std::mem::take(&mut *self.cache.borrow_mut());
         cached.into_iter().for_each(|(_, raw)| self.finalize(raw));
-        // SAFETY: statements hold the connection, so there is none left, and nobody uses it after this.
+        // SAFETY: statements hold a reference to the connection, so there is none left, and this is its last use.
         counted(&self.account, || unsafe { ffi::sqlite3_close(self.raw.as_ptr()) });
     }
 }

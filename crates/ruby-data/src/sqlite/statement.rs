@@ -1,4 +1,4 @@
-//! A prepared statement: values in, rows out, a bounded piece at a time.
+//! Prepared statements: values are bound and rows are fetched in pieces of limited size.
 
 use std::ffi::{CStr, CString, c_int};
 use std::ptr::{self, NonNull};
@@ -12,44 +12,44 @@ use super::memory::counted;
 use super::{CACHE_SQL_BYTES, Connection};
 use ruby_native::tree::{Tree, count, counted as counted_bytes};
 
-/// One piece of rows has at most about so many bytes: what Ruby makes of it is its own to hold.
+/// Bytes of rows after which a piece ends. Ruby's objects for them count towards the interpreter's memory limit.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// What a row becomes.
+/// The class of a row in Ruby.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Arrays of values.
+    /// Each row is an Array of values.
     Arrays,
-    /// Hashes of names to values.
+    /// Each row is a Hash from column names to values.
     Hashes,
 }
 
-/// A piece of the rows.
+/// Consecutive rows of a result.
 #[derive(Default)]
 pub struct Rows {
-    /// Their trees, one behind the other.
+    /// The encoded trees of the rows, one behind the other.
     pub bytes: Vec<u8>,
-    /// How many.
+    /// Number of rows.
     pub count: usize,
-    /// Whether these are the last.
+    /// Whether these are the last rows of the result.
     pub is_done: bool,
 }
 
-/// A statement.
+/// A prepared statement and its state.
 pub struct Statement {
     connection: Rc<Connection>,
     raw: NonNull<ffi::sqlite3_stmt>,
-    /// So many bytes of the text it was made of were its own.
+    /// Bytes of the SQL text that belong to this statement.
     pub used: usize,
-    /// Under which text it is kept when it is no longer needed.
+    /// The SQL under which the connection keeps the statement when it is dropped; None where it does not.
     kept_as: Option<Vec<u8>>,
     is_done: bool,
-    /// Rows that were read and not yet taken.
+    /// Rows that were read and that the next fetch returns.
     pub pending: Option<Rows>,
 }
 
 impl Connection {
-    /// A statement for SQL that was perhaps prepared before.
+    /// The first statement of `sql`, taken from the kept ones or prepared; None where the SQL is empty.
     pub fn statement(self: &Rc<Connection>, sql: &[u8]) -> Result<Option<Statement>, Error> {
         let known = self.cache.borrow().iter().position(|(text, _)| text == sql);
         if let Some(at) = known {
@@ -62,7 +62,8 @@ impl Connection {
         Ok(raw.map(|raw| Statement::new(self.clone(), raw, used, name)))
     }
 
-    /// The request is over: what it has left open ends, so that it holds no lock. Whether it had left a transaction.
+    /// Resets statements and rolls back a transaction that the finished request has left open, so that no lock is held.
+    /// Returns whether there was a transaction.
     pub fn settle(self: &Rc<Connection>) -> bool {
         counted(&self.account, || {
             let mut at = ptr::null_mut();
@@ -102,12 +103,12 @@ impl Statement {
         Statement { connection, raw, used, kept_as, is_done: false, pending: None }
     }
 
-    /// The connection it belongs to.
+    /// The connection of the statement.
     pub fn connection(&self) -> &Rc<Connection> {
         &self.connection
     }
 
-    /// Binds one value: a blob is an array of one.
+    /// Binds one value by position (from 1) or name. A blob comes as a String of bytes, or as an Array with one String.
     pub fn bind(&self, key: &Tree, value: &Tree) -> Result<(), Error> {
         let at = match key {
             Tree::Int(at) => c_int::try_from(*at).unwrap_or(0),
@@ -155,32 +156,32 @@ impl Statement {
         unsafe { ffi::sqlite3_bind_parameter_index(self.raw.as_ptr(), name.as_ptr()) }
     }
 
-    /// How many values it takes.
+    /// Number of parameters.
     pub fn parameters(&self) -> c_int {
         // SAFETY: the statement is live.
         unsafe { ffi::sqlite3_bind_parameter_count(self.raw.as_ptr()) }
     }
 
-    /// Forgets its values.
+    /// Removes all bound values.
     pub fn clear(&mut self) {
         // SAFETY: the statement is live.
         counted(&self.connection.account, || unsafe { ffi::sqlite3_clear_bindings(self.raw.as_ptr()) });
     }
 
-    /// Back to before its first row.
+    /// Makes the next fetch start at the first row.
     pub fn reset(&mut self) {
         self.is_done = false;
         self.pending = None;
-        // SAFETY: the statement is live. What it returns was told before.
+        // SAFETY: the statement is live. The result is ignored: it repeats the error of the last step.
         counted(&self.connection.account, || unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) });
     }
 
-    /// Whether its last row has been read.
+    /// Whether the last row has been fetched.
     pub fn is_done(&self) -> bool {
         self.is_done && self.pending.is_none()
     }
 
-    /// The next rows, at most `most` of them.
+    /// The next rows, at most `most` and at most about `PIECE_BYTES`.
     pub fn fetch(&mut self, form: Form, most: usize) -> Result<Rows, Error> {
         if let Some(rows) = self.pending.take() {
             return Ok(rows);
@@ -214,7 +215,7 @@ impl Statement {
         })?;
         self.is_done = rows.is_done;
         if self.is_done {
-            // Its locks end here, and not when the next one needs the statement.
+            // Releases the locks now, and not when the statement is used again.
             // SAFETY: the statement is live.
             counted(&connection.account, || unsafe { ffi::sqlite3_reset(self.raw.as_ptr()) });
         }
@@ -258,7 +259,7 @@ impl Statement {
         }
     }
 
-    /// The names of its columns.
+    /// Names of the columns of the result.
     pub fn columns(&self) -> Vec<Vec<u8>> {
         // SAFETY: the statement is live; SQLite's text ends in NUL and is copied at once.
         self.each_column(|raw, column| unsafe { ffi::sqlite3_column_name(raw, column) })
@@ -266,9 +267,10 @@ impl Statement {
             .collect()
     }
 
-    /// The types that its columns were declared with.
+    /// Declared types of the columns; None for an expression.
     pub fn types(&self) -> Vec<Option<Vec<u8>>> {
-        // SAFETY: as above.
+        // SAFETY: the statement is live and `column` is below its number of columns; `each_column` checks for NULL (an
+        // expression has no declared type), and copies the text before SQLite can change it.
         self.each_column(|raw, column| unsafe { ffi::sqlite3_column_decltype(raw, column) }).collect()
     }
 
@@ -286,7 +288,7 @@ impl Statement {
         })
     }
 
-    /// Whether it changes nothing.
+    /// Whether the statement only reads.
     pub fn is_read_only(&self) -> bool {
         // SAFETY: the statement is live.
         unsafe { ffi::sqlite3_stmt_readonly(self.raw.as_ptr()) != 0 }
@@ -324,7 +326,7 @@ fn shown(value: &Tree) -> String {
     }
 }
 
-/// Reads all values of a call: an array by position, hashes by name, in any mixture.
+/// Binds all values of a call: items of an Array by position, pairs of a Hash by name, in any mixture.
 pub fn bind_all(statement: &Statement, values: &Tree) -> Result<(), Error> {
     let mut next = 1;
     let items = match values {

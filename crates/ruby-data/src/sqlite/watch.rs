@@ -1,5 +1,5 @@
-//! What SQLite asks while it works: whether it may go on, whether it may wait for a lock, and whether it may do what a
-//! statement says.
+//! Limits of a connection, checked by SQLite's callbacks: the deadline, the wait for a lock, and the files that a
+//! statement may open.
 
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -13,29 +13,29 @@ use libsqlite3_sys as ffi;
 use super::functions;
 use ruby_native::folders::Folders;
 
-/// So many steps of SQLite's machine are a small part of a millisecond.
+/// Steps of SQLite's virtual machine between two checks of the deadline: a small part of a millisecond.
 const STEPS: c_int = 1000;
-/// What is left for a transaction to be rolled back when the time is over.
+/// Time for rolling back a transaction after the deadline.
 const MOMENT: Duration = Duration::from_millis(500);
-/// How long to wait for a lock, the first time, the second, and so on.
+/// Milliseconds to sleep before the first attempt to get a lock again, the second, and so on.
 const WAITS_MS: [u64; 10] = [1, 2, 5, 10, 15, 20, 25, 25, 50, 100];
 
-/// The bounds of one connection.
+/// The limits of one connection.
 pub struct Watch {
-    /// Whether what runs must end at a time.
+    /// Whether the interpreter must stop at an instant.
     end: Box<dyn Fn(Instant) -> bool>,
     folders: Folders,
-    /// When the statement must be over.
+    /// The deadline of the statement.
     until: Cell<Instant>,
-    /// Whether an order to end counts as well.
+    /// Whether `end` counts as well.
     obeys: Cell<bool>,
-    /// How long it may wait for a lock.
+    /// Time that a statement may wait for a lock.
     busy: Cell<Duration>,
     waiting_since: Cell<Instant>,
 }
 
 impl Watch {
-    /// Of an interpreter that must end when `end` says so, with these folders.
+    /// Limits for an interpreter that must stop when `end` returns true, and that may open files in `folders`.
     pub fn new(end: Box<dyn Fn(Instant) -> bool>, folders: Folders) -> Watch {
         let now = Instant::now();
         Watch {
@@ -48,19 +48,19 @@ impl Watch {
         }
     }
 
-    /// From now on, until then.
+    /// Sets the deadline of the statements that follow.
     pub fn allow(&self, until: Instant) {
         self.until.set(until);
         self.obeys.set(true);
     }
 
-    /// To clean up, whatever the time.
+    /// Gives the statements that follow `MOMENT` from now, even after the request's deadline.
     pub fn allow_a_moment(&self) {
         self.until.set(Instant::now() + MOMENT);
         self.obeys.set(false);
     }
 
-    /// How long a lock is waited for.
+    /// Sets the time that a statement may wait for a lock.
     pub fn set_busy(&self, busy: Duration) {
         self.busy.set(busy);
     }
@@ -88,14 +88,14 @@ impl Watch {
 
     fn may_attach(&self, name: &CStr) -> bool {
         let name = name.to_bytes();
-        // A temporary one has no name. `file:` would bring parameters along.
+        // A temporary database has no name. `file:` URIs are refused, since they have parameters.
         let is_temporary = name.is_empty() || name == b":memory:";
         let path = Path::new(OsStr::from_bytes(name));
         is_temporary || (!name.starts_with(b"file:") && self.folders.database(path, true).is_ok())
     }
 }
 
-/// Sets all bounds of a connection that has just been opened.
+/// Sets the limits and callbacks of a connection that has just been opened.
 pub fn attach(raw: NonNull<ffi::sqlite3>, watch: &Watch, memory_bytes: usize) {
     let db = raw.as_ptr();
     let data = ptr::from_ref(watch).cast_mut().cast::<c_void>();
@@ -121,7 +121,7 @@ pub fn attach(raw: NonNull<ffi::sqlite3>, watch: &Watch, memory_bytes: usize) {
     functions::define(db);
 }
 
-/// The watch behind the pointer that SQLite hands back.
+/// The watch behind the pointer that SQLite passes to its callbacks.
 // SAFETY: to be called with the pointer that SQLite was given, while the connection is open.
 unsafe fn watch<'a>(data: *mut c_void) -> &'a Watch {
     // SAFETY: it is the one from `attach`, which lives as long as the connection that calls.
@@ -129,19 +129,19 @@ unsafe fn watch<'a>(data: *mut c_void) -> &'a Watch {
 }
 
 unsafe extern "C" fn on_progress(data: *mut c_void) -> c_int {
-    // SAFETY: SQLite passes what it was given.
+    // SAFETY: SQLite passes the pointer that `attach` gave to sqlite3_progress_handler.
     c_int::from(unsafe { watch(data) }.is_over())
 }
 
 unsafe extern "C" fn on_busy(data: *mut c_void, count: c_int) -> c_int {
-    // SAFETY: SQLite passes what it was given.
+    // SAFETY: SQLite passes the pointer that `attach` gave to sqlite3_busy_handler.
     c_int::from(unsafe { watch(data) }.wait(usize::try_from(count).unwrap_or(usize::MAX)))
 }
 
-/// Pragmas that reach beyond their connection.
+/// Pragmas that are refused, since they affect more than their connection.
 const REFUSED: [&str; 5] =
     ["temp_store_directory", "data_store_directory", "hard_heap_limit", "soft_heap_limit", "threads"];
-/// Without effect: a file that is mapped into memory and then cut off ends the process.
+/// Pragmas that are ignored: a file that is mapped into memory and then truncated would kill the process.
 const IGNORED: [&str; 1] = ["mmap_size"];
 
 // SAFETY: only SQLite calls it, as its documentation says.
@@ -156,14 +156,14 @@ unsafe extern "C" fn on_action(
     if action != ffi::SQLITE_ATTACH && action != ffi::SQLITE_PRAGMA {
         return ffi::SQLITE_OK;
     }
-    // The name of a database may be an expression, which nobody knows yet.
+    // The name of a database may be an expression, whose value is not known yet.
     if first.is_null() {
         return ffi::SQLITE_DENY;
     }
     // SAFETY: SQLite's texts end in NUL.
     let first = unsafe { CStr::from_ptr(first) };
     if action == ffi::SQLITE_ATTACH {
-        // SAFETY: SQLite passes what it was given.
+        // SAFETY: SQLite passes the pointer that `attach` gave to sqlite3_set_authorizer.
         let may = unsafe { watch(data) }.may_attach(first);
         return if may { ffi::SQLITE_OK } else { ffi::SQLITE_DENY };
     }

@@ -1,43 +1,43 @@
-//! The parts of a format: text, and directives with their flags, widths and names.
+//! The parser of a format string: text, and directives with their flags, widths and names.
 
 use super::values::{Values, WIDTH_MAX, malformed};
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
-/// One directive.
+/// A directive of a format, such as `%-08.3f`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Directive<'a> {
-    /// What it asks for.
+    /// The conversion letter, such as `d`.
     pub letter: u8,
-    /// `-`: blanks come behind.
+    /// `-`: left-aligned, blanks follow.
     pub left: bool,
-    /// `+`
+    /// `+`: a plus sign before positive numbers.
     pub plus: bool,
-    /// A blank where a plus would stand.
+    /// Blank: a blank before positive numbers.
     pub space: bool,
-    /// `0`: zeros instead of blanks.
+    /// `0`: padded with zeros instead of blanks.
     pub zero: bool,
-    /// `#`: the other form.
+    /// `#`: the alternative form, such as with the prefix `0x`.
     pub other: bool,
-    /// At least so many characters.
+    /// Minimum width in characters.
     pub width: Option<usize>,
-    /// So many digits, or at most so many characters.
+    /// Number of digits, or maximum number of characters.
     pub precision: Option<usize>,
-    /// The name of its value.
+    /// The name of the value: `%<name>d`, `%{name}`.
     pub name: Option<&'a [u8]>,
-    /// Or the place of it.
+    /// The index of the value, from 0: `%1$d`.
     pub place: Option<usize>,
 }
 
 /// A part of a format.
 pub enum Part<'a> {
-    /// As it is.
+    /// Literal text.
     Text(&'a [u8]),
-    /// In its place a value.
+    /// A directive, which a value replaces.
     Directive(Directive<'a>),
 }
 
-/// Reads a format.
+/// The parser and the unread rest of the format.
 pub struct Parser<'a> {
     rest: &'a [u8],
 }
@@ -51,12 +51,12 @@ fn no_width_yet(directive: &Directive<'_>, points: bool) -> Result<(), Raise> {
 }
 
 impl<'a> Parser<'a> {
-    /// From its beginning.
+    /// A parser at the beginning of a format.
     pub fn new(text: &'a [u8]) -> Parser<'a> {
         Parser { rest: text }
     }
 
-    /// The next part. Widths may be taken from the values.
+    /// The next part of the format; None at its end. A width `*` takes its number from `values`.
     pub fn next(&mut self, values: &mut Values) -> Result<Option<Part<'a>>, Raise> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -172,7 +172,7 @@ impl<'a> Parser<'a> {
         directive.width.map(|_| ()).ok_or_else(|| malformed("width too big"))
     }
 
-    /// A negative one is none.
+    /// Parses a precision. A negative one from `*` counts as none.
     fn precision(&mut self, values: &mut Values) -> Result<Option<usize>, Raise> {
         if self.rest.first() != Some(&b'*') {
             return self.number(0).map(Some);

@@ -1,11 +1,11 @@
-//! Floats in a format: all digits are exact, and a tie goes to the even one.
+//! Float directives of a format (`%f`, `%e`, `%g`, `%a`): all digits are exact, and ties are rounded to even.
 
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
-/// The Float that a value is, or stands for.
+/// The Float that a value is converted to; TypeError or ArgumentError for others, as from Kernel#Float.
 pub fn of(value: &Tree) -> Result<f64, Raise> {
     match value {
         Tree::Float(number) => Ok(*number),
@@ -26,7 +26,7 @@ pub fn of(value: &Tree) -> Result<f64, Raise> {
     }
 }
 
-/// Lays it out.
+/// Appends a number as a directive says.
 pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: f64) {
     let before = sign(directive, number.is_sign_negative() && !number.is_nan());
     if !number.is_finite() {
@@ -51,7 +51,7 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: f64) {
     pad_number(out, directive, &before, &digits, true);
 }
 
-/// No float has more digits than this: what follows are zeros. Rust's own formatting takes at most 65535.
+/// Most digits of a Float; all digits behind are zeros, which are added here, since Rust formats at most 65535.
 const DIGITS_MAX: usize = 1100;
 
 fn zeros(precision: usize) -> impl Iterator<Item = char> {
@@ -67,7 +67,7 @@ fn fixed(size: f64, precision: usize, point: bool) -> String {
     text
 }
 
-/// Mantissa and power of ten.
+/// The mantissa with `precision` digits behind the point, and the power of ten.
 fn split(size: f64, precision: usize) -> (String, i32) {
     let text = format!("{size:.0$e}", precision.min(DIGITS_MAX));
     let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -86,7 +86,7 @@ fn powered(size: f64, precision: usize, point: bool) -> String {
     with_power(&mantissa, power)
 }
 
-/// The shorter of the two, without zeros at the end.
+/// `%g`: as `%e` or `%f` by the exponent, without zeros at the end unless `keep_zeros`.
 fn general(size: f64, precision: usize, keep_zeros: bool) -> String {
     let (mantissa, power) = split(size, precision - 1);
     let trim = |text: String| {

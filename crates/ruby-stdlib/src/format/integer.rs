@@ -1,20 +1,20 @@
-//! Whole numbers of any size in a format.
+//! Integer directives of a format (`%d`, `%x`, `%o`, `%b`), for Integers of any size.
 
 use super::directive::Directive;
 use super::pad::{pad_number, sign};
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
-/// Larger numbers are not brought into another base: it takes the square of their length.
+/// Most digits of a number; conversion to another base takes quadratic time.
 const DIGITS_MAX: usize = 20_000;
 
-/// A whole number: its sign, and its parts of 32 bits, the lowest first.
+/// An Integer: its sign, and its magnitude in parts of 32 bits, the lowest first.
 pub struct Number {
     negative: bool,
     parts: Vec<u32>,
 }
 
-/// The number that a value is, or stands for.
+/// The Integer that a value is converted to; TypeError or ArgumentError for others, as from Kernel#Integer.
 pub fn of(value: &Tree) -> Result<Number, Raise> {
     match value {
         Tree::Int(number) => Ok(from(&number.to_string())),
@@ -31,7 +31,7 @@ pub fn of(value: &Tree) -> Result<Number, Raise> {
     }
 }
 
-/// As Kernel#Integer reads it.
+/// Parses a text as Kernel#Integer does.
 fn parsed(text: &str) -> Result<Number, Raise> {
     let wrong = || raise("ArgumentError", format!("invalid value for Integer(): {text:?}"));
     let trimmed = text.trim();
@@ -67,7 +67,7 @@ fn from(digits: &str) -> Number {
 }
 
 impl Number {
-    /// Times a base, plus a digit.
+    /// Multiplies the magnitude by `base` and adds `digit`.
     fn push(&mut self, base: u32, digit: u32) {
         let mut carry = u64::from(digit);
         for part in &mut self.parts {
@@ -99,7 +99,8 @@ impl Number {
         groups.iter().rev().fold(first.to_string(), |text, group| format!("{text}{group:09}"))
     }
 
-    /// Digits of so many bits; of a negative number those of its complement, with one digit that goes on for ever.
+    /// Digits of `bits` bits each. With `complement` those of the two's complement, beginning with the digit that
+    /// repeats for ever.
     fn binary(&self, bits: usize, complement: bool) -> String {
         let total = self.parts.len() * 32;
         let mut carry = 1u64;
@@ -133,7 +134,7 @@ impl Number {
     }
 }
 
-/// Lays it out.
+/// Appends a number as a directive says.
 pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
     let bits = match directive.letter {
         b'x' | b'X' => 4,
@@ -177,7 +178,7 @@ pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
     } else if let Some(least) = directive.precision {
         let missing = least.saturating_sub(digits.len());
         digits.insert_str(0, &"0".repeat(missing));
-        // No digits are asked for, and zero has none to show, but for that of `%#o`.
+        // With a precision of 0, zero has no digits, except in `%#o`.
         if least == 0 && is_zero && !zero_octal {
             digits.clear();
         }

@@ -1,4 +1,4 @@
-//! Kernel#format: values laid out by a format of directives, as in C and then as in Ruby.
+//! Kernel#format: C's format directives with Ruby's additions.
 
 mod directive;
 mod float;
@@ -21,7 +21,8 @@ fn array(arg: Arg<'_>) -> Vec<Tree> {
     }
 }
 
-/// format(text, values, what inspect says of each or nil)
+/// `format(text, values, inspected or nil)`: the formatted text. `inspected` is the result of `inspect` for each value,
+/// where the format has `%p`.
 pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).bytes()?;
     let mut values = Values { values: array(arg(args, 1)), inspected: array(arg(args, 2)), used: Used::InTurn(0) };
@@ -40,7 +41,7 @@ pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(if binary { Value::Bytes(out) } else { Value::Str(out) })
 }
 
-/// Whether the text was made one of bytes by this value.
+/// Appends a value as a directive says. Returns whether the value makes the result a String of bytes.
 fn put(out: &mut Vec<u8>, directive: &Directive<'_>, values: &mut Values) -> Result<bool, Raise> {
     let (value, inspected) = match (directive.name, directive.place) {
         (Some(name), _) => values.named(name)?,
@@ -73,7 +74,7 @@ fn is_bytes(value: &Tree) -> bool {
     matches!(value, Tree::Bytes(_))
 }
 
-/// What `to_s` says.
+/// The text of `to_s` of a value.
 fn text_of(value: &Tree) -> Vec<u8> {
     match value {
         Tree::Nil => Vec::new(),

@@ -1,9 +1,9 @@
-//! Texts and numbers in their width.
+//! Padding of texts and numbers to the width of a directive.
 
 use super::directive::Directive;
 use ruby_regexp::text;
 
-/// A text in its width, cut to the precision, both of which count characters or bytes.
+/// Appends a text, cut to the precision and padded to the width. Both count characters, or with `bytes` bytes.
 pub fn pad_text(out: &mut Vec<u8>, directive: &Directive<'_>, text: &[u8], bytes: bool) {
     let offset = |most| if bytes { Some(most).filter(|most| *most <= text.len()) } else { text::offset(text, most) };
     let text = directive.precision.and_then(offset).map_or(text, |end| &text[..end]);
@@ -18,7 +18,8 @@ pub fn pad_text(out: &mut Vec<u8>, directive: &Directive<'_>, text: &[u8], bytes
     }
 }
 
-/// A number with what stands before its digits, in its width.
+/// Appends a number, padded to the width: sign and prefix (`before`), then digits. `zeros` allows the directive's flag
+/// `0`.
 pub fn pad_number(out: &mut Vec<u8>, directive: &Directive<'_>, before: &str, digits: &str, zeros: bool) {
     let room = directive.width.unwrap_or(0).saturating_sub(before.len() + digits.len());
     let zeros = zeros && directive.zero && !directive.left;
@@ -35,7 +36,7 @@ pub fn pad_number(out: &mut Vec<u8>, directive: &Directive<'_>, before: &str, di
     }
 }
 
-/// What stands before a number for its sign.
+/// The sign, plus or blank before a number.
 pub fn sign(directive: &Directive<'_>, negative: bool) -> &'static str {
     match (negative, directive.plus, directive.space) {
         (true, _, _) => "-",

@@ -1,31 +1,31 @@
-//! The values of a call of Kernel#format, and which is next.
+//! The values of a call of Kernel#format, taken in turn, by index or by name.
 
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
-/// No width or precision is larger.
+/// Largest width and precision.
 pub const WIDTH_MAX: usize = 1 << 24;
 
-/// The values of a call, and which is next.
+/// The values of a call, and how they have been taken so far.
 pub struct Values {
     pub values: Vec<Tree>,
-    /// What `inspect` says of each, where somebody asks.
+    /// The result of `inspect` for each value, where the format has `%p`.
     pub inspected: Vec<Tree>,
     pub used: Used,
 }
 
-/// How directives have named their values: those of one format all do it in one way.
+/// The way in which directives refer to values: all directives of one format use the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Used {
-    /// Each takes the next value; how many have, 0 at first.
+    /// In turn: the number of values taken so far.
     InTurn(usize),
-    /// By place, `%1$s`.
+    /// By index: `%1$s`.
     Places,
-    /// By name, `%<a>s`.
+    /// By name: `%<a>s`.
     Names,
 }
 
-/// One value, and what `inspect` says of it if that is known.
+/// A value, and the result of its `inspect` where that is known.
 pub type Shown<'a> = (&'a Tree, Option<&'a [u8]>);
 
 impl Values {
@@ -41,7 +41,7 @@ impl Values {
         }
     }
 
-    /// The place of the next value.
+    /// Takes the next value in turn, and returns its index.
     pub fn take(&mut self) -> Result<usize, Raise> {
         let next = match self.used {
             Used::InTurn(next) => next,
@@ -53,7 +53,7 @@ impl Values {
         Ok(next)
     }
 
-    /// A value by its place.
+    /// Takes the value at an index, and returns the index.
     pub fn place(&mut self, place: usize) -> Result<usize, Raise> {
         match self.used {
             Used::InTurn(0) | Used::Places => self.used = Used::Places,
@@ -66,7 +66,7 @@ impl Values {
         Ok(place)
     }
 
-    /// The value of a name in the Hash that is the only argument.
+    /// Takes the value of a name from the Hash that must be the only value.
     pub fn named(&mut self, name: &[u8]) -> Result<Shown<'_>, Raise> {
         let shown = String::from_utf8_lossy(name);
         match self.used {

@@ -1,8 +1,8 @@
-//! Numbers in JSON: where one ends, and what it is.
+//! Numbers in JSON: finding their end, and their value.
 
 use ruby_native::Tree;
 
-/// How many bytes of a number stand at the beginning of a text, and whether it has a fraction or an exponent; none
+/// The length in bytes of the number at the beginning of `bytes`, and whether it has a fraction or an exponent; None
 /// where there is no number.
 pub fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
     let digits = |from: usize| bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -33,7 +33,7 @@ pub fn scan(bytes: &[u8]) -> Option<(usize, bool)> {
     Some((end, is_float))
 }
 
-/// The number in a text that is one.
+/// The value of a text that [`scan`] has found to be a number.
 pub fn value(text: &str, is_float: bool) -> Tree {
     if is_float {
         return Tree::Float(text.parse().unwrap_or(f64::NAN));

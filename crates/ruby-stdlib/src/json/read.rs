@@ -1,11 +1,11 @@
-//! JSON as the bytes of a tree.
+//! The JSON parser: from text to an encoded tree.
 
 use super::number;
 use super::options::{Options, VALUES, too_deep, too_large};
 use ruby_native::tree::{DEPTH_MAX, Tree};
 use ruby_native::{Context, Raise, raise};
 
-/// As much of what is wrong stands in a message.
+/// Bytes of the text that an error message shows.
 const SHOWN: usize = 40;
 
 struct Parser<'a, 'c, 'd> {
@@ -20,7 +20,7 @@ struct Parser<'a, 'c, 'd> {
     bytes_max: usize,
 }
 
-/// Reads all of a text.
+/// Parses a JSON text; a JSON::ParserError where something follows the value.
 pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Result<Vec<u8>, Raise> {
     let bytes_max = context.memory_bytes;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
@@ -32,7 +32,7 @@ pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
         out: Vec::with_capacity(bytes.len()),
         symbolize: options.is_on("symbolize_names"),
         allow_nan: options.is_on("allow_nan"),
-        // Values cannot be deeper on their way to Ruby.
+        // `fg_tree_decode` takes no deeper values.
         nesting_max: options.nesting().min(2 * DEPTH_MAX - 8),
         bytes_max,
     };
@@ -47,7 +47,7 @@ impl Parser<'_, '_, '_> {
         self.found("unexpected token")
     }
 
-    /// What is wrong here.
+    /// The error for the text at the current position.
     fn found(&self, what: &str) -> Raise {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         let shown = String::from_utf8_lossy(&rest[..rest.len().min(SHOWN)]);
@@ -58,7 +58,7 @@ impl Parser<'_, '_, '_> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Blanks and comments.
+    /// Skips blanks and comments.
     fn blanks(&mut self) -> Result<(), Raise> {
         loop {
             match self.peek() {
@@ -126,7 +126,7 @@ impl Parser<'_, '_, '_> {
         Ok(())
     }
 
-    /// Begins an array or object whose length is not known yet; the place where it goes.
+    /// Begins an array or object. Returns the place of its length, which is not known yet.
     fn open(&mut self, tag: u8, depth: usize) -> Result<usize, Raise> {
         if depth > self.nesting_max {
             return Err(too_deep(depth));
@@ -137,7 +137,7 @@ impl Parser<'_, '_, '_> {
         Ok(self.out.len() - 4)
     }
 
-    /// Behind a part: whether another follows. `end` closes what was opened.
+    /// Whether another item follows, behind an item. `end` is the closing bracket, which is skipped.
     fn more(&mut self, end: u8) -> Result<bool, Raise> {
         self.blanks()?;
         match self.peek() {

@@ -1,14 +1,15 @@
-//! The bytes of a tree as JSON.
+//! The JSON generator: from an encoded tree to text.
 
 use super::super::float;
 use super::options::{Options, VALUES, too_deep, too_large};
 use ruby_native::tree::{self, Reader, Token};
 use ruby_native::{Context, Raise, raise};
 
-/// As deep as it goes whatever `max_nesting` says, for the stack's sake. Its twin is in c/tree.c.
+/// Levels of nesting beyond which even a larger `max_nesting` is refused, to protect the stack. Twin: DEPTH_FARTHEST in
+/// c/tree.c.
 const DEPTH_MAX: usize = 4000;
 
-/// How it is laid out, and what may be in it.
+/// The generator, its options and the text so far.
 struct Writer<'c, 'd> {
     context: &'c mut Context<'d>,
     values: usize,
@@ -25,7 +26,7 @@ struct Writer<'c, 'd> {
     bytes_max: usize,
 }
 
-/// Writes it.
+/// Generates the JSON text of an encoded tree.
 pub fn write(tree: &[u8], options: &Options, context: &mut Context<'_>) -> Result<Vec<u8>, Raise> {
     let bytes_max = context.memory_bytes;
     let mut writer = Writer {
@@ -157,12 +158,12 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Characters beyond ASCII have to be looked at.
+    /// Whether characters beyond ASCII may have to be escaped.
     fn is_careful(&self) -> bool {
         self.ascii_only || self.script_safe
     }
 
-    /// Writes the first character of a text, if need be escaped; its length.
+    /// Writes the first character of a text, escaped where needed, and returns its length in bytes.
     fn escaped(&mut self, text: &str) -> usize {
         let Some(char) = text.chars().next() else { return 0 };
         match char {

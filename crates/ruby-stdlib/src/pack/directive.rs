@@ -2,7 +2,7 @@
 
 use ruby_native::{Raise, raise};
 
-/// How often a directive counts.
+/// The count behind a directive: none, a number, or `*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     None,
@@ -11,7 +11,7 @@ pub enum Count {
 }
 
 impl Count {
-    /// As a number of values, where `all` is what a star means.
+    /// The count as a number; `all` is that of `*`, and 1 that of no count.
     pub fn or(self, all: usize) -> usize {
         match self {
             Count::None => 1,
@@ -21,18 +21,19 @@ impl Count {
     }
 }
 
-/// One directive of a format.
+/// A directive of a format: its letter, modifiers and count.
 #[derive(Debug, Clone, Copy)]
 pub struct Directive {
     pub letter: u8,
+    /// Whether `>` asks for big-endian bytes.
     pub big: bool,
-    /// `_` or `!`: the size that C has for it.
+    /// `_` or `!`: the size of the type in C.
     pub native: bool,
     pub count: Count,
 }
 
 impl Directive {
-    /// The size of an integer, whether it has a sign and whether its first byte is the highest; none for other things.
+    /// Size in bytes of an integer, whether it is signed, and whether it is big-endian; None for other directives.
     pub fn integer(self) -> Option<(usize, bool, bool)> {
         Some(match (self.letter, self.native) {
             (b'C', _) => (1, false, false),
@@ -51,7 +52,7 @@ impl Directive {
         })
     }
 
-    /// The size of a float, and whether its first byte is the highest.
+    /// Size in bytes of a float, and whether it is big-endian; None for other directives.
     pub fn float(self) -> Option<(usize, bool)> {
         Some(match self.letter {
             b'e' | b'f' | b'F' => (4, false),
@@ -63,10 +64,10 @@ impl Directive {
     }
 }
 
-/// More of one directive is a mistake.
+/// Largest count of a directive.
 const COUNT_MAX: usize = 1 << 30;
 
-/// `way` is what an error calls it: pack or unpack.
+/// Parses a format. `way` is `pack` or `unpack`, for error messages.
 pub fn directives(format: &[u8], way: &str) -> Result<Vec<Directive>, Raise> {
     let mut found = Vec::new();
     let mut rest = format.iter().copied().peekable();

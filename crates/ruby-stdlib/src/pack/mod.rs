@@ -1,4 +1,4 @@
-//! Array#pack and String#unpack: values as bytes, by a format of directives.
+//! Array#pack and String#unpack: conversion between values and bytes by a format of directives.
 
 mod directive;
 mod read;
@@ -16,7 +16,7 @@ pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     for directive in &directives {
         writer.put(*directive)?;
     }
-    // As CRuby marks them: text where it begins with U, or where there is nothing but text in it.
+    // As in CRuby, the result is text where the format begins with U or has only directives that make text.
     let is_text = directives.first().is_none_or(|first| first.letter == b'U')
         || directives.iter().all(|directive| b"mMu".contains(&directive.letter));
     Ok(if is_text { Value::Str(writer.out) } else { Value::Bytes(writer.out) })
@@ -32,7 +32,7 @@ pub fn unpack1(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     unpacked(context, args, true)
 }
 
-/// What `offset:` says.
+/// The value of the option `offset:`, 0 where it is not given.
 fn offset(options: Arg<'_>) -> Result<i64, Raise> {
     let Arg::Tree(bytes) = options else { return Ok(0) };
     match Tree::decode(bytes) {

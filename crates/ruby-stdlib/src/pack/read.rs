@@ -1,24 +1,24 @@
-//! String#unpack: directive after directive, from bytes to values.
+//! String#unpack: from bytes to values, one directive after the other.
 
 use super::directive::{Count, Directive};
 use super::text;
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
-/// The bytes, how far they are read, and what was found.
+/// The bytes, the position in them, and the values found.
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     first: bool,
     most: usize,
-    /// The values.
+    /// The values found so far.
     pub found: Vec<Tree>,
 }
 
 impl<'a> Reader<'a> {
-    /// From the first byte; `first` if only one value is wanted.
+    /// A reader at the first byte; `first` if only one value is wanted, as by String#unpack1.
     pub fn new(bytes: &'a [u8], first: bool, bytes_max: usize) -> Reader<'a> {
-        // A value is a tree of some 32 bytes here and one of 8 there.
+        // A value takes some 32 bytes here.
         Reader { bytes, at: 0, first, most: bytes_max / 32, found: Vec::new() }
     }
 
@@ -34,7 +34,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Obeys one directive.
+    /// Reads the values of one directive.
     pub fn take(&mut self, directive: Directive) -> Result<(), Raise> {
         if let Some((size, signed, big)) = directive.integer() {
             return self.repeat(directive.count, size, |bytes| integer(bytes, signed, big));
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             let Some(part) = self.rest().get(..size) else {
-                // What is not there is nil, as often as it was asked for.
+                // Missing values are nil, one for each count.
                 self.push(Tree::Nil)?;
                 continue;
             };
@@ -139,7 +139,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `a` as it is, `A` without blanks and zeros at its end, `Z` up to its first zero.
+/// The String of `a` (as it is), `A` (without trailing blanks and NULs) or `Z` (up to the first NUL), and the bytes
+/// that it takes.
 fn plain(rest: &[u8], letter: u8, count: Count) -> (Tree, usize) {
     let taken = &rest[..count.or(rest.len()).min(rest.len())];
     let zero = taken.iter().position(|byte| *byte == 0);
@@ -158,7 +159,7 @@ fn whole(number: i128) -> Tree {
     i64::try_from(number).map_or_else(|_| Tree::Raw(number.to_string().into_bytes()), Tree::Int)
 }
 
-/// The bytes with the lowest first.
+/// The bytes in little-endian order, padded with zeros.
 fn little(bytes: &[u8], big: bool) -> [u8; 8] {
     let mut out = [0; 8];
     for (at, byte) in bytes.iter().enumerate() {

@@ -1,14 +1,14 @@
-//! The directives that make text of bytes, and back: base64, quoted-printable, uuencode, bits and hexadecimal digits.
+//! Directives that convert between bytes and text: base64, quoted-printable, uuencode, bits and hexadecimal digits.
 
 use super::directive::Count;
 use ruby_native::{Raise, raise};
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const HEX: &[u8; 16] = b"0123456789abcdef";
-/// How many bytes a line of base64 or uuencode holds where nothing else is said.
+/// Bytes in a line of base64 or uuencode where the count does not say otherwise.
 const LINE: usize = 45;
 
-/// `m`, in lines, or with a count of 0 in none.
+/// `m`: base64 in lines, or with a count of 0 without line feeds.
 pub fn base64(out: &mut Vec<u8>, bytes: &[u8], count: Count) {
     let line = match count {
         Count::Number(0) => usize::MAX,
@@ -44,7 +44,7 @@ fn value(digit: u8) -> Option<u32> {
     }))
 }
 
-/// `m` read: what is no digit is passed over, and all ends at the first `=` that is in its place.
+/// Decodes `m`: other characters are skipped, and a `=` in its place ends the text.
 pub fn from_base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() / 4 * 3 + 3);
     let mut word = 0;
@@ -70,7 +70,7 @@ pub fn from_base64(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `m0` read: nothing but base64, complete and padded.
+/// Decodes `m0`: strict base64 (RFC 4648), complete and padded, else an ArgumentError.
 pub fn from_strict_base64(bytes: &[u8]) -> Result<Vec<u8>, Raise> {
     let refused = || raise("ArgumentError", "invalid base64");
     let padding = bytes.iter().rev().take_while(|byte| **byte == b'=').count();
@@ -79,13 +79,13 @@ pub fn from_strict_base64(bytes: &[u8]) -> Result<Vec<u8>, Raise> {
         return Err(refused());
     }
     let out = from_base64(bytes);
-    // Bits that no byte is made of must be nothing.
+    // The unused bits of the last digit must be 0.
     let last = digits.last().and_then(|digit| value(*digit)).unwrap_or(0);
     let unused = if padding == 2 { 15 } else { 3 };
     if padding > 0 && last & unused != 0 { Err(refused()) } else { Ok(out) }
 }
 
-/// `u`
+/// `u`: uuencode in lines.
 pub fn uuencoded(out: &mut Vec<u8>, bytes: &[u8], count: Count) {
     let line = match count {
         Count::Number(number) if number >= 3 => (number / 3 * 3).min(63),
@@ -102,7 +102,7 @@ pub fn uuencoded(out: &mut Vec<u8>, bytes: &[u8], count: Count) {
     }
 }
 
-/// `u` read.
+/// Decodes `u`.
 pub fn from_uuencoded(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -123,7 +123,7 @@ pub fn from_uuencoded(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `M`: RFC 2045, section 6.7, in lines of up to 73 characters.
+/// `M`: quoted-printable (RFC 2045, section 6.7) in lines of up to 73 characters.
 pub fn quoted(out: &mut Vec<u8>, bytes: &[u8], count: Count) {
     let most = match count {
         Count::Number(number) if number > 1 => number,
@@ -162,7 +162,7 @@ fn hex_upper(nibble: u8) -> u8 {
     HEX[usize::from(nibble)].to_ascii_uppercase()
 }
 
-/// `M` read.
+/// Decodes `M`.
 pub fn from_quoted(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -188,19 +188,19 @@ pub fn from_quoted(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `B` and `b`: the lowest bit of each character, eight a byte.
+/// `B` and `b`: a text of binary digits as bytes. Only the lowest bit of each character counts.
 pub fn bits(out: &mut Vec<u8>, text: &[u8], count: Count, high_first: bool) {
     let wanted = count.or(text.len());
     for group in text[..wanted.min(text.len())].chunks(8) {
         let places = group.iter().enumerate().map(|(at, digit)| (digit & 1) << if high_first { 7 - at } else { at });
         out.push(places.sum());
     }
-    // What the text has not got is nothing.
+    // Missing digits count as 0.
     let made = wanted.min(text.len()).div_ceil(8);
     out.resize(out.len() + wanted.div_ceil(8).saturating_sub(made).min(text.len() + 1), 0);
 }
 
-/// `B` and `b` read.
+/// Decodes `B` and `b`: bytes as a text of binary digits.
 pub fn from_bits(bytes: &[u8], count: Count, high_first: bool) -> Vec<u8> {
     let wanted = count.or(bytes.len() * 8).min(bytes.len() * 8);
     let bit = |at: usize| bytes[at / 8] >> if high_first { 7 - at % 8 } else { at % 8 } & 1;
@@ -211,7 +211,7 @@ fn nibble(digit: u8) -> u8 {
     if digit.is_ascii_alphabetic() { (digit & 7) + 9 } else { digit & 15 }
 }
 
-/// `H` and `h`: hexadecimal digits, two a byte.
+/// `H` and `h`: a text of hexadecimal digits as bytes.
 pub fn nibbles(out: &mut Vec<u8>, text: &[u8], count: Count, high_first: bool) {
     let wanted = count.or(text.len());
     for group in text[..wanted.min(text.len())].chunks(2) {
@@ -222,7 +222,7 @@ pub fn nibbles(out: &mut Vec<u8>, text: &[u8], count: Count, high_first: bool) {
     out.resize(out.len() + wanted.div_ceil(2).saturating_sub(made).min(text.len() + 1), 0);
 }
 
-/// `H` and `h` read.
+/// Decodes `H` and `h`: bytes as a text of hexadecimal digits.
 pub fn from_nibbles(bytes: &[u8], count: Count, high_first: bool) -> Vec<u8> {
     let wanted = count.or(bytes.len() * 2).min(bytes.len() * 2);
     let digit = |at: usize| if at.is_multiple_of(2) == high_first { bytes[at / 2] >> 4 } else { bytes[at / 2] & 15 };

@@ -1,20 +1,20 @@
-//! Array#pack: directive after directive, from the values to bytes.
+//! Array#pack: from values to bytes, one directive after the other.
 
 use super::directive::{Count, Directive};
 use super::text;
 use ruby_native::Tree;
 use ruby_native::{Arg, Raise, raise};
 
-/// What is packed so far, and the values that are left.
+/// The bytes packed so far, and the values left.
 pub struct Writer {
-    /// The bytes.
+    /// The bytes packed so far.
     pub out: Vec<u8>,
     values: std::vec::IntoIter<Tree>,
     bytes_max: usize,
 }
 
 impl Writer {
-    /// Of an Array.
+    /// A writer of the values of an Array.
     pub fn new(values: Arg<'_>, bytes_max: usize) -> Result<Writer, Raise> {
         match Tree::decode(&values.tree()) {
             Ok(Tree::Array(values)) => Ok(Writer { out: Vec::new(), values: values.into_iter(), bytes_max }),
@@ -22,7 +22,7 @@ impl Writer {
         }
     }
 
-    /// Obeys one directive.
+    /// Writes the values of one directive.
     pub fn put(&mut self, directive: Directive) -> Result<(), Raise> {
         let left = self.values.len();
         if let Some((size, _, big)) = directive.integer() {
@@ -114,7 +114,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Seven bits a byte, the highest first, each but the last marked.
+    /// `w`: a BER-compressed integer of seven bits a byte, the highest first, with bit 7 set in all bytes but the last.
     fn compressed(&mut self) -> Result<(), Raise> {
         let number = self.integer()?;
         if (number as i64) < 0 {
@@ -139,7 +139,7 @@ impl Writer {
     fn string(&mut self, directive: Directive) -> Result<(), Raise> {
         let value = match self.next()? {
             Tree::Str(bytes) => bytes,
-            // Of a and its kin CRuby takes nil for an empty text.
+            // For a, A and Z, CRuby takes nil for an empty String.
             Tree::Nil if b"aAZ".contains(&directive.letter) => Vec::new(),
             Tree::Nil => return Err(raise("TypeError", "no implicit conversion of nil into String")),
             Tree::Int(number) if directive.letter == b'M' => number.to_string().into_bytes(),

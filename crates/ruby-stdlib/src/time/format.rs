@@ -1,4 +1,4 @@
-//! strftime, for Time and Date.
+//! strftime for Time and Date.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::seconds;
 use ruby_native::raise;
 use ruby_native::{Arg, Context, Outcome, Value, arg};
 
-/// The fields that strftime asks for.
+/// The fields of a time that the crate strftime reads.
 struct Fields {
     year: i32,
     month: u8,
@@ -66,7 +66,7 @@ impl Time for Fields {
     }
 }
 
-/// A text that may not grow without end: a directive can ask for any width.
+/// An output of limited size, since a directive may have any width.
 struct Limited {
     out: Vec<u8>,
     bytes_max: usize,
@@ -86,10 +86,11 @@ impl Write for Limited {
     }
 }
 
-/// The longest result.
+/// Most bytes of a result.
 const BYTES_MAX: usize = 1 << 20;
 
-/// strftime(format, seconds, nanoseconds, offset, zone, whether it is UTC, whether it is a Date)
+/// `strftime(format, seconds, nanoseconds, offset, zone, is_utc, is_date)`: the formatted time. A Date before 1582 uses
+/// the Julian calendar.
 pub fn strftime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let epoch = seconds(arg(args, 1))?;
     let offset = seconds(arg(args, 3))?;

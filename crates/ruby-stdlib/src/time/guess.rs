@@ -1,5 +1,5 @@
-//! Date._parse: what a text says of a date and a time, in whichever order and form. Rules are tried one after the
-//! other; each takes what it understands out of the text (`guess_rules.rs`).
+//! Date._parse: the fields of a date and time in a text of any order and form. Rules are tried one after the other;
+//! each removes from the text the part that it understands (`guess_rules.rs`).
 
 use super::guess_rules::{Found, Text, rules};
 use super::known::{Known, offset};
@@ -7,10 +7,11 @@ use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, arg};
 use ruby_native::{Raise, raise};
 
-/// Longer texts are no dates.
+/// Most bytes of a text, as in CRuby.
 const LENGTH_MAX: usize = 128;
 
-/// date_guess(text, whether two digits are a year of this or the last century) → Hash
+/// `date_guess(text, complete)`: a Hash of the fields. With `complete`, a year of two digits gets its century: 69 to 99
+/// are in the 1900s.
 pub fn guess(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).text()?;
     if text.len() > LENGTH_MAX {
@@ -21,7 +22,7 @@ pub fn guess(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 }
 
 fn guessed(text: &str, complete: bool) -> Result<Known, Raise> {
-    // What no rule has a use for parts words, as blanks do.
+    // Characters that no rule uses separate words, as blanks do.
     let kept = |char: char| char.is_ascii_alphanumeric() || "-+',./:@[]".contains(char);
     let plain: String = text.chars().map(|char| if kept(char) { char } else { ' ' }).collect();
     let mut state = Found { text: Text::new(plain), known: Known::default(), before_christ: false };

@@ -1,4 +1,4 @@
-//! The rules by which dates are guessed: patterns, and what is learned from what they match.
+//! The rules of Date._parse: patterns, and functions that read fields from their groups.
 
 use std::sync::OnceLock;
 
@@ -11,37 +11,38 @@ use ruby_native::Tree;
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// What is left of a text.
+/// The part of a text that no rule has understood yet.
 pub struct Text(String);
 
 impl Text {
-    /// All of it.
+    /// The whole text.
     pub fn new(text: String) -> Text {
         Text(text)
     }
 }
 
-/// A text under examination.
+/// The state of parsing a text.
 pub struct Found {
-    /// What is left of it.
+    /// The rest of the text.
     pub text: Text,
-    /// What is known.
+    /// The fields found so far.
     pub known: Known,
-    /// Its year is one before Christ.
+    /// Whether the text says that the year is before Christ.
     pub before_christ: bool,
 }
 
-/// One rule.
+/// A rule: a pattern and a function that reads fields from its groups.
 pub struct Rule {
     pattern: Regex,
-    /// What is learned from the groups; false if they mean nothing.
+    /// Reads fields from the groups; false if the groups have no meaning, so that the text stays.
     learn: fn(&mut Found, &[Option<String>]) -> bool,
-    /// Where one rule of a group has matched, the others of it are not tried.
+    /// The group of the rule in [`GROUPS`], 0 for none. Once a rule of a group has matched, its other rules are not
+    /// tried.
     group: u8,
 }
 
 impl Rule {
-    /// Tries it.
+    /// Applies the rule to the text, unless another rule of its group has matched.
     pub fn apply(&self, state: &mut Found) {
         let done = |state: &Found| state.known.get(GROUPS[usize::from(self.group)]).is_some();
         if self.group > 0 && done(state) {
@@ -61,7 +62,7 @@ impl Rule {
     }
 }
 
-/// Marks among what is known; no texts of Ruby's.
+/// Names of the marks among the fields that say which group has matched; they are removed in the end.
 const GROUPS: [&str; 2] = ["", "_date"];
 
 const ZONE: &str = concat!(
@@ -69,14 +70,14 @@ const ZONE: &str = concat!(
     r"[a-z][a-z\s]*(?:standard|daylight)\stime(?-u:\b)|[a-z]+(?:\sdst)?(?-u:\b)",
 );
 const ERA: &str = r"(c(?:e|\.e\.)|bce|b\.c\.e\.|a(?:d|\.d\.)|bc|b\.c\.)";
-/// Hours and minutes, hours as `10h`, or hours with a half of the day alone.
+/// Hours and minutes, hours as `10h`, or hours with AM or PM alone.
 const CLOCK: &str = concat!(
     r"((?:\d+\s*:\s*\d+(?:\s*:\s*\d+(?:[,.]\d*)?)?|\d+\s*h(?:\s*\d+m?(?:\s*\d+s?)?)?)",
     r"(?:\s*[ap](?:m(?-u:\b)|\.m\.))?|\d+\s*[ap](?:m(?-u:\b)|\.m\.))",
 );
 const MONTH: &str = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)";
 
-/// All rules, in their order.
+/// All rules, in the order in which they are tried; an error where a pattern does not compile.
 pub fn rules() -> Result<&'static [Rule], String> {
     static RULES: OnceLock<Result<Vec<Rule>, String>> = OnceLock::new();
     RULES.get_or_init(make).as_ref().map(Vec::as_slice).map_err(Clone::clone)
@@ -175,7 +176,8 @@ fn era(state: &mut Found, text: &Option<String>) -> bool {
     false
 }
 
-/// One of the three is the year: that with more than two digits, a sign or an apostrophe, else the first.
+/// Sets year, month and day of three numbers. The year is the one with more than two digits, a sign or an apostrophe,
+/// else the first.
 fn date(state: &mut Found, year: &Option<String>, month: &Option<String>, day: &Option<String>) -> bool {
     let (mut year, mut month, mut day) = (year.as_deref(), month.as_deref(), day.as_deref());
     if year.is_some() && month.is_some() && day.is_none() {
@@ -200,7 +202,7 @@ fn date(state: &mut Found, year: &Option<String>, month: &Option<String>, day: &
     if let Some(number) = year.and_then(plain) {
         state.known.set("year", number);
         let text = year.unwrap_or("");
-        // A sign or more digits say that it is all of it.
+        // With a sign or more than two digits the year is complete, with its century.
         let digits = text.chars().filter(char::is_ascii_digit).count();
         if text.starts_with(['-', '+']) || (digits > 2 && !text.starts_with('\'')) {
             state.known.set("_whole", 1);
@@ -259,7 +261,7 @@ fn day_alone(state: &mut Found, part: &[Option<String>]) -> bool {
     number(state, "mday", &part[1])
 }
 
-/// Nothing but digits: how many there are says what they mean.
+/// Reads a run of digits, whose number decides about the fields.
 fn digits(state: &mut Found, part: &[Option<String>]) -> bool {
     let text = part[2].clone().unwrap_or_default();
     let fields: &[(&'static str, usize)] = match text.len() {

@@ -1,19 +1,19 @@
-//! What is known of a date and a time so far, and what the texts of its parts stand for.
+//! The fields of a date and time that have been parsed, and the values of zones and fractions.
 
 use ruby_native::Tree;
 use ruby_native::Value;
 
-/// What is known so far, in the order in which it was found.
+/// Fields of a date and time, in the order in which they were found.
 #[derive(Debug, Default)]
 pub struct Known(Vec<(&'static str, Tree)>);
 
 impl Known {
-    /// Sets a number.
+    /// Sets a field to a number.
     pub fn set(&mut self, name: &'static str, number: i64) {
         self.put(name, Tree::Int(number));
     }
 
-    /// Sets anything.
+    /// Sets a field.
     pub fn put(&mut self, name: &'static str, value: Tree) {
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some(place) => place.1 = value,
@@ -21,7 +21,7 @@ impl Known {
         }
     }
 
-    /// A number that is known.
+    /// The number of a field; None where the field is missing or no number.
     pub fn get(&self, name: &str) -> Option<i64> {
         self.0.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
             Tree::Int(number) => Some(*number),
@@ -29,7 +29,7 @@ impl Known {
         })
     }
 
-    /// A text that is known.
+    /// The text of a field; None where the field is missing or no text.
     pub fn text(&self, name: &str) -> Option<String> {
         self.0.iter().find(|(known, _)| *known == name).and_then(|(_, value)| match value {
             Tree::Str(text) => Some(String::from_utf8_lossy(text).into_owned()),
@@ -37,12 +37,12 @@ impl Known {
         })
     }
 
-    /// Forgets something.
+    /// Removes a field.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(known, _)| *known != name);
     }
 
-    /// As a Hash for Ruby.
+    /// The fields as a Hash for Ruby.
     pub fn hash(self) -> Value {
         let pairs = self.0.into_iter().map(|(name, value)| (Tree::Sym(name.into()), value)).collect();
         let mut out = Vec::new();
@@ -51,7 +51,8 @@ impl Known {
     }
 }
 
-/// Seconds that the name of a zone or an offset stands for.
+/// Offset in seconds of a zone's name (`CET`, `EASTERN DAYLIGHT TIME`, a military letter) or of a text such as
+/// `+02:00`; None where it is neither.
 pub fn offset(zone: &str) -> Option<i64> {
     let upper = zone.to_ascii_uppercase();
     let (name, summer) = match upper.split_once(' ') {
@@ -90,7 +91,7 @@ pub fn offset(zone: &str) -> Option<i64> {
     signed(name)
 }
 
-/// `+hh`, `+hhmm`, `+hh:mm:ss` and their kin; a fraction counts as one of an hour.
+/// Seconds of an offset such as `+hh`, `+hhmm` or `+hh:mm:ss`; a fraction is one of an hour.
 fn signed(text: &str) -> Option<i64> {
     let (sign, digits) = match text.as_bytes().first()? {
         b'+' => (1, &text[1..]),
@@ -116,7 +117,7 @@ fn signed(text: &str) -> Option<i64> {
     Some(sign * (number(hours)? * 3600 + minutes * 60 + seconds))
 }
 
-/// A fraction of a second, as digits after the point.
+/// Nanoseconds of the digits behind the decimal point of a second.
 pub fn nanoseconds(digits: &str) -> i64 {
     let nine: String = digits.chars().chain(std::iter::repeat('0')).take(9).collect();
     nine.parse().unwrap_or(0)

@@ -1,5 +1,5 @@
-//! Time as numbers and text: clocks, calendar (`calendar.rs`), time zones (`zone.rs`), strftime with Ruby's directives,
-//! the dates of HTTP (RFC 9110 section 5.6.7), strptime, and guessing at dates (`guess.rs`). And sleeping.
+//! Time as numbers and text: clocks, calendar (`calendar.rs`), time zones (`zone.rs`), strftime (`format.rs`), the
+//! dates of HTTP (RFC 9110, section 5.6.7), strptime, and Date._parse (`guess.rs`).
 
 pub mod calendar;
 pub mod format;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant, SystemTime};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// Beyond these no calendar is needed, and no sum of seconds overflows.
+/// Largest number of seconds that is accepted, so that no sum overflows.
 const SECONDS_MAX: i64 = 1 << 55;
 
-/// An argument as seconds.
+/// An argument as seconds; a RangeError where it is beyond `SECONDS_MAX`.
 fn seconds(arg: Arg<'_>) -> Result<i64, Raise> {
     let seconds = arg.int()?;
     if seconds.unsigned_abs() > SECONDS_MAX as u64 {
@@ -40,13 +40,13 @@ fn now() -> (i64, i64) {
     (since.as_secs() as i64, i64::from(since.subsec_nanos()))
 }
 
-/// time_real → seconds, as a Float
+/// `time_real`: seconds since 1970 as a Float.
 pub fn real(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     let (seconds, nanoseconds) = now();
     Ok(Value::Float(seconds as f64 + nanoseconds as f64 / 1e9))
 }
 
-/// httpdate(epoch)
+/// `httpdate(seconds)`: the HTTP date of seconds since 1970; an ArgumentError beyond the year 9999.
 pub fn httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let seconds = arg(args, 0).int()?;
     let time = u64::try_from(seconds).ok().map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
@@ -57,7 +57,7 @@ pub fn httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     }
 }
 
-/// parse_httpdate(text) → epoch
+/// `parse_httpdate(text)`: seconds since 1970 of an HTTP date.
 pub fn parse_httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).text()?;
     let time = httpdate::parse_http_date(&text)
@@ -66,7 +66,7 @@ pub fn parse_httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Int(seconds as i64))
 }
 
-/// monotonic → seconds
+/// `monotonic`: seconds of a monotonic clock as a Float, from the first call in the process on.
 pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     static BEGIN: OnceLock<Instant> = OnceLock::new();
     Ok(Value::Float(BEGIN.get_or_init(Instant::now).elapsed().as_secs_f64()))

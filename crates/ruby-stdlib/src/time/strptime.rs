@@ -1,4 +1,4 @@
-//! strptime: the fields of a text by a format, for Date and Time.
+//! strptime for Date and Time: the fields of a text that has a given format.
 
 use super::known::{Known, nanoseconds, offset};
 use ruby_native::Tree;
@@ -19,10 +19,10 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 const DAYS: [&str; 7] = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-/// No number has more digits.
+/// Most digits of a number.
 const DIGITS_MAX: usize = 18;
 
-/// date_strptime(text, format) → Hash, or nil where the text is not of that form
+/// `date_strptime(text, format)`: a Hash of the fields, or nil where the text does not have the format.
 pub fn strptime(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (text, format) = (arg(args, 0).text()?, arg(args, 1).text()?);
     let mut scan = Scan { rest: &text, known: Known::default() };
@@ -65,14 +65,14 @@ impl<'a> Scan<'a> {
                 self.rest = self.rest.strip_prefix(char)?;
                 continue;
             }
-            // At the end it stands for itself.
+            // A `%` at the end stands for itself.
             let (mut at, mut letter) = chars.next().unwrap_or((start, '%'));
             let mut colons = 0;
             while matches!(letter, 'E' | 'O' | '-' | '0' | '^' | '#' | '_' | ':') {
                 colons += usize::from(letter == ':');
                 (at, letter) = chars.next()?;
             }
-            // Digits end where the next directive begins to take some.
+            // A number has a fixed width where more digits follow it in the format.
             let tight = format[at + letter.len_utf8()..].chars().next().is_some_and(|next| {
                 next.is_ascii_digit()
                     || (next == '%' && !"sQzZapbBhAPt n%".contains(format[at..].chars().nth(2).unwrap_or(' ')))

@@ -1,4 +1,4 @@
-//! Time zones: that of the system (TZ, /etc/localtime), and those that an application names in its own ENV["TZ"].
+//! Time zones: that of the system (TZ, /etc/localtime), and those that an application sets in its own ENV["TZ"].
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -13,13 +13,15 @@ use ruby_native::Raise;
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Value, arg};
 
-/// As many zones by name are kept.
+/// Time zones that are kept by name.
 const NAMES_MAX: usize = 32;
-/// The first and the last second that zones are asked about: beyond them it is as it was or will be there.
+/// The first second that zones are asked about, near the begin of jiff's range; earlier times have its offset.
 const FIRST: i64 = -377_000_000_000;
+/// The last second that zones are asked about, near the end of jiff's range; later times have its offset.
 const LAST: i64 = 253_400_000_000;
 
-/// The zone of a name such as Europe/Berlin, EST5EDT, or a file's path; UTC where there is none, as in C's library.
+/// The zone of a name such as Europe/Berlin or EST5EDT, or of a file's path; UTC where there is none, as in C's
+/// library.
 fn named(name: &str) -> TimeZone {
     static KNOWN: OnceLock<Mutex<HashMap<String, TimeZone>>> = OnceLock::new();
     let mut known = KNOWN.get_or_init(Mutex::default).lock();
@@ -40,7 +42,7 @@ fn named(name: &str) -> TimeZone {
     zone
 }
 
-/// The zone that an argument names; nil means that of the system.
+/// The zone that an argument names; nil is that of the system.
 fn zone(name: Arg<'_>) -> Result<TimeZone, Raise> {
     static SYSTEM: OnceLock<TimeZone> = OnceLock::new();
     match name {
@@ -49,7 +51,7 @@ fn zone(name: Arg<'_>) -> Result<TimeZone, Raise> {
     }
 }
 
-/// Offset, abbreviation, and whether it is summer.
+/// Offset in seconds, abbreviation, and whether daylight saving time applies.
 fn info(zone: &TimeZone, seconds: i64) -> [Tree; 3] {
     let stamp = Timestamp::from_second(seconds.clamp(FIRST, LAST)).unwrap_or_default();
     let info = zone.to_offset_info(stamp);
@@ -66,23 +68,24 @@ fn array(first: &[i64], info: [Tree; 3]) -> Value {
     Value::Tree(out)
 }
 
-/// time_now(zone or nil) → [seconds, nanoseconds, offset, abbreviation, summer]
+/// `time_now(zone or nil)`: `[seconds, nanoseconds, offset, abbreviation, daylight saving]` of the current time.
 pub fn time_now(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (seconds, nanoseconds) = now();
     Ok(array(&[seconds, nanoseconds], info(&zone(arg(args, 0))?, seconds)))
 }
 
-/// time_local(seconds, zone or nil) → [offset, abbreviation, summer]
+/// `time_local(seconds, zone or nil)`: `[offset, abbreviation, daylight saving]` of a time in a zone.
 pub fn local(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(array(&[], info(&zone(arg(args, 1))?, seconds(arg(args, 0))?)))
 }
 
-/// time_from_local(seconds as if it were UTC, zone or nil) → [seconds, offset, abbreviation, summer]
+/// `time_from_local(seconds, zone or nil)`: `[seconds, offset, abbreviation, daylight saving]` of a local time, which
+/// is given in seconds as if it were UTC.
 pub fn from_local(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (wall, zone) = (seconds(arg(args, 0))?, zone(arg(args, 1))?);
     let day_one = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
     let civil = day_one.checked_add(SignedDuration::from_secs(wall.clamp(FIRST, LAST))).unwrap_or(day_one);
-    // An hour that does not exist is taken for the one after it; of an hour that comes twice the second is taken.
+    // An hour that is skipped stands for the one after it; of an hour that occurs twice, the second one is taken.
     let stamp = zone.to_ambiguous_timestamp(civil).later().map_or(wall, |stamp| stamp.as_second());
     let seconds = stamp + (wall - wall.clamp(FIRST, LAST));
     Ok(array(&[seconds], info(&zone, seconds)))

@@ -1,7 +1,7 @@
-//! One request on its way through an interpreter: what the application has answered so far, and how it leaves.
+//! The response writer of one request in an interpreter.
 //!
-//! A short answer is collected and leaves whole. An answer that takes long (see `gauge::TICK`) or grows large becomes a
-//! stream: head and first bytes leave at once, and each further chunk when it is made.
+//! A short answer is collected and sent whole. An answer that takes long (see `run_state::TICK`) or grows large becomes
+//! a stream: head and first bytes are sent at once, and each further chunk when the application yields it.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -17,24 +17,24 @@ use http::header::CONTENT_LENGTH;
 use http::{Method, StatusCode};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::gauge::Gauge;
-use crate::stack::Leave;
+use crate::run_state::RunState;
+use crate::stack::Migration;
 use crate::sys;
 
-/// A body that is larger than this, and not an array that is complete anyway, becomes a stream.
+/// Bytes of a body of unknown length that are collected; a longer one becomes a stream.
 const WHOLE_BYTES: usize = 64 << 10;
-/// A body of known length up to this is collected and has a Content-Length; beyond it, it becomes a stream too.
+/// Bytes up to which a body of known length is collected and gets a Content-Length; a longer one becomes a stream.
 const COLLECT_BYTES: usize = 16 << 20;
-/// How far an interpreter may be ahead of the front, which itself buffers for the client.
+/// Bytes of a stream that wait between the interpreter and the front, which itself buffers for the client.
 const STREAM_BYTES: usize = 256 << 10;
 
-/// The state of one request.
-pub struct Exchange {
+/// A request under way and its response so far.
+pub struct ResponseWriter {
     /// The request; its body is read from here.
     pub request: Request,
-    /// How long it had waited.
+    /// Time the request waited in the queue.
     pub queued: Duration,
-    /// Why the answer is refused, once it is.
+    /// The first violation of the Rack SPEC in the answer, as text for the operator; None while there is none.
     pub bad: Option<String>,
     responder: Option<Responder>,
     head: ResponseHead,
@@ -44,24 +44,25 @@ pub struct Exchange {
     is_unasked: bool,
     whole: bool,
     prompt: bool,
-    leave: Leave,
+    migration: Migration,
     is_away: bool,
     /// The number of the interpreter.
     number: usize,
-    /// Where a long request tells who it is.
-    gauge: Option<Arc<Gauge>>,
-    /// The processor time of the I/O thread when the request was first found to be late.
+    /// The run state that the live page and the watchdog read; a long request describes itself there.
+    run_state: Option<Arc<RunState>>,
+    /// Processor time of the I/O thread at the watchdog's first tick for this request.
     worked: Option<Duration>,
 }
 
-/// What a thread must have worked for a request between two looks of the watchdog for the request to count as long.
-/// One that took long because the processor was with somebody else is not: moving it would only make it longer.
+/// Processor time that a thread must have spent on a request between two ticks of the watchdog for the request to count
+/// as long. A request that was slow because other processes had the processor does not: moving it would only make it
+/// slower.
 const WORK: Duration = Duration::from_micros(500);
 
-impl Exchange {
-    /// A request that begins to run.
-    pub fn new(request: Request, responder: Responder, queued: Duration, leave: Leave) -> Exchange {
-        Exchange {
+impl ResponseWriter {
+    /// The writer for a request that begins to run after `queued` in the queue.
+    pub fn new(request: Request, responder: Responder, queued: Duration, migration: Migration) -> ResponseWriter {
+        ResponseWriter {
             request,
             queued,
             bad: None,
@@ -73,26 +74,26 @@ impl Exchange {
             is_unasked: false,
             whole: false,
             prompt: false,
-            leave,
+            migration,
             is_away: false,
             number: 0,
-            gauge: None,
+            run_state: None,
             worked: None,
         }
     }
 
-    /// Run by this interpreter.
-    pub fn by(self, number: usize, gauge: Arc<Gauge>) -> Exchange {
-        Exchange { number, gauge: Some(gauge), ..self }
+    /// Names the interpreter that runs the request, and its run state.
+    pub fn by(self, number: usize, run_state: Arc<RunState>) -> ResponseWriter {
+        ResponseWriter { number, run_state: Some(run_state), ..self }
     }
 
-    /// Who is running, for those who look.
+    /// Describes the request for the live page: id, method and path.
     pub fn about(&self) -> RunView {
         let Request { id, method, path, .. } = &self.request;
         RunView { id: id.clone(), method: method.to_string(), path: path.clone(), ..RunView::default() }
     }
 
-    /// Takes the status.
+    /// Sets the response status. False, with the reason in `bad`, for one that is out of range or informational (1xx).
     pub fn status(&mut self, status: i64) -> bool {
         let taken = self.head.set_status(status).map_err(|error| error.0);
         let is_final = |()| match self.head.status.is_informational() {
@@ -103,7 +104,7 @@ impl Exchange {
         self.note(taken)
     }
 
-    /// Takes a header.
+    /// Adds a response header. False, with the reason in `bad`, where name or value break the Rack SPEC.
     pub fn header(&mut self, name: &[u8], value: &[u8]) -> bool {
         let taken = self.head.add(name, value);
         self.note(taken.map_err(|error| error.0))
@@ -119,7 +120,8 @@ impl Exchange {
         }
     }
 
-    /// What is known of the body before it is asked for.
+    /// Flags about the body, known from status, headers and method before the body is read: `sys::FRAMED`, `sys::HEAD`
+    /// and `sys::NO_CONTENT`, added up.
     pub fn known(&self) -> c_int {
         let is_framed = self.head.is_chunked() || self.head.headers.contains_key(CONTENT_LENGTH);
         let has_no_content = matches!(self.head.status.as_u16(), 204 | 205 | 304);
@@ -129,7 +131,8 @@ impl Exchange {
             .sum()
     }
 
-    /// Takes a file as the body, if it is one that can be sent whole: the file of a partial answer is not.
+    /// Uses a file as the body and says whether it does. A file cannot be sent for a partial response (206) whose
+    /// Content-Length differs from the file's size, nor for a chunked one.
     pub fn file(&mut self, path: &Path) -> bool {
         let length = self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         let opened = files::open(path).ok().filter(|(_, size)| {
@@ -139,14 +142,14 @@ impl Exchange {
         self.file.is_some()
     }
 
-    /// The body is that of an answer to HEAD, and is not asked.
+    /// Marks the body as one that is not read, since the request is a HEAD.
     pub fn leave_body(&mut self) {
         self.is_unasked = true;
     }
 
-    /// The body is complete when it is handed over, so many bytes, however many: collect all of it.
-    /// More than `COLLECT_BYTES` is streamed all the same: it could be the same string many times over, and then be
-    /// larger than any memory.
+    /// Announces a body that exists as a whole, with its length in bytes: it is collected up to `COLLECT_BYTES`. A
+    /// larger one is streamed all the same: an array can hold one string many times over, and be larger than any
+    /// memory.
     pub fn collect_whole(&mut self, length: usize) {
         self.whole = length <= COLLECT_BYTES;
         if self.whole {
@@ -154,10 +157,10 @@ impl Exchange {
         }
     }
 
-    /// Whether it has really used the time that it took, as far as that matters: asked at each look of the watchdog,
-    /// about a request that is still on an I/O thread.
+    /// Whether the request has used `WORK` of processor time since the first tick; true where it runs in a runner
+    /// already. Asked at each tick of the watchdog.
     pub fn has_worked_long(&mut self) -> bool {
-        if self.is_away || !self.leave.leads_away() {
+        if self.is_away || !self.migration.can_migrate() {
             return true;
         }
         let now = thread_time();
@@ -165,19 +168,21 @@ impl Exchange {
         now.saturating_sub(before) >= WORK
     }
 
-    /// Leaves the I/O thread, if that is where it runs. To be called before anything that can block.
-    pub fn leave(&mut self) {
+    /// Migrates the request from its I/O thread to a runner; does nothing in a runner. Called before anything that can
+    /// block.
+    pub fn migrate(&mut self) {
         if !self.is_away {
             self.is_away = true;
-            if let Some(gauge) = &self.gauge {
-                gauge.leave_io();
-                gauge.tell(self.about());
+            if let Some(run_state) = &self.run_state {
+                run_state.leave_io();
+                run_state.tell(self.about());
             }
-            self.leave.leave();
+            self.migration.migrate();
         }
     }
 
-    /// Takes a part of the body.
+    /// Appends a part of the body, and sends it where the response streams. An error where the client is gone or the
+    /// deadline has passed.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), SendError> {
         self.buffer.extend_from_slice(chunk);
         if !self.whole && (self.prompt || self.buffer.len() >= WHOLE_BYTES) {
@@ -186,7 +191,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// From now on nothing is held back. Called when the request has become a long one, and before it sleeps.
+    /// Sends what is buffered, and from now on each chunk when it comes. Called when the request has become a long one,
+    /// before it sleeps, and for Stream#flush.
     pub fn hurry(&mut self) -> Result<(), SendError> {
         if self.whole {
             return Ok(());
@@ -196,8 +202,8 @@ impl Exchange {
     }
 
     fn send(&mut self) -> Result<(), SendError> {
-        self.leave();
-        // A body that is taken without running Ruby meets no other check of the time.
+        self.migrate();
+        // An Array's parts are sent without running Ruby, so that no other check of the deadline happens.
         if Instant::now() >= self.request.deadline {
             return Err(SendError::Late);
         }
@@ -211,7 +217,7 @@ impl Exchange {
         self.sink.as_ref().map_or(Ok(()), |sink| sink.send_blocking(chunk, deadline))
     }
 
-    /// The answer is complete: sends what has not been sent.
+    /// Completes the response: sends what is buffered, or the fault of a refused answer.
     pub fn finish(&mut self) {
         if let Some(why) = self.bad.take() {
             return self.fail(Fault::BadAnswer(why));
@@ -240,7 +246,7 @@ impl Exchange {
         }
     }
 
-    /// There is no answer, or it breaks off.
+    /// Answers with a fault, or breaks off a response that is being streamed.
     pub fn fail(&mut self, fault: Fault) {
         match self.sink.take() {
             Some(sink) => sink.fail(fault),
@@ -258,13 +264,13 @@ impl Exchange {
     }
 }
 
-/// What this thread has had of the processor.
+/// Processor time that the current thread has used.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// The fault for an exception.
+/// The fault for an exception that the application did not rescue; a general one where its details are missing.
 pub fn app_fault(error: Option<AppError>) -> Fault {
     Fault::App(Box::new(error.unwrap_or_else(|| AppError {
         class: "Exception".into(),

@@ -1,5 +1,5 @@
-//! What the watchdog reads of one interpreter: since when it runs, and until when it may. Written by the thread that
-//! runs it, read by the watchdog's; plain numbers, so that neither ever waits for the other.
+//! The run state of one interpreter: since when it runs, and its deadline. Written by the thread that runs the
+//! interpreter and read by the watchdog's; atomic numbers, so that neither waits for the other.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,74 +12,77 @@ use parking_lot::Mutex;
 
 use crate::sys;
 
-/// After this long a request is long: it leaves the I/O thread, and what its body has given is sent.
+/// Time after which a request is long: it migrates to a runner, and the part of its body that is there is sent. Also
+/// the interval of the watchdog's ticks.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// A request that is still on an I/O thread after this time is in a native function that cannot be interrupted: another
-/// OS thread goes on with the event loop.
+/// Time after which a request that is still on an I/O thread must be in a native function that cannot be interrupted:
+/// another OS thread takes over the event loop.
 const HELD: Duration = Duration::from_millis(10);
 
 const CENTURY: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
 
-/// One clock for all gauges: nanoseconds since the engine began, never 0.
+/// The clock of all run states: nanoseconds since the engine started, plus 1, so that 0 can stand for "never".
 #[derive(Debug, Clone, Copy)]
 pub struct Clock(Instant);
 
 impl Clock {
-    /// Starts at 1.
+    /// A clock that shows 1 now.
     pub fn new() -> Clock {
         Clock(Instant::now())
     }
 
-    /// Nanoseconds.
+    /// The time that the clock shows at `instant`.
     pub fn at(self, instant: Instant) -> u64 {
         let elapsed = instant.saturating_duration_since(self.0).as_nanos();
         u64::try_from(elapsed).unwrap_or(u64::MAX - 1) + 1
     }
 
-    /// The way back; a time that no clock reaches is a century away.
+    /// The instant at which the clock shows `at`, at most a century after the start.
     pub fn instant(self, at: u64) -> Instant {
         self.0 + Duration::from_nanos(at.saturating_sub(1)).min(CENTURY)
     }
 }
 
-/// The place in the interpreter that stops it at its next instruction when written to.
-struct Alarm(*mut c_void);
+/// The deadline timer's target: an address in the interpreter that interrupts it at its next instruction when written
+/// to.
+struct DeadlineTimer(*mut c_void);
 
-// SAFETY: the address is only handed to fg_alarm_set, under the lock of `Gauge::alarm`, which is emptied before the
-// interpreter is closed; the store itself is atomic.
-unsafe impl Send for Alarm {}
+// SAFETY: the address is only passed to fg_deadline_timer_set, under the lock of `RunState::deadline_timer`, which is
+// emptied before the interpreter is closed; the store itself is atomic.
+unsafe impl Send for DeadlineTimer {}
 
-/// One interpreter's gauge.
-pub struct Gauge {
+/// The run state of one interpreter. Times are those of [`Clock`].
+pub struct RunState {
     started: AtomicU64,
     deadline: AtomicU64,
-    /// When a block in it must be over.
+    /// The nearest limit of a Timeout block, u64::MAX for none.
     soon: AtomicU64,
     ticked: AtomicBool,
-    alarm: Mutex<Option<Alarm>>,
-    /// Since when it has been what it is.
+    deadline_timer: Mutex<Option<DeadlineTimer>>,
+    /// When the interpreter was opened.
     opened: Mutex<Instant>,
     served: AtomicU64,
-    /// It is to be replaced by order.
+    /// Whether an order has asked for the replacement of the interpreter.
     ends: AtomicBool,
-    /// The request that runs, if it is a long one.
+    /// Description of the request that runs, once it is a long one.
     running: Mutex<Option<RunView>>,
     has_told: AtomicBool,
-    /// Whether it runs on an I/O thread; which one it last ran on, and in which of its terms.
+    /// Whether the interpreter runs on an I/O thread now.
     on_io: AtomicBool,
+    /// The I/O thread on which the interpreter ran last, and the thread's term at that time.
     io: Mutex<Option<(Arc<IoThread>, u64)>>,
 }
 
-impl Gauge {
-    /// Of an interpreter that does nothing.
-    pub fn new() -> Gauge {
-        Gauge {
+impl RunState {
+    /// The run state of an idle interpreter.
+    pub fn new() -> RunState {
+        RunState {
             started: AtomicU64::new(0),
             deadline: AtomicU64::new(u64::MAX),
             soon: AtomicU64::new(u64::MAX),
             ticked: AtomicBool::new(false),
-            alarm: Mutex::new(None),
+            deadline_timer: Mutex::new(None),
             opened: Mutex::new(Instant::now()),
             served: AtomicU64::new(0),
             ends: AtomicBool::new(false),
@@ -90,16 +93,16 @@ impl Gauge {
         }
     }
 
-    /// From now on it runs, at most until `deadline`.
+    /// Records that the interpreter runs from `now` on, at most until `deadline`.
     pub fn start(&self, now: u64, deadline: u64) {
         self.deadline.store(deadline, Ordering::Relaxed);
         self.soon.store(u64::MAX, Ordering::Relaxed);
         self.ticked.store(false, Ordering::Relaxed);
-        // Sequentially consistent, as is the watchdog's look at it before it sleeps: one of the two sees the other.
+        // Sequentially consistent, like the watchdog's check before it sleeps: one of the two sees the other.
         self.started.store(now, Ordering::SeqCst);
     }
 
-    /// What begins to run does so on this I/O thread.
+    /// Records that the next call runs on this I/O thread.
     pub fn enter_io(&self, io: &Arc<IoThread>) {
         let term = io.term();
         let mut held = self.io.lock();
@@ -109,12 +112,12 @@ impl Gauge {
         self.on_io.store(true, Ordering::Relaxed);
     }
 
-    /// What runs has left its I/O thread.
+    /// Records that the call has left its I/O thread.
     pub fn leave_io(&self) {
         self.on_io.store(false, Ordering::Relaxed);
     }
 
-    /// It no longer runs.
+    /// Records that the interpreter is idle.
     pub fn stop(&self) {
         self.leave_io();
         self.started.store(0, Ordering::Relaxed);
@@ -124,25 +127,26 @@ impl Gauge {
         }
     }
 
-    /// A long request tells who it is.
+    /// Sets the description of a long request.
     pub fn tell(&self, run: RunView) {
         *self.running.lock() = Some(run);
         self.has_told.store(true, Ordering::Relaxed);
     }
 
-    /// One more request.
+    /// Counts a request that was served.
     pub fn count(&self) {
         self.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It is opened anew.
+    /// Records that the interpreter is opened anew, without requests served.
     pub fn open(&self) {
         *self.opened.lock() = Instant::now();
         self.served.store(0, Ordering::Relaxed);
         self.ends.store(false, Ordering::Relaxed);
     }
 
-    /// It is to be replaced when its request is over, or its request is to be over at once.
+    /// Asks for the replacement of the interpreter when its request has ended. With `now`, its request times out at
+    /// once.
     pub fn end(&self, now: bool) {
         self.ends.store(true, Ordering::Relaxed);
         if now {
@@ -150,17 +154,17 @@ impl Gauge {
         }
     }
 
-    /// Whether it is to be replaced by order.
+    /// Whether an order has asked for the replacement of the interpreter.
     pub fn is_to_end(&self) -> bool {
         self.ends.load(Ordering::Relaxed)
     }
 
-    /// For those who look.
+    /// A view of the interpreter for the live page and the control socket.
     pub fn view(&self, id: u32, clock: Clock, now: Instant) -> WorkerView {
         let started = self.started.load(Ordering::Relaxed);
         let age = clock.at(now).saturating_sub(started);
         let mut running = Vec::new();
-        // Of a shorter one nobody has asked who it is.
+        // A shorter request may not have described itself yet.
         if started != 0 && age > 2 * TICK.as_nanos() as u64 {
             let run = self.running.lock().clone().unwrap_or_default();
             running.push(RunView { age_ms: age as f64 / 1e6, ..run });
@@ -176,38 +180,39 @@ impl Gauge {
         }
     }
 
-    /// Whether it runs.
+    /// Whether the interpreter runs a request or loads the application.
     pub fn is_running(&self) -> bool {
         self.started.load(Ordering::SeqCst) != 0
     }
 
-    /// Whether its time is over.
+    /// Whether the deadline has passed at `now`.
     pub fn is_late(&self, now: u64) -> bool {
         now >= self.deadline.load(Ordering::Relaxed)
     }
 
-    /// Until when it may run.
+    /// The deadline of what runs.
     pub fn deadline(&self) -> u64 {
         self.deadline.load(Ordering::Relaxed)
     }
 
-    /// When the next block in it must be over.
+    /// Sets the nearest limit of a Timeout block, u64::MAX for none.
     pub fn set_soon(&self, at: u64) {
         self.soon.store(at, Ordering::Relaxed);
     }
 
-    /// The script has been told that it is a long one.
+    /// Records that the request has been handled as a long one; it is not interrupted again for that.
     pub fn set_ticked(&self) {
         self.ticked.store(true, Ordering::Relaxed);
     }
 
-    /// Sets or, before the interpreter is closed, takes away the place to write to.
+    /// Sets the address that interrupts the interpreter, or removes it before the interpreter is closed.
     pub fn connect(&self, address: Option<*mut c_void>) {
-        let alarm = address.filter(|address| !address.is_null()).map(Alarm);
-        *self.alarm.lock() = alarm;
+        let deadline_timer = address.filter(|address| !address.is_null()).map(DeadlineTimer);
+        *self.deadline_timer.lock() = deadline_timer;
     }
 
-    /// Interrupts the script where that is due at `now`.
+    /// Interrupts the script where `now` is past its deadline, a Timeout limit or the first tick. Replaces an I/O
+    /// thread that the script has held for too long.
     pub fn watch(&self, now: u64) {
         let started = self.started.load(Ordering::Relaxed);
         if started == 0 {
@@ -226,10 +231,10 @@ impl Gauge {
         if !due {
             return;
         }
-        let alarm = self.alarm.lock();
-        if let Some(Alarm(address)) = alarm.as_ref() {
+        let deadline_timer = self.deadline_timer.lock();
+        if let Some(DeadlineTimer(address)) = deadline_timer.as_ref() {
             // SAFETY: the interpreter is open as long as its address is here (`connect`), and we hold the lock.
-            unsafe { sys::fg_alarm_set(*address) };
+            unsafe { sys::fg_deadline_timer_set(*address) };
         }
     }
 }
