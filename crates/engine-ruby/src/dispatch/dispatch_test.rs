@@ -1,4 +1,4 @@
-//! Who gets the next request, in each state of the workers.
+//! Which worker gets the next request, in each state of the workers.
 
 use engine::{Request, reply};
 use http::Method;
@@ -14,7 +14,7 @@ fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
     (Job::new(Request::sample(method, "/"), responder, lane).map_err(|_| ()).unwrap(), reply)
 }
 
-/// Dispatch over workers 0, 1, ... of so many threads each, worker 1 being on lane 1 and so on.
+/// Dispatch over workers 0, 1, ... with `threads` threads each; worker n is on I/O thread n.
 struct Scene {
     dispatch: Dispatch,
     replies: Vec<engine::Reply>,
@@ -37,7 +37,7 @@ impl Scene {
         scene
     }
 
-    /// Where a request goes: worker and thread, or why it does not.
+    /// Admits a request; returns its worker and thread, or why it has none.
     fn offer(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
         let (job, reply) = job(method, lane);
         self.replies.push(reply);
@@ -69,7 +69,7 @@ async fn an_idle_worker_comes_first_and_at_best_the_one_of_the_same_lane() {
     assert_eq!(scene.get(1), Ok((1, 0)));
     assert_eq!(scene.get(1), Ok((0, 0)));
     assert_eq!(scene.get(0), Ok((2, 0)));
-    // Nobody is idle any more: a second thread, while requests may be long.
+    // No worker is idle any more: a second thread, while requests may be long.
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
@@ -84,7 +84,7 @@ async fn nothing_runs_or_waits_that_nobody_looks_at() {
     assert!(!scene.dispatch.may_rest());
     scene.dispatch.worker(0).unwrap().release(0, 1);
     assert!(scene.dispatch.may_rest());
-    // What a dead worker had.
+    // A request left by a dead worker.
     let (job, _reply) = job(Method::GET, 0);
     scene.dispatch.put_back(vec![job], Instant::now());
     assert!(scene.dispatch.lacks_watch());
@@ -96,7 +96,7 @@ async fn only_short_and_safe_requests_are_handed_ahead() {
     scene.requests_are_short();
     assert_eq!(scene.get(0), Ok((0, 0)));
     assert_eq!(scene.offer(Method::POST, 0), Err("queued"));
-    // And nobody overtakes the one that waits.
+    // No request overtakes the one in the queue.
     assert_eq!(scene.get(0), Err("queued"));
 
     let mut scene = Scene::new(1, 1);
@@ -240,7 +240,7 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
     assert_eq!((scene.dispatch.resting.len(), scene.dispatch.pump(now).len()), (0, 1));
 }
 
-/// A request that has ended two workers and has rested.
+/// Adds a request that has ended two workers and whose pause is over.
 fn suspect(scene: &mut Scene) {
     let (mut job, reply) = job(Method::GET, 0);
     assert!(job.may_replay(true, Death::Crash) && job.may_replay(true, Death::Crash));

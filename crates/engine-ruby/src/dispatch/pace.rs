@@ -1,21 +1,22 @@
-//! How long requests have taken of late, and so how many a worker may be handed ahead.
+//! Estimate of the service time of requests, and the pipelining depth that follows from it: how many requests a worker
+//! thread may be sent at once.
 //!
-//! Handing ahead saves system calls where requests are short, and makes a short one wait where it stands behind a long
-//! one. So it is done only while nearly all are short.
+//! Pipelining saves system calls where requests are short, and makes a short request wait where it stands behind a long
+//! one. So it is done only while nearly all requests are short.
 
 use std::time::Duration;
 
-/// Longer than this is long.
+/// The service time above which a request counts as long.
 pub const LONG: Duration = Duration::from_millis(1);
-/// No request is handed ahead when more than this share of the last ones was long. One in fifty looks long on a busy
-/// machine because the processor was with somebody else.
+/// The share of long requests above which there is no pipelining. One in fifty looks long on a busy machine because the
+/// processor ran something else.
 const LONG_SHARE_MAX: f32 = 0.03;
-/// What is handed to a worker at once should be done in this time.
+/// The total service time of the requests that a worker thread is sent at once.
 const AHEAD: Duration = Duration::from_micros(500);
-/// More than this saves nothing further.
+/// The largest pipelining depth; more saves nothing further.
 const DEPTH_MAX: usize = 4;
 
-/// Moving averages; each request weighs a few hundredths.
+/// Moving averages of service times; each request weighs a few hundredths.
 #[derive(Debug)]
 pub struct Pace {
     long_share: f32,
@@ -23,12 +24,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Nothing is known: everything is taken to be long.
+    /// Creates an estimate that takes all requests to be long until they are observed.
     pub fn new() -> Pace {
         Pace { long_share: 1.0, mean_us: AHEAD.as_micros() as f32 }
     }
 
-    /// Takes note of one service time.
+    /// Adds one service time to the averages.
     pub fn learn(&mut self, took: Duration) {
         let long = if took > LONG { 1.0 } else { 0.0 };
         self.long_share += (long - self.long_share) / 64.0;
@@ -36,12 +37,12 @@ impl Pace {
         self.mean_us += (us - self.mean_us) / 32.0;
     }
 
-    /// One that still runs has turned out to be long.
+    /// Notes that a request that still runs has turned out to be long.
     pub fn note_long(&mut self) {
         self.long_share = self.long_share.max(2.0 * LONG_SHARE_MAX);
     }
 
-    /// How many requests a thread may hold, the running one included.
+    /// Returns how many requests a worker thread may hold, the running one included.
     pub fn depth(&self) -> usize {
         if self.long_share > LONG_SHARE_MAX {
             return 1;

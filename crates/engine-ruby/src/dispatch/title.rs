@@ -1,4 +1,4 @@
-//! What the list of processes says of a worker whose request takes long. Short requests cost nothing.
+//! The process title of a worker whose request takes long. Short requests cost nothing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use super::slot::Slot;
 use super::worker::Worker;
 
-/// A request that has run for so long is shown.
+/// The run time after which a request is shown in the title.
 const LONG: Duration = Duration::from_secs(1);
-/// Each further change comes after this part of the time that it has run, and not before `LONG`: an endless stream
-/// would otherwise be told of every second.
+/// Divisor of the run time that gives the pause before the next change of the title, which is at least `LONG`: an
+/// endless stream would otherwise change it every second.
 const PART: u32 = 10;
-/// Of a path.
+/// Characters of a request's method and path that are shown.
 const LETTERS: usize = 60;
 
-/// Shows the oldest request of a worker, which has run for so long.
+/// Shows the oldest request of a worker, and its age, in the process title.
 pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) {
     if age < LONG {
         return clear(worker);
@@ -27,14 +27,14 @@ pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) 
     worker.control.title(&words(&slot.title(), age));
 }
 
-/// Shows no request any more.
+/// Removes the request from the process title.
 pub fn clear(worker: &mut Worker) {
     if worker.titled.take().is_some() {
         worker.control.title("");
     }
 }
 
-/// `GET /orders 1.2s`, of printable letters alone: it ends up on people's terminals.
+/// Returns a title such as `GET /orders 1.2s`, in printable ASCII alone, since it ends up on terminals.
 fn words(title: &str, age: Duration) -> String {
     let plain = |letter: char| if letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
     let mut shown: String = title.chars().take(LETTERS).map(plain).collect();

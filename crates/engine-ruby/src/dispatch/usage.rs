@@ -1,17 +1,18 @@
-//! How many workers were needed at once of late, and so how many may leave. Not how long each one was idle: requests go
-//! to several workers in turn, so that one now and then would keep them all.
+//! Utilization of the workers: how many were busy at the same time recently, and so how many may leave. The idle time
+//! of single workers would not do: requests go to several workers in turn, so that one now and then would keep them
+//! all.
 
 use std::time::{Duration, Instant};
 
-/// Of the workers of one application.
+/// Utilization of the workers of one application.
 #[derive(Debug, Default)]
 pub struct Usage {
-    /// When last so many workers and one more were busy at once.
+    /// At index n, when n + 1 workers were last busy at the same time.
     last: Vec<Instant>,
 }
 
 impl Usage {
-    /// There are to be so many workers from now on: none leaves before it has had its time.
+    /// Notes that the pool has this number of workers from now on: none leaves before its idle time has passed.
     pub fn grown(&mut self, workers: usize, now: Instant) {
         self.last.resize(workers, now);
         if let Some(last) = self.last.last_mut() {
@@ -19,25 +20,25 @@ impl Usage {
         }
     }
 
-    /// So many were busy, until now.
+    /// Notes that this number of workers was busy until now.
     pub fn was(&mut self, busy: usize, now: Instant) {
         if let Some(last) = busy.checked_sub(1).and_then(|at| self.last.get_mut(at)) {
             *last = now;
         }
     }
 
-    /// How many were needed within this time; so many are busy now.
+    /// Returns how many workers were needed within `time`, of which `busy` are busy now.
     pub fn needed(&self, busy: usize, time: Duration, now: Instant) -> usize {
         let recent = self.last.iter().rposition(|last| now.saturating_duration_since(*last) < time);
         busy.max(recent.map_or(0, |at| at + 1))
     }
 
-    /// For how long not all of so many workers were busy, if so many are busy now; none if they all are.
+    /// Returns for how long fewer than `workers` were busy at once, when `busy` are busy now; none if all are.
     pub fn spare_for(&self, workers: usize, busy: usize, now: Instant) -> Option<Duration> {
         if workers == 0 || busy >= workers {
             return None;
         }
-        // More than so many at once were more than enough too.
+        // If more than `workers` were busy at once, `workers` were too.
         let last = self.last.iter().skip(workers - 1).max();
         Some(last.map_or(Duration::MAX, |last| now.saturating_duration_since(*last)))
     }

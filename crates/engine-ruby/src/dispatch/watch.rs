@@ -1,5 +1,6 @@
-//! Looks at everything that runs, each millisecond, while anything does: deadlines and their ladder, requests that wait
-//! too long, requests that stand behind a long one, workers that compute.
+//! The deadline timer: checks all running and waiting requests each millisecond while there are any. It enforces
+//! deadlines, expires requests that wait too long, takes back requests that stand behind a long one, and samples which
+//! workers compute.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,10 +17,11 @@ use crate::reason::Reason;
 use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
-/// So many looks without anything to see, and the watch waits to be woken: that costs more than a look.
+/// Ticks without any request after which the timer stops and has to be woken, which costs more than a tick.
 const IDLE_TICKS: u32 = 50;
 
-/// Looks for as long as the engine lives. A worker whose request is not over so long after its deadline is killed.
+/// Runs the timer for as long as the engine lives. A worker whose request is not over `kill_time` after its deadline is
+/// killed.
 pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
     let mut idle_ticks = IDLE_TICKS;
     loop {
@@ -82,8 +84,8 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
     is_active
 }
 
-/// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
-/// interrupted, and at last the worker killed; whether it has come to that.
+/// Escalates a deadline that has passed. The client has been answered by now; the backtraces of all threads go to the
+/// log, the thread is interrupted, and at last the worker is killed. Returns whether it was killed.
 fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str>) -> bool {
     if look.expired.is_none() && !look.is_stuck {
         return false;

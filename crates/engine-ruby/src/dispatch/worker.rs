@@ -1,4 +1,4 @@
-//! A worker that is ready, as dispatch sees it: its threads and how many requests each has.
+//! A worker that is ready, as dispatch sees it: its threads and the number of requests in flight on each.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,59 +11,59 @@ use super::slot::Slot;
 use crate::reason::Reason;
 use crate::wire::control::Control;
 
-/// The processor time of a process is looked at over at least this long.
+/// The shortest time over which the processor time of a process is sampled.
 const SAMPLE: Duration = Duration::from_millis(1);
-/// A process that has used more of the time than this computes; another request would only wait in it.
+/// The share of time on the processor above which a process is compute-bound; a second request would only wait in it.
 const STARVED_SHARE: f64 = 0.85;
 
-/// Whether a worker is kept for one request alone: one on its last try, which may be what has ended its workers.
+/// Whether a worker is reserved for a single request on its last try, which may be what has ended its workers before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// It takes what comes.
+    /// Not reserved: it takes any request.
     None,
-    /// It takes nothing new, and is for such a request when it has answered what it has.
+    /// It takes nothing new, and gets the request on its last try when it has answered what it has.
     Emptying,
-    /// It runs such a request.
+    /// It runs a request on its last try.
     Running,
 }
 
-/// A worker.
+/// A worker that is ready.
 pub struct Worker {
-    /// Its number, new for each process.
+    /// The number of the worker, new for each process.
     pub id: u32,
-    /// Its process.
+    /// Its process id.
     pub pid: i32,
-    /// The lane on which its answers arrive.
+    /// The number of the I/O thread that reads its answers.
     pub lane: usize,
-    /// The way to give it orders.
+    /// The control connection, for orders to it.
     pub control: Arc<Control>,
-    /// How many of its threads have a request.
+    /// Number of its threads that have a request.
     pub busy: usize,
-    /// Connections that the application has taken over in it.
+    /// Number of its upgraded connections, which the application has taken over.
     pub taken: usize,
-    /// It takes nothing new and ends when it has nothing to do.
+    /// Retired: it takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
-    /// Says so to connections that the application has taken over in it.
+    /// Notifies its upgraded connections that it leaves.
     pub leaving: Arc<Leaving>,
-    /// Since when it has nothing to do but for connections that were taken over, and is to leave.
+    /// Since when it has been retired with nothing left but upgraded connections.
     pub lingers: Option<Instant>,
-    /// Whether it is kept for one request.
+    /// Whether it is reserved for one request on its last try.
     pub isolation: Isolation,
-    /// Its interpreter lock is taken all the time.
+    /// Its interpreter lock is held all the time: it is compute-bound.
     pub is_starved: bool,
-    /// Requests it has answered.
+    /// Number of requests it has answered.
     pub served: u64,
-    /// After so many it should be replaced.
+    /// Number of requests after which it should be replaced.
     pub quota: Option<u64>,
-    /// It has something to do between requests (a hook).
+    /// It has out-of-band hooks, which run between requests.
     pub has_errands: bool,
-    /// Since when it does that, and gets nothing.
+    /// Since when its out-of-band hooks run; it gets no request meanwhile.
     pub out: Option<Instant>,
-    /// Why it ends, if there is a reason.
+    /// Why it ends, if the server ends it.
     pub reason: Option<Reason>,
-    /// When its title was last changed, if it says what runs.
+    /// When its process title was last changed, if that shows a request.
     pub titled: Option<Instant>,
-    /// It has served something since it was last out.
+    /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<Thread>,
     sample: Option<(Instant, Duration)>,
@@ -75,7 +75,7 @@ struct Thread {
 }
 
 impl Worker {
-    /// With all its threads free.
+    /// Creates a worker with all threads free.
     pub fn new(id: u32, pid: i32, lane: usize, control: Arc<Control>, slots: Vec<Arc<Slot>>) -> Worker {
         let threads = slots.into_iter().map(|slot| Thread { slot, load: 0 }).collect();
         Worker {
@@ -102,44 +102,44 @@ impl Worker {
         }
     }
 
-    /// It has answered one more; whether that was the last of its number.
+    /// Counts one more answered request; returns whether that was the last of its quota.
     pub fn count(&mut self) -> bool {
         self.served += 1;
         self.is_due = true;
         self.quota == Some(self.served)
     }
 
-    /// Whether it may go out now, for what it does between requests.
+    /// Returns whether its out-of-band hooks may run now.
     pub fn may_go_out(&self) -> bool {
         self.has_errands && self.is_due && self.busy == 0 && self.is_taking()
     }
 
-    /// It goes out.
+    /// Notes that its out-of-band hooks begin to run.
     pub fn go_out(&mut self, now: Instant) {
         (self.out, self.is_due) = (Some(now), false);
     }
 
-    /// Whether it may get requests.
+    /// Returns whether it may get requests.
     pub fn is_taking(&self) -> bool {
         !self.is_leaving && self.out.is_none() && self.isolation == Isolation::None
     }
 
-    /// Whether it has nothing to do any more, not even for a connection that was taken over, or is just about to be.
+    /// Returns whether it has nothing left to do, not even for an upgraded connection, opened or about to be.
     pub fn is_done(&self) -> bool {
         self.busy == 0 && self.taken == 0 && !self.slots().any(|slot| slot.awaits_takeover())
     }
 
-    /// Whether a thread has nothing to do.
+    /// Returns whether one of its threads has no request.
     pub fn has_free_thread(&self) -> bool {
         self.busy < self.threads.len()
     }
 
-    /// How many places it has.
+    /// Returns the number of its threads.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
     }
 
-    /// Takes the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
+    /// Reserves the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
     pub fn take_thread(&mut self) -> Option<Arc<Slot>> {
         let thread = self.threads.iter_mut().find(|thread| thread.load == 0)?;
         thread.load = 1;
@@ -147,13 +147,13 @@ impl Worker {
         Some(thread.slot.clone())
     }
 
-    /// The smallest number of requests that a busy thread has.
+    /// Returns the smallest number of requests in flight on a busy thread.
     pub fn least_ahead(&self) -> usize {
         let busy = self.threads.iter().filter(|thread| thread.load > 0);
         busy.map(|thread| thread.load).min().unwrap_or(usize::MAX)
     }
 
-    /// Takes a place behind a running request, if that thread has fewer than `depth`.
+    /// Reserves a place behind a running request, on the thread with the fewest requests if that has less than `depth`.
     pub fn take_ahead(&mut self, depth: usize) -> Option<Arc<Slot>> {
         let busy = self.threads.iter_mut().filter(|thread| (1..depth).contains(&thread.load));
         let thread = busy.min_by_key(|thread| thread.load)?;
@@ -161,12 +161,12 @@ impl Worker {
         Some(thread.slot.clone())
     }
 
-    /// How many requests a thread has.
+    /// Returns the number of requests in flight on a thread.
     pub fn load(&self, thread: u32) -> usize {
         self.threads.get(thread as usize).map_or(usize::MAX, |thread| thread.load)
     }
 
-    /// Counts one more on a thread.
+    /// Counts one more request on a thread.
     pub fn take(&mut self, thread: u32) {
         if let Some(thread) = self.threads.get_mut(thread as usize) {
             self.busy += usize::from(thread.load == 0);
@@ -174,7 +174,7 @@ impl Worker {
         }
     }
 
-    /// Counts so many fewer on a thread.
+    /// Counts `count` requests fewer on a thread.
     pub fn release(&mut self, thread: u32, count: usize) {
         if let Some(thread) = self.threads.get_mut(thread as usize) {
             let was = thread.load;
@@ -183,13 +183,13 @@ impl Worker {
         }
     }
 
-    /// Its slots.
+    /// Returns the connections of its threads.
     pub fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
         self.threads.iter().map(|thread| &thread.slot)
     }
 
-    /// Looks whether it computes all the time. Only the processor time of the process tells: a request that waits for a
-    /// database and one that computes look the same from outside.
+    /// Samples whether it computes all the time. Only the processor time of the process shows that: a request that
+    /// waits for a database and one that computes look the same from outside.
     pub fn look(&mut self, now: Instant) {
         if self.busy == 0 || self.threads.len() == 1 {
             (self.is_starved, self.sample) = (false, None);
