@@ -1,4 +1,4 @@
-//! The start of the engine: a folder, a socket, a thread for all that is not a request, and the first worker.
+//! The start of the engine: the process folder with its socket, the supervisor's thread, and the first worker.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -25,7 +25,8 @@ fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
     unbounded_channel()
 }
 
-/// Starts everything, and waits for the first worker.
+/// Starts the engine and waits for its first worker. Returns the pool, the handle of the supervisor and what the mold
+/// reported.
 pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
     let (messages, inbox) = channel();
     settings.meter.recorder.set_slow(settings.slow_time);
@@ -49,7 +50,7 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
     match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("exited".to_owned()))) {
         Ok(facts) => Ok((pool, Supervisor::new(messages, thread), facts)),
         Err(error) => {
-            // It ends by itself now; what it has made is removed by then.
+            // The thread ends by itself now, and has removed its files by then.
             let _ = thread.join();
             Err(error)
         }

@@ -1,36 +1,36 @@
-//! Why a worker ends.
+//! The reasons for which a worker exits.
 
-/// A reason, when there is one; a worker that ends without any has crashed.
+/// The reason for which a worker exits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It ended by itself, or by somebody else.
+    /// It exited by itself or was killed from outside.
     Crash,
-    /// The kernel has killed it because memory was full.
+    /// The kernel killed it because memory was full.
     OutOfMemory,
-    /// It has served its number of requests.
+    /// It has served its maximum number of requests.
     MaxRequests,
-    /// It needs too much memory.
+    /// It uses more memory than a worker may.
     Memory,
-    /// It has not answered for too long.
+    /// It has not answered pings for too long.
     Hung,
-    /// A request in it was over its time.
+    /// A request in it timed out.
     Timeout,
-    /// All are replaced.
+    /// All workers are being replaced by order.
     Recycle,
-    /// It was sent a signal that asks it to end, or has sent it to itself.
+    /// It received a signal that asks it to exit, possibly from itself.
     Signal,
-    /// Somebody who operates the server has said so.
+    /// An operator ordered it.
     Order,
-    /// Fewer are wanted.
+    /// The number of workers was reduced.
     Scale,
-    /// It had nothing to do.
+    /// It was idle for too long.
     Idle,
-    /// The server as a whole is short of memory.
+    /// The control group or the machine is short of memory.
     Pressure,
 }
 
 impl Reason {
-    /// The word for metrics.
+    /// Returns the label for metrics.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Crash => "crash",
@@ -48,7 +48,7 @@ impl Reason {
         }
     }
 
-    /// For the log.
+    /// Returns the words for the log.
     pub fn words(self) -> &'static str {
         match self {
             Reason::Crash => "exited",
@@ -66,7 +66,7 @@ impl Reason {
         }
     }
 
-    /// Whether a successor takes its place.
+    /// Returns whether another worker takes its place.
     pub fn has_successor(self) -> bool {
         !matches!(self, Reason::Scale | Reason::Idle | Reason::Pressure)
     }
