@@ -1,4 +1,4 @@
-//! Orders of an operator that concern workers. Their number is the concern of `autoscaler`.
+//! Orders of an operator about workers. Orders about their number are in `autoscaler`.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use super::outcome::Outcome;
 use crate::reason::Reason;
 
 impl Fleet {
-    /// Replaces all workers.
+    /// Replaces all workers, one after the other.
     pub(super) fn recycle(&mut self, now: Instant) {
         let booted = self.workers.iter().filter(|(_, worker)| !worker.is_booting());
         let ids: Vec<u32> = booted.map(|(id, _)| *id).collect();
@@ -40,7 +40,7 @@ impl Fleet {
         self.answer(outcome);
     }
 
-    /// Backtraces take a moment: the worker is asked, and its answer is the order's.
+    /// Asks a worker for backtraces; its reply answers the order.
     pub(super) fn ask_for_backtraces(&mut self, id: u32) {
         let why = match self.workers.get(&id) {
             Some(worker) => match worker.pid.filter(|_| !worker.is_booting()) {
@@ -56,7 +56,7 @@ impl Fleet {
         self.act(Action::Answer(outcome));
     }
 
-    /// The process of a worker, and whether it is booting.
+    /// Returns the process of a worker, and whether it is booting.
     fn known(&self, id: u32) -> Result<(u32, bool), String> {
         let worker = self.workers.get(&id).ok_or_else(|| self.no_worker(id))?;
         let pid = worker.pid.ok_or_else(|| format!("worker {id} is not there yet"))?;
