@@ -1,4 +1,4 @@
-//! Workers come in, or say why they do not.
+//! Workers boot, or report why they cannot.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0], "it is taken in once");
 
     let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
-    // The connections may be here before its mold has told of it.
+    // The connections may arrive before the report of the mold.
     scene.feed(Event::ThreadConnected(1));
     scene.feed(Event::WorkerConnected(1, pid(1)));
     scene.feed(Event::ThreadConnected(1));
@@ -56,7 +56,7 @@ fn the_first_worker_ends_the_start_and_no_other_does() {
 fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
     let mut scene = ordered(policy(1, 1));
     scene.boot(MOLD, 1);
-    // Without what scenes do: nobody takes it in.
+    // Without a scene, no worker is added to dispatch.
     let actions = scene.fleet.take(Event::WorkerReady(1), scene.now);
     assert!(matches!(actions[..], [Action::TakeIn { worker: 1, .. }]));
     scene.feed(Event::NotTakenIn(1));

@@ -1,4 +1,4 @@
-//! Workers and molds end, in every order in which that may be heard.
+//! Workers and molds end, with the reports in every order.
 
 use super::super::scene::{FAILURE, MOLD, Scene, pid, policy};
 use super::*;
@@ -14,7 +14,7 @@ fn line(worker: u32, line: WorkerLine) -> LogLine {
     LogLine::Worker(worker, Some(pid(worker)), line)
 }
 
-/// Two workers serve and a third, which takes the place of one that leaves, boots.
+/// Two workers serve and a third boots, which takes the place of one that leaves.
 fn booting(policy: Policy) -> Scene {
     let mut scene = Scene::serving(policy);
     scene.feed(Event::Leaving(2, Reason::Recycle));

@@ -1,4 +1,4 @@
-//! Workers are replaced, weighed and asked whether they are there.
+//! Workers are replaced, measured and pinged.
 
 use super::super::scene::{MIB, MOLD, Scene, pid, policy, used};
 use super::*;
@@ -7,7 +7,7 @@ use crate::fleet::policy::Policy;
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Whom the next look sends away.
+/// The workers that the next check retires.
 fn sent_away(scene: &mut Scene) -> Vec<String> {
     let done = scene.check_health(TICK);
     done.into_iter().filter(|action| action.starts_with("Retire")).collect()

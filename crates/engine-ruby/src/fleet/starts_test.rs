@@ -53,7 +53,7 @@ fn a_ruby_that_cannot_fork_is_started_once_for_each_worker() {
     assert_eq!(scene.feed(Event::Fill), [""; 0], "both are loading");
     scene.mold_ready(MOLD + 1, "no");
     assert_eq!(scene.feed(Event::Fill), [fork(MOLD + 1, 2)]);
-    // It says that it has become a worker, and not that it has forked one.
+    // It reports that it has become a worker, and not that it has forked one.
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
     assert_eq!((scene.fleet.pid(1), scene.fleet.workers[&1].mold), (Some(MOLD), None));
 }

@@ -1,4 +1,4 @@
-//! The end, in the order in which processes go.
+//! The shutdown, in the order in which processes exit.
 
 use super::super::scene::{MOLD, Scene, pid, policy};
 use super::*;
@@ -49,7 +49,7 @@ fn what_is_not_ready_has_nothing_to_finish() {
     let mut scene = Scene::serving(policy(4, 4));
     (1..=4).for_each(|worker| drop(scene.feed(Event::Leaving(worker, Reason::Recycle))));
     scene.feed(Event::Fill);
-    // 5 boots, 6 is about to serve, 7 cannot, and 8 was only ordered.
+    // Worker 5 boots, 6 is about to serve, 7 has failed, and 8 was only ordered.
     (5..=7).for_each(|worker| scene.boot(MOLD, worker));
     scene.fleet.policy.threads = 2;
     scene.feed(Event::WorkerReady(6));

@@ -1,4 +1,4 @@
-//! What is seen in each state.
+//! The view in each state.
 
 use std::time::Duration;
 
