@@ -1,4 +1,4 @@
-//! Does what the fleet wants to be done. Where that has an answer, it is the next event.
+//! Carries out the actions of the fleet. The answer of an action is the next event.
 
 use std::mem;
 use std::thread;
@@ -17,7 +17,7 @@ use crate::start_error::StartError;
 use crate::wire::control::Control;
 
 impl EventLoop {
-    /// Does one thing, and says what came of it where the fleet is to know that.
+    /// Carries out one action, and returns the event that answers it, if there is one.
     pub(super) fn act(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::StartMold => return Some(self.start_mold()),
@@ -62,7 +62,7 @@ impl EventLoop {
         None
     }
 
-    /// Gives a process an order, if it has connected.
+    /// Sends a process an order, if it has connected.
     fn tell(&self, speaker: Speaker, order: impl FnOnce(&Control)) {
         if let Some(control) = self.control(speaker) {
             order(&control);
@@ -84,8 +84,8 @@ impl EventLoop {
         }
     }
 
-    /// Makes the folder anew, with all that is in it, where it was removed, or a part of it. Processes that connected
-    /// in the old one go on with it: they need no name for its socket.
+    /// Creates a new process folder if the old one, or a part of it, was removed. Processes that connected through the
+    /// old one are not affected: they need no path to its socket.
     fn keep_place(&mut self) -> Result<(), StartError> {
         if self.place.is_whole() {
             return Ok(());
@@ -111,8 +111,8 @@ impl EventLoop {
         Event::Memory { standing, is_loading: Loading::is_under_way() }
     }
 
-    /// Reading it takes milliseconds in a large process, so another thread does it. Where none can be had it is tried
-    /// again later.
+    /// Reads the memory use of processes in another thread, since that takes milliseconds for a large process. If there
+    /// is no thread to be had, it is retried later.
     fn weigh(&mut self, all: Vec<(Speaker, u32)>) -> Option<Event> {
         let messages = self.messages.clone();
         let weighing = thread::Builder::new().name("weighing".into()).spawn(move || {

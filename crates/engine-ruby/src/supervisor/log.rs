@@ -1,4 +1,4 @@
-//! What the log says of the fleet, and what processes have it say.
+//! The log entries of the fleet in words, and log entries that processes send.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::fleet::{LogLine, Waiting, WorkerLine, named, range};
 use crate::process::is_stopped;
 use crate::reason::Reason;
 
-/// Why a process that is stopped does not answer.
+/// The explanation for a stopped process that does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
 
 impl EventLoop {
-    /// Writes a line.
+    /// Writes a log entry of the fleet.
     pub(super) fn log(&self, line: LogLine) {
         let app = self.app();
         match line {
@@ -70,7 +70,7 @@ impl EventLoop {
         }
     }
 
-    /// Writes a line about one worker.
+    /// Writes a log entry about one worker.
     fn log_worker(&self, worker: u32, pid: Option<u32>, line: WorkerLine) {
         let (app, who) = (self.app(), named(worker, pid));
         let stopped = || if pid.is_some_and(is_stopped) { STOPPED } else { "" };
@@ -133,7 +133,8 @@ impl EventLoop {
         }
     }
 
-    /// At the start, and at a reload, the server itself logs more.
+    /// Logs that an application was loaded: at debug level at the start and at a reload, when the server itself logs
+    /// more.
     fn log_loaded(&self, pid: u32, took: Duration, is_first: bool) {
         let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, brief(took));
         if is_first {
@@ -143,7 +144,7 @@ impl EventLoop {
         }
     }
 
-    /// Writes what a process wants to have in the log.
+    /// Writes a log entry that a process has sent.
     pub(super) fn log_for(&self, who: &str, worker: Option<u32>, pid: Option<u32>, level: u8, text: &str) {
         let app = self.app();
         match level {

@@ -1,9 +1,7 @@
-//! The supervisor keeps the processes of an engine: an event loop tells the fleet what happens and does what the fleet
-//! wants to be done. All that has to do with clocks, files, sockets, processes, locks and the log is here, and nothing
-//! is decided.
+//! The supervisor of the processes of an engine: an event loop that feeds the fleet events and carries out its actions.
+//! It owns all clocks, files, sockets, processes, locks and log entries, and decides nothing.
 //!
-//! Reading order: `handle`, `event_loop`, `acting`, `door` (where processes connect), `connections`, `control_frames`,
-//! `log`.
+//! Reading order: `handle`, `event_loop`, `acting`, `door` (the IPC listener), `connections`, `control_frames`, `log`.
 
 mod acting;
 mod connections;
