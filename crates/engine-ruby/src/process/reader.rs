@@ -99,7 +99,7 @@ pub(crate) struct Successor<'a> {
     pub(crate) load_path: &'a [PathBuf],
     /// The Ruby file with hooks.
     pub(crate) hooks: Option<&'a Path>,
-    /// Whom it runs as, where that is not whom this process does.
+    /// The user of the mold, if that is another than this process's.
     pub(crate) user: Option<&'a user::User>,
     /// The command that would start the mold, for its environment variables.
     pub(crate) command: &'a Command,
