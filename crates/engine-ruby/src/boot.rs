@@ -38,7 +38,8 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
     let (told, telling) = mpsc::sync_channel(1);
     let supervisor = EventLoop::new(settings, pool.clone(), (place, pass.clone()), messages.clone(), told);
-    let (theirs, outbox) = (pool.clone(), messages.clone());
+    let theirs = pool.clone();
+    let outbox = messages.clone();
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {
         runtime.block_on(async move {
             drop(tokio::spawn(door::keep(listener, pass, theirs.clone(), outbox)));

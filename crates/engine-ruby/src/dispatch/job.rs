@@ -72,8 +72,17 @@ impl Job {
             }
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let (offered, queued, ran_on, responder, again) = (Instant::now(), Duration::ZERO, None, Some(responder), None);
-        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, again, blame: 0 }))
+        Ok(Box::new(Job {
+            request,
+            is_safe,
+            lane,
+            offered: Instant::now(),
+            queued: Duration::ZERO,
+            ran_on: None,
+            responder: Some(responder),
+            again: None,
+            blame: 0,
+        }))
     }
 
     /// Answers the request. Only the first answer counts.

@@ -120,10 +120,17 @@ pub struct After {
 impl Dispatch {
     /// Creates a dispatch without workers, whose queue holds at most `queue_places` requests.
     pub fn new(queue_places: usize) -> Dispatch {
-        let line = Line::new(queue_places, Instant::now());
-        let (workers, pace, usage) = (Vec::new(), Pace::new(), Usage::default());
-        let (resting, suspects) = (Vec::new(), VecDeque::new());
-        Dispatch { workers, line, resting, suspects, pace, is_closed: false, served: 0, usage, is_watched: false }
+        Dispatch {
+            workers: Vec::new(),
+            line: Line::new(queue_places, Instant::now()),
+            resting: Vec::new(),
+            suspects: VecDeque::new(),
+            pace: Pace::new(),
+            is_closed: false,
+            served: 0,
+            usage: Usage::default(),
+            is_watched: false,
+        }
     }
 
     /// Admits a request: assigns it to a worker thread, queues it or refuses it.

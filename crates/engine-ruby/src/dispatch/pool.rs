@@ -226,7 +226,8 @@ impl Pool {
         };
         if is_new {
             let what = if reason.has_successor() { "is being replaced" } else { "shutting down" };
-            let (app, words) = (self.app.as_deref(), reason.words());
+            let app = self.app.as_deref();
+            let words = reason.words();
             let name = reason.name();
             tracing::info!(
                 target: "engine",
@@ -327,7 +328,9 @@ impl Pool {
 
     /// Determines why a worker is gone, logs it if the kernel killed it, and counts it.
     fn gone(&self, worker: &Worker) -> Gone {
-        let (id, pid, app) = (worker.id, worker.pid, self.app.as_deref());
+        let id = worker.id;
+        let pid = worker.pid;
+        let app = self.app.as_deref();
         let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
         let (reason, death) = match worker.reason {
             Some(reason) => (reason, Death::Crash),
@@ -335,7 +338,8 @@ impl Pool {
             None => (Reason::Crash, Death::Crash),
         };
         if died_of_memory {
-            let (words, name) = (reason.words(), reason.name());
+            let words = reason.words();
+            let name = reason.name();
             self.has_told_end(id);
             tracing::error!(
                 target: "engine",
@@ -354,13 +358,16 @@ impl Pool {
 
     /// Replays the requests that a dead worker has left on these threads, or answers them with a fault.
     fn end_requests(&self, gone: Gone, slots: &[Arc<Slot>]) {
-        let (Gone { id, pid, death }, app) = (gone, self.app.as_deref());
-        let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
+        let Gone { id, pid, death } = gone;
+        let app = self.app.as_deref();
+        let mut lost = 0;
+        let is_ending = self.is_ending.load(Ordering::SeqCst);
         let fault = match is_ending {
             true => Fault::Stopping,
             false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
         };
-        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
+        let mut replays = Vec::new();
+        let mut last_tries = Vec::new();
         for Left { mut job, sink, has_begun } in slots.iter().flat_map(|slot| slot.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
@@ -388,7 +395,8 @@ impl Pool {
             );
         }
         {
-            let (mut dispatch, now) = (self.dispatch(), Instant::now());
+            let mut dispatch = self.dispatch();
+            let now = Instant::now();
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
             self.wake_watch(&mut dispatch);
@@ -400,8 +408,9 @@ impl Pool {
     /// Returns whether the kernel has killed a process for memory that is not accounted for yet, and accounts for it: a
     /// worker that has just ended without a message may be that process.
     pub fn kernel_has_killed(&self) -> bool {
-        let (known, now) = (&self.kernel_kills, self.memory.kills());
-        known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
+        let now = self.memory.kills();
+        let next = |known: u64| (known < now).then(|| known + 1);
+        self.kernel_kills.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next).is_ok()
     }
 
     /// Notes that the log has the exit of this worker, and why.

@@ -111,10 +111,10 @@ impl Running {
 impl Row {
     /// Adds a request that is being sent.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
-        let (until, job) = (Some(job.request.deadline), Some(job));
+        let until = Some(job.request.deadline);
         self.0.push_back(Running {
             seq,
-            job,
+            job: Some(job),
             since,
             held: None,
             sink: None,

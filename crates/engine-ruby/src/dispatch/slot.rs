@@ -271,7 +271,8 @@ impl Slot {
 
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
-        let (is_more, is_open) = (answer.is_open(), answer.is_open() || answer.is_free_later());
+        let is_more = answer.is_open();
+        let is_open = answer.is_open() || answer.is_free_later();
         state.row.skip_to(answer.seq)?;
         let running = state.row.first("ANSWER")?;
         let Some(job) = &mut running.job else {

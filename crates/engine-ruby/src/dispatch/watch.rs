@@ -90,7 +90,8 @@ fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str
     if look.expired.is_none() && !look.is_stuck {
         return false;
     }
-    let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
+    let worker = slot.worker;
+    let run = slot.running(Instant::now()).unwrap_or_default();
     let RunView { id, method, path, .. } = &run;
     if let Some(seq) = look.expired {
         let left = if look.is_left { ", its client has gone" } else { "" };

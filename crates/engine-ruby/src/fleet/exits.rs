@@ -52,8 +52,11 @@ impl Fleet {
     /// Handles a worker that is gone, or must be killed for an error.
     pub(super) fn worker_ended(&mut self, id: u32, why: Option<String>, now: Instant) {
         let Some(worker) = self.workers.get(&id) else { return };
-        let (pid, mold, end) = (worker.pid, worker.mold, worker.end);
-        let (is_booting, stays) = (worker.is_booting(), worker.stays());
+        let pid = worker.pid;
+        let mold = worker.mold;
+        let end = worker.end;
+        let is_booting = worker.is_booting();
+        let stays = worker.stays();
         self.act(Action::Bury(id));
         self.forget_worker(id);
         if let (Some(why), Some(killed)) = (why, pid) {

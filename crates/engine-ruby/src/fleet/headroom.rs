@@ -87,7 +87,8 @@ impl Headroom {
 
     pub fn room(&self, need: Need, now: Instant) -> Room {
         let Some(standing) = self.standing else { return Room::Yes };
-        let (full, used) = (full(&standing), standing.used + need.others);
+        let full = full(&standing);
+        let used = standing.used + need.others;
         if self.rests(now) || used + need.one > full {
             return Room::No;
         }

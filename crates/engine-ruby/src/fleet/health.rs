@@ -97,7 +97,8 @@ impl Fleet {
         if is_due {
             self.checks.pinged = now;
         }
-        let (mut hung, hush) = (Vec::new(), self.hush());
+        let mut hung = Vec::new();
+        let hush = self.hush();
         for (id, worker) in self.workers.iter_mut().filter(|(_, worker)| !worker.is_booting()) {
             worker.silent += passed.min(STEP_MAX);
             if is_due {

@@ -132,7 +132,8 @@ impl Fleet {
 
     /// Handles the current use of memory: when it is short, the largest worker is retired.
     pub(super) fn memory_stands(&mut self, standing: Option<Standing>, is_loading: bool, now: Instant) {
-        let (there, most) = (self.staying(), self.policy.max_workers);
+        let there = self.staying();
+        let most = self.policy.max_workers;
         self.headroom.standing = standing;
         // It was long ago, or all workers are there by now.
         self.headroom.held.take_if(|held| now.saturating_duration_since(held.seen) > REST || there >= most);

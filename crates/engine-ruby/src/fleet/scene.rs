@@ -107,7 +107,8 @@ impl Scene {
 
     /// Feeds an event, carries the actions out and returns them without the log entries.
     pub fn feed(&mut self, event: Event) -> Vec<String> {
-        let (mut events, mut done) = (VecDeque::from([event]), Vec::new());
+        let mut events = VecDeque::from([event]);
+        let mut done = Vec::new();
         while let Some(event) = events.pop_front() {
             for action in self.fleet.take(event, self.now) {
                 let shown = format!("{action:?}");

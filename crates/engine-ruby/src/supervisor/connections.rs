@@ -65,7 +65,8 @@ impl EventLoop {
         let link = self.links.get_mut(&Speaker::Worker(id))?;
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
-        let (control, has_errands) = (link.control.clone()?, link.has_errands);
+        let control = link.control.clone()?;
+        let has_errands = link.has_errands;
         let (lane_number, lane) = self.pool.lane(id);
         let mut slots = Vec::new();
         for (number, stream) in streams {

@@ -108,7 +108,9 @@ impl EventLoop {
         let event = match frame.kind {
             kind::PING => return Ok(()),
             kind::LOG => {
-                let (level, text, pid) = (reader.u8()?, reader.text(), self.fleet.pid(worker));
+                let level = reader.u8()?;
+                let text = reader.text();
+                let pid = self.fleet.pid(worker);
                 self.log_for(&named(worker, pid), Some(worker), pid, level, &text);
                 return Ok(());
             }

@@ -61,7 +61,8 @@ impl EventLoop {
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
-        let (kernel, now) = (Kernel::new(), Instant::now());
+        let kernel = Kernel::new();
+        let now = Instant::now();
         pool.dispatch().usage.grown(settings.min_workers, now);
         EventLoop {
             fleet: Fleet::new(Policy::of(&settings), kernel.look(), now),
