@@ -8,8 +8,8 @@ use engine::{Reply, Request, reply};
 use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 
+use crate::dispatch::in_flight::Step;
 use crate::dispatch::job::Job;
-use crate::dispatch::row::Step;
 use crate::dispatch::slot::Slot;
 use crate::wire::control::Control;
 use crate::wire::frames::take;

@@ -5,16 +5,16 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `row` and `slot` (one thread of a worker), `worker`, `pace` and `usage`, this file, `pool`
+//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `pace` and `usage`, this file, `pool`
 //! (the path of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
 
 pub mod board;
 pub mod held;
+pub mod in_flight;
 pub mod job;
 pub mod pace;
 pub mod pool;
 pub mod relay;
-pub mod row;
 pub mod slot;
 pub mod taken;
 pub mod title;
@@ -162,11 +162,11 @@ impl Dispatch {
         let depth = self.pace.depth();
         if depth > 1 && wish.is_safe && !wish.is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
-            let workers = workers.filter(|worker| worker.least_ahead() < depth);
+            let workers = workers.filter(|worker| worker.least_in_flight() < depth);
             // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
             // in one takes less than half a millisecond.
-            let least = workers.min_by_key(|worker| (worker.lane != wish.lane, worker.least_ahead()))?;
-            return least.take_ahead(depth);
+            let least = workers.min_by_key(|worker| (worker.lane != wish.lane, worker.least_in_flight()))?;
+            return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
         let waiting = workers.filter(|worker| wish.is_urgent || !worker.is_starved);

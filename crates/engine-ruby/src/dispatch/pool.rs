@@ -20,8 +20,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use super::board;
+use super::in_flight::Step;
 use super::job::{Death, Job};
-use super::row::Step;
 use super::slot::{Left, Slot};
 use super::worker::Worker;
 use super::{Dispatch, Offer, Orders};

@@ -21,8 +21,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::held::Held;
+use super::in_flight::{InFlight, Step};
 use super::job::Job;
-use super::row::{Row, Step};
 use crate::wire::answer;
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
@@ -75,7 +75,7 @@ pub struct Left {
 struct State {
     shapes: Shapes,
     out: BytesMut,
-    row: Row,
+    in_flight: InFlight,
     seq: u32,
     /// Upgraded connections that wait for the application to open its end, by the number of the request.
     upgrades: VecDeque<(u32, Duplex)>,
@@ -97,7 +97,7 @@ pub struct Look {
     /// Whether the request did not end when it was interrupted. True once per request.
     pub is_stuck: bool,
     /// Number of requests pipelined behind the current one.
-    pub ahead: usize,
+    pub pipelined: usize,
 }
 
 impl Slot {
@@ -106,7 +106,7 @@ impl Slot {
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
-            row: Row::default(),
+            in_flight: InFlight::default(),
             seq: 0,
             upgrades: VecDeque::new(),
             is_open: true,
@@ -146,7 +146,7 @@ impl Slot {
         let seq = state.seq;
         let State { shapes, out, .. } = &mut *state;
         shapes.put(out, seq, &job.request);
-        state.row.push(seq, job, now);
+        state.in_flight.push(seq, job, now);
         Ok(())
     }
 
@@ -227,31 +227,31 @@ impl Slot {
         let mut state = self.state.lock();
         match frame.kind {
             kind::ANSWER => self.answer(&mut state, frame),
-            kind::CHUNK => Ok(state.row.first("CHUNK")?.chunk(frame.payload)),
+            kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
             kind::END => {
-                state.row.first("END")?.end();
+                state.in_flight.first("END")?.end();
                 // With a byte in it, the thread goes on after the answer and sends FREE when it is done.
-                Ok(if frame.payload.is_empty() { state.row.done() } else { Step::Nothing })
+                Ok(if frame.payload.is_empty() { state.in_flight.done() } else { Step::Nothing })
             }
             kind::FREE => {
-                state.row.first("FREE")?;
-                Ok(state.row.done())
+                state.in_flight.first("FREE")?;
+                Ok(state.in_flight.done())
             }
             kind::FAULT => {
                 let mut reader = Reader::new(frame.payload, "FAULT");
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                state.row.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
+                state.in_flight.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
             }
             kind::BAD => {
                 let mut reader = Reader::new(frame.payload, "BAD");
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                state.row.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
+                state.in_flight.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
                 let seq = reader.u32()?;
                 let headers = answer::hints(&mut reader)?;
-                state.row.hint(seq, headers);
+                state.in_flight.hint(seq, headers);
                 Ok(Step::Nothing)
             }
             other => Err(WireError(format!("a frame of kind {other} on a slot, where it has no meaning"))),
@@ -261,7 +261,7 @@ impl Slot {
     /// Returns the number of its requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let is_unanswered = |job: &Job| !job.is_answered();
-        self.state.lock().row.0.iter().filter(|running| running.job.as_deref().is_some_and(is_unanswered)).count()
+        self.state.lock().in_flight.0.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
     /// Returns whether an upgraded connection waits for the application to open its end.
@@ -273,19 +273,19 @@ impl Slot {
         let answer = answer::read(frame.payload)?;
         let is_more = answer.is_open();
         let is_open = answer.is_open() || answer.is_free_later();
-        state.row.skip_to(answer.seq)?;
-        let running = state.row.first("ANSWER")?;
-        let Some(job) = &mut running.job else {
-            return Ok(if is_open { Step::Nothing } else { state.row.done() });
+        state.in_flight.skip_to(answer.seq)?;
+        let sent = state.in_flight.first("ANSWER")?;
+        let Some(job) = &mut sent.job else {
+            return Ok(if is_open { Step::Nothing } else { state.in_flight.done() });
         };
         let seq = answer.seq;
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
-                    Some(first) => running.held = Some(Held::new(made.head, first)),
+                    Some(first) => sent.held = Some(Held::new(made.head, first)),
                     None => {
                         job.answer(Ok(Response { head: made.head, body: made.body }));
-                        running.until = None;
+                        sent.until = None;
                     }
                 }
                 if let Some(duplex) = made.duplex {
@@ -300,24 +300,24 @@ impl Slot {
                 }
             }
         }
-        Ok(if is_open { Step::Nothing } else { state.row.done() })
+        Ok(if is_open { Step::Nothing } else { state.in_flight.done() })
     }
 
     /// Returns a sink after a chunk was sent to it, or failed to be because the client has gone.
     pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
         let mut state = self.state.lock();
-        let Some(running) = state.row.0.front_mut() else {
+        let Some(sent) = state.in_flight.0.front_mut() else {
             if let Some(fault) = &state.closed_by {
                 sink.fail(fault.clone());
             }
             return;
         };
-        running.is_sending = false;
+        sent.is_sending = false;
         match went {
-            Ok(()) => running.sink = Some(sink),
+            Ok(()) => sent.sink = Some(sink),
             Err(_) => {
-                running.leave(Instant::now());
-                self.control.cancel(self.number, running.seq);
+                sent.leave(Instant::now());
+                self.control.cancel(self.number, sent.seq);
             }
         }
     }
@@ -329,10 +329,9 @@ impl Slot {
         state.is_open = false;
         state.closed_by = Some(fault);
         state.upgrades.clear();
-        let running = mem::take(&mut state.row.0);
-        let all = running.into_iter().enumerate().filter(|(_, running)| !running.is_whole());
-        all.filter_map(|(at, running)| Some(Left { job: running.job?, sink: running.sink, has_begun: at == 0 }))
-            .collect()
+        let sent = mem::take(&mut state.in_flight.0);
+        let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
+        all.filter_map(|(at, sent)| Some(Left { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
     }
 
     /// Refuses requests from now on.
@@ -342,7 +341,7 @@ impl Slot {
 
     /// Returns the number of requests in flight.
     pub fn load(&self) -> usize {
-        self.state.lock().row.0.iter().filter(|running| running.job.is_some()).count()
+        self.state.lock().in_flight.0.iter().filter(|sent| sent.job.is_some()).count()
     }
 
     /// Returns whether a request was sent whose answer may be among what is still to be read.
@@ -385,10 +384,10 @@ impl Slot {
     /// Cancels and returns the requests that have not begun, oldest first.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
-        let ahead = state.row.0.iter_mut().skip(1);
-        let taken = ahead.filter_map(|running| {
-            let job = running.job.take()?;
-            self.control.cancel(self.number, running.seq);
+        let pipelined = state.in_flight.0.iter_mut().skip(1);
+        let taken = pipelined.filter_map(|sent| {
+            let job = sent.job.take()?;
+            self.control.cancel(self.number, sent.seq);
             Some(job)
         });
         taken.collect()
@@ -398,25 +397,25 @@ impl Slot {
     /// runs on for `patience` after that is reported once as stuck. A buffered response whose time is over is sent.
     pub fn look(&self, now: Instant, patience: Duration) -> Look {
         let mut state = self.state.lock();
-        for running in state.row.0.iter_mut().filter(|running| running.is_newly_left()) {
-            running.leave(now);
-            self.control.cancel(self.number, running.seq);
+        for sent in state.in_flight.0.iter_mut().filter(|sent| sent.is_newly_left()) {
+            sent.leave(now);
+            self.control.cancel(self.number, sent.seq);
         }
-        let ahead = state.row.0.iter().skip(1).filter(|running| running.job.is_some()).count();
-        let Some(running) = state.row.0.front_mut() else { return Look::default() };
-        let mut look = Look { age: now.saturating_duration_since(running.since), ahead, ..Look::default() };
-        if running.held.as_ref().is_some_and(|held| held.is_due(now)) {
-            running.release();
+        let pipelined = state.in_flight.0.iter().skip(1).filter(|sent| sent.job.is_some()).count();
+        let Some(sent) = state.in_flight.0.front_mut() else { return Look::default() };
+        let mut look = Look { age: now.saturating_duration_since(sent.since), pipelined, ..Look::default() };
+        if sent.held.as_ref().is_some_and(|held| held.is_due(now)) {
+            sent.release();
         }
-        let (Some(job), Some(until)) = (&mut running.job, running.until) else { return look };
+        let (Some(job), Some(until)) = (&mut sent.job, sent.until) else { return look };
         let overdue = now.saturating_duration_since(until);
-        look.is_stuck = overdue > patience && !std::mem::replace(&mut running.is_stuck, overdue > patience);
-        if !overdue.is_zero() && !running.is_expired {
-            running.is_expired = true;
+        look.is_stuck = overdue > patience && !std::mem::replace(&mut sent.is_stuck, overdue > patience);
+        if !overdue.is_zero() && !sent.is_expired {
+            sent.is_expired = true;
             let allowed = job.request.time_allowed();
             job.answer(Err(Fault::OutOfTime(allowed.into())));
-            look.expired = Some(running.seq);
-            look.is_left = running.is_left;
+            look.expired = Some(sent.seq);
+            look.is_left = sent.is_left;
         }
         look
     }
@@ -424,8 +423,8 @@ impl Slot {
     /// Returns the file with the body of a request, for the worker to read.
     pub fn file(&self, seq: u32) -> Option<Arc<files::TempFile>> {
         let state = self.state.lock();
-        let running = state.row.0.iter().find(|running| running.seq == seq)?;
-        match &running.job.as_ref()?.request.input {
+        let sent = state.in_flight.0.iter().find(|sent| sent.seq == seq)?;
+        match &sent.job.as_ref()?.request.input {
             Input::File(file, _) => Some(file.clone()),
             _ => None,
         }
@@ -434,8 +433,8 @@ impl Slot {
     /// Takes the client's connection over from HTTP, for `rack.hijack`.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
-        let running = state.row.0.iter_mut().find(|running| running.seq == seq)?;
-        let job = running.job.as_mut().filter(|job| !job.is_answered())?;
+        let sent = state.in_flight.0.iter_mut().find(|sent| sent.seq == seq)?;
+        let job = sent.job.as_mut().filter(|job| !job.is_answered())?;
         job.request.takeover.take().map(|takeover| takeover.take())
     }
 
@@ -454,13 +453,13 @@ impl Slot {
     /// Returns the current request, for snapshots.
     pub fn running(&self, now: Instant) -> Option<RunView> {
         let state = self.state.lock();
-        let running = state.row.0.front()?;
-        let request = &running.job.as_ref()?.request;
+        let sent = state.in_flight.0.front()?;
+        let request = &sent.job.as_ref()?.request;
         Some(RunView {
             id: request.id.clone(),
             method: request.method.to_string(),
             path: request.path.clone(),
-            age_ms: now.saturating_duration_since(running.since).as_secs_f64() * 1e3,
+            age_ms: now.saturating_duration_since(sent.since).as_secs_f64() * 1e3,
             thread: self.number,
         })
     }

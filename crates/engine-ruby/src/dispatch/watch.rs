@@ -58,7 +58,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                 if oldest.is_none_or(|(age, _)| look.age > age) {
                     oldest = Some((look.age, slot));
                 }
-                if look.age > 2 * LONG && look.ahead > 0 {
+                if look.age > 2 * LONG && look.pipelined > 0 {
                     let jobs = slot.withdraw();
                     worker.release(slot.number, jobs.len());
                     back.extend(jobs);

@@ -148,13 +148,13 @@ impl Worker {
     }
 
     /// Returns the smallest number of requests in flight on a busy thread.
-    pub fn least_ahead(&self) -> usize {
+    pub fn least_in_flight(&self) -> usize {
         let busy = self.threads.iter().filter(|thread| thread.load > 0);
         busy.map(|thread| thread.load).min().unwrap_or(usize::MAX)
     }
 
     /// Reserves a place behind a running request, on the thread with the fewest requests if that has less than `depth`.
-    pub fn take_ahead(&mut self, depth: usize) -> Option<Arc<Slot>> {
+    pub fn take_pipelined(&mut self, depth: usize) -> Option<Arc<Slot>> {
         let busy = self.threads.iter_mut().filter(|thread| (1..depth).contains(&thread.load));
         let thread = busy.min_by_key(|thread| thread.load)?;
         thread.load += 1;

@@ -13,10 +13,10 @@ use crate::wire::frames::WireError;
 
 /// Requests in flight, in the order in which they were sent: the first one runs.
 #[derive(Default)]
-pub struct Row(pub VecDeque<Running>);
+pub struct InFlight(pub VecDeque<SentRequest>);
 
 /// A request in flight.
-pub struct Running {
+pub struct SentRequest {
     /// Its sequence number on the connection.
     pub seq: u32,
     /// The request; empty when it was withdrawn, so that its answer is dropped.
@@ -49,7 +49,7 @@ pub enum Step {
     Chunk(Sink, Bytes),
 }
 
-impl Running {
+impl SentRequest {
     /// Sends the buffered response as a stream.
     pub fn release(&mut self) {
         let (Some(held), Some(job)) = (self.held.take(), &mut self.job) else { return };
@@ -108,11 +108,11 @@ impl Running {
     }
 }
 
-impl Row {
+impl InFlight {
     /// Adds a request that is being sent.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
         let until = Some(job.request.deadline);
-        self.0.push_back(Running {
+        self.0.push_back(SentRequest {
             seq,
             job: Some(job),
             since,
@@ -127,7 +127,7 @@ impl Row {
     }
 
     /// Returns the request that runs; without one, the error names this frame.
-    pub fn first(&mut self, frame: &str) -> Result<&mut Running, WireError> {
+    pub fn first(&mut self, frame: &str) -> Result<&mut SentRequest, WireError> {
         self.0.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
     }
 
@@ -170,21 +170,21 @@ impl Row {
     /// Ends a request with a fault; the thread may have more to do after it.
     pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool) -> Result<Step, WireError> {
         self.skip_to(seq)?;
-        let running = self.first("FAULT")?;
-        if let Some(sink) = running.sink.take() {
+        let sent = self.first("FAULT")?;
+        if let Some(sink) = sent.sink.take() {
             sink.fail(fault.clone());
         }
-        if let Some(job) = &mut running.job {
+        if let Some(job) = &mut sent.job {
             job.answer(Err(fault.clone()));
         }
-        (running.held, running.until) = (None, None);
+        (sent.held, sent.until) = (None, None);
         Ok(if is_free_later { Step::Nothing } else { self.done() })
     }
 
     /// Passes the early hints of a request on to its client.
     pub fn hint(&mut self, seq: u32, headers: HeaderMap) {
-        let running = self.0.iter().find(|running| running.seq == seq);
-        if let Some(hints) = running.and_then(|running| running.job.as_ref()?.request.hints.as_ref()) {
+        let sent = self.0.iter().find(|sent| sent.seq == seq);
+        if let Some(hints) = sent.and_then(|sent| sent.job.as_ref()?.request.hints.as_ref()) {
             hints.send(headers);
         }
     }
