@@ -7,7 +7,7 @@ use bytes::Bytes;
 use engine::{Fault, Sink};
 use http::HeaderMap;
 
-use super::held::Held;
+use super::buffered_response::BufferedResponse;
 use super::job::Job;
 use crate::wire::frames::WireError;
 
@@ -24,7 +24,7 @@ pub struct SentRequest {
     /// Since when it runs, or waits behind the one that does.
     pub since: Instant,
     /// Its buffered response, of which nothing has been sent yet.
-    pub held: Option<Held>,
+    pub buffered: Option<BufferedResponse>,
     /// The sink of its body, once its answer has begun.
     pub sink: Option<Sink>,
     /// A chunk of its body is just being sent, with the sink.
@@ -52,8 +52,8 @@ pub enum Step {
 impl SentRequest {
     /// Sends the buffered response as a stream.
     pub fn release(&mut self) {
-        let (Some(held), Some(job)) = (self.held.take(), &mut self.job) else { return };
-        let (response, sink) = held.stream();
+        let (Some(buffered), Some(job)) = (self.buffered.take(), &mut self.job) else { return };
+        let (response, sink) = buffered.stream();
         job.answer(Ok(response));
         self.sink = Some(sink);
         if !self.is_expired && !self.is_left {
@@ -79,14 +79,14 @@ impl SentRequest {
     /// Returns whether its answer is complete; the worker may have more to do after the answer.
     pub fn is_whole(&self) -> bool {
         let is_answered = self.job.as_deref().is_some_and(Job::is_answered);
-        is_answered && self.held.is_none() && self.sink.is_none() && !self.is_sending
+        is_answered && self.buffered.is_none() && self.sink.is_none() && !self.is_sending
     }
 
     /// Handles a chunk of the body.
     pub fn chunk(&mut self, piece: Bytes) -> Step {
-        if let Some(held) = &mut self.held {
-            if held.has_room(&piece) {
-                held.push(piece);
+        if let Some(buffered) = &mut self.buffered {
+            if buffered.has_room(&piece) {
+                buffered.push(piece);
                 return Step::Nothing;
             }
             self.release();
@@ -98,8 +98,8 @@ impl SentRequest {
 
     /// Handles the end of the body.
     pub fn end(&mut self) {
-        if let (Some(held), Some(job)) = (self.held.take(), &mut self.job) {
-            job.answer(Ok(held.whole()));
+        if let (Some(buffered), Some(job)) = (self.buffered.take(), &mut self.job) {
+            job.answer(Ok(buffered.whole()));
         }
         if let Some(sink) = self.sink.take() {
             sink.finish();
@@ -116,7 +116,7 @@ impl InFlight {
             seq,
             job: Some(job),
             since,
-            held: None,
+            buffered: None,
             sink: None,
             is_sending: false,
             until,
@@ -177,7 +177,7 @@ impl InFlight {
         if let Some(job) = &mut sent.job {
             job.answer(Err(fault.clone()));
         }
-        (sent.held, sent.until) = (None, None);
+        (sent.buffered, sent.until) = (None, None);
         Ok(if is_free_later { Step::Nothing } else { self.done() })
     }
 

@@ -9,7 +9,7 @@
 //! (the path of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
 
 pub mod board;
-pub mod held;
+pub mod buffered_response;
 pub mod in_flight;
 pub mod job;
 pub mod pace;

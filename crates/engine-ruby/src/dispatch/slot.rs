@@ -20,7 +20,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::held::Held;
+use super::buffered_response::BufferedResponse;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
 use crate::wire::answer;
@@ -282,7 +282,7 @@ impl Slot {
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
-                    Some(first) => sent.held = Some(Held::new(made.head, first)),
+                    Some(first) => sent.buffered = Some(BufferedResponse::new(made.head, first)),
                     None => {
                         job.answer(Ok(Response { head: made.head, body: made.body }));
                         sent.until = None;
@@ -404,7 +404,7 @@ impl Slot {
         let pipelined = state.in_flight.0.iter().skip(1).filter(|sent| sent.job.is_some()).count();
         let Some(sent) = state.in_flight.0.front_mut() else { return Look::default() };
         let mut look = Look { age: now.saturating_duration_since(sent.since), pipelined, ..Look::default() };
-        if sent.held.as_ref().is_some_and(|held| held.is_due(now)) {
+        if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
             sent.release();
         }
         let (Some(job), Some(until)) = (&mut sent.job, sent.until) else { return look };

@@ -16,17 +16,17 @@ const BYTES: usize = 64 << 10;
 const STREAM_BYTES: usize = 256 << 10;
 
 /// The head of a response and the chunks of its body received so far.
-pub struct Held {
+pub struct BufferedResponse {
     head: ResponseHead,
     pieces: Vec<Bytes>,
     bytes: usize,
     since: Instant,
 }
 
-impl Held {
+impl BufferedResponse {
     /// Starts a buffered response with the first chunk, which may be empty.
-    pub fn new(head: ResponseHead, first: Bytes) -> Held {
-        Held { head, bytes: first.len(), pieces: vec![first], since: Instant::now() }
+    pub fn new(head: ResponseHead, first: Bytes) -> BufferedResponse {
+        BufferedResponse { head, bytes: first.len(), pieces: vec![first], since: Instant::now() }
     }
 
     /// Returns whether this chunk still fits.
