@@ -38,20 +38,20 @@ impl Scene {
     }
 
     /// Admits a request; returns its worker and thread, or why it has none.
-    fn offer(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
+    fn admit(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
         let (job, reply) = job(method, lane);
         self.replies.push(reply);
-        match self.dispatch.offer(job) {
-            Offer::Send(slot, _) => Ok((slot.worker, slot.number)),
-            Offer::Queued => Err("queued"),
-            Offer::Full(_) => Err("full"),
-            Offer::Late(_) => Err("late"),
-            Offer::Closed(_) => Err("closed"),
+        match self.dispatch.admit(job) {
+            Admission::Send(slot, _) => Ok((slot.worker, slot.number)),
+            Admission::Queued => Err("queued"),
+            Admission::Full(_) => Err("full"),
+            Admission::Late(_) => Err("late"),
+            Admission::Closed(_) => Err("closed"),
         }
     }
 
     fn get(&mut self, lane: usize) -> Result<(u32, u32), &'static str> {
-        self.offer(Method::GET, lane)
+        self.admit(Method::GET, lane)
     }
 
     fn slot(&mut self, worker: u32, thread: usize) -> Arc<Slot> {
@@ -95,7 +95,7 @@ async fn only_short_and_safe_requests_are_handed_ahead() {
     let mut scene = Scene::new(1, 1);
     scene.requests_are_short();
     assert_eq!(scene.get(0), Ok((0, 0)));
-    assert_eq!(scene.offer(Method::POST, 0), Err("queued"));
+    assert_eq!(scene.admit(Method::POST, 0), Err("queued"));
     // No request overtakes the one in the queue.
     assert_eq!(scene.get(0), Err("queued"));
 
@@ -122,7 +122,7 @@ async fn who_has_answered_gets_what_waits_in_its_order() {
     let mut scene = Scene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
     for method in [Method::PUT, Method::GET] {
-        assert_eq!(scene.offer(method, 7), Err("queued"));
+        assert_eq!(scene.admit(method, 7), Err("queued"));
     }
     let slot = scene.slot(0, 0);
     for expected in [Method::PUT, Method::GET] {
@@ -140,7 +140,7 @@ async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
     scene.dispatch.worker(0).unwrap().is_leaving = true;
     assert_eq!(scene.get(0), Err("queued"));
     let slot = scene.slot(0, 0);
-    let After { next, has_left: is_done, .. } = scene.dispatch.done(&slot, Duration::from_millis(5));
+    let Completion { next, has_left: is_done, .. } = scene.dispatch.done(&slot, Duration::from_millis(5));
     assert!(next.is_empty() && is_done);
 }
 

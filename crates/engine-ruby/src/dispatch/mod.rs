@@ -53,15 +53,15 @@ const GROW: Duration = Duration::from_millis(20);
 const REST: Duration = Duration::from_millis(100);
 
 /// Properties of a request that decide which worker thread it is placed on.
-struct Wish {
+struct Placement {
     is_safe: bool,
     is_urgent: bool,
     lane: usize,
 }
 
-impl Wish {
-    fn of(job: &Job, is_urgent: bool) -> Wish {
-        Wish { is_safe: job.is_safe, is_urgent, lane: job.lane }
+impl Placement {
+    fn of(job: &Job, is_urgent: bool) -> Placement {
+        Placement { is_safe: job.is_safe, is_urgent, lane: job.lane }
     }
 }
 
@@ -69,7 +69,7 @@ impl Wish {
 pub type Orders = Vec<(Arc<Slot>, Box<Job>)>;
 
 /// Outcome of the admission of a request.
-pub enum Offer {
+pub enum Admission {
     /// The request goes to this worker thread.
     Send(Arc<Slot>, Box<Job>),
     /// The request waits in the queue.
@@ -106,7 +106,7 @@ pub struct Dispatch {
 
 /// What a worker thread and its worker do after a completed request.
 #[derive(Default)]
-pub struct After {
+pub struct Completion {
     /// Requests that the thread runs next.
     pub next: Vec<Box<Job>>,
     /// The worker is retired and has no request left: it can be stopped.
@@ -134,42 +134,42 @@ impl Dispatch {
     }
 
     /// Admits a request: assigns it to a worker thread, queues it or refuses it.
-    pub fn offer(&mut self, job: Box<Job>) -> Offer {
+    pub fn admit(&mut self, job: Box<Job>) -> Admission {
         if self.is_closed {
-            return Offer::Closed(job);
+            return Admission::Closed(job);
         }
         // A new request never overtakes those in the queue.
         if self.line.is_empty()
             && !self.line.is_paused()
-            && let Some(slot) = self.pick(&Wish::of(&job, false))
+            && let Some(slot) = self.pick(&Placement::of(&job, false))
         {
             self.line.count_begun(job.offered);
-            return Offer::Send(slot, job);
+            return Admission::Send(slot, job);
         }
         let now = job.offered;
         match self.line.push(job, now) {
-            Ok(()) => Offer::Queued,
-            Err(Refused::Full(job)) => Offer::Full(job),
-            Err(Refused::Late(job)) => Offer::Late(job),
+            Ok(()) => Admission::Queued,
+            Err(Refused::Full(job)) => Admission::Full(job),
+            Err(Refused::Late(job)) => Admission::Late(job),
         }
     }
 
     /// Finds a worker thread for one request and counts the request on it.
-    fn pick(&mut self, wish: &Wish) -> Option<Arc<Slot>> {
-        if let Some(idle) = self.idle(wish.lane) {
+    fn pick(&mut self, placement: &Placement) -> Option<Arc<Slot>> {
+        if let Some(idle) = self.idle(placement.lane) {
             return self.workers[idle].take_thread();
         }
         let depth = self.pace.depth();
-        if depth > 1 && wish.is_safe && !wish.is_urgent {
+        if depth > 1 && placement.is_safe && !placement.is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
             // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
             // in one takes less than half a millisecond.
-            let least = workers.min_by_key(|worker| (worker.lane != wish.lane, worker.least_in_flight()))?;
+            let least = workers.min_by_key(|worker| (worker.lane != placement.lane, worker.least_in_flight()))?;
             return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
-        let waiting = workers.filter(|worker| wish.is_urgent || !worker.is_starved);
+        let waiting = workers.filter(|worker| placement.is_urgent || !worker.is_starved);
         waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread)
     }
 
@@ -187,25 +187,25 @@ impl Dispatch {
     }
 
     /// Records that a worker thread has answered a request with this service time, and returns what it does next.
-    pub fn done(&mut self, slot: &Slot, took: Duration) -> After {
+    pub fn done(&mut self, slot: &Slot, took: Duration) -> Completion {
         self.pace.learn(took);
         self.served += 1;
         let busy = self.busy_workers();
         let Some(at) = self.workers.iter().position(|worker| worker.id == slot.worker) else {
-            return After::default();
+            return Completion::default();
         };
         let worker = &mut self.workers[at];
-        let mut after = After { is_worn: worker.count(), ..After::default() };
+        let mut completion = Completion { is_worn: worker.count(), ..Completion::default() };
         worker.release(slot.number, 1);
         if worker.is_leaving {
-            after.has_left = worker.is_done();
-            return after;
+            completion.has_left = worker.is_done();
+            return completion;
         }
         if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
-            after.next.extend(self.next_suspect(at, slot.number));
+            completion.next.extend(self.next_suspect(at, slot.number));
         }
         if self.workers[at].isolation == Isolation::None {
-            after.next = self.next_of(at, slot);
+            completion.next = self.next_of(at, slot);
         }
         let worker = &self.workers[at];
         if worker.busy == 0 {
@@ -213,10 +213,10 @@ impl Dispatch {
             // One worker at a time: the others serve requests.
             if worker.may_go_out() && self.workers.iter().all(|worker| worker.out.is_none()) {
                 self.workers[at].go_out(Instant::now());
-                after.goes_out = true;
+                completion.goes_out = true;
             }
         }
-        after
+        completion
     }
 
     /// Takes the next request on its last try for this worker, which has no other request; without one, ends the
@@ -316,8 +316,8 @@ impl Dispatch {
     pub fn pump(&mut self, now: Instant) -> Orders {
         let mut orders: Orders = self.place_suspect().into_iter().collect();
         while let Some(job) = self.line.peek() {
-            let wish = Wish::of(job, now.saturating_duration_since(job.offered) > HOLD);
-            let Some(slot) = self.pick(&wish) else { break };
+            let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
+            let Some(slot) = self.pick(&placement) else { break };
             let Some(job) = self.line.pop(now) else { break };
             orders.push((slot, job));
         }

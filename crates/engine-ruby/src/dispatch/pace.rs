@@ -56,7 +56,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn after(times: &[(Duration, usize)]) -> Pace {
+    fn estimate(times: &[(Duration, usize)]) -> Pace {
         let mut pace = Pace::new();
         for (took, count) in times {
             (0..*count).for_each(|_| pace.learn(*took));
@@ -68,15 +68,15 @@ mod tests {
     fn only_a_long_row_of_short_requests_is_handed_ahead() {
         let short = Duration::from_micros(50);
         assert_eq!(Pace::new().depth(), 1);
-        assert_eq!(after(&[(short, 10)]).depth(), 1);
-        assert_eq!(after(&[(short, 1000)]).depth(), 4);
-        assert_eq!(after(&[(short, 1000), (Duration::from_millis(100), 3)]).depth(), 1);
-        assert_eq!(after(&[(Duration::from_micros(300), 1000)]).depth(), 1);
+        assert_eq!(estimate(&[(short, 10)]).depth(), 1);
+        assert_eq!(estimate(&[(short, 1000)]).depth(), 4);
+        assert_eq!(estimate(&[(short, 1000), (Duration::from_millis(100), 3)]).depth(), 1);
+        assert_eq!(estimate(&[(Duration::from_micros(300), 1000)]).depth(), 1);
     }
 
     #[test]
     fn one_that_is_long_while_it_runs_counts_at_once() {
-        let mut pace = after(&[(Duration::from_micros(50), 1000)]);
+        let mut pace = estimate(&[(Duration::from_micros(50), 1000)]);
         pace.note_long();
         assert_eq!(pace.depth(), 1);
     }

@@ -24,7 +24,7 @@ use super::in_flight::Step;
 use super::job::{Death, Job};
 use super::slot::{Left, Slot};
 use super::worker::Worker;
-use super::{Dispatch, Offer, Orders};
+use super::{Admission, Dispatch, Orders};
 use crate::fleet::View;
 use crate::message::Message;
 use crate::reason::Reason;
@@ -174,17 +174,17 @@ impl Pool {
                     if was_interrupted {
                         self.retire(slot.worker, Reason::Timeout);
                     }
-                    let after = self.dispatch().done(slot, took);
-                    for job in after.next {
+                    let completion = self.dispatch().done(slot, took);
+                    for job in completion.next {
                         self.push(slot, job);
                     }
-                    if after.is_worn {
+                    if completion.is_worn {
                         let _ = self.messages.send(Message::Worn(slot.worker, Reason::MaxRequests));
                     }
-                    if after.goes_out {
+                    if completion.goes_out {
                         slot.control.out_of_band();
                     }
-                    if after.has_left {
+                    if completion.has_left {
                         self.stop(slot.worker);
                     }
                 }
@@ -495,25 +495,25 @@ impl Engine for Pool {
                 return reply;
             }
         };
-        let offer = {
+        let admission = {
             let mut dispatch = self.dispatch();
-            let offer = dispatch.offer(job);
+            let admission = dispatch.admit(job);
             self.wake_watch(&mut dispatch);
-            offer
+            admission
         };
-        match offer {
-            Offer::Send(slot, job) => {
+        match admission {
+            Admission::Send(slot, job) => {
                 let is_here = job.lane == self.lane(slot.worker).0;
                 self.push(&slot, job);
                 if is_here { slot.flush_later() } else { slot.flush() }
             }
-            Offer::Queued => {}
-            Offer::Late(job) => {
+            Admission::Queued => {}
+            Admission::Late(job) => {
                 let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
                 job.refuse(Fault::QueueWait(allowed));
             }
-            Offer::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
-            Offer::Closed(job) => job.refuse(Fault::Stopping),
+            Admission::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
+            Admission::Closed(job) => job.refuse(Fault::Stopping),
         }
         reply
     }
