@@ -5,7 +5,7 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `pace` and `usage`, this file, `pool`
+//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `pace` and `utilization`, this file, `pool`
 //! (the path of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
 
 pub mod board;
@@ -18,7 +18,7 @@ pub mod relay;
 pub mod slot;
 pub mod taken;
 pub mod title;
-pub mod usage;
+pub mod utilization;
 pub mod watch;
 pub mod worker;
 
@@ -31,7 +31,7 @@ use engine::queue::{Job as _, Line, Refused};
 use job::Job;
 use pace::Pace;
 use slot::Slot;
-use usage::Usage;
+use utilization::Utilization;
 use worker::{Isolation, Worker};
 
 /// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
@@ -99,7 +99,7 @@ pub struct Dispatch {
     /// Number of requests answered.
     pub served: u64,
     /// Record of how many workers were busy at the same time.
-    pub usage: Usage,
+    pub utilization: Utilization,
     /// True while the deadline timer (`watch`) runs; deadlines are kept only then.
     is_watched: bool,
 }
@@ -128,7 +128,7 @@ impl Dispatch {
             pace: Pace::new(),
             is_closed: false,
             served: 0,
-            usage: Usage::default(),
+            utilization: Utilization::default(),
             is_watched: false,
         }
     }
@@ -209,7 +209,7 @@ impl Dispatch {
         }
         let worker = &self.workers[at];
         if worker.busy == 0 {
-            self.usage.was(busy, Instant::now());
+            self.utilization.observe(busy, Instant::now());
             // One worker at a time: the others serve requests.
             if worker.may_go_out() && self.workers.iter().all(|worker| worker.out.is_none()) {
                 self.workers[at].go_out(Instant::now());

@@ -35,7 +35,7 @@ impl EventLoop {
             Action::Retire(worker, reason) => self.pool.retire(worker, reason),
             Action::Mark(worker, reason) => self.pool.mark(worker, reason),
             Action::Bury(worker) => self.pool.bury(worker, None),
-            Action::Grown(workers) => self.pool.dispatch().usage.grown(workers, Instant::now()),
+            Action::Grown(workers) => self.pool.dispatch().utilization.grown(workers, Instant::now()),
             Action::EndIsLogged(worker) => self.pool.has_told_end(worker),
 
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),

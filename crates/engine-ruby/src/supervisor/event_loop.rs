@@ -63,7 +63,7 @@ impl EventLoop {
     ) -> EventLoop {
         let kernel = Kernel::new();
         let now = Instant::now();
-        pool.dispatch().usage.grown(settings.min_workers, now);
+        pool.dispatch().utilization.grown(settings.min_workers, now);
         EventLoop {
             fleet: Fleet::new(Policy::of(&settings), kernel.look(), now),
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
@@ -181,10 +181,10 @@ impl EventLoop {
         let (needed, spare_for, loads) = {
             let dispatch = self.pool.dispatch();
             let busy = dispatch.busy_workers();
-            let needed = dispatch.usage.needed(busy, self.settings.idle_time, now);
+            let needed = dispatch.utilization.needed(busy, self.settings.idle_time, now);
             let is_large = wanted > needed.max(self.fleet.min_workers());
             let loads = if is_large { loads(&dispatch) } else { Vec::new() };
-            (needed, dispatch.usage.spare_for(wanted, busy, now), loads)
+            (needed, dispatch.utilization.spare_for(wanted, busy, now), loads)
         };
         self.feed(Event::Needed(needed, loads));
         self.tell_standing(spare_for);

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 /// Utilization of the workers of one application.
 #[derive(Debug, Default)]
-pub struct Usage {
+pub struct Utilization {
     /// At index n, when n + 1 workers were last busy at the same time.
     last: Vec<Instant>,
 }
 
-impl Usage {
+impl Utilization {
     /// Notes that the pool has this number of workers from now on: none leaves before its idle time has passed.
     pub fn grown(&mut self, workers: usize, now: Instant) {
         self.last.resize(workers, now);
@@ -21,7 +21,7 @@ impl Usage {
     }
 
     /// Notes that this number of workers was busy until now.
-    pub fn was(&mut self, busy: usize, now: Instant) {
+    pub fn observe(&mut self, busy: usize, now: Instant) {
         if let Some(last) = busy.checked_sub(1).and_then(|at| self.last.get_mut(at)) {
             *last = now;
         }
@@ -53,25 +53,25 @@ mod tests {
     #[test]
     fn as_many_are_needed_as_were_busy_at_once() {
         let start = Instant::now();
-        let mut usage = Usage::default();
-        (1..=4).for_each(|workers| usage.grown(workers, start));
-        assert_eq!(usage.needed(0, MINUTE, start + MINUTE / 2), 4);
-        usage.was(2, start + MINUTE / 2);
-        usage.was(1, start + MINUTE / 2);
-        assert_eq!(usage.needed(0, MINUTE, start + MINUTE), 2);
-        assert_eq!(usage.needed(3, MINUTE, start + MINUTE), 3);
-        assert_eq!(usage.needed(0, MINUTE, start + 2 * MINUTE), 0);
+        let mut utilization = Utilization::default();
+        (1..=4).for_each(|workers| utilization.grown(workers, start));
+        assert_eq!(utilization.needed(0, MINUTE, start + MINUTE / 2), 4);
+        utilization.observe(2, start + MINUTE / 2);
+        utilization.observe(1, start + MINUTE / 2);
+        assert_eq!(utilization.needed(0, MINUTE, start + MINUTE), 2);
+        assert_eq!(utilization.needed(3, MINUTE, start + MINUTE), 3);
+        assert_eq!(utilization.needed(0, MINUTE, start + 2 * MINUTE), 0);
     }
 
     #[test]
     fn spare_is_what_was_not_busy() {
         let start = Instant::now();
-        let mut usage = Usage::default();
-        usage.grown(2, start);
-        assert_eq!(usage.spare_for(2, 2, start + MINUTE), None);
-        assert_eq!(usage.spare_for(2, 1, start + MINUTE), Some(MINUTE));
-        assert_eq!(usage.spare_for(0, 0, start), None);
-        usage.was(2, start + MINUTE);
-        assert_eq!(usage.spare_for(2, 0, start + MINUTE), Some(Duration::ZERO));
+        let mut utilization = Utilization::default();
+        utilization.grown(2, start);
+        assert_eq!(utilization.spare_for(2, 2, start + MINUTE), None);
+        assert_eq!(utilization.spare_for(2, 1, start + MINUTE), Some(MINUTE));
+        assert_eq!(utilization.spare_for(0, 0, start), None);
+        utilization.observe(2, start + MINUTE);
+        assert_eq!(utilization.spare_for(2, 0, start + MINUTE), Some(Duration::ZERO));
     }
 }
