@@ -59,7 +59,7 @@ impl Scene {
     }
 
     fn requests_are_short(&mut self) {
-        (0..500).for_each(|_| self.dispatch.pace.learn(Duration::from_micros(50)));
+        (0..500).for_each(|_| self.dispatch.service_time.observe(Duration::from_micros(50)));
     }
 }
 

@@ -5,16 +5,16 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `pace` and `utilization`, this file, `pool`
+//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `service_time` and `utilization`, this file, `pool`
 //! (the path of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
 
 pub mod board;
 pub mod buffered_response;
 pub mod in_flight;
 pub mod job;
-pub mod pace;
 pub mod pool;
 pub mod relay;
+pub mod service_time;
 pub mod slot;
 pub mod taken;
 pub mod title;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use engine::queue::{Job as _, Line, Refused};
 
 use job::Job;
-use pace::Pace;
+use service_time::ServiceTime;
 use slot::Slot;
 use utilization::Utilization;
 use worker::{Isolation, Worker};
@@ -93,7 +93,7 @@ pub struct Dispatch {
     /// Requests whose pause is over and that wait for a worker to themselves.
     pub suspects: VecDeque<Box<Job>>,
     /// Estimate of the service time of requests.
-    pub pace: Pace,
+    pub service_time: ServiceTime,
     /// True when new requests are refused.
     pub is_closed: bool,
     /// Number of requests answered.
@@ -125,7 +125,7 @@ impl Dispatch {
             line: Line::new(queue_places, Instant::now()),
             resting: Vec::new(),
             suspects: VecDeque::new(),
-            pace: Pace::new(),
+            service_time: ServiceTime::new(),
             is_closed: false,
             served: 0,
             utilization: Utilization::default(),
@@ -159,7 +159,7 @@ impl Dispatch {
         if let Some(idle) = self.idle(placement.lane) {
             return self.workers[idle].take_thread();
         }
-        let depth = self.pace.depth();
+        let depth = self.service_time.depth();
         if depth > 1 && placement.is_safe && !placement.is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
@@ -188,7 +188,7 @@ impl Dispatch {
 
     /// Records that a worker thread has answered a request with this service time, and returns what it does next.
     pub fn done(&mut self, slot: &Slot, took: Duration) -> Completion {
-        self.pace.learn(took);
+        self.service_time.observe(took);
         self.served += 1;
         let busy = self.busy_workers();
         let Some(at) = self.workers.iter().position(|worker| worker.id == slot.worker) else {
@@ -260,7 +260,7 @@ impl Dispatch {
 
     /// Takes requests from the queue for a worker thread that has become free.
     fn next_of(&mut self, at: usize, slot: &Slot) -> Vec<Box<Job>> {
-        let depth = self.pace.depth();
+        let depth = self.service_time.depth();
         let Dispatch { workers, line, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();

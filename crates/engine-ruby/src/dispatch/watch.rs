@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use engine::snapshot::RunView;
 
 use super::job::Job;
-use super::pace::LONG;
 use super::pool::Pool;
+use super::service_time::LONG;
 use super::slot::{Look, Slot};
 use super::title;
 use crate::process::kill_now;
@@ -69,7 +69,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             }
         }
         if is_long {
-            dispatch.pace.note_long();
+            dispatch.service_time.note_long();
         }
         dispatch.put_back(back, now);
         dispatch.wake(now);

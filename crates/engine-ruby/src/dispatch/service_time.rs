@@ -12,25 +12,25 @@ pub const LONG: Duration = Duration::from_millis(1);
 /// processor ran something else.
 const LONG_SHARE_MAX: f32 = 0.03;
 /// The total service time of the requests that a worker thread is sent at once.
-const AHEAD: Duration = Duration::from_micros(500);
+const BATCH: Duration = Duration::from_micros(500);
 /// The largest pipelining depth; more saves nothing further.
 const DEPTH_MAX: usize = 4;
 
 /// Moving averages of service times; each request weighs a few hundredths.
 #[derive(Debug)]
-pub struct Pace {
+pub struct ServiceTime {
     long_share: f32,
     mean_us: f32,
 }
 
-impl Pace {
+impl ServiceTime {
     /// Creates an estimate that takes all requests to be long until they are observed.
-    pub fn new() -> Pace {
-        Pace { long_share: 1.0, mean_us: AHEAD.as_micros() as f32 }
+    pub fn new() -> ServiceTime {
+        ServiceTime { long_share: 1.0, mean_us: BATCH.as_micros() as f32 }
     }
 
     /// Adds one service time to the averages.
-    pub fn learn(&mut self, took: Duration) {
+    pub fn observe(&mut self, took: Duration) {
         let long = if took > LONG { 1.0 } else { 0.0 };
         self.long_share += (long - self.long_share) / 64.0;
         let us = took.min(LONG).as_secs_f32() * 1e6;
@@ -47,7 +47,7 @@ impl Pace {
         if self.long_share > LONG_SHARE_MAX {
             return 1;
         }
-        let ratio = AHEAD.as_secs_f32() * 1e6 / self.mean_us.max(1.0);
+        let ratio = BATCH.as_secs_f32() * 1e6 / self.mean_us.max(1.0);
         (ratio as usize).clamp(1, DEPTH_MAX)
     }
 }
@@ -56,18 +56,18 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn estimate(times: &[(Duration, usize)]) -> Pace {
-        let mut pace = Pace::new();
+    fn estimate(times: &[(Duration, usize)]) -> ServiceTime {
+        let mut estimated = ServiceTime::new();
         for (took, count) in times {
-            (0..*count).for_each(|_| pace.learn(*took));
+            (0..*count).for_each(|_| estimated.observe(*took));
         }
-        pace
+        estimated
     }
 
     #[test]
-    fn only_a_long_row_of_short_requests_is_handed_ahead() {
+    fn only_many_short_requests_in_a_row_are_pipelined() {
         let short = Duration::from_micros(50);
-        assert_eq!(Pace::new().depth(), 1);
+        assert_eq!(ServiceTime::new().depth(), 1);
         assert_eq!(estimate(&[(short, 10)]).depth(), 1);
         assert_eq!(estimate(&[(short, 1000)]).depth(), 4);
         assert_eq!(estimate(&[(short, 1000), (Duration::from_millis(100), 3)]).depth(), 1);
@@ -76,8 +76,8 @@ mod tests {
 
     #[test]
     fn one_that_is_long_while_it_runs_counts_at_once() {
-        let mut pace = estimate(&[(Duration::from_micros(50), 1000)]);
-        pace.note_long();
-        assert_eq!(pace.depth(), 1);
+        let mut estimated = estimate(&[(Duration::from_micros(50), 1000)]);
+        estimated.note_long();
+        assert_eq!(estimated.depth(), 1);
     }
 }
