@@ -5,8 +5,9 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `service_time` and `utilization`, this file, `pool`
-//! (the path of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
+//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `service_time` and `utilization`,
+//! this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections),
+//! `board`.
 
 pub mod board;
 pub mod buffered_response;
@@ -16,8 +17,8 @@ pub mod pool;
 pub mod relay;
 pub mod service_time;
 pub mod slot;
-pub mod taken;
 pub mod title;
+pub mod upgraded;
 pub mod utilization;
 pub mod watch;
 pub mod worker;

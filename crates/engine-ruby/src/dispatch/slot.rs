@@ -385,12 +385,12 @@ impl Slot {
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
         let pipelined = state.in_flight.0.iter_mut().skip(1);
-        let taken = pipelined.filter_map(|sent| {
+        let withdrawn = pipelined.filter_map(|sent| {
             let job = sent.job.take()?;
             self.control.cancel(self.number, sent.seq);
             Some(job)
         });
-        taken.collect()
+        withdrawn.collect()
     }
 
     /// Checks the current request. A deadline that has passed is reported once, and the client answered; a request that

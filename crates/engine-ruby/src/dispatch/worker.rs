@@ -40,7 +40,7 @@ pub struct Worker {
     /// Number of its threads that have a request.
     pub busy: usize,
     /// Number of its upgraded connections, which the application has taken over.
-    pub taken: usize,
+    pub upgraded: usize,
     /// Retired: it takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
     /// Notifies its upgraded connections that it leaves.
@@ -84,7 +84,7 @@ impl Worker {
             lane,
             control,
             busy: 0,
-            taken: 0,
+            upgraded: 0,
             is_leaving: false,
             leaving: Arc::default(),
             isolation: Isolation::None,
@@ -126,7 +126,7 @@ impl Worker {
 
     /// Returns whether it has nothing left to do, not even for an upgraded connection, opened or about to be.
     pub fn is_done(&self) -> bool {
-        self.busy == 0 && self.taken == 0 && !self.slots().any(|slot| slot.awaits_takeover())
+        self.busy == 0 && self.upgraded == 0 && !self.slots().any(|slot| slot.awaits_takeover())
     }
 
     /// Returns whether one of its threads has no request.

@@ -167,10 +167,10 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let (_, lane) = pool.lane(hello.worker);
     let _in = lane.enter();
     let stream = UnixStream::from_std(stream)?;
-    let (relaying, leaving) = pool.relaying(hello.worker);
+    let (counted, leaving) = pool.count_upgraded(hello.worker);
     drop(lane.spawn(async move {
         relay(stream, duplex, leaving).await;
-        drop(relaying);
+        drop(counted);
     }));
     Ok(())
 }

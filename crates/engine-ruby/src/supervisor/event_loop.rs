@@ -243,7 +243,7 @@ impl EventLoop {
 fn loads(dispatch: &Dispatch) -> Vec<Load> {
     let load = |worker: &Worker| Load {
         worker: worker.id,
-        requests: worker.busy + worker.taken,
+        requests: worker.busy + worker.upgraded,
         is_done: worker.is_done(),
         is_leaving: worker.is_leaving,
     };

@@ -8,25 +8,25 @@ use super::pool::Pool;
 use super::relay::Leaving;
 
 /// A guard that counts one upgraded connection of a worker until it is dropped.
-pub struct Relaying(Arc<Pool>, u32);
+pub struct Upgraded(Arc<Pool>, u32);
 
-impl Drop for Relaying {
+impl Drop for Upgraded {
     fn drop(&mut self) {
         if let Some(worker) = self.0.dispatch().worker(self.1) {
-            worker.taken -= 1;
+            worker.upgraded -= 1;
         }
     }
 }
 
 impl Pool {
     /// Counts an upgraded connection of this worker; returns the guard, and the notification that the worker leaves.
-    pub fn relaying(self: &Arc<Pool>, worker: u32) -> (Relaying, Arc<Leaving>) {
+    pub fn count_upgraded(self: &Arc<Pool>, worker: u32) -> (Upgraded, Arc<Leaving>) {
         let mut leaving = Arc::default();
         if let Some(worker) = self.dispatch().worker(worker) {
-            worker.taken += 1;
+            worker.upgraded += 1;
             leaving = worker.leaving.clone();
         }
-        (Relaying(self.clone(), worker), leaving)
+        (Upgraded(self.clone(), worker), leaving)
     }
 
     /// Closes the upgraded connections of all workers, because all workers leave.
@@ -48,7 +48,7 @@ impl Pool {
     /// Returns the number of unfinished requests and upgraded connections.
     pub fn unfinished(&self) -> usize {
         let dispatch = self.dispatch();
-        let of_workers: usize = dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum();
+        let of_workers: usize = dispatch.workers.iter().map(|worker| worker.busy + worker.upgraded).sum();
         let of_gone: usize = self.last_answers().iter().map(|slot| slot.load()).sum();
         dispatch.waiting() + of_workers + of_gone
     }
