@@ -446,7 +446,7 @@ impl Slot {
     }
 
     /// Returns the method and path of the current request, for the process title.
-    pub fn title(&self) -> String {
+    pub fn request_line(&self) -> String {
         self.running(Instant::now()).map_or_else(String::new, |run| format!("{} {}", run.method, run.path))
     }
 

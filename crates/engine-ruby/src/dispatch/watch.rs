@@ -9,9 +9,9 @@ use engine::snapshot::RunView;
 
 use super::job::Job;
 use super::pool::Pool;
+use super::process_title;
 use super::service_time::LONG;
 use super::slot::{Look, Slot};
-use super::title;
 use crate::process::kill_now;
 use crate::reason::Reason;
 use crate::wire::control::Control;
@@ -44,7 +44,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         for worker in &mut dispatch.workers {
             worker.look(now);
             if worker.busy == 0 {
-                title::clear(worker);
+                process_title::clear(worker);
                 continue;
             }
             let mut oldest: Option<(Duration, &Arc<Slot>)> = None;
@@ -65,7 +65,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                 }
             }
             if let Some((age, slot)) = oldest {
-                title::show(worker, slot, age, now);
+                process_title::show(worker, slot, age, now);
             }
         }
         if is_long {

@@ -24,7 +24,7 @@ pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) 
         return;
     }
     worker.titled = Some(now);
-    worker.control.title(&words(&slot.title(), age));
+    worker.control.title(&words(&slot.request_line(), age));
 }
 
 /// Removes the request from the process title.
@@ -35,10 +35,10 @@ pub fn clear(worker: &mut Worker) {
 }
 
 /// Returns a title such as `GET /orders 1.2s`, in printable ASCII alone, since it ends up on terminals.
-fn words(title: &str, age: Duration) -> String {
+fn words(request: &str, age: Duration) -> String {
     let plain = |letter: char| if letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
-    let mut shown: String = title.chars().take(LETTERS).map(plain).collect();
-    if title.chars().count() > LETTERS {
+    let mut shown: String = request.chars().take(LETTERS).map(plain).collect();
+    if request.chars().count() > LETTERS {
         shown.push_str("...");
     }
     format!("{shown} {:.1}s", age.as_secs_f64())
