@@ -10,13 +10,13 @@ mod boot;
 mod budget;
 mod dispatch;
 mod exit;
+mod exit_reason;
 mod fleet;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod message;
 mod process;
-mod reason;
 mod settings;
 mod start_error;
 mod supervisor;

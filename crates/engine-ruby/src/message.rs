@@ -9,9 +9,9 @@ use engine::{Order, Surroundings};
 use tokio::net::UnixStream;
 
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{Outcome, Speaker};
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 use crate::wire::frames::Frame;
 
 /// Result of the `before_exec` hooks: what they changed, or why they failed.
@@ -34,9 +34,9 @@ pub enum Message {
     /// A worker was removed from the pool; with an error if its process must be killed.
     WorkerGone(u32, Option<String>),
     /// A worker is retired: it finishes its requests and exits.
-    Leaving(u32, Reason),
+    Leaving(u32, ExitReason),
     /// A worker has expired and should be replaced when possible.
-    Worn(u32, Reason),
+    Worn(u32, ExitReason),
     /// Requests wait for a worker.
     Wanted,
     /// Another application needs one of the places that this one has in the shared budget.

@@ -25,9 +25,9 @@ use super::job::{Death, Job};
 use super::slot::{Left, Slot};
 use super::worker::Worker;
 use super::{Admission, Dispatch, Orders};
+use crate::exit_reason::ExitReason;
 use crate::fleet::View;
 use crate::message::Message;
-use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::wire::frames::{self, WireError};
 
@@ -172,14 +172,14 @@ impl Pool {
                 }
                 Step::Done(took, was_interrupted) => {
                     if was_interrupted {
-                        self.retire(slot.worker, Reason::Timeout);
+                        self.retire(slot.worker, ExitReason::Timeout);
                     }
                     let completion = self.dispatch().done(slot, took);
                     for job in completion.next {
                         self.push(slot, job);
                     }
                     if completion.is_worn {
-                        let _ = self.messages.send(Message::Worn(slot.worker, Reason::MaxRequests));
+                        let _ = self.messages.send(Message::Worn(slot.worker, ExitReason::MaxRequests));
                     }
                     if completion.goes_out {
                         slot.control.out_of_band();
@@ -216,7 +216,7 @@ impl Pool {
     }
 
     /// Retires a worker: it gets no new requests and ends when it has answered those it has.
-    pub fn retire(&self, worker: u32, reason: Reason) {
+    pub fn retire(&self, worker: u32, reason: ExitReason) {
         let (is_idle, is_new, pid) = {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
@@ -243,7 +243,7 @@ impl Pool {
     }
 
     /// Notes why a worker is about to be killed.
-    pub fn mark(&self, worker: u32, reason: Reason) {
+    pub fn mark(&self, worker: u32, reason: ExitReason) {
         if let Some(worker) = self.dispatch().worker(worker) {
             worker.reason = Some(reason);
         }
@@ -334,8 +334,8 @@ impl Pool {
         let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
         let (reason, death) = match worker.reason {
             Some(reason) => (reason, Death::Crash),
-            None if died_of_memory => (Reason::OutOfMemory, Death::OutOfMemory),
-            None => (Reason::Crash, Death::Crash),
+            None if died_of_memory => (ExitReason::OutOfMemory, Death::OutOfMemory),
+            None => (ExitReason::Crash, Death::Crash),
         };
         if died_of_memory {
             let words = reason.words();
@@ -522,7 +522,8 @@ impl Engine for Pool {
         let dispatch = self.dispatch();
         let (restarts, gone) = {
             let ends = self.ends.lock();
-            let gone = [Reason::Scale, Reason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
+            let gone =
+                [ExitReason::Scale, ExitReason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
             (ends.values().sum::<u64>(), gone.iter().sum())
         };
         let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();

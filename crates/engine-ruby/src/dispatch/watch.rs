@@ -12,8 +12,8 @@ use super::pool::Pool;
 use super::process_title;
 use super::service_time::LONG;
 use super::slot::{Look, Slot};
+use crate::exit_reason::ExitReason;
 use crate::process::kill_now;
-use crate::reason::Reason;
 use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
@@ -53,7 +53,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                 let look = slot.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
                 if climb(worker.pid, &worker.control, slot, &look, pool.app()) {
-                    worker.reason = Some(Reason::Timeout);
+                    worker.reason = Some(ExitReason::Timeout);
                 }
                 if oldest.is_none_or(|(age, _)| look.age > age) {
                     oldest = Some((look.age, slot));

@@ -8,7 +8,7 @@ use nix::unistd::Pid;
 
 use super::relay::Leaving;
 use super::slot::Slot;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::wire::control::Control;
 
 /// The shortest time over which the processor time of a process is sampled.
@@ -60,7 +60,7 @@ pub struct Worker {
     /// Since when its out-of-band hooks run; it gets no request meanwhile.
     pub out: Option<Instant>,
     /// Why it ends, if the server ends it.
-    pub reason: Option<Reason>,
+    pub reason: Option<ExitReason>,
     /// When its process title was last changed, if that shows a request.
     pub titled: Option<Instant>,
     /// It has served a request since its out-of-band hooks last ran.

@@ -6,7 +6,7 @@ use super::log_line::LogLine;
 use super::outcome::Outcome;
 use super::speaker::Speaker;
 use crate::exit::Exit;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
@@ -53,9 +53,9 @@ pub enum Action {
         pid: u32,
     },
     /// Retire a worker in dispatch, for this reason.
-    Retire(u32, Reason),
+    Retire(u32, ExitReason),
     /// Record in dispatch why a worker is about to be killed.
-    Mark(u32, Reason),
+    Mark(u32, ExitReason),
     /// Remove a worker that is gone from dispatch.
     Bury(u32),
     /// Report the new size of the pool to dispatch.

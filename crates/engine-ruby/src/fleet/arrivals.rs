@@ -7,7 +7,7 @@ use super::action::Action;
 use super::log_line::WorkerLine;
 use super::speaker::Speaker;
 use super::worker::{Leave, Life};
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::start_error::StartError;
 
 impl Fleet {
@@ -65,7 +65,7 @@ impl Fleet {
         let pid = worker.pid;
         self.log_worker(id, pid, WorkerLine::Ready { took });
         if is_late {
-            self.act(Action::Retire(id, Reason::Scale));
+            self.act(Action::Retire(id, ExitReason::Scale));
         }
         self.backoff.worked();
         self.has_started();
@@ -91,12 +91,12 @@ impl Fleet {
     }
 
     /// Notes that dispatch has retired a worker.
-    pub(super) fn leaving(&mut self, id: u32, reason: Reason) {
+    pub(super) fn leaving(&mut self, id: u32, reason: ExitReason) {
         self.workers.entry(id).and_modify(|worker| worker.leave = Some(Leave::of(reason)));
     }
 
     /// Retires a worker: it finishes its requests and exits.
-    pub(super) fn send_away(&mut self, id: u32, reason: Reason) {
+    pub(super) fn send_away(&mut self, id: u32, reason: ExitReason) {
         self.leaving(id, reason);
         self.act(Action::Retire(id, reason));
     }

@@ -9,7 +9,7 @@ use super::action::Action;
 use super::event::Load;
 use super::log_line::LogLine;
 use super::worker::Leave;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
 /// The largest number of workers that an order may ask for; more is a typing error.
 const WORKERS_MAX: usize = 1024;
@@ -36,22 +36,22 @@ impl Fleet {
 
     /// Retires workers that were not needed within the idle time.
     pub(super) fn shrink(&mut self, needed: usize, loads: &[Load]) {
-        while self.wanted > needed.max(self.policy.min_workers) && self.let_go(Reason::Idle, loads) {}
+        while self.wanted > needed.max(self.policy.min_workers) && self.let_go(ExitReason::Idle, loads) {}
     }
 
     /// Reduces the number of workers by one, and retires one, preferably an idle one. Returns false if the reason
     /// requires an idle worker and there is none.
-    fn let_go(&mut self, reason: Reason, loads: &[Load]) -> bool {
+    fn let_go(&mut self, reason: ExitReason, loads: &[Load]) -> bool {
         if self.staying() >= self.wanted {
             let stays =
                 |load: &&Load| !load.is_leaving && self.workers.get(&load.worker).is_some_and(|worker| worker.stays());
             // The youngest has the least to lose.
             let chosen = loads.iter().filter(stays).min_by_key(|load| (load.requests, u32::MAX - load.worker));
-            let chosen = chosen.filter(|load| load.is_done || reason != Reason::Idle).map(|load| load.worker);
+            let chosen = chosen.filter(|load| load.is_done || reason != ExitReason::Idle).map(|load| load.worker);
             match chosen {
                 Some(id) => self.send_away(id, reason),
                 // None is ready yet: one that boots must be given up, or it would be one too many.
-                None if reason == Reason::Idle => return false,
+                None if reason == ExitReason::Idle => return false,
                 None => self.forget_one(),
             }
         }
@@ -68,7 +68,7 @@ impl Fleet {
 
     /// Gives up a place for another application, if this one has more than its minimum of workers.
     pub(super) fn give_up(&mut self, loads: &[Load]) {
-        if self.wanted <= self.policy.min_workers || !self.let_go(Reason::Scale, loads) {
+        if self.wanted <= self.policy.min_workers || !self.let_go(ExitReason::Scale, loads) {
             self.act(Action::KeepPlace);
         }
     }
@@ -82,7 +82,7 @@ impl Fleet {
             ))));
         }
         (self.policy.min_workers, self.policy.max_workers) = (min, max);
-        while self.wanted > max && self.let_go(Reason::Scale, loads) {}
+        while self.wanted > max && self.let_go(ExitReason::Scale, loads) {}
         while self.wanted < min {
             self.wanted += 1;
             self.act(Action::Grown(self.wanted));

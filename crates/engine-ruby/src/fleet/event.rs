@@ -7,8 +7,8 @@ use machine::Standing;
 use super::action::{Dead, Facts};
 use super::speaker::Speaker;
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 use crate::start_error::StartError;
 
 /// The load of a worker, from dispatch.
@@ -70,9 +70,9 @@ pub enum Event {
     /// Dispatch has removed a worker; with its error if the process must be killed.
     WorkerGone(u32, Option<String>),
     /// Dispatch has retired a worker, for this reason.
-    Leaving(u32, Reason),
+    Leaving(u32, ExitReason),
     /// A worker has expired and should be replaced when possible.
-    Worn(u32, Reason),
+    Worn(u32, ExitReason),
 
     /// The answer to `AskKernel`: whether the kernel has killed the process for memory.
     KernelAsked(Dead, bool),

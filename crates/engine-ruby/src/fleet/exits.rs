@@ -10,7 +10,7 @@ use super::speaker::Speaker;
 use super::worker::{End, named};
 use super::{Fleet, Stage};
 use crate::exit::Exit;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
@@ -89,7 +89,7 @@ impl Fleet {
 
     /// Handles the answer whether the kernel has killed a process that was not ready.
     pub(super) fn kernel_asked(&mut self, dead: Dead, is_killed: bool, now: Instant) {
-        let killed = format!("exited: {}", Reason::OutOfMemory.words());
+        let killed = format!("exited: {}", ExitReason::OutOfMemory.words());
         match dead {
             Dead::Worker { id, pid, .. } if is_killed => {
                 self.act(Action::EndIsLogged(id));

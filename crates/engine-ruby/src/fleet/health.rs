@@ -9,8 +9,8 @@ use super::action::Action;
 use super::log_line::{LogLine, WorkerLine};
 use super::speaker::Speaker;
 use super::worker::Life;
+use crate::exit_reason::ExitReason;
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 
 /// Intervals of reading the memory of workers: with a limit per worker, while an operator watches, and otherwise.
 const LIMITED: Duration = Duration::from_secs(5);
@@ -36,7 +36,7 @@ impl Fleet {
     }
 
     /// Notes that a worker has expired and should be replaced.
-    pub(super) fn wear(&mut self, id: u32, reason: Reason, now: Instant) {
+    pub(super) fn wear(&mut self, id: u32, reason: ExitReason, now: Instant) {
         let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
         if !is_known && self.workers.get(&id).is_some_and(|worker| worker.stays()) {
             self.worn.push_back((id, reason));
@@ -116,7 +116,7 @@ impl Fleet {
         hung.extend(out);
         for (worker, pid) in hung {
             self.log_worker(worker, Some(pid), WorkerLine::Hung);
-            self.act(Action::Mark(worker, Reason::Hung));
+            self.act(Action::Mark(worker, ExitReason::Hung));
             self.act(Action::Kill(pid));
         }
     }
@@ -163,7 +163,7 @@ impl Fleet {
             match (limit_kib, pss_kib) {
                 (Some(limit_kib), Some(pss_kib)) if pss_kib > limit_kib => {
                     self.log_worker(id, pid, WorkerLine::TooLarge { pss_kib, limit_kib });
-                    self.wear(id, Reason::Memory, now);
+                    self.wear(id, ExitReason::Memory, now);
                 }
                 (Some(_), None) if !mem::replace(&mut self.checks.has_complained, true) => {
                     self.log_worker(id, pid, WorkerLine::WeightUnknown);

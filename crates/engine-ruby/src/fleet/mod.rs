@@ -59,7 +59,7 @@ use mold::{Mold, MoldState};
 use reminder::Reminder;
 use worker::WorkerProcess;
 
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
 /// The stage in the life of the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub struct Fleet {
     /// otherwise.
     not_shared: Option<String>,
     /// Expired workers, to be replaced one after the other, each with its exit reason.
-    worn: VecDeque<(u32, Reason)>,
+    worn: VecDeque<(u32, ExitReason)>,
     checks: Checks,
     headroom: Headroom,
     backoff: Backoff,

@@ -7,7 +7,7 @@ use engine::count;
 use super::Fleet;
 use super::action::Action;
 use super::outcome::Outcome;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
 impl Fleet {
     /// Replaces all workers, one after the other.
@@ -15,7 +15,7 @@ impl Fleet {
         let booted = self.workers.iter().filter(|(_, worker)| !worker.is_booting());
         let ids: Vec<u32> = booted.map(|(id, _)| *id).collect();
         let workers = count(ids.len(), "worker");
-        ids.into_iter().for_each(|id| self.wear(id, Reason::Recycle, now));
+        ids.into_iter().for_each(|id| self.wear(id, ExitReason::Recycle, now));
         self.answer(Ok(format!("replacing {workers}, one at a time")));
     }
 
@@ -23,7 +23,7 @@ impl Fleet {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                self.send_away(id, Reason::Order);
+                self.send_away(id, ExitReason::Order);
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),
@@ -33,7 +33,7 @@ impl Fleet {
 
     pub(super) fn kill_worker(&mut self, id: u32) {
         let outcome = self.known(id).map(|(pid, _)| {
-            self.act(Action::Mark(id, Reason::Order));
+            self.act(Action::Mark(id, ExitReason::Order));
             self.act(Action::Kill(pid));
             format!("worker {id} (pid {pid}) was killed")
         });

@@ -9,7 +9,7 @@ use super::action::Action;
 use super::headroom::{Held, Need, RELIEF, REST, Room, full, is_close, shortage};
 use super::log_line::{LogLine, WorkerLine};
 use super::worker::{Life, WorkerProcess};
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
 /// The interval of reading the use of memory, which takes two or three small files of the kernel.
 const LOOK: Duration = Duration::from_millis(500);
@@ -159,7 +159,7 @@ impl Fleet {
         if self.wanted > self.policy.min_workers.max(1) {
             self.wanted -= 1;
         }
-        self.send_away(worker, Reason::Pressure);
+        self.send_away(worker, ExitReason::Pressure);
     }
 }
 

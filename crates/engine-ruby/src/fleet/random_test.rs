@@ -213,7 +213,7 @@ impl World {
     }
 
     /// Retires a worker as dispatch does: unknown workers are ignored, and the fleet hears of the others.
-    fn retire(&mut self, worker: u32, reason: Reason) -> Option<Event> {
+    fn retire(&mut self, worker: u32, reason: ExitReason) -> Option<Event> {
         let process = self.worker(worker).filter(|process| process.is_in_dispatch)?;
         process.is_told_to_stop = true;
         (!mem::replace(&mut process.is_leaving, true)).then_some(Event::Leaving(worker, reason))
@@ -393,7 +393,7 @@ impl World {
             2 => Event::EndWorker(worker),
             3 => Event::KillWorker(worker),
             4 => Event::GiveUp(self.loads()),
-            5 => Event::Worn(worker, Reason::MaxRequests),
+            5 => Event::Worn(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),
             7 => Event::OutOfMemory(worker),
             _ => Event::Wanted,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 
 /// The stage in the life of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Leave {
 
 impl Leave {
     /// Returns what follows from this exit reason.
-    pub fn of(reason: Reason) -> Leave {
+    pub fn of(reason: ExitReason) -> Leave {
         if reason.has_successor() { Leave::Replaced } else { Leave::Last }
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         worker.fail();
         assert_eq!((worker.life, worker.leave, worker.is_booting()), (Life::Failed, Some(Leave::Replaced), false));
         let mut worker =
-            WorkerProcess { leave: Some(Leave::of(Reason::Idle)), ..WorkerProcess::ordered(Instant::now()) };
+            WorkerProcess { leave: Some(Leave::of(ExitReason::Idle)), ..WorkerProcess::ordered(Instant::now()) };
         worker.fail();
         assert_eq!(worker.leave, Some(Leave::Last));
         assert!(!worker.stays());

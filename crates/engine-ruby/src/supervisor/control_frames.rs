@@ -10,9 +10,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::event_loop::EventLoop;
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Speaker, named};
 use crate::message::Message;
-use crate::reason::Reason;
 use crate::start_error::StartError;
 use crate::wire::answer;
 use crate::wire::control::Control;
@@ -166,9 +166,9 @@ impl EventLoop {
     /// front ends too, and its workers with it. A signal that a worker has sent itself is meant for it alone.
     fn asked_to_end(&self, worker: u32, is_own: bool) {
         if is_own {
-            self.pool.retire(worker, Reason::Signal);
+            self.pool.retire(worker, ExitReason::Signal);
         } else {
-            self.say_later(FRONTS_OWN, Message::Worn(worker, Reason::Signal));
+            self.say_later(FRONTS_OWN, Message::Worn(worker, ExitReason::Signal));
         }
     }
 }

@@ -18,10 +18,10 @@ use crate::budget::{Share, Standing};
 use crate::dispatch::Dispatch;
 use crate::dispatch::pool::Pool;
 use crate::dispatch::worker::Worker;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::place::Place;
-use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -146,7 +146,7 @@ impl EventLoop {
             Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
             Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
             // The signal was for the whole service.
-            Message::Worn(_, Reason::Signal) if self.pool.dispatch().is_closed => {}
+            Message::Worn(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
             Message::Worn(worker, reason) => self.feed(Event::Worn(worker, reason)),
             Message::Wanted => self.feed(Event::Wanted),
             Message::GiveUp => self.give_up(),

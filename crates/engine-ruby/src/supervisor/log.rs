@@ -5,9 +5,9 @@ use std::time::Duration;
 use engine::{brief, count};
 
 use super::event_loop::EventLoop;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{LogLine, Waiting, WorkerLine, named, range};
 use crate::process::is_stopped;
-use crate::reason::Reason;
 
 /// The explanation for a stopped process that does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
@@ -98,14 +98,14 @@ impl EventLoop {
                 }
             }
             WorkerLine::OutOfMemory => {
-                let reason = Reason::OutOfMemory.name();
+                let reason = ExitReason::OutOfMemory.name();
                 let signal = "SIGKILL";
-                let what = Reason::OutOfMemory.words();
+                let what = ExitReason::OutOfMemory.words();
                 tracing::error!(target: "engine", worker, pid, reason, signal, app, "{who} exited: {what}");
             }
             WorkerLine::Hung => {
-                let reason = Reason::Hung.name();
-                let words = Reason::Hung.words();
+                let reason = ExitReason::Hung.name();
+                let words = ExitReason::Hung.words();
                 let why = stopped();
                 tracing::error!(target: "engine", worker, pid, reason, app, "{who} killed: {words}{why}");
             }
