@@ -15,8 +15,8 @@ use crate::message::Message;
 use crate::process::place::Place;
 use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::supervisor::door;
-use crate::supervisor::door::Pass;
+use crate::supervisor::ipc_listener;
+use crate::supervisor::ipc_listener::Handshake;
 use crate::supervisor::{EventLoop, Supervisor};
 
 /// Messages are few (a process begins, speaks or ends), and none may be lost.
@@ -34,15 +34,15 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
     let (place, listener) = Place::new(settings.user.as_ref())?;
     let kill_time = settings.kill_time;
     let token = Uuid::new_v4().simple().to_string();
-    let pass = Arc::new(Pass { token, uid: settings.user.as_ref().map(|user| user.uid) });
+    let handshake = Arc::new(Handshake { token, uid: settings.user.as_ref().map(|user| user.uid) });
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
     let (told, telling) = mpsc::sync_channel(1);
-    let supervisor = EventLoop::new(settings, pool.clone(), (place, pass.clone()), messages.clone(), told);
+    let supervisor = EventLoop::new(settings, pool.clone(), (place, handshake.clone()), messages.clone(), told);
     let theirs = pool.clone();
     let outbox = messages.clone();
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {
         runtime.block_on(async move {
-            drop(tokio::spawn(door::keep(listener, pass, theirs.clone(), outbox)));
+            drop(tokio::spawn(ipc_listener::accept(listener, handshake, theirs.clone(), outbox)));
             drop(tokio::spawn(watch::watch(theirs, kill_time)));
             supervisor.run(inbox).await;
         });

@@ -51,7 +51,7 @@ impl Drop for Loading {
 }
 
 /// The endpoint to which a started process connects.
-pub struct Way<'a> {
+pub struct Endpoint<'a> {
     /// The folder of the server's Ruby files.
     pub scripts: &'a Path,
     /// The path of the Unix socket.
@@ -62,7 +62,7 @@ pub struct Way<'a> {
 
 /// Starts a mold and returns its process id; where a process that has evaluated a configuration fits, that continues as
 /// the mold. The end of the process is reported by [`Message::Ended`].
-pub fn start(settings: &Settings, way: &Way<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
+pub fn start(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
     let mut command = match &settings.user {
         Some(user) => user.command(&settings.ruby),
         None => Command::new(&settings.ruby),
@@ -70,8 +70,8 @@ pub fn start(settings: &Settings, way: &Way<'_>, messages: UnboundedSender<Messa
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
-    let mold = way.scripts.join("mold.rb");
-    command.arg(&mold).env("FOOLS_GOLD_WIRE", way.socket).env("FOOLS_GOLD_TOKEN", way.token);
+    let mold = endpoint.scripts.join("mold.rb");
+    command.arg(&mold).env("FOOLS_GOLD_WIRE", endpoint.socket).env("FOOLS_GOLD_TOKEN", endpoint.token);
     for name in engine::SECRET_VARIABLES {
         command.env_remove(name);
     }

@@ -4,15 +4,15 @@ use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::door;
 use super::event_loop::EventLoop;
+use super::ipc_listener;
 use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
 use crate::process::memory::weigh;
 use crate::process::place::Place;
-use crate::process::{self, Loading, Way, is_stopped, kill_now};
+use crate::process::{self, Endpoint, Loading, is_stopped, kill_now};
 use crate::start_error::StartError;
 use crate::wire::control::Control;
 
@@ -73,8 +73,9 @@ impl EventLoop {
         if let Err(error) = self.keep_place() {
             return Event::MoldNotStarted(error);
         }
-        let way = Way { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.pass.token };
-        match process::start(&self.settings, &way, self.messages.clone()) {
+        let endpoint =
+            Endpoint { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.handshake.token };
+        match process::start(&self.settings, &endpoint, self.messages.clone()) {
             Ok(pid) => {
                 let link = Link { loading: Some(Loading::begin()), ..Link::default() };
                 self.links.insert(Speaker::Mold(pid), link);
@@ -99,7 +100,12 @@ impl EventLoop {
             place.path().display()
         );
         self.old_places.push(mem::replace(&mut self.place, place));
-        drop(tokio::spawn(door::keep(listener, self.pass.clone(), self.pool.clone(), self.messages.clone())));
+        drop(tokio::spawn(ipc_listener::accept(
+            listener,
+            self.handshake.clone(),
+            self.pool.clone(),
+            self.messages.clone(),
+        )));
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use engine::{Order, count};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
 
-use super::door::Pass;
+use super::ipc_listener::Handshake;
 use super::kernel::Kernel;
 use super::link::Link;
 use super::questions::Questions;
@@ -36,7 +36,7 @@ pub struct EventLoop {
     pub(super) place: Place,
     /// Process folders that are not complete any more: workers may still connect there.
     pub(super) old_places: Vec<Place>,
-    pub(super) pass: Arc<Pass>,
+    pub(super) handshake: Arc<Handshake>,
     pub(super) messages: UnboundedSender<Message>,
     /// The connections of processes that the fleet knows.
     pub(super) links: HashMap<Speaker, Link>,
@@ -57,7 +57,7 @@ impl EventLoop {
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        (place, pass): (Place, Arc<Pass>),
+        (place, handshake): (Place, Arc<Handshake>),
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
@@ -71,7 +71,7 @@ impl EventLoop {
             pool,
             place,
             old_places: Vec::new(),
-            pass,
+            handshake,
             messages,
             links: HashMap::new(),
             start: Some(start),

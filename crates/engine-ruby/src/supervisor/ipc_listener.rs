@@ -29,7 +29,7 @@ const LOG_EACH: Duration = Duration::from_secs(10);
 const HELLO_BYTES: usize = 1024;
 
 /// The credentials that a connection must show.
-pub struct Pass {
+pub struct Handshake {
     /// The token that HELLO must contain.
     pub token: String,
     /// The user id of the peer, if processes run as another user than this one.
@@ -37,7 +37,12 @@ pub struct Pass {
 }
 
 /// Accepts connections of processes for as long as the engine lives.
-pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messages: UnboundedSender<Message>) {
+pub async fn accept(
+    listener: StdListener,
+    handshake: Arc<Handshake>,
+    pool: Arc<Pool>,
+    messages: UnboundedSender<Message>,
+) {
     let listener = match UnixListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -49,9 +54,9 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messa
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (pass, pool, messages) = (pass.clone(), pool.clone(), messages.clone());
+                let (handshake, pool, messages) = (handshake.clone(), pool.clone(), messages.clone());
                 drop(tokio::spawn(async move {
-                    if let Err(error) = enter(stream, &pass, &pool, &messages).await {
+                    if let Err(error) = handle(stream, &handshake, &pool, &messages).await {
                         tracing::warn!(target: "engine", "connection of a Ruby process refused: {error}");
                     }
                 }));
@@ -67,7 +72,7 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messa
     }
 }
 
-impl Pass {
+impl Handshake {
     fn check(&self, stream: &UnixStream, hello: &Hello) -> Result<(), WireError> {
         if hello.token != self.token {
             return Err(WireError("HELLO with a wrong token".into()));
@@ -83,14 +88,14 @@ impl Pass {
     }
 }
 
-async fn enter(
+async fn handle(
     mut stream: UnixStream,
-    pass: &Pass,
+    handshake: &Handshake,
     pool: &Arc<Pool>,
     messages: &UnboundedSender<Message>,
 ) -> Result<(), WireError> {
     let hello = timeout(HELLO_TIME, hello(&mut stream)).await.map_err(|_| WireError("no HELLO came".into()))??;
-    pass.check(&stream, &hello)?;
+    handshake.check(&stream, &hello)?;
     let broken = |error: io::Error| WireError(format!("{:?} connection: {error}", hello.role));
     match hello.role {
         Role::Mold => {
