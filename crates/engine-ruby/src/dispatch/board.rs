@@ -35,8 +35,8 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         }
         workers.push(shown);
     }
-    let waited = dispatch.line.first().map(|job| now.saturating_duration_since(job.offered));
-    let is_paused = dispatch.line.is_paused();
+    let waited = dispatch.queue.first().map(|job| now.saturating_duration_since(job.offered));
+    let is_paused = dispatch.queue.is_paused();
     Snapshot {
         engine: "ruby".to_owned(),
         runtime: view.runtime.clone(),

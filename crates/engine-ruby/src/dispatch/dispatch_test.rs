@@ -154,18 +154,18 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
     assert_eq!(scene.get(9), Err("queued"));
     scene.dispatch.put_back(vec![first, second, third], Instant::now());
     let order: Vec<usize> =
-        std::iter::from_fn(|| scene.dispatch.line.pop(Instant::now())).map(|job| job.lane).collect();
+        std::iter::from_fn(|| scene.dispatch.queue.pop(Instant::now())).map(|job| job.lane).collect();
     assert_eq!(order, [1, 3, 9]);
 }
 
 #[tokio::test]
 async fn in_a_pause_nothing_is_begun_and_all_wait() {
     let mut scene = Scene::new(2, 1);
-    scene.dispatch.line.pause(Instant::now());
+    scene.dispatch.queue.pause(Instant::now());
     assert_eq!(scene.get(0), Err("queued"));
     assert!(scene.dispatch.pump(Instant::now()).is_empty());
     assert!(scene.dispatch.lacks_workers(Instant::now() + HOLD).is_none(), "no worker would be of use");
-    assert!(scene.dispatch.line.resume(Instant::now()));
+    assert!(scene.dispatch.queue.resume(Instant::now()));
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
 }
 
@@ -235,7 +235,7 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
     scene.dispatch.rest(job, now);
     scene.dispatch.wake(now + REST / 2);
     assert!(scene.dispatch.pump(now).is_empty() && scene.dispatch.is_active());
-    assert_eq!((scene.dispatch.waiting(), scene.dispatch.line.len()), (1, 0));
+    assert_eq!((scene.dispatch.waiting(), scene.dispatch.queue.len()), (1, 0));
     scene.dispatch.wake(now + REST);
     assert_eq!((scene.dispatch.resting.len(), scene.dispatch.pump(now).len()), (0, 1));
 }

@@ -88,7 +88,7 @@ pub struct Dispatch {
     /// Workers that have booted, with the requests that each has in flight.
     pub workers: Vec<Worker>,
     /// The queue of waiting requests.
-    pub line: Line<Box<Job>>,
+    pub queue: Line<Box<Job>>,
     /// Requests that pause before their last try, each with the time until which it pauses.
     pub resting: Vec<(Instant, Box<Job>)>,
     /// Requests whose pause is over and that wait for a worker to themselves.
@@ -123,7 +123,7 @@ impl Dispatch {
     pub fn new(queue_places: usize) -> Dispatch {
         Dispatch {
             workers: Vec::new(),
-            line: Line::new(queue_places, Instant::now()),
+            queue: Line::new(queue_places, Instant::now()),
             resting: Vec::new(),
             suspects: VecDeque::new(),
             service_time: ServiceTime::new(),
@@ -140,15 +140,15 @@ impl Dispatch {
             return Admission::Closed(job);
         }
         // A new request never overtakes those in the queue.
-        if self.line.is_empty()
-            && !self.line.is_paused()
+        if self.queue.is_empty()
+            && !self.queue.is_paused()
             && let Some(slot) = self.pick(&Placement::of(&job, false))
         {
-            self.line.count_begun(job.offered);
+            self.queue.count_begun(job.offered);
             return Admission::Send(slot, job);
         }
         let now = job.offered;
-        match self.line.push(job, now) {
+        match self.queue.push(job, now) {
             Ok(()) => Admission::Queued,
             Err(Refused::Full(job)) => Admission::Full(job),
             Err(Refused::Late(job)) => Admission::Late(job),
@@ -243,7 +243,7 @@ impl Dispatch {
             empties.into_iter().for_each(|at| self.workers[at].isolation = Isolation::None);
             return None;
         }
-        if self.line.is_paused() {
+        if self.queue.is_paused() {
             return None;
         }
         let taking = || self.workers.iter().enumerate().filter(|(_, worker)| worker.is_taking());
@@ -262,16 +262,16 @@ impl Dispatch {
     /// Takes requests from the queue for a worker thread that has become free.
     fn next_of(&mut self, at: usize, slot: &Slot) -> Vec<Box<Job>> {
         let depth = self.service_time.depth();
-        let Dispatch { workers, line, .. } = self;
+        let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();
-        if line.is_empty() {
+        if queue.is_empty() {
             return next;
         }
         let now = Instant::now();
         loop {
             let load = worker.load(slot.number);
-            let Some(job) = line.peek() else { break };
+            let Some(job) = queue.peek() else { break };
             if load > 0 && (load >= depth || !job.is_safe) {
                 break;
             }
@@ -279,11 +279,11 @@ impl Dispatch {
             let lane = worker.lane;
             let is_fresh = now.saturating_duration_since(job.offered) < FRESH;
             let near = if is_fresh {
-                line.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe), now)
+                queue.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe), now)
             } else {
                 None
             };
-            let Some(job) = near.or_else(|| line.pop(now)) else { break };
+            let Some(job) = near.or_else(|| queue.pop(now)) else { break };
             worker.take(slot.number);
             next.push(job);
         }
@@ -305,10 +305,10 @@ impl Dispatch {
 
     /// Returns how long the first waiting request has waited, if that means that workers are missing.
     pub fn lacks_workers(&self, now: Instant) -> Option<Duration> {
-        if self.line.is_paused() {
+        if self.queue.is_paused() {
             return None;
         }
-        let first = self.line.first().or_else(|| self.suspects.front())?;
+        let first = self.queue.first().or_else(|| self.suspects.front())?;
         let waited = now.saturating_duration_since(first.offered);
         Some(waited).filter(|waited| *waited >= GROW || self.workers.is_empty())
     }
@@ -316,10 +316,10 @@ impl Dispatch {
     /// Assigns waiting requests to all worker threads that can take one now.
     pub fn pump(&mut self, now: Instant) -> Orders {
         let mut orders: Orders = self.place_suspect().into_iter().collect();
-        while let Some(job) = self.line.peek() {
+        while let Some(job) = self.queue.peek() {
             let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
             let Some(slot) = self.pick(&placement) else { break };
-            let Some(job) = self.line.pop(now) else { break };
+            let Some(job) = self.queue.pop(now) else { break };
             orders.push((slot, job));
         }
         orders
@@ -329,7 +329,7 @@ impl Dispatch {
     /// have gone are dropped.
     pub fn put_back(&mut self, jobs: Vec<Box<Job>>, now: Instant) {
         for job in jobs.into_iter().rev().filter(|job| !job.is_abandoned()) {
-            self.line.push_front(job, now);
+            self.queue.push_front(job, now);
         }
     }
 
@@ -349,7 +349,7 @@ impl Dispatch {
 
     /// Removes and returns the requests that have waited too long.
     pub fn overdue(&mut self, now: Instant) -> Vec<Box<Job>> {
-        let mut late = self.line.overdue(now);
+        let mut late = self.queue.overdue(now);
         if self.suspects.iter().any(|job| job.pause_ends() <= now) {
             let (over, rest): (Vec<_>, Vec<_>) = self.suspects.drain(..).partition(|job| job.pause_ends() <= now);
             self.suspects = rest.into();
@@ -360,7 +360,7 @@ impl Dispatch {
 
     /// Returns the number of requests that no worker has.
     pub fn waiting(&self) -> usize {
-        self.line.len() + self.resting.len() + self.suspects.len()
+        self.queue.len() + self.resting.len() + self.suspects.len()
     }
 
     /// Returns the worker with this number.

@@ -260,7 +260,7 @@ impl Pool {
     /// Pauses: starts no more requests, and takes pipelined ones back.
     pub fn pause(&self, now: Instant) {
         let mut dispatch = self.dispatch();
-        dispatch.line.pause(now);
+        dispatch.queue.pause(now);
         let mut back = Vec::new();
         for worker in &mut dispatch.workers {
             let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
@@ -277,7 +277,7 @@ impl Pool {
     pub fn resume(&self, now: Instant) -> Option<usize> {
         let waiting = {
             let mut dispatch = self.dispatch();
-            dispatch.line.resume(now).then(|| dispatch.line.len())
+            dispatch.queue.resume(now).then(|| dispatch.queue.len())
         };
         self.pump();
         waiting

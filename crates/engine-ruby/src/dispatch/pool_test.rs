@@ -104,7 +104,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     pool.bury(1, None);
     until_read(&pool).await;
     assert!(begun.elapsed() < LAST_ANSWERS, "nothing is to be read, so nothing is waited for");
-    assert_eq!(pool.dispatch().line.len(), 1, "it waits for another worker");
+    assert_eq!(pool.dispatch().queue.len(), 1, "it waits for another worker");
     reading.abort();
     drop(busy.2);
 }

@@ -51,7 +51,7 @@ impl EventLoop {
                 tracing::warn!(target: "engine", pid, status, signal, app, "mold (pid {pid}) {exit}; its workers stay");
             }
             LogLine::ScalingUp { wanted } => {
-                let waiting = self.pool.dispatch().line.len();
+                let waiting = self.pool.dispatch().queue.len();
                 let wanted = count(wanted, "worker");
                 let waiting = count(waiting, "request");
                 tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} waiting");
