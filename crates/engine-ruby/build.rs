@@ -8,7 +8,7 @@ fn main() -> io::Result<()> {
     list("native", "native.rs", &["rb", "c", "h"])
 }
 
-/// Writes the files of a folder that end so, by name, each with its text.
+/// Writes a Rust array of the files in a folder with this ending, sorted by name, each with its text.
 fn list(folder: &str, to: &str, endings: &[&str]) -> io::Result<()> {
     let here = env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?;
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-/* The usual answers to bytes: looked at in one pass, which adds up what they need, then copied in another. */
+/* Encodes the usual answers: one pass adds up their size, a second one copies them. */
 
 #include "answer.h"
 
@@ -6,7 +6,7 @@
 
 #include "wire.h"
 
-/* More pairs are not usual. */
+/* The most headers of a usual answer. */
 #define PAIRS 128
 
 struct headers {
@@ -17,14 +17,15 @@ struct headers {
     VALUE value[PAIRS];
 };
 
-/* Whether it can stand in a list. */
+/* Returns whether a value is a String that can be part of a list. */
 static bool
 is_item(VALUE string)
 {
     return RB_TYPE_P(string, T_STRING) && !memchr(RSTRING_PTR(string), 0, (size_t)RSTRING_LEN(string));
 }
 
-/* The bytes of a header's value, or -1: Arrays are joined by line feeds, so there is none in their lines. */
+/* Returns the size of a header's value in bytes, or -1 if it is unusual. Arrays are joined by line feeds, so their
+ * lines must have none. */
 static long
 value_size(VALUE value)
 {
@@ -48,7 +49,7 @@ look_at_header(VALUE name, VALUE value, VALUE pointer)
     long size = value_size(value);
     bool usual = size >= 0 && headers->pairs < PAIRS && is_item(name);
 
-    /* Names that begin so are for the server. */
+    /* Headers with this prefix are meant for the server. */
     if (usual && RSTRING_LEN(name) >= 5 && memcmp(RSTRING_PTR(name), "rack.", 5) == 0) usual = false;
     if (usual) {
         headers->name[headers->pairs] = name;
@@ -60,7 +61,7 @@ look_at_header(VALUE name, VALUE value, VALUE pointer)
     return usual ? ST_CONTINUE : ST_STOP;
 }
 
-/* The bytes of a body, or -1. */
+/* Returns the size of a body in bytes, or -1 if it is unusual. */
 static long
 body_size(VALUE body)
 {
@@ -98,7 +99,7 @@ copy_header(char *to, VALUE name, VALUE value)
     return write_u8(to, 0);
 }
 
-/* A Hash of another class may have its own idea of its pairs. */
+/* Returns whether the headers are a Hash whose pairs can be read directly. A subclass may iterate differently. */
 static bool
 is_plain_hash(VALUE headers)
 {

@@ -1,4 +1,4 @@
-/* Bytes on their way in or out: one block of memory that grows when it must. */
+/* An input or output buffer: one block of memory that grows as needed. */
 
 #include "buffer.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FIRST 65536
-/* A block that grew beyond this for one frame is given back. */
+/* The largest block that is kept; one that grew beyond this for one frame is freed. */
 #define KEPT 262144
 
 void

@@ -1,11 +1,11 @@
-/* Bytes on their way in or out of a slot. */
+/* The input and output buffers of a slot. */
 
 #ifndef FOOLSGOLD_BUFFER_H
 #define FOOLSGOLD_BUFFER_H
 
 #include <stddef.h>
 
-/* What is there stands at bytes + from, up to bytes + end. */
+/* The content of the buffer is at bytes + from, up to bytes + end. */
 struct buffer {
     char *bytes;
     size_t from;
@@ -25,10 +25,10 @@ buffer_start(const struct buffer *buffer)
     return buffer->bytes + buffer->from;
 }
 
-/* Makes room for so many bytes after the end; moves what is there. */
+/* Makes room for `extra` bytes after the end; may move the content. */
 void buffer_reserve(struct buffer *buffer, size_t extra);
 
-/* Forgets so many bytes at the start. The bytes themselves stay until the next buffer_reserve. */
+/* Removes `count` bytes from the start. Their memory is unchanged until the next buffer_reserve. */
 void buffer_take(struct buffer *buffer, size_t count);
 
 void buffer_free(struct buffer *buffer);

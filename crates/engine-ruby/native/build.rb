@@ -13,11 +13,11 @@ require "rbconfig"
 module FoolsGold
 end
 
-# What is built is named by all that it depends on, so that nothing that fits no more is found.
+# Builds the extension. Its folder is named by everything it depends on, so that an outdated one is never found.
 class Build
   NAME = "foolsgold_native"
   SOURCES = Dir[File.join(__dir__, "{extconf.rb,*.c,*.h}")].sort.freeze
-  # Whoever runs this may be under Bundler or make.
+  # Variables that Bundler or make may have set.
   ENVIRONMENT = { "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil, "MAKEFLAGS" => nil, "MFLAGS" => nil }.freeze
   # The extension checks itself when it is loaded. All that it needs for that is its superclass.
   CHECK = "module FoolsGold; class Slot; end; end; require ARGV[0]; FoolsGold::NativeSlot"
@@ -51,7 +51,7 @@ class Build
     false
   end
 
-  # Under another name first: whoever looks meanwhile finds nothing, or all.
+  # Builds in another folder first: another process finds all of it, or nothing.
   def make
     require "fileutils"
     require "tmpdir"
@@ -95,7 +95,7 @@ class Build
     raise Failed, "`#{command.first(2).join(' ')}` failed:\n#{File.readlines(log).last(20).join}"
   end
 
-  # Another run may have been first; theirs is as good.
+  # Moves the result into place. Another run may have been faster; its result is as good.
   def publish(work)
     ready = Dir.mktmpdir("ready-", @cache)
     FileUtils.cp(File.join(work, File.basename(path)), ready)

@@ -1,4 +1,4 @@
-/* Defines FoolsGold::NativeSlot, after a look whether this file fits the Ruby that loads it and does what it should. */
+/* Defines FoolsGold::NativeSlot, after a check that this file fits the Ruby that loads it and works. */
 
 #include <ruby.h>
 #include <ruby/version.h>
@@ -7,12 +7,13 @@
 #include "shape.h"
 #include "slot.h"
 
-/* One shape with the key A, whose value comes, and B, whose value is x; one request with it, numbered 7, A being y. */
+/* A shape with the key A, whose value comes with requests, and the constant B, x; and request 7 of that shape, in
+ * which A is y. */
 static const char asked[] = "\0\0\0\x0d\x14\0\x01"
                             "A\0v\0B\0c\0x\0"
                             "\0\0\0\x0d\x15\0\0\0\x07\0\x01\0\0\0\0\x01"
                             "y";
-/* 200, a: b, hi */
+/* The expected answer: status 200, header a: b, body hi. */
 static const char answered[] = "\0\0\0\x14\x1e\0\0\0\x07\0\xc8\0\0\x01\0\0\0\x04"
                                "a\0b\0"
                                "hi";
@@ -66,7 +67,7 @@ Init_foolsgold_native(void)
 
     check_ruby();
     module = rb_path2class("FoolsGold");
-    /* It has its name when it has passed. */
+    /* The class gets its name when the check has passed. */
     klass = rb_class_new(rb_path2class("FoolsGold::Slot"));
     rb_gc_register_address(&klass);
     slot_init(klass);

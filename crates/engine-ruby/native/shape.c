@@ -1,5 +1,5 @@
-/* A shape is which keys a request has. It is kept as a Hash with all keys and constants in it; an environment is a copy
- * of that Hash, with the values filled in. */
+/* Shapes: the sets of keys that requests have. A shape is kept as a Hash with all keys and constants; an environment
+ * is a copy of that Hash, with the values filled in. */
 
 #include "shape.h"
 
@@ -13,7 +13,7 @@
 
 static VALUE input_key, after_key, finished_key;
 
-/* The same object as the literal "..." in a Ruby file with frozen strings, which finds it without comparing bytes. */
+/* Returns the String that a literal in a Ruby file with frozen strings is, so that a lookup by it compares no bytes. */
 static VALUE
 intern(const char *bytes, size_t size)
 {
@@ -50,7 +50,7 @@ shape_fixed(VALUE pairs)
     return fixed;
 }
 
-/* One string of a list, whose end it moves on. */
+/* Reads one string of a list and moves the start of the list behind it. */
 static const char *
 item(const char **rest, size_t *left, size_t *size)
 {
@@ -113,8 +113,8 @@ shape_define(struct slot *slot, const char *payload, size_t size)
     rb_ary_store(slot->shapes, (long)number, shape);
 }
 
-/* Shape 0. Keys come from clients, and are not kept. A list has a NUL after its last string, too; both forms are
- * understood, as they differ in whether the number of strings is even. */
+/* Makes an environment without a shape (number 0). Its keys come from clients, and are not kept. A list has a NUL
+ * after its last string too; both forms are accepted, since they differ in whether the number of strings is even. */
 static VALUE
 open_environment(struct slot *slot, const char *values, size_t size)
 {

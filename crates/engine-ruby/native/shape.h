@@ -1,4 +1,4 @@
-/* Environments by shape. */
+/* Shapes of requests, and environments made from them. */
 
 #ifndef FOOLSGOLD_SHAPE_H
 #define FOOLSGOLD_SHAPE_H
@@ -10,13 +10,14 @@
 /* Interns the keys that this file writes itself. */
 void shape_init(void);
 
-/* The pairs that each environment has, from those that the Ruby slot gives one. */
+/* Returns the pairs that every environment has, from those that the Ruby slot gives one. */
 VALUE shape_fixed(VALUE pairs);
 
-/* Takes the payload of a SHAPE frame. */
+/* Handles the payload of a SHAPE frame. */
 void shape_define(struct slot *slot, const char *payload, size_t size);
 
-/* A new environment with these values; the input and the blocks for afterwards are those of the slot. */
+/* Returns a new environment with these values; the input is that of the slot, the lists of blocks for after the
+ * answer are new. */
 VALUE shape_environment(struct slot *slot, unsigned shape, const char *values, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* A slot in C: requests in, answers out. What is unusual is left to the Ruby class above it. */
+/* A slot in C: reads requests, writes answers. Unusual ones are left to the Ruby class above it. */
 
 #include "slot.h"
 
@@ -10,7 +10,7 @@
 #include "socket.h"
 #include "wire.h"
 
-/* An answer waits for those of the requests after it, but not for long. */
+/* The nanoseconds that an answer waits in the buffer for those of the requests after it. */
 #define PATIENCE_NS 1000000
 
 static void
@@ -79,8 +79,8 @@ slot_of(VALUE self)
 static void
 flush(struct slot *slot)
 {
-    /* While the bytes of a frame are on their way, what is in the buffer comes after them. Another thread may have
-     * begun one while this one waited. */
+    /* While a frame is being sent directly, the buffer must wait until its end. Another thread may have begun one
+     * while this one waited. */
     while (!slot->is_sending && buffer_size(&slot->out) > 0) {
         size_t count = socket_send(slot->fd, &slot->out);
         buffer_take(&slot->out, count);
@@ -99,7 +99,7 @@ is_cancelled(const struct slot *slot)
     return false;
 }
 
-/* The Ruby class has the number in a variable of its own, for its methods that need it. */
+/* Copies the number of the request to the instance variable that methods of the Ruby class use. */
 static void
 show_seq(VALUE self, const struct slot *slot)
 {
@@ -127,7 +127,7 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Takes the payload of a REQUEST; nil when it was withdrawn. */
+/* Handles the payload of a REQUEST; returns nil when it was withdrawn. */
 static VALUE
 take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
 {
@@ -152,7 +152,7 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
     return slot->environment;
 }
 
-/* Whether there is a whole frame; its length counts from the kind on. */
+/* Returns whether there is a complete frame. Its length counts from the kind on. */
 static bool
 whole_frame(struct slot *slot, size_t *length)
 {
@@ -215,7 +215,7 @@ slot_initialize(VALUE self, VALUE wire, VALUE worker, VALUE number, VALUE enviro
     slot->io = rb_ivar_get(self, rb_intern("@io"));
     slot->fd = NUM2INT(rb_funcall(slot->io, rb_intern("fileno"), 0));
     slot->no_input = rb_const_get(rb_path2class("FoolsGold::Input"), rb_intern("EMPTY"));
-    /* What shapes.rb makes of no values are the pairs that all requests have. */
+    /* The environment that shapes.rb makes of no values has the pairs of all requests. */
     makers = rb_funcall(rb_ivar_get(self, rb_intern("@shapes")), rb_intern("makers"), 0);
     pairs = rb_funcall(rb_ary_entry(makers, 0), rb_intern("call"), 4, rb_str_new("", 0), slot->no_input, Qnil, Qnil);
     Check_Type(pairs, T_HASH);
@@ -250,7 +250,7 @@ slot_add(VALUE self, VALUE kind, VALUE payload)
     return self;
 }
 
-/* A part of a String on its way, behind the head of its frame. */
+/* A part of a String that is being sent, behind the head of its frame. */
 struct piece {
     struct slot *slot;
     char head[FRAME_HEAD];
@@ -276,7 +276,7 @@ send_piece(VALUE pointer)
     return Qnil;
 }
 
-/* Puts what is left of the frame behind so many bytes of the buffer. */
+/* Inserts the rest of the frame into the buffer, `place` bytes from its start. */
 static void
 put_rest(struct piece *piece, size_t place)
 {
@@ -292,7 +292,8 @@ put_rest(struct piece *piece, size_t place)
     out->end += rest;
 }
 
-/* Where it was broken off, by an exception from another thread, the rest of the frame goes before all else. */
+/* Ends the sending. If an exception of another thread broke it off, the rest of the frame goes to the front of the
+ * buffer. */
 static VALUE
 piece_end(VALUE pointer)
 {
@@ -303,7 +304,7 @@ piece_end(VALUE pointer)
     return Qnil;
 }
 
-/* A CHUNK of bytes of a String, which go to the socket from where they stand. */
+/* Sends a CHUNK of bytes of a String, without copying them. */
 static VALUE
 slot_send_piece(VALUE self, VALUE string, VALUE from, VALUE count)
 {

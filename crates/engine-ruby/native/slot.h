@@ -1,4 +1,4 @@
-/* What a NativeSlot holds. */
+/* The state of a NativeSlot. */
 
 #ifndef FOOLSGOLD_SLOT_H
 #define FOOLSGOLD_SLOT_H
@@ -9,7 +9,7 @@
 
 #include "buffer.h"
 
-/* Requests that nobody waits for any more: those that are here now, so few are enough. */
+/* The number of cancelled requests that are remembered; only those that are here now matter. */
 #define CANCELLED 16
 
 struct slot {
@@ -17,9 +17,9 @@ struct slot {
     bool share;
     struct buffer in;
     struct buffer out;
-    /* A frame that is not in `out` is half-way sent. */
+    /* True while a frame that is not in `out` is being sent. */
     bool is_sending;
-    /* How many of the bytes in `out` are older than the current request. */
+    /* The number of bytes in `out` that are older than the current request. */
     size_t mark;
     uint64_t started;
     uint32_t seq;
@@ -28,17 +28,17 @@ struct slot {
 
     VALUE wire, worker, number, io;
     VALUE environment, input, taken;
-    /* The pairs that each environment has, and an Array with an Array for each shape. */
+    /* The pairs that every environment has, and an Array with an Array for each shape. */
     VALUE fixed, shapes;
     /* The input of requests without a body, which is among the fixed pairs. */
     VALUE no_input;
 };
 
-/* Gives the class its methods. */
+/* Defines the methods of the class. */
 void slot_init(VALUE klass);
 struct slot *slot_of(VALUE self);
 
-/* The methods that the check calls too. */
+/* Methods that the check at load time calls too. */
 VALUE slot_next_request(VALUE self);
 VALUE slot_answer(VALUE self, VALUE status, VALUE headers, VALUE body);
 

@@ -1,5 +1,5 @@
-/* The system calls of a slot. A call that need not wait is made with the interpreter's lock held: giving the lock up
- * and taking it again costs more than such a call, and no other thread of a small worker wants it. */
+/* The system calls of a slot. A call that does not block is made with the interpreter lock held: releasing the lock
+ * and taking it again costs more than such a call, and no other thread of a small worker needs it. */
 
 #include "socket.h"
 
@@ -31,7 +31,7 @@ receive(void *pointer)
 
     reading->count = recv(reading->fd, in->bytes + in->end, in->capacity - in->end, 0);
     reading->error = errno;
-    /* Here, and not by the caller: an exception may come as soon as the lock is back, and must not lose bytes. */
+    /* Here, and not in the caller: an exception may come as soon as the lock is held again, and must not lose bytes. */
     if (reading->count > 0) in->end += (size_t)reading->count;
     return NULL;
 }
@@ -60,8 +60,8 @@ socket_fill(int fd, struct buffer *in, bool share)
     }
 }
 
-/* After a write that took nothing. While it waits, other threads may add to the buffer, which is why the waiting is
- * not done by send(2). */
+/* Waits until the socket is writable, after a write that took nothing. Other threads may add to the buffer
+ * meanwhile, which is why send(2) does not block. */
 static void
 wait_to_send(int fd)
 {

@@ -8,15 +8,15 @@
 
 #include "buffer.h"
 
-/* Waits for at least one byte and reads what is there; false at the end of the connection. The lock of the interpreter
- * is given up only to wait, or, where `share` says that other threads serve too, at each call. */
+/* Waits for at least one byte and reads what is there; returns false at the end of the connection. The interpreter
+ * lock is released only to wait, or, if `share` says that other threads serve too, at each call. */
 bool socket_fill(int fd, struct buffer *in, bool share);
 
-/* Writes what the connection takes at once; gives the number of bytes. Where it takes nothing it waits until it does
- * and gives 0: what is to be written may be another thing by then. */
+/* Writes what the connection takes at once, and returns the number of bytes. If that is none, waits until the
+ * connection is writable and returns 0: the content of the buffer may have changed meanwhile. */
 size_t socket_send(int fd, const struct buffer *out);
 
-/* The same for two blocks of bytes, one behind the other. */
+/* Writes two consecutive blocks of bytes, as socket_send does. */
 size_t socket_send_two(int fd, const char *first, size_t first_size, const char *second, size_t second_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is not as PROTOCOL.md says. */
+/* The exception for violations of PROTOCOL.md. */
 
 #include "wire.h"
 

@@ -1,4 +1,4 @@
-/* The numbers of the wire (PROTOCOL.md) that a slot needs. */
+/* The numbers of the protocol (PROTOCOL.md) that a slot needs. */
 
 #ifndef FOOLSGOLD_WIRE_H
 #define FOOLSGOLD_WIRE_H
@@ -9,18 +9,18 @@
 enum { KIND_SHAPE = 20, KIND_REQUEST = 21, KIND_ANSWER = 30, KIND_CHUNK = 31 };
 enum { BODY_NONE = 0, BODY_INLINE = 1, BODY_FILE = 2 };
 
-/* length u32, kind u8 */
+/* The head of a frame: length u32, kind u8. */
 #define FRAME_HEAD 5
-/* Of a REQUEST after its kind: seq u32, shape u16, body u8, length of values u32. */
+/* The fields of a REQUEST after its kind: seq u32, shape u16, body u8, length of values u32. */
 #define REQUEST_HEAD 11
-/* Of an ANSWER after its kind: seq u32, status u16, flags u8, pairs u16, length of headers u32. */
+/* The fields of an ANSWER after its kind: seq u32, status u16, flags u8, pairs u16, length of headers u32. */
 #define ANSWER_HEAD 13
 
-/* Bounds a frame, so that a length out of place does not become gigabytes of memory. */
+/* The largest frame, so that a corrupt length does not become gigabytes of memory. */
 #define FRAME_LARGEST (64u << 20)
-/* A body, or headers, up to here go in one frame. */
+/* The largest body, or headers, that are sent in one frame. */
 #define WHOLE 524288
-/* A piece of a body that is shorter is copied to what is written together. */
+/* The size below which a chunk of a body is copied to the output buffer. */
 #define LARGE 16384
 
 static inline uint16_t

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# What a native slot writes is what a plain one writes.
+# A native slot writes the same answers as a plain one.
 
 require_relative "support"
 
-# What both write for an answer, the Ruby side helping where the native one says that it is unusual.
+# Returns the bytes of both slots for an answer; the Ruby methods help where the native slot declines it as unusual.
 def answers(*answer)
   Pair.each do |pair|
     pair.shape(1, "A", "v")
@@ -92,7 +92,7 @@ Harness.check("more than the connection takes at once") do
   Harness.same((18 + part.bytesize) * 5 + 5 + part.bytesize, reader.value.bytesize)
 end
 
-# What is read from the front's end until the slot's is closed, taken apart.
+# Reads frames from the front's end until the slot's end is closed.
 def frames(bytes)
   found = []
   until bytes.empty?
@@ -103,7 +103,7 @@ def frames(bytes)
   found
 end
 
-# Bytes of which no two places are alike for long.
+# Returns bytes in which no two longer parts are equal.
 def uneven(size)
   (0...(size / 8)).map { |at| format("%08x", at) }.join
 end

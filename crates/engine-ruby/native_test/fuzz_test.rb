@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Frames that are cut off, changed, or random never do more than raise ProtocolError; meant to be run under valgrind
-# or a sanitizer, too. FUZZ_ROUNDS says how many, FUZZ_SEED repeats a run.
+# Truncated, changed and random frames raise nothing but ProtocolError; can also be run under valgrind or a sanitizer.
+# FUZZ_ROUNDS is the number of rounds, FUZZ_SEED repeats a run.
 
 require_relative "support"
 

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# Environments of a native slot are those of a plain one.
+# A native slot makes the same environments as a plain one.
 
 require_relative "support"
 
 SHAPE = ["REQUEST_METHOD", "c", "GET", "PATH_INFO", "v", "HTTP_USER_AGENT", "v", "SCRIPT_NAME", "c", "",
          "HTTP_X", "v"].freeze
 
-# What can be compared of an environment.
+# Returns the comparable part of an environment.
 def comparable(env)
   env.reject { |key, _| %w[rack.hijack rack.early_hints rack.errors].include?(key) }
      .map { |key, value| [key, value.is_a?(StringIO) ? value.read : value, value.is_a?(String) && value.encoding] }

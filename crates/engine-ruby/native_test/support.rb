@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A plain and a native slot without a front: their wire is one end of a pair of sockets.
+# A plain and a native slot without a front: the connection of each is one end of a socket pair.
 
 require "rbconfig"
 require "socket"
@@ -17,7 +17,7 @@ NATIVE = ENV["TEST_NATIVE"] || Dir.mktmpdir("foolsgold-native").then do |folder|
 end
 require NATIVE
 
-# Both ends, and what a test asks of them.
+# Both ends of a connection, with helpers for tests.
 class Pair
   F = FoolsGold::Frames
 

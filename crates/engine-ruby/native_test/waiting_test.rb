@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# A native slot that waits lets others run, and can be interrupted as any Ruby code can.
+# A native slot that waits lets other threads run, and can be interrupted like any Ruby code.
 
 require_relative "support"
 
-# A thread that waits for a request.
+# Starts a thread that waits for a request.
 def waiting(pair)
   thread = Thread.new do
     Thread.current.report_on_exception = false

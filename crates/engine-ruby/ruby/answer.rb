@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Answers of every kind but the usual, which is a string in an array (see slot.rb).
+# Answers of every kind but the usual one, a string in an array (see slot.rb).
 
 module FoolsGold
-  # One for each slot; gives one answer after the other.
+  # Sends the answers of one slot, one after the other.
   class Answer
     include Delivery
 
@@ -19,12 +19,12 @@ module FoolsGold
       @begun == @slot.seq && !ended?
     end
 
-    # Whether the current answer is complete; also one that has left the slot's buffer.
+    # Whether the current answer is complete, even if it is no longer in the slot's buffer.
     def ended?
       @ended == @slot.seq
     end
 
-    # `later`: the slot has more to do when this is sent, and says FREE then.
+    # Sends an answer. With `later`, the slot has more to do after it, and sends FREE then.
     def give(status, headers, body, later = false)
       @later = later
       @body = body
@@ -45,7 +45,7 @@ module FoolsGold
       @later && ended?
     end
 
-    # The client's connection is the application's: nothing is to be sent.
+    # Ends the answer of a request whose connection the application has taken: nothing is sent to the client.
     def taken(later = @later)
       @later = later
       @slot.taken = nil
@@ -62,7 +62,8 @@ module FoolsGold
                        "an application returns [status, headers, body]"
     end
 
-    # Rack's SPEC: a body beside `rack.hijack` is ignored. There is nothing to take over where HTTP allows no body.
+    # Sends the answer before a partial hijack. Rack's SPEC: a body beside `rack.hijack` is ignored. Where HTTP allows
+    # no body, there is nothing to take over.
     def upgrade(status, headers, body)
       callable = headers.hijack || (body if status == 101 && body.respond_to?(:call))
       return if !callable.respond_to?(:call) || head?
@@ -73,7 +74,7 @@ module FoolsGold
       true
     end
 
-    # A head, then the body in pieces, then its end. What is written after that goes nowhere.
+    # Sends a head, then the body in chunks, then its end. What the application writes after that is dropped.
     def more(status, headers, &block)
       begin_more(status, headers)
       finish_more(&block)
@@ -110,14 +111,15 @@ module FoolsGold
       @ended = @slot.seq unless flags == Frames::MORE
     end
 
-    # Once for each body, whatever happened before.
+    # Closes the body, once, whatever happened before.
     def close
       body = @body
       @body = nil
       close_body(body)
     end
 
-    # Also called by the threads of upgraded connections. What goes wrong here is too late for an answer.
+    # Closes a body; also called by the threads of upgraded connections. An exception here is too late for an answer, so
+    # it is logged.
     def close_body(body)
       body.close if body.respond_to?(:close)
     rescue StandardError => error

@@ -4,11 +4,11 @@
 
 module FoolsGold
   class << self
-    # What config.ru gives, once it is loaded.
+    # The application that config.ru returns, once it is loaded.
     attr_accessor :application
   end
 
-  # The application and what was needed to load it.
+  # The application, and everything that is needed to load it.
   class Application
     attr_reader :app
 
@@ -16,14 +16,14 @@ module FoolsGold
       @setup = setup
     end
 
-    # Makes ready for loading: Bundler first, then Rack, the order in which the user's versions win.
+    # Prepares for loading: Bundler first, then Rack, the order in which the user's versions win.
     def prepare
       @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      # By this Rails makes its pool of database connections as large as there are threads.
+      # Rails sizes its pool of database connections by this.
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
       set_up_bundler unless @setup["gemfile"].empty?
       require "socket"
-      # Which need it in full. Nothing of ours is loaded later: by then somebody may have removed the files.
+      # These files need Rack. None of the server's files is loaded later: they may have been removed by then.
       require_relative "descriptors"
       require_relative "owners"
       require_libraries
@@ -33,7 +33,8 @@ module FoolsGold
       FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"], @setup["hooks_names"])
     end
 
-    # Whether it is loaded before workers are forked. A Ruby that cannot fork is started for each worker anew.
+    # Whether the application is loaded before workers are forked. A Ruby that cannot fork is started anew for each
+    # worker.
     def preload?
       @setup["preload"] != "no" || !Process.respond_to?(:fork)
     end
@@ -50,7 +51,7 @@ module FoolsGold
       !@app.nil?
     end
 
-    # What READY says.
+    # The names and values of the READY frame.
     def description
       {
         "ruby" => RUBY_DESCRIPTION,
@@ -65,15 +66,15 @@ module FoolsGold
       }
     end
 
-    # Runs the hooks, and closes connections to databases: they must not be shared by two processes.
+    # Runs the hooks before a fork, and closes database connections, which two processes must not share.
     def before_fork(number)
       FoolsGold.hooks.run(:before_fork)
       FoolsGold.hooks.run(:before_worker_fork, number)
       close_databases
     end
 
-    # Connections that workers would share if they were forked now, in words; none where that is allowed. At the first
-    # call it logs what else they would share, and which threads they would not have.
+    # Descriptions of the connections that workers would share if they were forked now; empty where that is allowed. The
+    # first call logs what else they would share, and which threads they would not have.
     def shared_connections
       return [] unless loaded?
 
@@ -88,7 +89,7 @@ module FoolsGold
       @has_told = true
     end
 
-    # Gems that look for their own server in this process: there is none, and they do nothing.
+    # Gems that look for their own server in this process and do nothing without it, each with the alternative.
     KEEPERS = {
       "PumaWorkerKiller" => "--worker-memory=SIZE replaces workers that grow beyond it, --max-requests=N those that " \
                             "have answered so many requests",
@@ -96,7 +97,7 @@ module FoolsGold
                                  "itself, --worker-memory=SIZE what its Oom does"
     }.freeze
 
-    # Says of each what does the same here.
+    # Logs the alternative for each such gem that is loaded.
     def tell_keepers
       KEEPERS.each do |name, remedy|
         Log.warn("#{name} finds no server of its own here and does nothing: #{remedy}") if Object.const_defined?(name)
@@ -105,7 +106,7 @@ module FoolsGold
       end
     end
 
-    # Frees what loading has left over and puts the rest where workers can share it for long.
+    # Collects garbage of the load and moves the rest to where workers share it for long.
     def warm_up
       return Process.warmup if Process.respond_to?(:warmup)
 
@@ -115,7 +116,7 @@ module FoolsGold
       nil # Compaction is not for every machine.
     end
 
-    # Whether the accelerator is loaded. It defines FoolsGold::NativeSlot (see slot.rb).
+    # Whether the native worker is loaded, which defines FoolsGold::NativeSlot (see slot.rb).
     def native?
       defined?(FoolsGold::NativeSlot) ? true : false
     end
@@ -136,8 +137,8 @@ module FoolsGold
       end
     end
 
-    # As in Puma, threads that are marked as fork-safe are left out; also idle ones of concurrent-ruby, whose pools
-    # notice a fork and start new threads, so that a warning would be of no use.
+    # Threads that a forked worker would not have. As in Puma, those marked as fork-safe are left out; also idle ones of
+    # concurrent-ruby, whose pools notice a fork and start new threads.
     def lost_threads
       threads = Thread.list - @threads
       threads.reject do |thread|
@@ -145,7 +146,7 @@ module FoolsGold
       end
     end
 
-    # Whether all of its backtrace is concurrent-ruby's or Ruby's own.
+    # Whether its whole backtrace is in concurrent-ruby or in Ruby itself.
     def idle_in_pool?(thread)
       lines = thread.backtrace || []
       !lines.empty? && lines.all? { |line| line.include?("/concurrent-ruby/") || line.start_with?("<internal:") }
@@ -159,7 +160,7 @@ module FoolsGold
       return unless defined?(ActiveRecord::Base) && ActiveRecord::Base.respond_to?(:connection_handler)
 
       handler = ActiveRecord::Base.connection_handler
-      # From Rails 7.1 on, the role must be said.
+      # From Rails 7.1 on, the role must be given.
       handler.method(:clear_all_connections!).arity.zero? || ActiveRecord.version < Gem::Version.new("7.1") ?
         handler.clear_all_connections! : handler.clear_all_connections!(:all)
     rescue StandardError => error
@@ -177,8 +178,9 @@ module FoolsGold
       raise LoadFailed, "#{error.message.strip}: `bundle install` in #{folder} gets what is missing"
     end
 
-    # What other servers have loaded before the application (Puma, Unicorn and Thin most of it, Rack 2 the rest), which
-    # counts on it without a word. One that is a gem of its own in this Ruby, and not in the Gemfile, is left out.
+    # Libraries that other servers load before the application (Puma, Unicorn and Thin most of them, Rack 2 the rest),
+    # and that applications rely on without a require. One that is a gem in this Ruby, and not in the Gemfile, is
+    # skipped.
     LIBRARIES = %w[stringio uri date delegate etc fcntl fileutils forwardable logger set tempfile time timeout
                    tmpdir].freeze
 
@@ -204,7 +206,7 @@ module FoolsGold
       raise LoadFailed, "#{RUBY_ENGINE} #{RUBY_VERSION} has no Rack: #{remedy}"
     end
 
-    # Rack 2 gives the application and options, Rack 3 the application.
+    # Loads config.ru. Rack 2 returns the application and options, Rack 3 the application.
     def build
       app, = Rack::Builder.parse_file(@setup["rackup"])
       return app if app.respond_to?(:call)

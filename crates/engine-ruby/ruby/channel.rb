@@ -1,24 +1,24 @@
 # frozen_string_literal: true
 
-# The connection of a slot, and what is on its way out there.
+# The connection of a slot, and its output buffer.
 
 module FoolsGold
-  # Frames are gathered in `@out` and written together.
+  # Collects frames in `@out` and writes them together.
   class Channel
-    # A body up to here goes in one frame, well below the limit of frames.
+    # The largest body in bytes that is sent in one frame, well below the limit of frames.
     WHOLE = 524_288
 
-    # A piece of a body that is shorter is copied to what is written together.
+    # The size in bytes below which a chunk of a body is copied to the buffer and written with it.
     LARGE = 16_384
 
     NONE = [].freeze
     private_constant :NONE
 
-    # The number of the slot; of the current request its number, environment, input, and when it began in nanoseconds.
+    # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
 
     # The connection that the application took with `rack.hijack`, until its request is done; and whether the front
-    # sends files that are named to it.
+    # sends files by their path.
     attr_accessor :taken, :names_files
 
     def initialize(wire, worker, number)
@@ -33,7 +33,7 @@ module FoolsGold
       @taken = nil
     end
 
-    # Whether a whole answer of the current request is in the buffer.
+    # Whether a complete answer of the current request is in the buffer.
     def answered?
       @out.bytesize > @mark
     end
@@ -43,7 +43,7 @@ module FoolsGold
       @out << Frames.frame(kind, payload)
     end
 
-    # Adds a frame and writes all: not to be broken off in the middle by a RequestTimeout.
+    # Adds a frame and writes the buffer: not to be broken off in the middle by a RequestTimeout.
     def send_now(kind, payload)
       Thread.handle_interrupt(RequestTimeout => :never) do
         add(kind, payload)
@@ -51,7 +51,7 @@ module FoolsGold
       end
     end
 
-    # A piece of a body, written at once.
+    # Writes a chunk of a body at once.
     def chunk(string)
       check_client
       size = string.bytesize
@@ -64,7 +64,7 @@ module FoolsGold
       end
     end
 
-    # One CHUNK of bytes of this string. Where they are many, they are not copied to the buffer first.
+    # Sends one CHUNK of bytes of a string. A large one is not copied to the buffer first.
     def send_piece(string, at, size)
       piece = size == string.bytesize ? string.b : string.byteslice(at, size).b
       add(Frames::CHUNK, piece) if size < LARGE
@@ -75,9 +75,8 @@ module FoolsGold
       flush
     end
 
-    # Writes these. When an exception of another thread (Timeout, Thread#raise) breaks it off, which it may while it
-    # waits, what is left stays in the buffer before all else: a frame is whole, whatever happens. What other threads
-    # add meanwhile comes after it.
+    # Writes strings. If an exception of another thread (Timeout, Thread#raise) breaks it off while it waits, the rest
+    # stays at the front of the buffer, so that a frame is never cut. What other threads add meanwhile comes after it.
     def write(*pieces)
       @is_sending = true
       until pieces.empty?
@@ -90,7 +89,7 @@ module FoolsGold
     end
 
     if RUBY_ENGINE == "jruby"
-      # It has no such call for Unix sockets.
+      # JRuby has no sendmsg_nonblock for Unix sockets.
       def some_written(bytes)
         @io.write(bytes)
       end
@@ -113,7 +112,7 @@ module FoolsGold
       @mark = 0
     end
 
-    # A connection for a hijack. It is the application's when the front says so, with one byte.
+    # Opens a connection for a hijack. It is the application's when the front confirms that, with one byte.
     def open_connection(role)
       flush
       io = @wire.open(role, @worker, @number, @seq)
@@ -123,13 +122,13 @@ module FoolsGold
       raise IOError, "the client's connection is gone or cannot be taken"
     end
 
-    # Called by Control: nobody waits for this request any more. The list is replaced, never changed, as two threads
-    # use it, and short, as it is for requests that are here now.
+    # Called by Control: the client of this request has gone. The list is replaced, never changed, as two threads use
+    # it; it is short, since it names requests that are here now.
     def cancel(seq)
       @cancelled = (@cancelled + [seq]).last(16).freeze
     end
 
-    # Raises, between the parts of a body, when there is nobody who would take the next.
+    # Raises, between the parts of a body, if the client has gone.
     def check_client
       raise Errno::EPIPE, "the client has gone" if gone?
     end
@@ -139,7 +138,7 @@ module FoolsGold
       @cancelled.include?(@seq)
     end
 
-    # Requests that are already here are still read; then comes the end.
+    # Ends the reading side: requests that are already here are still read, then comes the end.
     def close_read
       @io.shutdown(:RD)
     rescue IOError, SystemCallError

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The workers that the mold has forked and that have not ended yet.
+# The workers that the mold has forked and that have not been waited for yet.
 
 module FoolsGold
   class Children
@@ -16,9 +16,9 @@ module FoolsGold
       @numbers[pid] = number
     end
 
-    # Gives the number, the process and the status of each that has ended; of each that is ending, too, if that is
-    # wanted. Only processes of ours are waited for: the application may have started some of its own. It may also wait
-    # for ours (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
+    # Returns the number, the process and the status of each worker that has exited, and with `ending` of each that is
+    # exiting. It waits only for workers: the application may have started other processes. The application may also
+    # wait for workers (`Process.waitall` in a thread), or ignore SIGCHLD: then there is no status.
     def reap(ending: false)
       @numbers.keys.each do |pid|
         ended, status = wait(pid, ending && ending?(pid) ? 0 : Process::WNOHANG)
@@ -26,7 +26,7 @@ module FoolsGold
       end
     end
 
-    # What somebody else has waited for is none of ours any more: its number may be that of another process.
+    # Kills all workers. One that the application has waited for is left out: its process id may be reused by now.
     def kill
       reap { nil }
       @numbers.each_key do |pid|
@@ -38,7 +38,7 @@ module FoolsGold
 
     private
 
-    # Whether it has ended, and its status where that is known.
+    # Whether a process has exited, and its status where that is known.
     def wait(pid, flags)
       ended, status = Process.wait2(pid, flags)
       [!ended.nil?, status]
@@ -46,7 +46,8 @@ module FoolsGold
       [true, nil]
     end
 
-    # Its connections are closed by now, so the front may know already. Linux tells (PF_EXITING).
+    # Whether a process is exiting (PF_EXITING in Linux). Its connections are closed then, so the front may know
+    # already.
     def ending?(pid)
       stat = File.read("/proc/#{pid}/stat")
       stat[stat.rindex(")")..].split[7].to_i.anybits?(4)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The thread of a worker that listens to the front while the others serve.
+# The thread of a worker that reads orders of the front while the others serve.
 
 module FoolsGold
   class Control
@@ -20,7 +20,7 @@ module FoolsGold
     def run
       loop do
         kind, payload = Frames.read(@io)
-        # Without the front nobody waits for what the other threads do.
+        # Without the front there is no client for the work of the other threads.
         exit!(1) if kind.nil?
         take(kind, payload)
       end
@@ -40,7 +40,7 @@ module FoolsGold
       end
     end
 
-    # Orders about one request.
+    # Handles an order about one request.
     def about(kind, slot, seq)
       runner = @worker.runners[slot] or return
       case kind
@@ -50,7 +50,7 @@ module FoolsGold
       end
     end
 
-    # In a thread of its own, so that orders are still taken.
+    # Runs the out-of-band hooks in a thread of its own, so that orders are still read.
     def go_out
       thread = Thread.new do
         FoolsGold.hooks.run(:out_of_band)
@@ -60,7 +60,7 @@ module FoolsGold
       thread.name = "out of band"
     end
 
-    # What every thread is doing, in one piece.
+    # Logs the backtraces of all threads, in one entry.
     def dump(runner, seq)
       return unless runner.running == seq
 

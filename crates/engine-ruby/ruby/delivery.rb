@@ -1,22 +1,22 @@
 # frozen_string_literal: true
 
-# How a body is asked for its bytes: by to_ary, to_path, each or call, or not at all.
+# How the bytes of a body are obtained: by to_ary, to_path, each or call, or not at all.
 
 module FoolsGold
-  # Part of Answer, which sends what comes of it.
+  # The part of Answer that reads bodies.
   module Delivery
-    # A body that says it is not longer than this is gathered and sent in one piece.
+    # The largest body, by its announced length in bytes, that is collected and sent in one piece.
     GATHERED = 65_536
 
-    # How far the times of files may be off, in seconds: some file systems keep them to two seconds.
+    # The inaccuracy of file times in seconds: some file systems keep them to two seconds.
     CLOCK_SECONDS = 2
 
-    # RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
+    # Statuses without content: RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
     WITHOUT_CONTENT = [204, 205, 304].freeze
 
     private
 
-    # In the order in which Rack's SPEC and Puma ask a body; one that nobody gets is only closed.
+    # Obtains the body in the order of Rack's SPEC and of Puma; a body that is not sent is only closed.
     def deliver(status, headers, body)
       if WITHOUT_CONTENT.include?(status) then head(status, headers, 0)
       elsif (parts = list(headers, body)) then whole(status, headers, parts)
@@ -37,8 +37,8 @@ module FoolsGold
       @slot.environment["REQUEST_METHOD"] == "HEAD"
     end
 
-    # The parts of a body that is complete. One whose length is known is not asked for them: to_ary may have to run it,
-    # and what it returns need not be an Array (Rails).
+    # The parts of a complete body. If its length is known, to_ary is not called: it may have to run the body, and need
+    # not return an Array (Rails).
     def list(headers, body)
       return body if Array === body
       return [body] if String === body # Rack 1, Thin and Passenger.
@@ -48,8 +48,8 @@ module FoolsGold
       parts if Array === parts
     end
 
-    # The path of a file that the front can send in the place of the body. An open File may stand elsewhere than at its
-    # beginning, or have lost its name to another; the file of a partial answer is the whole.
+    # The path of a file that the front can send instead of the body. An open File may not be at its beginning, or its
+    # name may be another file's by now; a partial answer would get the whole file.
     def path(status, headers, body)
       return unless @slot.names_files && !headers.coded? && body.respond_to?(:to_path) && body.respond_to?(:each)
 
@@ -61,8 +61,8 @@ module FoolsGold
       path unless status == 206 && headers.content_length && headers.content_length.to_i != File.size(path)
     end
 
-    # The body is closed before the front opens the file, and may remove it then. What this request may have written is
-    # sent from here: the next one may write to the same path before the client has all of it.
+    # Sends a file. The body is closed before the front opens the file, and may remove it then. A file that this request
+    # may have written is sent from here: the next request may write to the same path before the client has all of it.
     def file(status, headers, path)
       File.open(path, "rb") do |file|
         next copy(status, headers, file) unless at_rest?(file)
@@ -99,7 +99,7 @@ module FoolsGold
       more(status, headers) { |out| out.write(part) while file.read(Channel::WHOLE, part) }
     end
 
-    # Not File.identical?, which compares names in JRuby.
+    # Whether an open file is the one at this path. Not File.identical?, which compares names in JRuby.
     def same?(file, path)
       open = file.stat
       named = File.stat(path)
@@ -129,7 +129,7 @@ module FoolsGold
       end
     end
 
-    # As in Puma the head goes with the first part: where that is an exception, lowlevel_error_handler gives the answer.
+    # Sends the head with the first part, as in Puma: if that raises, lowlevel_error_handler gives the answer.
     def first_before_head(status, headers, body)
       finish_more do |out|
         body.each do |part|
@@ -141,7 +141,7 @@ module FoolsGold
       end
     end
 
-    # Of what is beyond the announced length only the beginning is kept, so that the front sees it.
+    # Collects the body. Of what exceeds the announced length only the beginning is kept, so that the front notices.
     def gathered(body, length)
       parts = []
       size = 0
@@ -158,7 +158,7 @@ module FoolsGold
       more(status, headers) { |out| out.lend { body.call(out) } }
     end
 
-    # Nothing is sent of nil, as Puma has it. Symbols and numbers can be written in one way only.
+    # Converts a part to a string. As in Puma, nil is empty. Symbols and numbers have only one spelling.
     def string(part)
       case part
       when String then part

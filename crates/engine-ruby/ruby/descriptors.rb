@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What the application holds open when workers are forked, and would be shared by all of them: two processes that read
-# from one connection get each other's answers.
+# Descriptors that the application holds open when workers are forked, and that all workers would share: two processes
+# that read from one connection get each other's answers.
 
 module FoolsGold
   # Compares the open descriptors of this process with those from before the application was loaded. Linux only: where
@@ -9,27 +9,26 @@ module FoolsGold
   class Descriptors
     FOLDER = "/proc/self/fd"
 
-    # A file of SQLite begins so.
+    # The first bytes of an SQLite file.
     SQLITE = "SQLite format 3\0".b
 
-    # Bytes of an alert of TLS, encrypted or not, with the head of its record.
+    # Sizes of a TLS alert in bytes, encrypted or not, with the head of its record.
     FAREWELL = (7..31)
-    # Of the states of a TCP connection, in the kernel's numbers.
+    # A state of a TCP connection, in the kernel's numbers.
     CLOSE_WAIT = 8
 
     STREAMS = [Socket::SOCK_STREAM, Socket::SOCK_SEQPACKET].freeze
 
-    # One descriptor: its number, its kind and what it is in words. Kinds: `connection` to another process, on which
-    # answers could get mixed up; `ended`, a connection whose other end is closed; `database` of SQLite; `listener`,
-    # `datagrams`, `pair`, `pipe` and `events`, which are shared without harm or made anew by the libraries that use
-    # them.
+    # A descriptor: its number, kind and description. Kinds: `connection` to another process, on which answers could get
+    # mixed up; `ended`, a connection whose other end is closed; `database` of SQLite; `listener`, `datagrams`, `pair`,
+    # `pipe` and `events`, which are shared without harm or made anew by the libraries that use them.
     Descriptor = Struct.new(:number, :kind, :words)
 
     def initialize
       @known = targets.values
     end
 
-    # What was opened since, and is open now.
+    # The descriptors that were opened since this was made, and are open now.
     def opened
       targets.filter_map do |number, target|
         next if @known.include?(target) && !target.start_with?("/")
@@ -41,7 +40,7 @@ module FoolsGold
 
     private
 
-    # Descriptors with what they lead to, such as `socket:[12345]`.
+    # Descriptor numbers with their targets, such as `socket:[12345]`.
     def targets
       Dir.children(FOLDER).each_with_object({}) do |name, targets|
         targets[name.to_i] = ::File.readlink("#{FOLDER}/#{name}")
@@ -77,7 +76,7 @@ module FoolsGold
       nil # It is not connected.
     end
 
-    # Whether the other end has closed it, and has left nothing to read but the farewell of TLS: no answer comes on it.
+    # Whether the other end has closed the connection and left nothing to read but a TLS alert: no answer comes on it.
     def ended?(socket)
       return false unless socket.wait_readable(0)
 
@@ -87,13 +86,13 @@ module FoolsGold
       true
     end
 
-    # One record of TLS with an alert in it, which looks like data from TLS 1.3 on.
+    # Whether the bytes are one TLS record with an alert, which looks like data from TLS 1.3 on.
     def farewell?(bytes)
       kind, length = bytes.unpack("Cx2n")
       FAREWELL.cover?(bytes.bytesize) && bytes.bytesize == length + 5 && [21, 23].include?(kind)
     end
 
-    # Whether the kernel has seen the end of what comes.
+    # Whether the kernel has received the end of the stream.
     def closed?(socket)
       socket.getsockopt(:TCP, :INFO).data.ord == CLOSE_WAIT
     rescue SystemCallError, SocketError

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# What another server's configuration has said, in its order.
+# The directives of another server's configuration, in their order.
 
 module FoolsGold
-  # What a file has said.
+  # The directives of one configuration.
   class Directives
-    # One directive; `file` is another one than the configuration where that evaluates it.
+    # One directive; `file` differs from the configuration if that evaluates another file.
     Call = Struct.new(:name, :args, :block, :file, :line) do
       def written
         values = args.map { |one| short(one) }.join(", ")
@@ -22,11 +22,11 @@ module FoolsGold
     end
 
     class << self
-      # Of the file that is being evaluated.
+      # The directives of the file that is being evaluated.
       attr_accessor :current
     end
 
-    # Plugins that bring no directives, and one that brings one.
+    # Plugins of Puma with the directives that they add.
     PLUGINS = { "tmp_restart" => [], "systemd" => [], "solid_queue" => [:solid_queue_mode] }.freeze
 
     # The last directive that the server does not have, and the exception with which it was refused.
@@ -45,7 +45,7 @@ module FoolsGold
       nil
     end
 
-    # Raises what Ruby raises at a method that is not there.
+    # Raises the exception that Ruby raises for an undefined method.
     def refuse(name, args, block)
       error = NoMethodError.new("undefined method `#{name}'", name, args)
       error.set_backtrace(caller(2))
@@ -53,13 +53,13 @@ module FoolsGold
       raise error
     end
 
-    # What directives plugins have is known of some of them only.
+    # Whether a directive may come from a plugin: only some plugins are known.
     def may_be_of_plugin?(name)
       plugins = @calls.select { |call| call.name == "plugin" }
       plugins.any? { |call| PLUGINS.fetch(call.args.first.to_s, [name]).include?(name) }
     end
 
-    # The arguments of the last directive of that name.
+    # The arguments of the last directive of this name.
     def args(name)
       @calls.reverse_each.find { |call| call.name == name }&.args
     end
@@ -69,7 +69,7 @@ module FoolsGold
       @calls.to_h { |call| [call.name.to_sym, call.args.first] }
     end
 
-    # Those with a block, or with one as an argument: name, key and block of each.
+    # The directives with a block, or with one as an argument: name, key and block of each.
     def hooks
       @calls.filter_map do |call|
         block = call.block || call.args.first

@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# What every environment has beside the pairs that come from the front.
+# The pairs of every Rack environment that do not come from the front.
 
 module FoolsGold
-  # Two kinds: the same for every request of a process, and what belongs to one slot or one request.
+  # The pairs are of two kinds: constants of the process, and those that belong to one slot or one request.
   class Environment
-    # By name in the code that shapes.rb writes: variables that are there when an environment is made.
+    # Variables in the code that shapes.rb generates, by their key in the environment.
     VARIABLES = {
       "rack.input" => "input",
       "rack.errors" => "errors",
@@ -32,7 +32,7 @@ module FoolsGold
       }
     end
 
-    # All of it, as the inside of a Hash literal.
+    # All pairs, as the inside of a Hash literal.
     def code
       @code ||= @variables.merge(@constants).map { |key, code| "#{key.dump} => #{code}" }.join(", ")
     end

@@ -1,26 +1,26 @@
 # frozen_string_literal: true
 
-# What can go wrong in this process, by name.
+# Exceptions of the server's Ruby code.
 
 module FoolsGold
-  # The two sides do not speak the same language: a mistake in FoolsGold.
+  # The two sides disagree about the protocol: a bug in FoolsGold.
   class ProtocolError < StandardError; end
 
-  # The application cannot be loaded; the message says what to do.
+  # The application cannot be loaded; the message says how to remedy that.
   class LoadFailed < StandardError; end
 
-  # The answer of the application is not valid Rack; the message says what would be.
+  # The application's answer is not valid Rack; the message says what would be.
   class BadAnswer < StandardError; end
 
   # The application has ended its thread (Thread.exit) before there was an answer.
   class ThreadEnded < StandardError; end
 
-  # A hook has raised, or called `exit`, and its worker cannot start. Not a StandardError: no hook is to rescue it.
+  # A hook has raised, or called `exit`, and its worker cannot start. Not a StandardError, so that no hook rescues it.
   class HookFailed < Exception
     attr_reader :hook, :place, :error
 
-    # Runs the block, which calls the hook `hook`, given as `block`. In a child that the hook has forked, its exceptions
-    # stay what they are.
+    # Runs the given block, which calls `block` of the hook `hook`, and turns its exceptions into HookFailed. In a child
+    # that the hook has forked, exceptions stay as they are.
     def self.guard(hook, block)
       own = Process.pid
       yield
@@ -32,7 +32,7 @@ module FoolsGold
       raise new(hook, block, error)
     end
 
-    # File and line of a block, or nothing.
+    # File and line of a block, or an empty string.
     def self.place(block)
       block.respond_to?(:source_location) ? Array(block.source_location).join(":") : ""
     end
@@ -48,7 +48,7 @@ module FoolsGold
   # The request was withdrawn before it began.
   class Cancelled < StandardError; end
 
-  # Raised in the thread of a request whose time is over. Not a StandardError, so that no `rescue => error` of an
-  # application takes it for a trouble of its own and goes on.
+  # Raised in the thread of a request that has timed out. Not a StandardError, so that no `rescue => error` of an
+  # application takes it for an error of its own and goes on.
   class RequestTimeout < Exception; end
 end

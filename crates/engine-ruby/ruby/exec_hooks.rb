@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# The hooks that run before the program is started anew: in a process of their own, as in Unicorn, so that this one can
-# go on if there will be no new program.
+# The hooks that run before the server executes itself anew: in a process of their own, as in Unicorn, so that this one
+# can go on if the new program does not start.
 
 module FoolsGold
   class ExecHooks
-    # Notes what is given to variables, even where that is what they have been.
+    # Records which environment variables are set, even to the value that they had.
     module Noted
       def []=(name, value)
         FoolsGold::ExecHooks.named << name
@@ -17,11 +17,11 @@ module FoolsGold
     @named = []
 
     class << self
-      # The variables that hooks have named.
+      # The names of variables that hooks have set.
       attr_reader :named
 
-      # Returns at once; the block gets what BEFORE_EXEC says, later and in a thread of its own. `mine` are open files
-      # that are not for hooks.
+      # Runs the hooks and returns at once; the block is called later, in a thread of its own, with the strings of
+      # BEFORE_EXEC. `mine` are open files that hooks must not see.
       def run(limit, mine, &block)
         reader, writer = IO.pipe
         pid = Process.fork do
@@ -36,7 +36,7 @@ module FoolsGold
 
       def outcome(pid, reader, limit)
         is_there = IO.select([reader], nil, nil, limit)
-        # Not to the end of the pipe: what a hook has started may hold it open.
+        # Not to the end of the pipe: a process that a hook has started may hold it open.
         _, told = Frames.read(reader) if is_there
         Process.kill("KILL", pid) unless is_there
         _, status = Process.wait2(pid)
@@ -58,7 +58,7 @@ module FoolsGold
       begin
         FoolsGold.hooks.run(:before_exec)
         told = ["", Dir.pwd == folder ? "" : Dir.pwd, *changes(before)]
-      rescue Exception => error # Also `exit`: whoever ends here wants no new program.
+      rescue Exception => error # Also `exit`: a hook that exits cancels the new program.
         told = [["#{error.message} (#{error.class})", *Frames.backtrace(error)].join("\n    ")]
       end
       $stdout.flush

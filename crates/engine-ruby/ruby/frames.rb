@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
-# Frames as PROTOCOL.md describes them: their numbers, and reading and writing them where speed does not matter.
-# The busy path of a slot has its own code (slot.rb).
+# Frames as PROTOCOL.md describes them: their numbers, and reading and writing them where speed does not matter. The
+# busy path of a slot has its own code (slot.rb).
 
 module FoolsGold
-  # The numbers of the wire. Rust has the same in wire.rs.
+  # The numbers of the protocol, as in frames.rs.
   module Frames
     VERSION = 1
-    # So many exceptions behind one are told.
+    # The most causes of an exception that are sent.
     CAUSES = 10
 
     MOLD_ROLE = 0
@@ -48,7 +48,7 @@ module FoolsGold
     BAD = 35
     FREE = 36
 
-    # In EXITED: it is not known how the process ended.
+    # The exit code in EXITED for a process whose status is not known.
     UNKNOWN_EXIT = -0x8000_0000
 
     MORE = 1
@@ -61,13 +61,13 @@ module FoolsGold
     NUL = "\0"
     LARGEST = 67_108_864
 
-    # Kept in Ruby's own numbers, so that no gem (fcntl, io-nonblock) is activated before Bundler is set up.
+    # Constants of fcntl(2), so that no gem (fcntl, io-nonblock) is activated before Bundler is set up.
     F_GETFL = 3
     F_SETFL = 4
 
     module_function
 
-    # The next frame as kind and payload, or nil at the end of the connection.
+    # Reads the next frame; returns kind and payload, or nil at the end of the connection.
     def read(io)
       head = io.read(5)
       return nil if head.nil? || head.bytesize < 5
@@ -85,24 +85,24 @@ module FoolsGold
       [payload.bytesize + 1, kind, payload].pack("NCa*")
     end
 
-    # Strings, each followed by NUL. A frame has an end, so the list is cut where it would not fit.
+    # Encodes strings, each followed by NUL. The list is cut where it would not fit in a frame.
     def list(strings)
       strings.map { |string| "#{string.to_s.b.delete(NUL)}\0" }.join.b.byteslice(0, 1_000_000)
     end
 
-    # Strings of any encodings as one.
+    # Joins strings of any encodings as bytes.
     def join(strings)
       strings.join
     rescue Encoding::CompatibilityError
       strings.map(&:b).join
     end
 
-    # The strings of a list.
+    # Decodes the strings of a list.
     def strings(payload)
       payload.split(NUL, -1).tap(&:pop)
     end
 
-    # An exception as the payload of FAILED and FAULT.
+    # Encodes an exception as the payload of FAILED and FAULT.
     def error(error)
       list([error.class.name || error.class.inspect, error.message, *causes(error), *backtrace(error)])
     rescue StandardError
@@ -110,12 +110,12 @@ module FoolsGold
       list([error.class.inspect, "(its message cannot be had)", *backtrace(error)])
     end
 
-    # A HookFailed as the payload of HOOK_FAILED.
+    # Encodes a HookFailed as the payload of HOOK_FAILED.
     def failed_hook(failure)
       list([failure.hook, failure.place]) + error(failure.error)
     end
 
-    # Exceptions that led to this one, the nearest first.
+    # The causes of an exception, the nearest first.
     def causes(error)
       seen = [error]
       lines = []
@@ -129,10 +129,10 @@ module FoolsGold
       lines # As below.
     end
 
-    # Of an exception or a thread. Lines of our own files help nobody, unless it begins there.
+    # The backtrace of an exception or a thread. Lines of the server's own files are left out, unless it begins there.
     def backtrace(error)
       lines = Array(error.backtrace)
-      # Where a configuration was evaluated, the process was started with `-e`.
+      # A process that has evaluated a configuration was started with `-e`.
       others = lines.reject { |line| line.start_with?(__dir__, "-e:") }
       lines.first&.start_with?(__dir__) && !error.is_a?(LoadFailed) ? lines : others
     rescue StandardError

@@ -1,13 +1,12 @@
 # frozen_string_literal: true
 
-# Headers as Rack has them to headers as PROTOCOL.md has them.
+# Conversion of Rack headers to the headers of PROTOCOL.md.
 
 module FoolsGold
-  # Encoded headers, with what the server itself wants to know of them.
+  # Encoded headers, with the values that the server itself uses.
   class Headers
-    # The block of headers that are plain strings, without its last NUL; nil when there is one that is not a string,
-    # that has a NUL itself, or that may be for the server. Written for speed: `flatten` and `join` cost less than a
-    # block for each header.
+    # Encodes headers that are plain strings, without the last NUL. Returns nil if one is not a string, contains NUL, or
+    # may be meant for the server. Written for speed: `flatten` and `join` cost less than a block for each header.
     def self.encode(headers)
       strings = headers.flatten
       return nil unless strings.all?(String)
@@ -18,7 +17,7 @@ module FoolsGold
       nil
     end
 
-    # The block, its number of pairs, what stood under `rack.hijack`, and the value of Content-Length.
+    # The encoded headers, the number of pairs, the value under `rack.hijack`, and the value of Content-Length.
     attr_reader :block, :pairs, :hijack, :content_length
 
     def initialize(headers)
@@ -29,17 +28,17 @@ module FoolsGold
       headers.each { |name, value| take(name, value) }
     end
 
-    # Whether the body is said to be in a transfer coding: its bytes are then no file's.
+    # Whether the headers announce a transfer coding: the bytes of the body are then not those of a file.
     def coded?
       @coded
     end
 
-    # Whether the application has said where the body ends.
+    # Whether the headers say where the body ends.
     def framed?
       @coded || @content_length
     end
 
-    # In the place of what the application has said.
+    # Replaces the Content-Length of the application.
     def content_length=(size)
       remove("content-length") if @content_length
       @content_length = size.to_s
@@ -65,7 +64,7 @@ module FoolsGold
       @block = pairs.map { |pair| "#{pair.join("\0")}\0" }.join.b
     end
 
-    # Values of other classes go out as the text they are turned into, as with Puma and Unicorn.
+    # Adds a header. Values of other classes are converted to strings, as in Puma and Unicorn.
     def take(name, value)
       name = name.to_s if name.is_a?(Symbol)
       raise BadAnswer, "the name of a header must be a String, not #{name.inspect[0, 80]}" unless name.is_a?(String)
@@ -75,12 +74,12 @@ module FoolsGold
       add(name, value) if value && frame(name, value)
     end
 
-    # What is for the server.
+    # Handles a header that is meant for the server.
     def take_own(name, value)
       @hijack = value if same?(name, "rack.hijack")
     end
 
-    # Notes what is said of the body's end. An empty length is none.
+    # Notes headers that say where the body ends. An empty length is ignored.
     def frame(name, value)
       if same?(name, "content-length")
         return if value.strip.empty?
@@ -96,7 +95,7 @@ module FoolsGold
       name.casecmp(other)&.zero?
     end
 
-    # Several values of one header, as PROTOCOL.md has them.
+    # Joins several values of one header as PROTOCOL.md requires.
     def lines(name, values)
       values = values.map { |value| value.to_s.b }
       return values.join("\n") if values.any? && values.none? { |value| value.include?("\n") }

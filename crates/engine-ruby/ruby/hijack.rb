@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# The client's connection in the hands of the application.
+# Hijacking (Rack SPEC): the application takes the client's connection.
 
 module FoolsGold
-  # `rack.hijack`, full: one for each slot.
+  # A full hijack, the callable under `rack.hijack`: one per slot.
   class Hijack
     def initialize(slot)
       @slot = slot
@@ -17,8 +17,8 @@ module FoolsGold
     end
   end
 
-  # Partial: after an answer with headers. The callable may use its connection for as long as it likes, so it has a
-  # thread of its own, and the slot goes on to the next request.
+  # A partial hijack, after an answer with headers. The callable may use its connection for any time, so it has a thread
+  # of its own, and the slot goes on to the next request.
   class Upgrade
     @threads = []
     @lock = Mutex.new
@@ -33,7 +33,7 @@ module FoolsGold
       finish.call # The client has gone.
     end
 
-    # A worker that ends lets these end first; the front decides for how long.
+    # Waits for all upgraded connections before the worker exits; the front limits the time.
     def self.join
       @lock.synchronize { @threads.dup }.each(&:join)
     end
@@ -44,10 +44,10 @@ module FoolsGold
       @finish = finish
     end
 
-    # The application closes the connection when it likes, perhaps from another thread, later.
+    # Calls the application, which may close the connection later and from another thread.
     def run
       @callable.call(@io)
-    rescue Exception => error # Whatever it is, it must be logged, and nobody is above who could.
+    rescue Exception => error # Logged here: no caller could.
       Log.exception(error, "the application's code for an upgraded connection failed") unless gone?(error)
       @io.close
     ensure

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# `rack.early_hints`: headers that the client gets before the answer, with status 103.
+# Early hints (`rack.early_hints`): headers that the client gets before the answer, with status 103.
 
 module FoolsGold
-  # One for each slot.
+  # The callable under `rack.early_hints`: one per slot.
   class Hints
     MOST = 1000
 

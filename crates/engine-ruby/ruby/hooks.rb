@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
-# What the user wants to happen around forks and requests: from the hooks file, or from application code with
-# `FoolsGold.after_fork { |worker| ... }` and so on.
+# The user's hooks around forks and requests: from the hooks file, or from application code with `FoolsGold.after_fork {
+# |worker| ... }` and so on.
 
 module FoolsGold
-  # The registered blocks. One that raises is logged, and the next one runs.
+  # The registered hooks. If one raises, that is logged, and the next one runs.
   class Hooks
     NAMES = %i[before_fork after_fork on_worker_boot on_worker_shutdown on_request_timeout
                out_of_band].freeze
 
-    # With an exception in one of these, or with `exit`, the worker does not start.
+    # Hooks in which an exception, or `exit`, keeps the worker from starting.
     AT_BOOT = %i[after_fork on_worker_boot].freeze
 
     def initialize
@@ -30,7 +30,7 @@ module FoolsGold
       @blocks.key?(name) ? @blocks[name].size : 0
     end
 
-    # Runs the hooks of a name in the order in which they were given, but for the first ones.
+    # Runs the hooks of a name in the order of registration, without the first `but`.
     def run(name, *arguments, but: 0)
       return unless @blocks.key?(name)
 
@@ -64,7 +64,7 @@ module FoolsGold
     end
   end
 
-  # What `self` is in a hooks file.
+  # The `self` of a hooks file.
   class HooksFile
     def initialize(hooks)
       @hooks = hooks

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Bodies of requests, as `rack.input`.
+# Request bodies, as `rack.input`.
 
 module FoolsGold
-  # For requests without a body: answers all that an empty StringIO answers to a reader, and what Puma's answers beside.
-  # One for all: it has no state.
+  # The input of requests without a body. It has the reading methods of an empty StringIO, and those of Puma's input.
+  # All requests share one, since it has no state.
   class EmptyInput
     include Enumerable
 
@@ -124,7 +124,7 @@ module FoolsGold
     end
     alias isatty tty?
 
-    # What is written is lost, as with Puma.
+    # Discards what is written, as Puma does.
     def write(*); end
     alias puts write
     alias print write
@@ -148,7 +148,7 @@ module FoolsGold
     alias closed_write? closed?
   end
 
-  # Makes an input from what stands in a REQUEST.
+  # Makes the input from the fields of a REQUEST.
   module Input
     EMPTY = EmptyInput.new
 
@@ -161,8 +161,8 @@ module FoolsGold
       StringIO.new(bytes)
     end
 
-    # The front keeps a large body in a file without a name; its descriptor comes over a connection of its own. The
-    # front may have sent it before, to a worker that died, so its position can be anywhere.
+    # Fetches a body in a file. The front keeps a large body in a file without a name, whose descriptor comes over a
+    # connection of its own. The front may have sent it before, to a worker that died, so its position is arbitrary.
     def in_file(wire, worker, slot, seq)
       connection = wire.open(Frames::BODY_ROLE, worker, slot, seq)
       file = connection.recv_io(File, "rb")

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Why the system gives no further thread or process, in words that say which limit to raise.
+# Explains why the system refuses a thread or a process, and which limit to raise.
 
 module FoolsGold
   module Limits
-    # The same exception with these words.
+    # Returns the exception with the explanation added to its message.
     def self.explained(error)
       error.class.new(explain(error)).tap { |other| other.set_backtrace(error.backtrace) }
     end

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# Log lines on their way to the front, which writes them beside its own.
+# Log entries, which are sent to the front and written with its own.
 
 module FoolsGold
-  # Before there is a connection, and when it is gone, lines go to standard error.
+  # Before there is a connection, and when it is gone, entries go to standard error.
   module Log
     ERROR = 1
     WARN = 2
@@ -13,7 +13,7 @@ module FoolsGold
     @mutex = Mutex.new
 
     class << self
-      # The connection that carries LOG frames: that of the mold, then that of the worker's control.
+      # The connection that carries LOG frames: that of the mold, then the worker's control connection.
       attr_writer :io
 
       def error(text)
@@ -32,17 +32,18 @@ module FoolsGold
         write(DEBUG, text)
       end
 
-      # An exception with its backtrace.
+      # Logs an exception with its backtrace.
       def exception(error, what)
         write(ERROR, "#{what}: #{error.message} (#{error.class})\n  #{Frames.backtrace(error).join("\n  ")}")
       end
 
-      # A frame of another kind on the same connection, which several threads use.
+      # Sends a frame of another kind on the same connection, which several threads use.
       def frame(kind, payload)
         @mutex.synchronize { @io.write(Frames.frame(kind, payload)) }
       end
 
-      # A child has only the thread that forked, so whoever held the lock in the parent is not there.
+      # Renews the lock after a fork: a child has only the thread that forked, and another thread may have held the
+      # lock.
       def after_fork(io)
         @mutex = Mutex.new
         @io = io

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# The process that the front starts: it loads the application once and forks workers, or forks workers that load it
-# themselves, or, in a Ruby that cannot fork, becomes one. The front is told of everything on one connection, and this
-# process ends with it.
+# The mold: the process that the front starts. It loads the application once and forks workers, or forks workers that
+# load it themselves, or, in a Ruby that cannot fork, becomes one. It reports everything to the front on one connection,
+# and exits when that ends.
 
 # No gem may be activated before Bundler is set up. `socket` itself is none, but it loads io-wait, which is.
 begin
@@ -19,9 +19,9 @@ end
 
 module FoolsGold
   class Mold
-    # So long may a worker take to end when the front is gone, and so often is it looked whether it is.
+    # The seconds that a worker has to exit when the front is gone, and the interval of the check for that.
     GRACE_SECONDS = 1
-    # So often the mold looks at its workers by itself: the application may have a handler of its own for SIGCHLD.
+    # The interval of checks for exited workers: the application may have a SIGCHLD handler of its own.
     LOOK_SECONDS = 1
 
     def initialize(wire)
@@ -44,8 +44,8 @@ module FoolsGold
 
     private
 
-    # The server has raised its own limit; the application has that with which the server was started, as under other
-    # servers: programs that it starts close, or look at, all that there could be. A Java machine raises it by itself.
+    # Sets the limit of open files with which the server was started; the server raises its own. Some programs close, or
+    # look at, every possible descriptor. A Java machine raises the limit by itself.
     def limit_files
       number = ENV.delete("FOOLS_GOLD_OPEN_FILES")
       return if number.nil? || RUBY_ENGINE == "jruby"
@@ -77,16 +77,17 @@ module FoolsGold
       false
     end
 
-    # Without it everything works, and takes longer.
+    # Loads the native worker; without it everything works, but slower.
     def load_native
       require @setup["native"]
     rescue LoadError => error
       Log.warn("worker: plain Ruby, because the native one cannot be used: #{error.message}")
     end
 
-    # A pipe and not the handler itself: a handler may interrupt anything, for instance the writing of a frame.
+    # The main loop. The SIGCHLD handler writes to a pipe: a handler may interrupt anything, for instance the writing of
+    # a frame.
     def serve
-      Signals.quieten(["TERM"]) # When all processes get it, the front still wants its workers for what is queued.
+      Signals.quieten(["TERM"]) # If all processes get it, the front still needs workers for queued requests.
       return serve_once unless Process.respond_to?(:fork)
 
       @bell, ring = IO.pipe
@@ -109,7 +110,7 @@ module FoolsGold
       case kind
       when Frames::FORK then fork_worker(payload.unpack1("N")) unless @stopping
       when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
-      when Frames::STOP then @stopping = true # Workers are told by the front.
+      when Frames::STOP then @stopping = true # The front stops workers itself.
       when nil then abandon
       end
     end
@@ -122,7 +123,7 @@ module FoolsGold
 
     def fork_worker(number)
       give_up unless @wire.there?
-      reap(ending: true) # Hooks are told of the end of a worker before the beginning of its successor.
+      reap(ending: true) # Hooks see the exit of a worker before the start of its successor.
       @application.before_fork(number)
       shared = @application.shared_connections
       return refuse_to_fork(shared) unless shared.empty?
@@ -136,19 +137,19 @@ module FoolsGold
       FoolsGold.hooks.run(:after_worker_fork, number)
       FoolsGold.hooks.run(:after_first_fork) unless @has_forked
       @has_forked = true
-    rescue SystemCallError => error # Out of memory or processes: the front will ask again.
+    rescue SystemCallError => error # Out of memory or processes: the front retries.
       Log.error("worker #{number} could not be forked: #{Limits.explain(error)}")
       Log.frame(Frames::EXITED, [number, 0, 1].pack("NNl>"))
     end
 
-    # Two workers on one connection would get each other's answers. The front starts a mold that does not load the
-    # application; this one ends when the workers that it has forked before have ended.
+    # Refuses to fork, because workers on one connection would get each other's answers. The front starts a mold that
+    # does not load the application; this one exits with the last worker that it has forked before.
     def refuse_to_fork(shared)
       Log.frame(Frames::SHARED, Frames.list(shared))
       @stopping = true
     end
 
-    # Whoever is forked now could not connect. The front starts another mold, with a folder that is there.
+    # Exits, because a forked worker could not connect. The front starts another mold, with a new folder.
     def give_up
       Log.warn("the socket of the server is gone, with its folder")
       exit!(1)
@@ -163,8 +164,9 @@ module FoolsGold
       end
     end
 
-    # Code of the application that hangs, while it is loaded or before a fork, must not outlive the front: then nobody
-    # reads the end of the connection. Whoever has lost its parent has another.
+    # Watches for the end of the front in a thread: code of the application that hangs during loading or before a fork
+    # keeps the main thread from reading the end of the connection. A process whose parent has ended gets another
+    # parent.
     def watch_front
       front = Process.ppid
       Thread.new do
@@ -173,7 +175,7 @@ module FoolsGold
       end
     end
 
-    # Workers see for themselves that the front is gone; this is for one that is too busy to look.
+    # Kills workers that have not exited after the end of the front because they are too busy to notice it.
     def abandon
       sleep GRACE_SECONDS unless @workers.empty?
       @workers.kill

@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# The hooks of another server's configuration: the file is evaluated with all that is in it, and its hooks are
-# registered as ours, with the arguments that they expect.
+# Hooks of another server's configuration: the file is evaluated in full, and its hooks are registered with the
+# arguments that they expect.
 
 %w[directives puma_options old_words old_server].each { |name| require_relative name }
 
 module FoolsGold
-  # Knows when each hook runs here.
+  # Maps the hooks of other servers to those of this one.
   class OldHooks
-    # Of Puma: the number of the worker, and what hooks of one worker share.
+    # Hooks of Puma, which get the number of the worker and a Hash that the hooks of one worker share.
     PUMA = {
       before_worker_fork: %i[before_worker_fork on_worker_fork],
       after_worker_fork: %i[after_worker_fork after_worker_boot],
@@ -19,19 +19,19 @@ module FoolsGold
       out_of_band: %i[out_of_band], after_first_fork: %i[after_booted on_booted], mold_end: %i[after_stopped on_stopped]
     }.freeze
 
-    # Of Unicorn and Pitchfork: the server and the worker.
+    # Hooks of Unicorn and Pitchfork, which get the server and the worker.
     UNICORN = {
       before_worker_fork: %i[before_fork], after_fork: %i[after_fork after_worker_fork],
       on_worker_boot: %i[after_worker_ready], on_worker_shutdown: %i[before_worker_exit]
     }.freeze
 
-    # Of Unicorn and Pitchfork: an exception in one of these ends the worker, or the restart.
+    # Hooks of Unicorn and Pitchfork in which an exception ends the worker, or the restart.
     FATAL = [*UNICORN.values_at(*Hooks::AT_BOOT).flatten, :before_exec].freeze
 
-    # Of Puma where it has workers; in its single mode they do not run.
+    # Hooks of Puma's cluster mode, which do not run in its single mode.
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
                     on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
-    # The kind of a file of Puma with which that would run in its single mode.
+    # The kind of a Puma configuration for its single mode.
     SINGLE = "puma, single"
 
     def self.load(hooks, path, kind, names = "")
@@ -50,10 +50,10 @@ module FoolsGold
 
     def load(path, names)
       %w[etc socket tmpdir logger].each { |name| require name }
-      # In a process that went on after it had read the file for the server, its code has run.
+      # A process that became the mold after it had evaluated this file has run its code already.
       file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
       @said = (file || OldFile.new(path, @kind, names: names)._evaluate)._said
-      # First, so that each hook finds the worker's place.
+      # Registered first, so that each hook finds the index of the worker.
       @hooks.add(:before_worker_fork) { |number| place(number) }
       wanted.each { |name, key, block| register(name, key, block) }
       @hooks.add(:after_worker_exit) { |number, *| @places.delete(number) }
@@ -61,7 +61,7 @@ module FoolsGold
 
     private
 
-    # Puma runs all blocks of a hook, Unicorn the last one.
+    # The hooks to register: Puma runs all blocks of a hook, Unicorn the last one.
     def wanted
       return @said.hooks.reverse.uniq(&:first).reverse unless @is_puma
 
@@ -99,12 +99,12 @@ module FoolsGold
       end
     end
 
-    # What it is called with depends on how many arguments it takes: Proc#call would take any.
+    # Registers the error handler. Its arguments depend on how many it takes: Proc#call would accept any number.
     def register_error_handler(handler)
       @hooks.add(:error_response, &(handler.respond_to?(:to_proc) ? handler : handler.method(:call)))
     end
 
-    # Before the program is started anew.
+    # Hooks that run before the server executes itself anew.
     EXEC = %i[before_exec before_restart on_restart].freeze
 
     def register_exec(name, block)
@@ -141,15 +141,16 @@ module FoolsGold
       calls.to_h { |call| [UnicornWords::Configured.expand(call.args.first), call.args[1] || {}] }
     end
 
-    # Of a process whose successor is on its way, the file beside it, as in Unicorn: so a hook does not end its own.
+    # The pid file: if a successor is being started, the file beside it, as in Unicorn, so that a hook does not end its
+    # own server.
     def pid
       path = @said.values[:pid]
       aside = "#{path}.oldbin"
       path && File.file?(aside) && File.read(aside).to_i == @front ? aside : path
     end
 
-    # A hook may set traps for signals with which its own server would be ended; here the front decides. In Puma a hook
-    # that fails costs a line in the log, in Unicorn the worker.
+    # Calls a hook. It may trap signals to end its own server; here the front decides, so the trap for TERM is replaced.
+    # A hook that fails is logged in Puma, and ends the worker in Unicorn.
     def call(name, block, arguments)
       own = Process.pid
       block.call(*arguments)

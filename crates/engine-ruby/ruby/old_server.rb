@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-# What the hooks of other servers are given: a server, a worker, and how a worker has ended.
+# The arguments of other servers' hooks: a server, a worker, and the exit of a worker.
 
 module FoolsGold
-  # Of Unicorn and Pitchfork.
+  # The server object of Unicorn and Pitchfork.
   class OldServer
     attr_accessor :pid
-    # What the file has said, with the defaults of its server.
+    # The directives of the file, with the defaults of its server.
     attr_reader :config, :listener_opts
 
     def initialize(config, listener_opts)
@@ -18,13 +18,12 @@ module FoolsGold
       define_method(name) { @config[name] }
     end
 
-    # The application, where it is loaded.
+    # The application, if it is loaded.
     def app
       FoolsGold.application
     end
 
-    # Workers have no address of their own: the log says so, and what does the same as the recipe for a port of each
-    # worker.
+    # Logs that workers have no address of their own, with the alternative to a port for each worker.
     def listen(address, *)
       @has_warned ||= Log.warn(
         "server.listen #{address} in a hook does nothing: workers have no addresses of their own, each request goes " \
@@ -41,13 +40,13 @@ module FoolsGold
       Process.ppid
     end
 
-    # Where the output goes is decided by the file.
+    # Ignored: the directives of the file decide where the output goes.
     def stdout_path=(_path); end
     def stderr_path=(_path); end
   end
 
   OldWorker = Struct.new(:nr, :pid) do
-    # The recipe for workers that give up root.
+    # Changes the user and group of this process, as Unicorn's `worker.user` does.
     def user(user, group = nil)
       uid = Etc.getpwnam(user).uid
       gid = group ? Etc.getgrnam(group).gid : Etc.getpwnam(user).gid
@@ -58,7 +57,7 @@ module FoolsGold
     alias_method :generation, :nr
   end
 
-  # What hooks of Puma are told of a worker that has ended.
+  # The argument of Puma's hooks after a worker has exited.
   OldHandle = Struct.new(:index, :pid, :process_status)
 
   # Puma's launcher, for hooks before a restart.
@@ -73,7 +72,7 @@ module FoolsGold
     alias_method :events, :log_writer
   end
 
-  # To which hooks of Puma write.
+  # The log writer for hooks of Puma.
   module OldLogWriter
     module_function
 

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# What the files of other servers may ask and name beside directives.
+# Methods and constants that configurations of other servers use beside directives.
 
 module FoolsGold
-  # Puma's: constants, values of options, and `@config`, which stands for Puma's configuration.
+  # Those of Puma: constants, values of options, and `@config`, which stands for Puma's configuration.
   module PumaWords
     # Up to Puma 6 these were constants in a file.
     DefaultRackup = "config.ru"
@@ -13,7 +13,7 @@ module FoolsGold
     DefaultWorkerTimeout = 60
     DefaultWorkerShutdownTimeout = 30
 
-    # In Puma's own process Puma is there; here its gem is loaded for a file that names it.
+    # Loads the gem of Puma for a file that names it; in Puma's own process it is loaded.
     def self.const_missing_in_file(name)
       require "puma" if name == :Puma
       Object.const_get(name)
@@ -32,26 +32,26 @@ module FoolsGold
     end
   end
 
-  # Unicorn's, and Pitchfork's.
+  # Those of Unicorn and Pitchfork.
   module UnicornWords
     def self.const_missing_in_file(name)
       Object.const_get(name)
     end
 
-    # What the file has said so far, with the defaults, and a way to say more.
+    # The directives so far with their defaults, as a Hash through which more can be given.
     def set
       Configured.new(@_said)
     end
 
-    # Unicorn goes there at once: paths that follow may begin there.
+    # Changes the directory at once, as Unicorn does: paths that follow may be relative to it.
     def working_directory(path)
       @_said.record("working_directory", [path], nil)
       Dir.chdir(path)
     rescue SystemCallError
-      nil # What is wrong with it is told with everything else.
+      nil # The error is reported with all others.
     end
 
-    # The directives of a file with what they were given, and what counts without them.
+    # The directives of a file with their values or defaults.
     class Configured < Hash
       TIMEOUTS = { "unicorn" => 60, "pitchfork" => 20 }.freeze
 
@@ -66,13 +66,13 @@ module FoolsGold
         store(:listeners, listeners.map { |address| self.class.expand(address) })
       end
 
-      # What is changed here counts as a directive.
+      # A value that is set here counts as a directive.
       def []=(name, value)
         @said.record(name.to_s, [value], nil)
         super
       end
 
-      # An address as Unicorn names it.
+      # Expands an address as Unicorn does.
       def self.expand(address)
         text = address.to_s
         case text
@@ -84,9 +84,9 @@ module FoolsGold
       end
     end
 
-    # Constants that files change. They are seen in the file only: by them, applications would take this for Unicorn.
+    # Constants that files change. They are visible in the file only: an application would take this for Unicorn.
     module Unicorn
-      # A change is written down like a directive.
+      # A change is recorded like a directive.
       class Defaults < Hash
         def initialize(name)
           super()

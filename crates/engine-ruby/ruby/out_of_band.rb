@@ -1,16 +1,17 @@
 # frozen_string_literal: true
 
-# Garbage is collected between requests instead of in the middle of one (--oob-gc).
+# Collects garbage between requests instead of in the middle of one (--oob-gc).
 
 module FoolsGold
-  # Since Ruby 3.4 a process can leave major collections out and say that one is due. Before, it can only be guessed.
+  # From Ruby 3.4 on a process can skip major collections and see that one is due. Before, the time for one is
+  # estimated.
   module OutOfBand
-    # So many requests, and one is due.
+    # The number of requests after which a collection is due.
     EVERY = 16
 
     module_function
 
-    # To be called once in each worker.
+    # Starts; called once in each worker.
     def start
       if GC.respond_to?(:config) && GC.config.key?(:rgengc_allow_full_mark)
         GC.config(rgengc_allow_full_mark: false)

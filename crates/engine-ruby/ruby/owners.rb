@@ -1,22 +1,22 @@
 # frozen_string_literal: true
 
-# Who in the application holds a connection: read out of Ruby's own heap, for a message.
+# The objects of the application that hold a connection, read from Ruby's heap for an error message.
 
 module FoolsGold
-  # Finds the objects through which a descriptor is reached. Looks at all objects several times, so it is for the case
-  # that something is wrong.
+  # Finds the objects that refer to a descriptor. It scans the heap several times, so it is only used to report an
+  # error.
   class Owners
-    # So many objects in a row, and no longer than this.
+    # The longest chain of objects, and the time limit in seconds.
     DEPTH = 6
     SECONDS = 3
 
-    # Clients that are written in C and keep their socket to themselves, and how each tells its number.
+    # Clients in C that hide their socket, with the method that returns its number.
     CLIENTS = { "PG::Connection" => :socket, "Mysql2::Client" => :socket, "Trilogy" => :socket }.freeze
 
-    # They refer to what this search itself holds.
+    # Classes whose objects refer to the local variables of this search.
     STACKS = %w[Thread Ractor Fiber Enumerator Binding].freeze
 
-    # In words, such as `TCPSocket, held by RedisClient::RubyConnection, RedisClient, $redis`; nil where nothing is
+    # A description such as `TCPSocket, held by RedisClient::RubyConnection, RedisClient, $redis`; nil if nothing is
     # known.
     def self.of(number)
       new(number).words

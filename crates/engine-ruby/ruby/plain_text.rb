@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
-# Values of Ruby as text. No version of the library json may be activated before the application has chosen its own.
+# Conversion of Ruby values to text. No version of the library json may be activated before the application has chosen
+# its own.
 
 module FoolsGold
   module PlainText
     module_function
 
-    # A value as JSON can hold it.
+    # Converts a value to what JSON can represent.
     def plain(value)
       case value
       when nil, true, false, Integer then value
@@ -22,7 +23,7 @@ module FoolsGold
       text.dup.force_encoding(Encoding::UTF_8).scrub("?")
     end
 
-    # Of what `plain` gives, on one line.
+    # Returns the JSON of a result of `plain`, on one line.
     def json(value)
       case value
       when nil then "null"

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# Says, while the application is being loaded for long, what it waits for.
+# Logs where the application is while it takes long to load.
 
 module FoolsGold
   module Progress
-    # The first message comes after this, each later one after twice the time.
+    # The seconds to the first message; each further one comes after twice the time.
     FIRST_SECONDS = 10
 
     module_function
@@ -30,7 +30,7 @@ module FoolsGold
       end
     end
 
-    # The innermost call, and the application's own line that led to it.
+    # The innermost call, and the line of the application that led to it.
     def place(backtrace, folder)
       backtrace = Array(backtrace).reject { |line| line.start_with?(__dir__) }
       own = backtrace.find { |line| line.start_with?(folder) && !line.include?("/vendor/") }

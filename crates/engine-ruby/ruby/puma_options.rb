@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# `@config` and `@options` of a configuration of Puma, for files that ask what was said before.
+# `@config` and `@options` in a configuration of Puma, for files that read earlier directives.
 
 module FoolsGold
-  # Puma::Configuration, as far as files ask for it.
+  # The part of Puma::Configuration that files use.
   class PumaConfig
     attr_reader :options
     alias_method :_options, :options
@@ -29,7 +29,7 @@ module FoolsGold
     end
   end
 
-  # Puma::Events, to which files and plugins give hooks.
+  # The part of Puma::Events to which files and plugins give hooks.
   class PumaEvents
     HOOKS = %i[after_booted on_booted before_restart on_restart after_stopped on_stopped].freeze
 
@@ -47,12 +47,12 @@ module FoolsGold
     def fire(*); end
   end
 
-  # Puma::UserFileDefaultOptions: what the file has said until now, by the names of Puma's options.
+  # Stands for Puma::UserFileDefaultOptions: the directives so far, by the names of Puma's options.
   class PumaOptions
     # Directives whose option has another name.
     NAMES = { preload_app!: :preload_app, set_default_host: :default_host, state_path: :state,
               restart_command: :restart_cmd }.freeze
-    # Whose option is true where the directive has no argument.
+    # Directives whose option is true if they are given without an argument.
     BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown].freeze
 
     def initialize(said)
@@ -81,7 +81,7 @@ module FoolsGold
       @said.instance_variable_get(:@workers) ? { workers: @said.workers.to_i } : {}
     end
 
-    # Those of `options[:events]`, where hooks can be given, too.
+    # The value of `options[:events]`, to which hooks can be given too.
     def events
       @events ||= PumaEvents.new(@said)
     end

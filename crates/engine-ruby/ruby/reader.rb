@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# Evaluates another server's configuration and tells what it says. Then it waits: where the application is served with
-# this file, the process goes on as the mold, so that the code of the file runs once. Its standard input is a socket to
-# the server: one line goes up, and perhaps one order comes down (reader.rs).
+# Evaluates another server's configuration and reports its directives. Then it waits: if the application is served with
+# this file, the process continues as the mold, so that the code of the file runs once. Its standard input is a socket
+# to the server, which carries one line up and at most one order down (reader.rs).
 
 module FoolsGold
   class Reader
-    # Ruby's own libraries that all these servers have loaded before they read their configuration.
+    # Libraries of Ruby that all these servers load before they read their configuration.
     LIBRARIES = %w[etc socket tmpdir logger].freeze
-    # Variables that say in which environment the application runs.
+    # Variables with the environment of the application.
     ENVIRONMENTS = %w[RACK_ENV RAILS_ENV APP_ENV].freeze
 
     def initialize(path, kind, gemfile, names, workers)
@@ -17,14 +17,14 @@ module FoolsGold
       @gemfile = gemfile
       @names = names.split(",")
       @workers = workers unless workers.empty?
-      # What the file starts has nothing to do with the socket, and what it prints is for people.
+      # Programs that the file starts must not get the socket, and what they print goes to standard error.
       @server = IO.for_fd(0, "r+b", autoclose: false).dup
       $stdin.reopen(File::NULL)
       $stdout.reopen($stderr)
       $stdout.sync = $stderr.sync = true
     end
 
-    # Returns what it is to become, with the file, if it is to become anything.
+    # Evaluates the file. Returns the order to become a mold, with the file, if there is one.
     def run(stays)
       title
       set_up_bundler
@@ -33,13 +33,13 @@ module FoolsGold
       stays &&= record["error"].nil? && Process.respond_to?(:fork) && defined?(UNIXSocket)
       tell(record, stays)
       order = await_order if stays
-      # No at_exit block and no thread of the configuration has anything to do in a process that only reads.
+      # No at_exit block and no thread of the configuration may run in a process that only evaluates.
       order ? [order, @file] : exit!(0)
     end
 
     private
 
-    # What `$0` is, as files ask, and what `ps` shows, of what the file forks too.
+    # Sets `$0`, which files read, and which `ps` shows for processes that the file forks too.
     def title
       $PROGRAM_NAME = @kind
       Process.setproctitle("foolsgold: reads #{@path}")
@@ -47,7 +47,7 @@ module FoolsGold
       nil
     end
 
-    # The gems of the application, as the other server would have found them; without them the file can still be read.
+    # Sets up the gems of the application, as in the other server; without them the file can still be evaluated.
     def set_up_bundler
       return if @gemfile.empty?
 
@@ -83,7 +83,7 @@ module FoolsGold
         "args" => call.args.map { |one| PlainText.plain(one) }, "written" => PlainText.utf8(call.written) }
     end
 
-    # The directive at which the evaluation ended, if it was one that the server does not have.
+    # The directive at which the evaluation ended, if the server does not have it.
     def refused(error)
       refusal = @file._said.refusal
       refusal&.error.equal?(error) ? { "call" => plain_call(refusal.call) } : {}
@@ -97,7 +97,8 @@ module FoolsGold
       { "class" => error.class.name, "message" => PlainText.utf8(error.message), "line" => line }
     end
 
-    # One line: its end is the end, since a process that the configuration has started may hold the socket open.
+    # Reports the result in one line. Its end marks the end of the result, since a process that the configuration has
+    # started may hold the socket open.
     def tell(record, stays)
       record = record.merge("bundler" => @has_bundler ? @gemfile : "", "stays" => stays ? true : false,
                             "changes_user" => Successor.changes_user?)
@@ -105,19 +106,19 @@ module FoolsGold
       @server.flush
     end
 
-    # The server decides whether there is to be a mold, and with what. Signals are its business until then.
+    # Waits for the server to decide whether this process becomes a mold. Signals are the server's business until then.
     def await_order
-      # Handlers, and not "IGNORE", which programs would inherit that this process starts later.
+      # Handlers, and not "IGNORE", which programs that this process starts later would inherit.
       %w[INT HUP QUIT TERM].each { |name| trap(name) { nil } }
       @server.autoclose = false # Two objects for one descriptor: the other closes it.
       socket = UNIXSocket.for_fd(@server.fileno)
       streams = Array.new(3) { socket.recv_io }
-      # Names of files are bytes: where the locale is C they need not be of its encoding.
+      # File names are bytes: in the locale C they need not be valid in its encoding.
       order = socket.read.b.split("\0", -1).map { |word| word.force_encoding(Encoding.default_external) }
       socket.close
       order.empty? ? nil : Successor.new(streams, order.each_slice(2).to_h)
     rescue IOError, SocketError, SystemCallError
-      nil # Nobody wants this file any more.
+      nil # The server has dropped this file.
     end
   end
 end

@@ -3,7 +3,8 @@
 # A thread of a worker: takes a request from its slot, calls the application, gives the answer to the slot.
 
 module FoolsGold
-  # What Control knows a slot by. A request can be interrupted from when `@running` is its number until `leave`.
+  # The runner of one slot, which Control uses. A request can be interrupted from when `@running` is its number until
+  # `leave`.
   class Runner
     attr_reader :slot, :running, :thread
 
@@ -16,7 +17,7 @@ module FoolsGold
       @ended = false
     end
 
-    # Serves until the connection ends. When the application ends its thread (Thread.exit), another one goes on here.
+    # Serves until the connection ends. If the application ends the thread (Thread.exit), another one continues here.
     def run
       @thread = Thread.current
       @pid = Process.pid
@@ -31,7 +32,7 @@ module FoolsGold
       @ended
     end
 
-    # Called by Control. Raises in the application's code if it is still at this request.
+    # Called by Control. Raises in the application's code if it still runs this request.
     def interrupt(seq)
       @lock.synchronize do
         return unless @running == seq && @interrupted != seq
@@ -80,8 +81,8 @@ module FoolsGold
       exit!(SystemExit === error ? error.status : error.nil?)
     end
 
-    # Whether there is something to do after the answer. The lists are those of the environment: an application may put
-    # others in their place.
+    # Whether there is something to do after the answer. The lists are read from the environment: an application may
+    # replace them.
     def later?(env)
       waits?(env["rack.response_finished"]) || waits?(env["rack.after_reply"])
     end
@@ -90,7 +91,7 @@ module FoolsGold
       Array === list && !list.empty?
     end
 
-    # From here on there is no interruption. One that is on its way comes now, and is too late.
+    # Ends the part that can be interrupted. A pending interruption arrives now, too late to have an effect.
     def leave
       @lock.lock unless @lock.owned?
       @running = nil
@@ -110,9 +111,9 @@ module FoolsGold
       @slot.input.close if File === @slot.input
     end
 
-    # Whether that was the answer, and the front now waits for FREE.
+    # Answers with the exception, unless there is an answer already. Returns whether the front now waits for FREE.
     def report(error, later)
-      # Of an answer whose head has gone out, what is in the buffer is a part.
+      # If the head of an answer has been sent, the buffer has only a part of it.
       if (@slot.answered? && !@answer.begun?) || @answer.ended?
         Log.exception(error, "#{name} failed after its answer") unless error.is_a?(RequestTimeout)
         false
@@ -129,7 +130,7 @@ module FoolsGold
       end
     end
 
-    # Whether the user's own code for this has made an answer of an exception.
+    # Whether the user's lowlevel_error_handler has turned an exception into an answer.
     def answered_by_handler?(error, later)
       handler = FoolsGold.hooks.last(:error_response) unless @answer.begun? || error.is_a?(RequestTimeout)
       return false unless handler
@@ -154,8 +155,8 @@ module FoolsGold
       "request #{env['HTTP_X_REQUEST_ID']}, #{env['REQUEST_METHOD']} #{env['PATH_INFO']}"
     end
 
-    # In the order of Puma and of the SPEC, which wants the last registered first. As with Puma there is a status where
-    # the application gave none.
+    # Runs the blocks after the answer, in the order of Puma and of the SPEC, which runs the last registered first. As
+    # in Puma there is a status even if the application gave none.
     def after(env, status, headers, error)
       Array(env["rack.after_reply"]).each { |callable| guard { callable.call } }
       finished = [env, status || 500, headers || {}, error]

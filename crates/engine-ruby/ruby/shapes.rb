@@ -1,18 +1,18 @@
 # frozen_string_literal: true
 
-# A shape is which keys a request has. Its environment is made by code written for the shape, once: a Hash literal
-# with all keys and constants in it, which is the fastest way to a new Hash that Ruby has.
+# Shapes: the sets of keys that requests have. The environment of a shape is made by code generated for it, once: a Hash
+# literal with all keys and constants in it, which is the fastest way to a new Hash that Ruby has.
 
 module FoolsGold
   # The shapes of one connection.
   class Shapes
-    # Checked, because keys come from header names and become code.
+    # The keys that a shape may have: they come from header names and become code.
     KEY = /\A[A-Za-z0-9_.]+\z/.freeze
 
     # Rack 3 no longer has `rack.version`; other servers still set it.
     VERSION = [1, 6].freeze
 
-    # Puma 8 lets applications call this to be given threads beyond the limit; here there are none, and it does nothing.
+    # Puma 8 gives applications that call this a thread beyond the limit; here it does nothing.
     IO_BOUND = -> {}
 
     def initialize(environment, hijack, hints)
@@ -22,7 +22,8 @@ module FoolsGold
       @makers = [open_shape]
     end
 
-    # Lambdas by the number of their shape; each takes values, input, and the two lists of blocks for afterwards.
+    # Lambdas by the number of their shape; each takes values, input, and the two lists of blocks to run after the
+    # answer.
     attr_reader :makers
 
     # Takes the payload of a SHAPE frame.
@@ -70,7 +71,7 @@ module FoolsGold
       RUBY
     end
 
-    # As binary, so that strings in it are.
+    # In binary encoding, so that its strings are binary too.
     def make(code)
       errors = $stderr
       hijack = @hijack

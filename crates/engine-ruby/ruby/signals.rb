@@ -1,27 +1,27 @@
 # frozen_string_literal: true
 
-# What signals mean to molds and workers. The front alone is there for those who operate the server, but tools send them
-# to all processes of a service, and applications to themselves.
+# Signal handling of molds and workers. Operators send signals to the front alone, but tools send them to all processes
+# of a service, and applications to themselves.
 
 module FoolsGold
   module Signals
-    # Handlers that do nothing, and not "IGNORE": programs that the application starts would inherit that, and could not
+    # A handler that does nothing. Not "IGNORE": programs that the application starts would inherit that, and could not
     # be ended (signal(7): an exec resets handlers, and keeps what is ignored).
     NOTHING = proc {}
-    # Those that mean something to the front, or to other servers, and whose default is to end or stop a process.
+    # Signals that mean something to the front, or to other servers, and that by default end or stop a process.
     QUIET = %w[INT HUP QUIT TTIN TTOU USR1 USR2 PWR].freeze
-    # By these a process is asked to end when it has finished.
+    # Signals that ask a process to exit when it has finished.
     ENDING = %w[TERM QUIT].freeze
 
-    # With which other servers do something when their master gets them.
+    # Signals to which the master of other servers reacts.
     OF_MASTERS = %w[USR1 USR2 TTIN TTOU].freeze
-    # Signals that tell nobody anything.
+    # Signals that carry no request.
     MEANINGLESS = [0, "0", "EXIT", "KILL", "STOP", "CONT"].freeze
 
-    # Of a worker that has sent one of them to itself, as those do that look at their own memory; and of code that sends
-    # one to the process that has forked it, or that runs its hooks, taking that for its server.
+    # Extends Process.kill, to notice a worker that sends an exit signal to itself, as gems do that limit their memory;
+    # and to redirect to the front what application code sends to the mold, which it takes for its server.
     module Kill
-      # A count is made of what is sent to this process, since a handler does not learn who has sent its signal.
+      # Counts the signals that this process sends to itself, since a handler does not learn the sender.
       def kill(signal, *pids)
         pids = Signals.redirected(signal, pids)
         Signals.note(signal) if pids.include?(::Process.pid)
@@ -30,13 +30,13 @@ module FoolsGold
     end
 
     class << self
-      # Nothing ends this process or stops it.
+      # Installs empty handlers, so that these signals neither end nor stop this process.
       def quieten(names)
         names.each { |name| set(name, NOTHING) }
       end
 
-      # What code of the application sends to this process is for the front, and so is what it sends from processes that
-      # are forked from this one. Of what others send here the log says whom it does not reach.
+      # Forwards signals that the application sends to this process, or from a process forked from it, to the front. For
+      # signals from other senders the log says that they do not reach the front.
       def are_for(front)
         @front = front
         @mold = ::Process.pid
@@ -51,8 +51,8 @@ module FoolsGold
         pids.map { |pid| pid == @mold ? @front : pid }
       end
 
-      # A worker asks the front to be replaced: at once where it has sent the signal itself, otherwise if the front has
-      # not been sent it, too.
+      # Makes a worker ask the front to be replaced: at once if it has sent the signal itself, otherwise if the front
+      # has not received it too.
       def ask_the_front
         @own = 0
         ::Process.singleton_class.prepend(Kill)
@@ -67,7 +67,7 @@ module FoolsGold
 
       private
 
-      # Nothing of a signal for a group of processes.
+      # The name of a signal; nil for one to a group of processes.
       def name_of(signal)
         return Signal.signame(signal) if signal.is_a?(Integer)
 
@@ -81,7 +81,7 @@ module FoolsGold
         end
       end
 
-      # A handler may take no lock, a thread may.
+      # Sends ENDING in a thread, because a handler may not take a lock.
       def ask(own:)
         @own = 0 if @own.negative?
         Thread.new { Log.frame(Frames::ENDING, [own ? 1 : 0].pack("C")) }

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# One slot: its connection, requests coming in as environments, answers going out. This is the busy path, so it has
-# while loops and reused strings where blocks and new ones would read better.
+# One slot: the connection of a worker thread, with requests coming in as environments and answers going out. This is
+# the busy path, so it has while loops and reused strings where blocks and new ones would read better.
 #
-# An accelerator takes its place: SETUP `native` names an extension that defines FoolsGold::NativeSlot, a class with the
-# public methods of this one. It will want to do next_request and answer in C, and may inherit the rest from here.
+# The native worker replaces it: SETUP `native` names an extension that defines FoolsGold::NativeSlot, a class with the
+# public methods of this one. It has next_request and answer in C, and inherits the rest from here.
 
 module FoolsGold
   class Slot < Channel
@@ -13,7 +13,7 @@ module FoolsGold
     REQUEST_HEAD = 16
     READ = 65_536
 
-    # An answer waits for those of the requests after it in the buffer, but not for long.
+    # The nanoseconds that an answer waits in the buffer for those of the requests after it.
     PATIENCE_NS = 1_000_000
 
     def initialize(wire, worker, number, environment)
@@ -24,7 +24,7 @@ module FoolsGold
       @at = @size = 0
     end
 
-    # The next request's environment, or nil at the end. Writes what has been gathered before it waits.
+    # Returns the environment of the next request, or nil at the end. Writes the buffer before it waits.
     def next_request
       while true
         if (left = @size - @at) >= REQUEST_HEAD
@@ -47,7 +47,7 @@ module FoolsGold
       end
     end
 
-    # Encodes the usual answer: strings for headers, one string in an array for a body. False when it is another.
+    # Encodes the usual answer: strings for headers, one string in an array for a body. Returns false for any other.
     def answer(status, headers, body)
       return false unless Array === body && body.size == 1 && Hash === headers && Integer === status
 
@@ -75,7 +75,7 @@ module FoolsGold
       Input.in_file(@wire, @worker, @number, @seq)
     end
 
-    # Takes a frame that is not a REQUEST, if there is a whole one.
+    # Handles a frame that is not a REQUEST, if there is a complete one.
     def other_frame(left)
       return false if left < 5
 
@@ -88,7 +88,7 @@ module FoolsGold
       @at += length + 4
     end
 
-    # Reads more; false at the end.
+    # Reads more; returns false at the end.
     def fill
       flush
       if @at == @size

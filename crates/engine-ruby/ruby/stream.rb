@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
-# What a body gets that responds to `call` (Rack 3: a streaming body), and what all others are written to.
+# The stream of a Rack 3 streaming body, which responds to `call`; all other bodies are written to one too.
 
 module FoolsGold
-  # Writes go out at once, in CHUNK frames; what is read is the request's body. Several threads may write.
+  # Writes are sent at once, in CHUNK frames; reads return the request's body. Several threads may write.
   class Stream
-    # How often the threads of a body that has returned are looked at, in seconds.
+    # The interval in seconds of checks whether the threads of a body that has returned still run.
     LOOK = 0.1
 
     def initialize(slot, input)
@@ -66,10 +66,10 @@ module FoolsGold
       @closed
     end
 
-    # The end of the answer: from here on the slot belongs to another.
+    # Ends the answer: from here on the slot belongs to another request.
     alias finish close
 
-    # Calls the application's code with the stream. Where it has left the stream to threads that it started, as it may
+    # Calls the application's code with the stream. If that has left the stream to threads that it started, as it may
     # with a socket, returns when they have closed it or have ended.
     def lend
       group = ThreadGroup.new

@@ -1,21 +1,21 @@
 # frozen_string_literal: true
 
-# What a process that has evaluated a configuration is told when it is to go on as the mold: all that it would have been
+# The order to a process that has evaluated a configuration to continue as the mold, with everything that a mold is
 # started with.
 
 module FoolsGold
   @evaluated = {}
 
   class << self
-    # The file that was evaluated in this process, by its path as the mold is told it: it is not evaluated again.
+    # The file that was evaluated in this process, by its path as in SETUP: it is not evaluated again.
     attr_reader :evaluated
   end
 
   class Successor
-    # Parts of this script that are parts of the mold.
+    # Files of this script that the mold loads too.
     SHARED = %w[directives puma_options old_words old_file].freeze
-    # By which Linux lets a process be looked at that has changed its user (PR_SET_DUMPABLE): what its memory is shared
-    # with is told to nobody else. The system call's number is the machine's.
+    # The system call prctl(2), by machine. PR_SET_DUMPABLE keeps `/proc` of a process that has changed its user
+    # readable: else only root could see which memory it shares.
     PRCTL = { "x86_64" => 157, "aarch64" => 167 }[RUBY_PLATFORM[/\A[^-]+/]]
     GET_DUMPABLE = 3
     SET_DUMPABLE = 4

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# What `$0` and lists of processes (`ps`) call a process, unless the application says it itself.
+# The process title in `$0` and `ps`, unless the application sets one itself.
 
 module FoolsGold
   module Title
-    # Notices a title of the application.
+    # Notices a title that the application sets.
     module Noticed
       def setproctitle(title)
         FoolsGold::Title.leave
@@ -16,7 +16,7 @@ module FoolsGold
 
     class << self
       # Sets `$0` to the name of the program: that of the server whose configuration this is, since files and
-      # applications look for it there. What the application has said before does not count any more.
+      # applications read it there. A title that the application has set before is dropped.
       def begin(server)
         @program = server[/\A\w+/] || "foolsgold"
         $PROGRAM_NAME = @program
@@ -24,7 +24,7 @@ module FoolsGold
         Process.singleton_class.prepend(Noticed)
       end
 
-      # From now on the title is the application's business.
+      # Leaves the title to the application from now on.
       def leave
         @is_left = true
       end

@@ -3,12 +3,12 @@
 # Connections to the front.
 
 module FoolsGold
-  # Where the front listens, and the right to connect to it.
+  # The endpoint of the front, and the token to connect to it.
   class Wire
-    # Linux: a descriptor that stands for a file, and opens nothing.
+    # O_PATH of Linux: a descriptor that refers to a file without opening it.
     O_PATH = 0o10000000
 
-    # To be made while the socket is there.
+    # Must be created while the socket exists.
     def initialize(path, token)
       @path = path
       @token = token
@@ -22,7 +22,7 @@ module FoolsGold
       [@held, (@path if ours?)].any? { |path| path && ::File.socket?(path) }
     end
 
-    # Removes the folder that the front has made and cannot remove any more.
+    # Removes the folder of a front that has ended and cannot remove it itself.
     def remove
       return unless ours?
 
@@ -35,7 +35,7 @@ module FoolsGold
       nil # Another process was faster.
     end
 
-    # Opens a connection and says HELLO on it.
+    # Opens a connection and sends HELLO on it.
     def open(role, worker = 0, slot = 0, seq = 0)
       io = connect
       io.sync = true
@@ -44,7 +44,8 @@ module FoolsGold
       io
     end
 
-    # The same, for a thread that only reads and writes there: two system calls fewer for each batch of requests.
+    # Opens a blocking connection, for a thread that only reads and writes it: two system calls fewer for each batch of
+    # requests.
     def open_blocking(role, worker = 0, slot = 0)
       io = open(role, worker, slot)
       io.fcntl(Frames::F_SETFL, io.fcntl(Frames::F_GETFL, 0) & ~::File::NONBLOCK)
@@ -55,8 +56,8 @@ module FoolsGold
 
     private
 
-    # A path to the socket itself, which leads there even when somebody has removed its name, as what cleans temporary
-    # folders does. Forked processes inherit it. Nil where there is no /proc.
+    # A path to the socket itself, which works even after a program that cleans temporary folders has removed its name.
+    # Forked processes inherit it. Nil where there is no /proc.
     def hold
       path = "/proc/self/fd/#{IO.sysopen(@path, O_PATH)}"
       path if ::File.socket?(path)
@@ -80,7 +81,7 @@ module FoolsGold
       UNIXSocket.new(@path)
     end
 
-    # Where the folder is gone, anybody could make another one of its name.
+    # Whether the folder is this user's: after its removal, another user could create one of its name.
     def ours?
       ::File.lstat(@folder).then { |folder| folder.directory? && folder.uid == @owner }
     rescue SystemCallError

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A process that serves: one thread for each of its slots, and one that listens to the front.
+# A worker process: one thread for each of its slots, and one that reads orders of the front.
 
 module FoolsGold
   class Worker
@@ -16,7 +16,7 @@ module FoolsGold
       @stopping = false
     end
 
-    # Serves until the front says stop; then ends the process as Ruby would, with its at_exit blocks.
+    # Serves until the front sends STOP; then exits as Ruby would, with its at_exit blocks.
     def run
       serve_requests
     rescue ThreadError => error
@@ -26,12 +26,12 @@ module FoolsGold
       exit!(1)
     end
 
-    # Shows in lists of processes which worker this is, and a request that takes long.
+    # Shows the worker, and a request that takes long, in the process title.
     def title(request = "")
       Title.show("worker #{@number}", @setup["tag"], request)
     end
 
-    # Slots get what is on its way to them, then their end. Runs in a signal handler too.
+    # Ends the slots after the requests that are on their way to them. Runs in a signal handler too.
     def stop
       @stopping = true
       @runners.each { |runner| runner.slot.close_read }
@@ -40,7 +40,7 @@ module FoolsGold
     private
 
     def serve_requests
-      Signals.quieten(["TERM"]) # Who stops a service often sends it to all its processes; the front decides here.
+      Signals.quieten(["TERM"]) # Often sent to all processes of a service; the front decides.
       trap("CHLD", "DEFAULT")
       @application.loaded? ? LastResort.worker : LastResort.loading
       Title.begin(@setup["hooks_kind"])
@@ -50,7 +50,7 @@ module FoolsGold
       Signals.ask_the_front
       serve
       FoolsGold.hooks.run(:on_worker_shutdown, @number)
-      # JRuby closes connections as it ends, which must not look like the end of the front.
+      # JRuby closes connections as it exits, which must not look like the end of the front.
       @control.kill unless Process.respond_to?(:fork)
       exit
     end
@@ -68,7 +68,7 @@ module FoolsGold
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
-      # A worker that cannot have all its threads is not ready. The first slot has the main thread.
+      # A worker that cannot start all its threads is not ready. The first slot has the main thread.
       @runners.drop(1).each { |runner| start(runner) }
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"
       Log.frame(Frames::READY, Frames.list(["pid", Process.pid.to_s, "out_of_band", errands]))
@@ -83,7 +83,7 @@ module FoolsGold
       false
     end
 
-    # Hooks that the application itself gives for after the fork run now: they came too late for it.
+    # Loads the application. Hooks for after the fork that it registers run now, because the fork is over.
     def load
       run = FoolsGold.hooks.count(:after_fork)
       @application.load
@@ -115,8 +115,8 @@ module FoolsGold
       @threads << Thread.new { guard(runner) }.tap { |thread| thread.name = "slot #{runner.slot.number}" }
     end
 
-    # A slot that ends takes the worker with it: the front counts on all of them. One whose thread the application has
-    # ended gets another.
+    # Ends the worker when a slot ends, because the front counts on all of them. If the application has ended a slot's
+    # thread, the slot gets another.
     def guard(runner)
       FoolsGold.hooks.run(:before_thread_start)
       runner.run

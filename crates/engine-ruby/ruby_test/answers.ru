@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One path for each kind of answer.
+# An application with one path for each kind of answer.
 
 class Closing
   def initialize(*parts) = @parts = parts

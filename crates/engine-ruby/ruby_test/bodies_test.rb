@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Bodies of requests that the front keeps in a file.
+# Request bodies that the front keeps in a file.
 
 IN_FILE = <<~RUBY
   run(lambda do |env|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A front made of Ruby: speaks PROTOCOL.md to a real mold and its real workers.
+# A front in Ruby, which speaks PROTOCOL.md to a real mold and its real workers.
 
 require "socket"
 require "tmpdir"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What a slot sends, as the front sees it.
+# An answer from the frames that a slot sends, as the front reads it.
 
 class Front
   # A frame of a slot, taken apart.

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Connections that the application takes.
+# Connections that the application takes over, fully and partially.
 
 HIJACK = <<~'RUBY'
   talk = lambda do |io|

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Rack::Lint, of whichever Rack is there, has nothing to say.
+# The environment and the answers pass Rack::Lint of the installed Rack.
 
 LINTED = <<~'RUBY'
   use Rack::Lint

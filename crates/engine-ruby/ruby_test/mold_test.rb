@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Loading, forking, hooks, ends.
+# The mold loads the application, forks workers, runs hooks and exits.
 
 HOOKS = <<~RUBY
   before_fork { $order = [:before] }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# How much processor time a worker needs for a hello request:
-# `ruby ruby_test/speed.rb [--native PATH] [requests] [handed ahead]`. With PATH, that of the accelerator, both kinds of
+# Measures the processor time that a worker needs for a hello request:
+# `ruby ruby_test/speed.rb [--native PATH] [requests] [pipelined]`. With PATH, that of the native worker, both kinds of
 # worker take turns.
 
 require_relative "front"
@@ -31,7 +31,7 @@ VALUES = ["/hello", "", "/hello", "127.0.0.1", "text/html,application/xhtml+xml"
           "gzip, br", "session=0123456789abcdef",
           "en,de;q=0.5", "http://localhost/", "0123-4567", "localhost"].join("\0")
 
-# Microseconds of the worker's processor time per request, and requests per second.
+# Returns microseconds of the worker's processor time per request, and requests per second.
 def measure(native, requests, ahead)
   Front.run(APP, native: native) do |front|
     worker = front.fork

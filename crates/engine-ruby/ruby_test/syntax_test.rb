@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# All of it must be read by the oldest Ruby that applications may have, 2.7, which need not be here.
+# All Ruby files must parse in the oldest supported Ruby, 2.7, which need not be installed.
 
 require "ripper"
 
-# Methods without `end`, which Ruby has from 3.0 on: their body is one expression and no list of statements.
+# Finds methods without `end`, which Ruby has from 3.0 on: their body is one expression and no list of statements.
 module Endless
   def self.in(tree)
     return [] unless tree.is_a?(Array)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The recorded bytes of the wire (wire/*.hex), on which the Rust side is tested too.
+# The recorded bytes of the protocol (wire/*.hex), on which the Rust side is tested too.
 
 require_relative "../ruby/errors"
 require_relative "../ruby/frames"

@@ -1,4 +1,4 @@
-//! The start of the engine: a folder, a socket, a thread for all that is not a request, and the first worker.
+//! The start of the engine: the process folder with its socket, the supervisor's thread, and the first worker.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -15,8 +15,8 @@ use crate::message::Message;
 use crate::process::place::Place;
 use crate::settings::Settings;
 use crate::start_error::StartError;
-use crate::supervisor::door;
-use crate::supervisor::door::Pass;
+use crate::supervisor::ipc_listener;
+use crate::supervisor::ipc_listener::Handshake;
 use crate::supervisor::{EventLoop, Supervisor};
 
 /// Messages are few (a process begins, speaks or ends), and none may be lost.
@@ -25,7 +25,8 @@ fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
     unbounded_channel()
 }
 
-/// Starts everything, and waits for the first worker.
+/// Starts the engine and waits for its first worker. Returns the pool, the handle of the supervisor and what the mold
+/// reported.
 pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
     let (messages, inbox) = channel();
     settings.meter.recorder.set_slow(settings.slow_time);
@@ -33,14 +34,15 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
     let (place, listener) = Place::new(settings.user.as_ref())?;
     let kill_time = settings.kill_time;
     let token = Uuid::new_v4().simple().to_string();
-    let pass = Arc::new(Pass { token, uid: settings.user.as_ref().map(|user| user.uid) });
+    let handshake = Arc::new(Handshake { token, uid: settings.user.as_ref().map(|user| user.uid) });
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
     let (told, telling) = mpsc::sync_channel(1);
-    let supervisor = EventLoop::new(settings, pool.clone(), (place, pass.clone()), messages.clone(), told);
-    let (theirs, outbox) = (pool.clone(), messages.clone());
+    let supervisor = EventLoop::new(settings, pool.clone(), (place, handshake.clone()), messages.clone(), told);
+    let theirs = pool.clone();
+    let outbox = messages.clone();
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {
         runtime.block_on(async move {
-            drop(tokio::spawn(door::keep(listener, pass, theirs.clone(), outbox)));
+            drop(tokio::spawn(ipc_listener::accept(listener, handshake, theirs.clone(), outbox)));
             drop(tokio::spawn(watch::watch(theirs, kill_time)));
             supervisor.run(inbox).await;
         });
@@ -49,7 +51,7 @@ pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Superv
     match telling.recv().unwrap_or_else(|_| Err(StartError::Ended("exited".to_owned()))) {
         Ok(facts) => Ok((pool, Supervisor::new(messages, thread), facts)),
         Err(error) => {
-            // It ends by itself now; what it has made is removed by then.
+            // The thread ends by itself now, and has removed its files by then.
             let _ = thread.join();
             Err(error)
         }

@@ -1,5 +1,5 @@
-//! How many workers several applications may have together. When all places are taken, an application that needs a
-//! worker makes one that has nothing to do leave another application.
+//! A limit on the workers of several applications together. When all places are taken, an application that needs a
+//! worker makes another one give up a worker that has nothing to do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::message::Message;
 
-/// Shared by all of them.
+/// The number of workers that several applications share.
 pub struct Budget {
     places: usize,
     members: Mutex<Members>,
@@ -21,26 +21,26 @@ struct Members {
     all: Vec<(u64, Member)>,
 }
 
-/// An application.
+/// One application with a share of the budget.
 struct Member {
     messages: UnboundedSender<Message>,
     standing: Standing,
-    /// It was told to give a place up, and has not yet.
+    /// It was asked to give a place up, and has not done so yet.
     was_asked: bool,
 }
 
-/// How an application stands.
+/// What an application reports of its workers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Standing {
-    /// Places it has.
+    /// Number of places it has.
     pub holds: usize,
-    /// It keeps so many.
+    /// Number of places it never gives up.
     pub floor: usize,
-    /// For how long it has not needed all of them.
+    /// For how long it has not needed all of its places; none while it does.
     pub spare_for: Option<Duration>,
 }
 
-/// One application's part; it gives its places back when it goes.
+/// One application's share; its places are free again when it is dropped.
 pub struct Share {
     budget: Arc<Budget>,
     id: u64,
@@ -58,11 +58,12 @@ impl Members {
         self.all.iter().map(|(_, member)| member.standing.holds).sum()
     }
 
-    /// Makes another one give a place up, which it does not need, or, if `must`, whoever has most.
+    /// Asks another application to give up a place that it does not need; if none has one to spare and `must` is true,
+    /// the one with the most places above its floor.
     fn ask(&mut self, id: u64, must: bool) {
         let others = self.all.iter_mut().filter(|(other, _)| *other != id).map(|(_, member)| member);
         let mut others: Vec<&mut Member> = others.filter(|other| other.standing.holds > other.standing.floor).collect();
-        // One at a time: the place that was asked for may be enough.
+        // One request at a time: a place that was asked for may be enough.
         if others.iter().any(|other| other.was_asked) {
             return;
         }
@@ -75,17 +76,17 @@ impl Members {
 }
 
 impl Budget {
-    /// So many workers in all.
+    /// Creates a budget of this number of workers.
     pub fn new(places: usize) -> Arc<Budget> {
         Arc::new(Budget { places, members: Mutex::default() })
     }
 
-    /// So many.
+    /// Returns the total number of places.
     pub fn places(&self) -> usize {
         self.places
     }
 
-    /// One more application.
+    /// Adds an application, which is asked for places by a message to its supervisor.
     pub(crate) fn join(self: &Arc<Budget>, messages: UnboundedSender<Message>) -> Share {
         let mut members = self.members.lock();
         members.next += 1;
@@ -96,20 +97,20 @@ impl Budget {
 }
 
 impl Share {
-    /// Says how the application stands now.
+    /// Reports the current state of the application.
     pub fn tell(&self, standing: Standing) {
         let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
             member.was_asked &= standing.holds >= member.standing.holds;
             member.standing = standing;
         }
-        // Somebody was told to keep more than there was room for: what others do not need is taken from them.
+        // The floors may be more than there are places: what others do not need is taken from them.
         if members.held() > self.budget.places {
             members.ask(self.id, false);
         }
     }
 
-    /// There is none to give up, after all.
+    /// Declines to give up a place.
     pub fn keep(&self) {
         let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
@@ -117,8 +118,9 @@ impl Share {
         }
     }
 
-    /// Takes one more place. When there is none, somebody who does not need all of his is told to give one up; when
-    /// everybody does, but `has_none` of us is there to answer, whoever has most.
+    /// Takes one more place and returns whether there was one. If not, asks an application that does not need all of
+    /// its places to give one up; if all need theirs and `has_none` says that this application has no worker at all,
+    /// the one with the most.
     pub fn take(&self, has_none: bool) -> bool {
         let mut members = self.budget.members.lock();
         if members.held() < self.budget.places {

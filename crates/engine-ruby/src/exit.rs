@@ -5,32 +5,32 @@ use std::process::ExitStatus;
 
 use nix::sys::signal::Signal;
 
-/// What a mold says of a process whose end the application has waited for.
+/// The exit code in EXITED frames for a process that the application itself has waited for.
 const UNKNOWN: i32 = i32::MIN;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit status, if it exited by itself.
+    /// The exit status, if the process exited by itself.
     pub status: Option<i32>,
-    /// The signal that killed it.
+    /// The number of the signal that killed it.
     signal: Option<i32>,
 }
 
 impl Exit {
-    /// Of a child whose end cannot be had.
+    /// Returns the exit of a process whose status is not known.
     pub fn unknown() -> Exit {
         Exit { status: None, signal: None }
     }
 
-    /// Of a child.
+    /// Returns the exit of a child of this process.
     pub fn new(status: ExitStatus) -> Exit {
         use std::os::unix::process::ExitStatusExt;
         Exit { status: status.code(), signal: status.signal() }
     }
 
-    /// Of a process whose parent is the mold: an exit status, or a signal's number negated, or the sign that neither is
-    /// known.
+    /// Returns the exit of a process whose parent is a mold, from the code in EXITED: an exit status, or a signal's
+    /// number negated, or the constant for an unknown one.
     pub fn of(code: i32) -> Exit {
         if code == UNKNOWN {
             return Exit::unknown();
@@ -38,7 +38,7 @@ impl Exit {
         if code < 0 { Exit { status: None, signal: Some(-code) } } else { Exit { status: Some(code), signal: None } }
     }
 
-    /// The name of the signal that killed it.
+    /// Returns the name of the signal that killed it.
     pub fn signal(&self) -> Option<String> {
         let name =
             |number: i32| Signal::try_from(number).map_or_else(|_| number.to_string(), |one| one.as_str().to_owned());

@@ -1,5 +1,5 @@
-//! What the fuzz targets see of this crate: a slot that is waiting for answers. Only there with the feature `fuzzing`,
-//! and no promise to anybody.
+//! The interface for fuzz targets: a worker thread that waits for answers. It exists only with the feature `fuzzing`
+//! and is not stable.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use engine::{Reply, Request, reply};
 use tokio::net::UnixStream;
 use tokio::runtime::Builder;
 
+use crate::dispatch::in_flight::Step;
 use crate::dispatch::job::Job;
-use crate::dispatch::row::Step;
 use crate::dispatch::slot::Slot;
 use crate::wire::control::Control;
 use crate::wire::frames::take;
 
-/// Hands these requests to a slot and lets it read these bytes, in pieces of this size, as if a worker had sent them.
-/// Gives back the replies, and whether all was understood.
+/// Queues these requests on a worker thread and lets it read these bytes, in pieces of this size, as if a worker had
+/// sent them. Returns the replies, and whether all bytes were valid frames.
 pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Result<(Vec<Reply>, bool)> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let _in = runtime.enter();
@@ -34,7 +34,7 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
         buffer.extend_from_slice(piece);
         while let Ok(Some(frame)) = take(&mut buffer) {
             match slot.receive(frame) {
-                // Nobody reads: a chunk that finds no room would wait for ever.
+                // The body has no reader: a chunk that does not fit would wait for ever.
                 Ok(Step::Chunk(sink, _)) => slot.sent(sink, Ok(())),
                 Ok(_) => {}
                 Err(_) => return Ok((replies, false)),

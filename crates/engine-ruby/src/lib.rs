@@ -1,7 +1,8 @@
 //! The engine that runs a Rack application on worker processes of the user's own Ruby, behind one queue.
 //!
-//! Reading order: PROTOCOL.md and `wire`; `dispatch`, who gets what, and the way of a request; `fleet`, who lives: it
-//! decides and does nothing; `supervisor`, which does it, with `process`.
+//! Reading order: PROTOCOL.md and `wire`; `dispatch`, which assigns requests to workers; `fleet`, the state machine
+//! that decides which processes there are and does no I/O; `supervisor`, which carries its decisions out, with
+//! `process`.
 
 #![expect(clippy::vec_box, reason = "a job is large, goes from hand to hand, and keeps its place in memory")]
 
@@ -9,13 +10,13 @@ mod boot;
 mod budget;
 mod dispatch;
 mod exit;
+mod exit_reason;
 mod fleet;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod message;
 mod process;
-mod reason;
 mod settings;
 mod start_error;
 mod supervisor;
@@ -37,36 +38,36 @@ pub use start_error::{StartError, no_ruby};
 use dispatch::pool::Pool;
 use supervisor::Supervisor;
 
-/// The engine.
+/// A running application on worker processes of Ruby.
 pub struct RubyEngine {
     pool: Arc<Pool>,
     supervisor: Supervisor,
     meter: Arc<Meter>,
-    /// What was loaded, in which Ruby.
+    /// Names and values that the mold reported when it was ready, such as the version of Ruby.
     facts: Vec<(String, String)>,
 }
 
 impl RubyEngine {
-    /// Loads the application and starts the workers; returns when the first is ready (or, where there need be none, the
-    /// application loaded), or with what kept it from being.
-    /// Answers are read on `lanes`, the event loops of the I/O threads.
+    /// Loads the application and starts the workers. Returns when the first worker is ready, or, where the minimum is
+    /// none, when the application is loaded; or with the error that prevented that. Answers are read on `lanes`, the
+    /// event loops of the I/O threads.
     pub fn start(settings: Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
         let meter = settings.meter.clone();
         let (pool, supervisor, facts) = boot::boot(settings, lanes)?;
         Ok(Arc::new(RubyEngine { pool, supervisor, meter, facts }))
     }
 
-    /// What the mold said when it was ready, such as `ruby` and its version.
+    /// Returns a value that the mold reported when it was ready, such as `ruby`, its version.
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// How many processes of workers there are, those that have left and have not ended yet among them.
+    /// Returns the number of worker processes, including retired ones that have not ended yet.
     pub fn processes(&self) -> usize {
         self.pool.processes()
     }
 
-    /// Ends all processes, those that do not end by themselves within this time by force.
+    /// Ends all processes. Those that have not ended within `time` are killed.
     pub fn stop(&self, time: Duration) {
         self.pool.close();
         self.pool.is_to_end();

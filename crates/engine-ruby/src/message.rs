@@ -1,5 +1,5 @@
-//! What reaches the supervisor: from the connections of processes, from dispatch, from timers and from those who order
-//! something, in the order in which it comes.
+//! Messages to the supervisor, in the order in which they arrive: from the connections of processes, from dispatch,
+//! from timers and from operators.
 
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::mpsc::SyncSender;
@@ -9,46 +9,46 @@ use engine::{Order, Surroundings};
 use tokio::net::UnixStream;
 
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{Outcome, Speaker};
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 use crate::wire::frames::Frame;
 
-/// What came of the hooks `before_exec`.
+/// Result of the `before_exec` hooks: what they changed, or why they failed.
 pub type Prepared = Result<Surroundings, String>;
 
-/// One of them.
+/// A message to the supervisor.
 pub enum Message {
-    /// A process that we started has said HELLO.
+    /// A mold, by process id, has connected and sent HELLO.
     Mold(u32, UnixStream),
-    /// A worker has opened its control connection.
+    /// A worker has opened its control connection: its number and process.
     Control(u32, u32, UnixStream),
-    /// A worker has opened the connection of a thread.
+    /// A worker has opened the connection of a thread: the numbers of worker and thread.
     Slot(u32, u32, StdStream),
-    /// A mold or a worker says something.
+    /// A mold or a worker has sent a frame on its control connection.
     Said(Speaker, Frame),
-    /// Its connection has ended.
+    /// The control connection of a mold or a worker has ended.
     Silent(Speaker),
-    /// A process that we started has ended, in these words.
+    /// A process that this one started has ended.
     Ended(u32, Exit),
-    /// A worker was taken out of the pool, for this reason if there is a reason to end it.
+    /// A worker was removed from the pool; with an error if its process must be killed.
     WorkerGone(u32, Option<String>),
-    /// A worker finishes what it has and goes.
-    Leaving(u32, Reason),
-    /// A worker should be replaced when there is time for it.
-    Worn(u32, Reason),
-    /// Requests wait.
+    /// A worker is retired: it finishes its requests and exits.
+    Leaving(u32, ExitReason),
+    /// A worker has expired and should be replaced when possible.
+    Worn(u32, ExitReason),
+    /// Requests wait for a worker.
     Wanted,
-    /// Another application needs one of our places.
+    /// Another application needs one of the places that this one has in the shared budget.
     GiveUp,
     /// The kernel has killed a worker because memory was full.
     OutOfMemory(u32),
-    /// What memory these need.
+    /// The memory use of these processes; none where it cannot be read.
     Weighed(Vec<(Speaker, Option<Weight>)>),
-    /// Somebody has given an order and waits for its outcome.
+    /// An operator has given an order and waits for its outcome.
     Order(Order, SyncSender<Outcome>),
-    /// The program is to be started anew: run the hooks for that within this time, and say what came of it.
+    /// The server is about to execute itself anew: run the `before_exec` hooks within this time, and send the result.
     BeforeExec(Duration, SyncSender<Prepared>),
-    /// End all processes within this time, and say when.
+    /// End all processes within this time, and report when that is done.
     Stop(Duration, SyncSender<()>),
 }

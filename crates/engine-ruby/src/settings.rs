@@ -1,4 +1,4 @@
-//! How the engine is to work.
+//! The settings of an engine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::budget::Budget;
 use crate::process::reader::Evaluated;
 use crate::process::user::User;
 
-/// Where the application is loaded. A Ruby that cannot fork loads it in each worker, whatever this says.
+/// Where the application is loaded. A Ruby that cannot fork loads it in each worker in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preload {
     /// In each worker, after it has been forked.
     No,
-    /// Once, in the mold, which is then forked; unless the application holds connections that workers would share: then
+    /// Once, in the mold, which then forks workers; if the application holds connections that the workers would share,
     /// as with [`Preload::No`].
     Yes,
-    /// Once, in the mold, which is forked whatever the application holds open.
+    /// Once, in the mold, which forks workers whatever connections the application holds open.
     Force,
 }
 
 impl Preload {
-    /// The word in SETUP.
+    /// Returns the value for the SETUP frame.
     pub fn as_str(self) -> &'static str {
         match self {
             Preload::No => "no",
@@ -34,79 +34,81 @@ impl Preload {
     }
 }
 
-/// As [`Settings::hooks_kind`]: a file of Puma, with which that would run a single process and no hooks of workers.
+/// The [`Settings::hooks_kind`] of a Puma configuration for a single process, in which Puma runs no worker hooks.
 pub const PUMA_SINGLE: &str = "puma, single";
 
-/// How the engine is to work. The caller decides all of it.
+/// The settings of an engine. The caller decides all of them; there are no defaults.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The Ruby: a name that is looked for on PATH, or a path.
+    /// The Ruby executable: a path, or a name that is looked up in PATH.
     pub ruby: PathBuf,
-    /// The application: a rackup file, absolute.
+    /// The absolute path of the rackup file.
     pub rackup: PathBuf,
-    /// The Gemfile that Bundler is to use, absolute.
+    /// The absolute path of the Gemfile for Bundler.
     pub gemfile: Option<PathBuf>,
-    /// Folders that come before all others in $LOAD_PATH.
+    /// Folders at the front of `$LOAD_PATH`.
     pub load_path: Vec<PathBuf>,
-    /// The Ruby file with hooks, absolute.
+    /// The absolute path of the Ruby file with hooks.
     pub hooks: Option<PathBuf>,
-    /// Whose configuration that file is: `puma`, `unicorn` or `pitchfork`; nothing where it is a hooks file of ours.
+    /// The server whose configuration the hooks file is: `puma`, `unicorn` or `pitchfork`; empty for a hooks file of
+    /// this server.
     pub hooks_kind: String,
-    /// The directives of that server.
+    /// The names of that server's directives.
     pub hooks_names: Vec<&'static str>,
-    /// Another server's configuration that was evaluated: the process that did it becomes the first mold.
+    /// An evaluated configuration of another server; the process that evaluated it becomes the first mold.
     pub evaluated: Option<Evaluated>,
-    /// Whether the start tries again while a hook keeps workers from starting, as Puma and Unicorn do. Otherwise a
+    /// Whether the start is retried while a hook keeps workers from starting, as Puma and Unicorn do. Otherwise a
     /// failing hook is an error of the start.
     pub retries_hooks: bool,
-    /// The accelerator, a Ruby extension, absolute.
+    /// The absolute path of the native worker, a Ruby extension.
     pub native: Option<PathBuf>,
     /// Whether the application is loaded before workers are forked.
     pub preload: Preload,
-    /// What RACK_ENV says, such as `production`.
+    /// The value of RACK_ENV, such as `production`.
     pub environment: String,
-    /// What processes are called beside their role.
+    /// The tag in process titles, beside the role of the process.
     pub tag: String,
-    /// As the log calls the application; none where there is only one.
+    /// The name of the application in the log; none if there is only one.
     pub app: Option<String>,
-    /// Whom processes run as, where that is not whom this one does; the right to say so is root's.
+    /// The user that processes run as, if that is another than this process's; only root can set it.
     pub user: Option<User>,
-    /// How many files processes may have open (the soft limit), where that is less than this process may.
+    /// The soft limit of open files for processes, if it is lower than that of this process.
     pub open_files: Option<u64>,
-    /// Never fewer worker processes than this; with 0, the first request after a rest waits for one.
+    /// The minimum number of workers. With 0, the first request after an idle time waits for a worker to start.
     pub min_workers: usize,
-    /// Never more, but for one while it takes the place of another.
+    /// The maximum number of workers, exceeded by one while a worker is being replaced.
     pub max_workers: usize,
-    /// A worker that was not needed for so long leaves, as long as there are more than the fewest.
+    /// The time after which a worker that was not needed exits, as long as there are more than the minimum.
     pub idle_time: Duration,
-    /// Shared with other applications: how many workers they have together.
+    /// The limit on workers that is shared with other applications.
     pub budget: Option<Arc<Budget>>,
-    /// A worker is replaced after so many requests; 0 for never.
+    /// Number of requests after which a worker is replaced; 0 for never.
     pub max_requests: u64,
-    /// And up to so many percent of that later, each at its own time.
+    /// Percentage of `max_requests` by which the number is raised at random for each worker, so that they are not
+    /// replaced at once.
     pub max_requests_jitter: u64,
-    /// A worker is replaced when its proportional share of memory is larger, in bytes.
+    /// The proportional share of memory (PSS), in bytes, above which a worker is replaced.
     pub worker_memory: Option<u64>,
-    /// A worker that does not answer for so long is killed; zero for never.
+    /// The time without an answer after which a worker is killed; zero for never.
     pub worker_timeout: Duration,
     /// Whether workers collect garbage between requests.
     pub oob_gc: bool,
-    /// Whether applications find `rack.early_hints`.
+    /// Whether the environment has `rack.early_hints`.
     pub early_hints: bool,
-    /// A request that takes so long is recorded.
+    /// The time from which a request is recorded as slow.
     pub slow_time: Duration,
-    /// Counts, and keeps what is recorded.
+    /// Counts requests and keeps recorded ones.
     pub meter: Arc<Meter>,
-    /// How many threads in each.
+    /// Number of threads per worker.
     pub threads: usize,
-    /// How many requests may wait.
+    /// Maximum number of waiting requests.
     pub queue_places: usize,
-    /// A mold or a worker must be ready within this time.
+    /// The time within which a mold or a worker must be ready.
     pub boot_time: Duration,
-    /// A worker whose request is not over so long after its deadline is killed.
+    /// The time after the deadline of a request after which its worker is killed.
     pub kill_time: Duration,
-    /// A worker that leaves keeps connections that the application took over in it for so long.
+    /// The time for which a retired worker keeps upgraded connections that the application has taken over.
     pub linger: Duration,
-    /// Set while the engine starts, it ends the start.
+    /// Cancels the start when it is set while the engine starts.
     pub called_off: Arc<AtomicBool>,
 }

@@ -1,4 +1,4 @@
-//! Why the engine could not start.
+//! Errors for which the engine cannot start.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -7,26 +7,27 @@ use std::time::Duration;
 
 use engine::AppError;
 
-/// Why the engine could not start.
+/// An error for which the engine cannot start.
 #[derive(Debug)]
 pub enum StartError {
-    /// The application raised while it was loaded.
+    /// The application raised an exception while it was loaded.
     App(Box<AppError>),
-    /// A hook raised in a worker that was starting: its name, its file and line or nothing, and the exception.
+    /// A hook raised an exception in a worker that was starting: the hook's name, its `file:line` or an empty text, the
+    /// exception.
     Hook(String, String, Box<AppError>),
-    /// Nothing can be given to that user.
+    /// The process folder could not be made accessible to the user that processes run as.
     User(String, std::io::Error),
-    /// This was started, and ended in these words before it spoke to us.
+    /// The executable was started and ended, in these words, before it connected.
     NoRuby(PathBuf, String),
-    /// The Ruby could not be started.
+    /// The Ruby executable could not be started.
     Ruby(PathBuf, std::io::Error),
-    /// The Ruby ended before the application was loaded.
+    /// The Ruby process ended before the application was loaded.
     Ended(String),
-    /// The application was not loaded in time.
+    /// The application was not loaded within this time.
     Late(Duration),
-    /// Nobody wants it any more.
+    /// The caller cancelled the start.
     CalledOff,
-    /// The machine refused a thread, a folder or a socket.
+    /// The system refused a thread, a folder or a socket.
     Machine(std::io::Error),
 }
 
@@ -56,7 +57,7 @@ impl fmt::Display for StartError {
     }
 }
 
-/// An exception with its backtrace.
+/// Writes an exception with its backtrace.
 fn in_full(f: &mut fmt::Formatter<'_>, error: &AppError) -> fmt::Result {
     write!(f, "{}: {}", error.class, error.message)?;
     error.lines().try_for_each(|line| write!(f, "\n    {line}"))
@@ -64,10 +65,10 @@ fn in_full(f: &mut fmt::Formatter<'_>, error: &AppError) -> fmt::Result {
 
 impl std::error::Error for StartError {}
 
-/// Why this Ruby cannot be started, and what to do about it.
+/// Returns a message that says why this Ruby cannot be started and how to remedy that.
 pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
     let is_name = !ruby.as_os_str().as_encoded_bytes().contains(&b'/');
-    // A folder of PATH that may not be looked into is one in which it is not.
+    // A folder in PATH that may not be searched counts as one without the file.
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::PermissionDenied if is_name => format!(
             "there is no {} on PATH: install one (apt install ruby ruby-rack), or name one with --ruby",

@@ -1,4 +1,4 @@
-//! The engine from outside: real Ruby processes, requests through the seam.
+//! The engine from outside: real Ruby processes, and requests through the engine's interface.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
@@ -62,7 +62,7 @@ fn an_answer_of_which_nobody_has_seen_anything_is_given_by_another_worker() {
       [200, {}, body]
     }";
     let app = start(source, 1, 1).unwrap();
-    // The answer begins, and its worker dies, before the client is told of it.
+    // The answer begins, and its worker dies, before the client has read any of it.
     let reply = app.engine.call(request(Method::GET, "/", Input::Empty));
     assert!(within(Duration::from_secs(10), || app.engine.status().restarts == 1));
     let answer = lane().block_on(reply);

@@ -1,4 +1,4 @@
-//! What somebody who operates the server sees of the engine, and tells it.
+//! Snapshots and orders, as an operator uses them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
@@ -14,7 +14,7 @@ use http::Method;
 use support::{App, request, settings, start, start_with, within};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Waits in /wait for a file, dies of /die, says its process otherwise.
+/// An application that waits in /wait for a file, dies of /die, and answers with its process id otherwise.
 const WORK: &str = r#"
   run(lambda do |env|
     case env["PATH_INFO"]
@@ -34,7 +34,7 @@ fn let_go(app: &App, name: &str) {
     fs::write(app.folder.path().join(name), "").unwrap();
 }
 
-/// Looks until it is so.
+/// Takes snapshots until one fulfils a condition.
 #[track_caller]
 fn see(app: &App, is_so: impl Fn(&Snapshot) -> bool) -> Snapshot {
     let seen = within(PATIENCE, || is_so(&app.engine.snapshot()));
@@ -76,7 +76,7 @@ fn there_are_as_many_workers_as_somebody_says() {
     app.engine.order(Order::Scale { min: 4, max: 4 }).unwrap();
     see(&app, |snapshot| ready(snapshot).len() == 4);
     app.engine.order(Order::Scale { min: 1, max: 1 }).unwrap();
-    // The busy one stays: those that have nothing to do go first.
+    // The busy one stays: idle workers go first.
     let snapshot = see(&app, |snapshot| snapshot.workers.len() == 1);
     assert_eq!((snapshot.workers[0].id, snapshot.restarts_by.get("scale")), (1, Some(&3)));
     assert_eq!(snapshot.status.restarts, 0, "fewer is no restart");
@@ -181,7 +181,7 @@ fn several_applications_share_a_number_of_workers() {
     let waiting: Vec<_> = (0..4).map(|_| one.ask(get("/wait?go"))).collect();
     see(&one, |snapshot| ready(snapshot).len() == 3);
     let theirs = other.ask(get("/"));
-    // All are busy, but the other application has none at all: one is given up as soon as it has answered.
+    // All are busy, but the other application has no worker at all: one is given up as soon as it has answered.
     see(&one, |snapshot| snapshot.workers.iter().any(|worker| worker.state == "draining"));
     let_go(&one, "go");
     assert!(theirs.recv_timeout(PATIENCE).unwrap().result.is_ok());

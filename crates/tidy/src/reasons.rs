@@ -27,7 +27,7 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
 pub fn unsafe_code(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&[".rs"]).filter(|file| !file.path.starts_with("crates/tidy/")) {
-        let lines: Vec<&str> = file.product().lines().collect();
+        let lines = file.product();
         for (line, _) in (1..).zip(&lines).filter(|(_, line)| refers_elsewhere(line)) {
             complaints.push(format!("{}:{line}: give the reason of this very place: \"as above\" is none", file.path));
         }

@@ -46,19 +46,27 @@ impl SourceFile {
         self.path.ends_with(".sh") || self.text.starts_with("#!/usr/bin/env bash") || self.text.starts_with("#!/bin/sh")
     }
 
-    /// The text without the test module that ends a Rust file, and with no test module in a test file.
-    pub fn product(&self) -> &str {
+    /// Lines of the file by number, less one. In a Rust file the lines of test modules are empty, wherever they stand:
+    /// from `#[cfg(test)]` to the `;` of its `mod`, or to the first `}` in the first column.
+    pub fn product(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.text.lines().collect();
         if !self.path.ends_with(".rs") {
-            return &self.text;
+            return lines;
         }
-        let at = self.text.find("#[cfg(test)]\nmod ").or_else(|| self.text.find("#[cfg(test)]\n#[path"));
-        &self.text[..at.unwrap_or(self.text.len())]
+        let mut at = 0;
+        while at < lines.len() {
+            let length = test_module(&lines[at..]);
+            lines[at..at + length].fill("");
+            at += length.max(1);
+        }
+        lines
     }
 
     /// Lines of the product with their numbers, from 1, comments taken off (for Rust; roughly, but a `//` in a string
     /// only hides what follows it).
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.product().lines().enumerate().map(|(at, line)| (at + 1, line.find("//").map_or(line, |cut| &line[..cut])))
+        let lines = self.product().into_iter().enumerate();
+        lines.map(|(at, line)| (at + 1, line.find("//").map_or(line, |cut| &line[..cut])))
     }
 }
 
@@ -72,9 +80,56 @@ pub fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
+/// The number of lines of the test module that begins with the first of these lines; 0 if none begins there.
+fn test_module(lines: &[&str]) -> usize {
+    if lines.first() != Some(&"#[cfg(test)]") {
+        return 0;
+    }
+    let attributes = lines.iter().take_while(|line| line.starts_with("#[")).count();
+    let Some(item) = lines.get(attributes) else { return 0 };
+    let words: Vec<&str> = item.split_whitespace().collect();
+    match words[..] {
+        ["mod", ..] | ["pub" | "pub(crate)" | "pub(super)", "mod", ..] if item.ends_with([';', '}']) => attributes + 1,
+        ["mod", ..] | ["pub" | "pub(crate)" | "pub(super)", "mod", ..] => {
+            lines.iter().position(|line| *line == "}").map_or(lines.len(), |end| end + 1)
+        }
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn test_modules_are_left_out_wherever_they_stand_and_nothing_else_is() {
+        let text = [
+            "mod a;",
+            "#[cfg(test)]",
+            "mod b;",
+            "fn one() {}",
+            "#[cfg(test)]",
+            "#[path = \"c.rs\"]",
+            "pub(crate) mod c;",
+            "fn two() {}",
+            "#[cfg(test)]",
+            "mod d {",
+            "    fn test() {",
+            "    }",
+            "}",
+            "#[cfg(test)]",
+            "fn three() {} // not a module",
+        ];
+        let text = text.join("\n");
+        let kept = |path: &str| {
+            let tree = Tree::of(&[(path, &text)]);
+            let lines = tree.files[0].code().filter(|(_, line)| !line.is_empty());
+            lines.map(|(number, line)| format!("{number} {}", line.trim())).collect::<Vec<_>>()
+        };
+        let product = ["1 mod a;", "4 fn one() {}", "8 fn two() {}", "14 #[cfg(test)]", "15 fn three() {}"];
+        assert_eq!(kept("a.rs"), product);
+        assert_eq!(kept("a.rb").len(), 15);
+    }
 
     #[test]
     fn words_are_whole_and_folders_are_held() {

@@ -1,4 +1,4 @@
-//! What can be seen of the engine from outside: what the fleet last showed, and what dispatch knows now.
+//! The snapshot of an engine for operators: the last view of the fleet, completed from the current state of dispatch.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::Dispatch;
 use crate::fleet::View;
 use crate::process::is_stopped;
 
-/// All there is to see but numbers of the pool, with what is known of those that serve.
+/// Builds the snapshot except for the counters of the pool, with the requests that run in each worker.
 pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot {
     let mut workers = Vec::new();
     for card in &view.workers {
@@ -35,8 +35,8 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         }
         workers.push(shown);
     }
-    let waited = dispatch.line.first().map(|job| now.saturating_duration_since(job.offered));
-    let is_paused = dispatch.line.is_paused();
+    let waited = dispatch.queue.first().map(|job| now.saturating_duration_since(job.offered));
+    let is_paused = dispatch.queue.is_paused();
     Snapshot {
         engine: "ruby".to_owned(),
         runtime: view.runtime.clone(),
@@ -49,7 +49,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
     }
 }
 
-/// To the microsecond, which is what a person can use.
+/// Seconds, rounded to the microsecond.
 fn seconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e6
 }

@@ -1,4 +1,4 @@
-//! Who gets the next request, in each state of the workers.
+//! Which worker gets the next request, in each state of the workers.
 
 use engine::{Request, reply};
 use http::Method;
@@ -15,7 +15,7 @@ fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
     (Job::new(Request::sample(method, "/"), responder, lane).map_err(|_| ()).unwrap(), reply)
 }
 
-/// Dispatch over workers 0, 1, ... of so many threads each, worker 1 being on lane 1 and so on.
+/// Dispatch over workers 0, 1, ... with `threads` threads each; worker n is on I/O thread n.
 struct Scene {
     dispatch: Dispatch,
     replies: Vec<engine::Reply>,
@@ -38,21 +38,21 @@ impl Scene {
         scene
     }
 
-    /// Where a request goes: worker and thread, or why it does not.
-    fn offer(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
+    /// Admits a request; returns its worker and thread, or why it has none.
+    fn admit(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
         let (job, reply) = job(method, lane);
         self.replies.push(reply);
-        match self.dispatch.offer(job) {
-            Offer::Send(slot, _) => Ok((slot.worker, slot.number)),
-            Offer::Queued => Err("queued"),
-            Offer::Full(_) => Err("full"),
-            Offer::Late(_) => Err("late"),
-            Offer::Closed(_) => Err("closed"),
+        match self.dispatch.admit(job) {
+            Admission::Send(slot, _) => Ok((slot.worker, slot.number)),
+            Admission::Queued => Err("queued"),
+            Admission::Full(_) => Err("full"),
+            Admission::Late(_) => Err("late"),
+            Admission::Closed(_) => Err("closed"),
         }
     }
 
     fn get(&mut self, lane: usize) -> Result<(u32, u32), &'static str> {
-        self.offer(Method::GET, lane)
+        self.admit(Method::GET, lane)
     }
 
     fn slot(&mut self, worker: u32, thread: usize) -> Arc<Slot> {
@@ -60,7 +60,7 @@ impl Scene {
     }
 
     fn requests_are_short(&mut self) {
-        (0..500).for_each(|_| self.dispatch.pace.learn(Duration::from_micros(50)));
+        (0..500).for_each(|_| self.dispatch.service_time.observe(Duration::from_micros(50)));
     }
 }
 
@@ -86,7 +86,7 @@ async fn nothing_runs_or_waits_that_nobody_looks_at() {
     assert!(!scene.dispatch.may_rest());
     scene.dispatch.worker(0).unwrap().release(0, 1);
     assert!(scene.dispatch.may_rest());
-    // What a dead worker had.
+    // A request left by a dead worker.
     let (job, _reply) = job(Method::GET, 0);
     scene.dispatch.put_back(vec![job], Instant::now());
     assert!(scene.dispatch.lacks_watch());
@@ -97,8 +97,8 @@ async fn only_short_and_safe_requests_are_handed_ahead() {
     let mut scene = Scene::new(1, 1);
     scene.requests_are_short();
     assert_eq!(scene.get(0), Ok((0, 0)));
-    assert_eq!(scene.offer(Method::POST, 0), Err("queued"));
-    // And nobody overtakes the one that waits.
+    assert_eq!(scene.admit(Method::POST, 0), Err("queued"));
+    // No request overtakes the one in the queue.
     assert_eq!(scene.get(0), Err("queued"));
 
     let mut scene = Scene::new(1, 1);
@@ -133,7 +133,7 @@ async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_comp
 #[tokio::test]
 async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_almost_the_same_time() {
     let mut scene = Scene::new(2, 1);
-    scene.dispatch.line = Line::new(100, Instant::now());
+    scene.dispatch.queue = Line::new(100, Instant::now());
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     // All have waited for long.
     let start = Instant::now() - Duration::from_millis(50);
@@ -142,7 +142,7 @@ async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_a
         let (mut job, reply) = job(Method::GET, lane);
         job.offered = start + Duration::from_millis(after_ms);
         scene.replies.push(reply);
-        let _ = scene.dispatch.line.push(job, start);
+        let _ = scene.dispatch.queue.push(job, start);
     }
     let slot = scene.slot(0, 0);
     let mut next = || -> Vec<_> {
@@ -159,7 +159,7 @@ async fn who_has_answered_gets_what_waits_in_its_order() {
     let mut scene = Scene::new(1, 1);
     assert_eq!(scene.get(0), Ok((0, 0)));
     for method in [Method::PUT, Method::GET] {
-        assert_eq!(scene.offer(method, 7), Err("queued"));
+        assert_eq!(scene.admit(method, 7), Err("queued"));
     }
     let slot = scene.slot(0, 0);
     for expected in [Method::PUT, Method::GET] {
@@ -177,7 +177,7 @@ async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
     scene.dispatch.worker(0).unwrap().is_leaving = true;
     assert_eq!(scene.get(0), Err("queued"));
     let slot = scene.slot(0, 0);
-    let After { next, has_left: is_done, .. } = scene.dispatch.done(&slot, Duration::from_millis(5));
+    let Completion { next, has_left: is_done, .. } = scene.dispatch.done(&slot, Duration::from_millis(5));
     assert!(next.is_empty() && is_done);
 }
 
@@ -191,18 +191,18 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
     assert_eq!(scene.get(9), Err("queued"));
     scene.dispatch.put_back(vec![first, second, third], Instant::now());
     let order: Vec<usize> =
-        std::iter::from_fn(|| scene.dispatch.line.pop(Instant::now())).map(|job| job.lane).collect();
+        std::iter::from_fn(|| scene.dispatch.queue.pop(Instant::now())).map(|job| job.lane).collect();
     assert_eq!(order, [1, 3, 9]);
 }
 
 #[tokio::test]
 async fn in_a_pause_nothing_is_begun_and_all_wait() {
     let mut scene = Scene::new(2, 1);
-    scene.dispatch.line.pause(Instant::now());
+    scene.dispatch.queue.pause(Instant::now());
     assert_eq!(scene.get(0), Err("queued"));
     assert!(scene.dispatch.pump(Instant::now()).is_empty());
     assert!(scene.dispatch.lacks_workers(Instant::now() + HOLD).is_none(), "no worker would be of use");
-    assert!(scene.dispatch.line.resume(Instant::now()));
+    assert!(scene.dispatch.queue.resume(Instant::now()));
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
 }
 
@@ -272,12 +272,12 @@ async fn a_last_try_rests_first_and_counts_as_waiting() {
     scene.dispatch.rest(job, now);
     scene.dispatch.wake(now + REST / 2);
     assert!(scene.dispatch.pump(now).is_empty() && scene.dispatch.is_active());
-    assert_eq!((scene.dispatch.waiting(), scene.dispatch.line.len()), (1, 0));
+    assert_eq!((scene.dispatch.waiting(), scene.dispatch.queue.len()), (1, 0));
     scene.dispatch.wake(now + REST);
     assert_eq!((scene.dispatch.resting.len(), scene.dispatch.pump(now).len()), (0, 1));
 }
 
-/// A request that has ended two workers and has rested.
+/// Adds a request that has ended two workers and whose pause is over.
 fn suspect(scene: &mut Scene) {
     let (mut job, reply) = job(Method::GET, 0);
     assert!(job.may_replay(true, Death::Crash) && job.may_replay(true, Death::Crash));

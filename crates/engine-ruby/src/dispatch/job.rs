@@ -1,4 +1,5 @@
-//! A request on its way to a worker, kept whole until its answer begins: it may have to go to another one.
+//! A request on its way to a worker. It is kept whole until its answer begins, because it may have to be sent to
+//! another worker.
 
 use std::io;
 use std::sync::Arc;
@@ -10,16 +11,17 @@ use engine::{Body, Fault, Input, Request, Responder, Sink};
 use files::TempFile;
 use http::Method;
 
-/// A worker may die of a request. Each death under it is held against it, less so one by the kernel's hand, which may
-/// have been somebody else's fault; it is run again until so much has come together: on two other workers, or six.
+/// The blame after which a request is not run again. Each death of a worker under a request adds to its blame, less if
+/// the kernel killed the worker for memory, which another process may have caused. So a request is run again on two
+/// other workers after crashes, or on six.
 const BLAME_MAX: u8 = 6;
 
-/// How a worker has ended.
+/// How a worker ended, as far as the blame of its requests is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Death {
-    /// By itself, or by whoever killed it.
+    /// It exited, or was killed from outside.
     Crash,
-    /// The kernel has killed it because memory was full.
+    /// The kernel killed it because memory was full.
     OutOfMemory,
 }
 
@@ -32,31 +34,31 @@ impl Death {
     }
 }
 
-/// A body up to this size travels in the frame of its request, a larger one as a file.
+/// The largest body in bytes that is sent in the frame of its request; a larger one is passed as a file.
 const INLINE_BYTES: usize = 512 << 10;
 
-/// A request and the way back of its answer.
+/// A request and the responder for its answer.
 pub struct Job {
-    /// The request.
+    /// The request itself.
     pub request: Request,
-    /// Whether it may be run twice: RFC 9110 section 9.2.1, without TRACE.
+    /// Whether the method is safe, so that the request may run twice: RFC 9110 section 9.2.1, without TRACE.
     pub is_safe: bool,
-    /// The lane on which its client waits.
+    /// The number of the I/O thread that serves its client.
     pub lane: usize,
-    /// When it was handed in.
+    /// When the engine received it.
     pub offered: Instant,
-    /// How long it waited for a worker, the last time it did.
+    /// How long it waited for a worker before it was last sent to one.
     pub queued: Duration,
-    /// The worker that it was given to last, and its process.
+    /// The worker that it was last sent to: its number and its process.
     pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
-    /// For another answer, if the one that was given can be taken back.
+    /// Takes a second answer, if the first can be taken back.
     again: Option<Responder>,
     blame: u8,
 }
 
 impl Job {
-    /// A request that was just handed in.
+    /// Creates a job for a new request. Fails if a large body cannot be written to a file.
     pub fn new(mut request: Request, responder: Responder, lane: usize) -> Result<Box<Job>, (Responder, Fault)> {
         if let Input::Memory(bytes) = &request.input
             && bytes.len() > INLINE_BYTES
@@ -70,11 +72,20 @@ impl Job {
             }
         }
         let is_safe = matches!(request.method, Method::GET | Method::HEAD | Method::OPTIONS);
-        let (offered, queued, ran_on, responder, again) = (Instant::now(), Duration::ZERO, None, Some(responder), None);
-        Ok(Box::new(Job { request, is_safe, lane, offered, queued, ran_on, responder, again, blame: 0 }))
+        Ok(Box::new(Job {
+            request,
+            is_safe,
+            lane,
+            offered: Instant::now(),
+            queued: Duration::ZERO,
+            ran_on: None,
+            responder: Some(responder),
+            again: None,
+            blame: 0,
+        }))
     }
 
-    /// Answers it. Only the first answer counts.
+    /// Answers the request. Only the first answer counts.
     pub fn answer(&mut self, result: Result<engine::Response, Fault>) {
         let Some(responder) = self.responder.take() else { return };
         let about = || Past {
@@ -93,14 +104,15 @@ impl Job {
         }
     }
 
-    /// Takes an answer back that is a stream of which nobody has seen anything yet: it is as if there was none.
+    /// Takes back a streamed answer of which the client has seen nothing yet, as if there had been none.
     pub fn take_back(&mut self, sink: &Sink) {
         if self.again.is_some() && sink.take_back() {
             self.responder = self.again.take();
         }
     }
 
-    /// Answers it because it has waited too long: for a worker, or for another one after the death of its own.
+    /// Answers the request with a fault because it has waited too long for a worker, or for another worker after its
+    /// own died.
     pub fn expire(self: Box<Job>, now: Instant) {
         let fault = match self.ran_on {
             Some(_) => Fault::OutOfTime(self.request.time_allowed().into()),
@@ -109,25 +121,25 @@ impl Job {
         self.refuse(fault);
     }
 
-    /// Answers it without running it.
+    /// Answers the request with a fault without running it.
     pub fn refuse(mut self: Box<Job>, fault: Fault) {
         self.queued = self.offered.elapsed();
         self.answer(Err(fault));
     }
 
-    /// Whether its answer has begun.
+    /// Returns whether the answer has begun.
     pub fn is_answered(&self) -> bool {
         self.responder.is_none()
     }
 
-    /// Whether its client has gone before its answer.
+    /// Returns whether the client went away before the answer.
     pub fn has_lost_client(&self) -> bool {
         self.responder.as_ref().is_some_and(Responder::is_abandoned)
     }
 
-    /// Whether it may run on another worker after the death of its own. Counts, if it had begun: what only stood behind
-    /// another one cannot have killed anybody. One that had begun has had its turn: how long it may wait is from now on
-    /// bounded by its deadline alone.
+    /// Returns whether the request may run on another worker after the death of its own, and adds to its blame if it
+    /// had begun. A request that was only pipelined behind another cannot have killed the worker. One that had begun is
+    /// out of the queue: from now on its deadline alone limits how long it waits.
     pub fn may_replay(&mut self, has_begun: bool, death: Death) -> bool {
         if has_begun {
             self.blame = self.blame.saturating_add(death.blame());
@@ -136,7 +148,7 @@ impl Job {
         self.is_safe && !self.is_answered() && self.blame <= BLAME_MAX
     }
 
-    /// Whether it may run once more, and if its worker crashes never again.
+    /// Returns whether the next run is the last: one more crash, and the request is not run again.
     pub fn is_last_try(&self) -> bool {
         self.blame.saturating_add(Death::Crash.blame()) > BLAME_MAX
     }

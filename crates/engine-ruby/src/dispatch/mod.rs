@@ -1,23 +1,25 @@
-//! Who gets the next request. One line of waiting requests for all workers, under one lock with what is known of them.
+//! Assignment of requests to workers: one queue of waiting requests for all workers, and the state of each worker,
+//! under one lock.
 //!
-//! An idle worker first; then, while requests are short, a little ahead to busy ones; while they are long, a further
-//! thread of a worker that is waiting for something. A worker that computes has no use for a second request: the
-//! request waits for whoever is free first.
+//! An idle worker comes first. While requests are short, busy workers get a few more in advance (pipelining). While
+//! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
+//! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `row` and `slot` (one thread of a worker), `worker`, `pace` and `usage`, this file, `pool`
-//! (the way of a request), `watch` (deadlines), `relay` and `taken` (upgraded connections), `board`.
+//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `service_time` and `utilization`,
+//! this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections),
+//! `board`.
 
 pub mod board;
-pub mod held;
+pub mod buffered_response;
+pub mod in_flight;
 pub mod job;
-pub mod pace;
 pub mod pool;
+pub mod process_title;
 pub mod relay;
-pub mod row;
+pub mod service_time;
 pub mod slot;
-pub mod taken;
-pub mod title;
-pub mod usage;
+pub mod upgraded;
+pub mod utilization;
 pub mod watch;
 pub mod worker;
 
@@ -28,13 +30,13 @@ use std::time::{Duration, Instant};
 use engine::queue::{Job as _, Line, Refused};
 
 use job::Job;
-use pace::Pace;
+use service_time::ServiceTime;
 use slot::Slot;
-use usage::Usage;
+use utilization::Utilization;
 use worker::{Isolation, Worker};
 
-/// After waiting so long a request goes to a busy worker all the same: there it gets its share of the time, in turns of
-/// a tenth of a second, which is how long a Ruby thread keeps the interpreter lock.
+/// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
+/// slices of 100 ms, which is how long a Ruby thread keeps the interpreter lock.
 const HOLD: Duration = Duration::from_millis(500);
 
 /// A worker may take a request that is not the first in the queue when it arrived on the worker's own I/O thread, is
@@ -44,141 +46,140 @@ const HOLD: Duration = Duration::from_millis(500);
 const REACH: usize = 32;
 const OVERTAKES: Duration = Duration::from_millis(2);
 
-/// When the first in the line has waited so long, one more worker would be of use.
+/// The wait of the first request in the queue after which one more worker would be of use.
 const GROW: Duration = Duration::from_millis(20);
 
-/// So long a request rests that has cost two workers, before its last try, for which it has a worker to itself. When
-/// somebody kills all workers, one after the other, this is over before it runs again; if it is the one that kills, it
-/// takes no other along.
+/// The pause of a request that has cost two workers, before its last try, for which it has a worker to itself. If all
+/// workers are being killed one after the other from outside, that is over before the request runs again; if the
+/// request itself is the cause, it takes no other request along.
 const REST: Duration = Duration::from_millis(100);
 
-/// What matters of a request when a place is looked for.
-struct Wish {
+/// Properties of a request that decide which worker thread it is placed on.
+struct Placement {
     is_safe: bool,
     is_urgent: bool,
     lane: usize,
 }
 
-impl Wish {
-    fn of(job: &Job, is_urgent: bool) -> Wish {
-        Wish { is_safe: job.is_safe, is_urgent, lane: job.lane }
+impl Placement {
+    fn of(job: &Job, is_urgent: bool) -> Placement {
+        Placement { is_safe: job.is_safe, is_urgent, lane: job.lane }
     }
 }
 
-/// Requests for one slot.
+/// Requests to be sent, each with the worker thread that gets it.
 pub type Orders = Vec<(Arc<Slot>, Box<Job>)>;
 
-/// What became of a request that was handed in.
-pub enum Offer {
-    /// It goes to this slot.
+/// Outcome of the admission of a request.
+pub enum Admission {
+    /// The request goes to this worker thread.
     Send(Arc<Slot>, Box<Job>),
-    /// It waits.
+    /// The request waits in the queue.
     Queued,
-    /// As many wait as may.
+    /// Refused: the queue is full.
     Full(Box<Job>),
-    /// So many wait that it would not have its turn in time.
+    /// Refused: the queue is so long that the request would time out in it.
     Late(Box<Job>),
-    /// Nothing is taken any more.
+    /// Refused: the engine is closed to new requests.
     Closed(Box<Job>),
 }
 
-/// All that dispatch knows.
+/// Workers, waiting requests and statistics of one engine.
 pub struct Dispatch {
-    /// Workers that are ready.
+    /// Workers that have booted, with the requests that each has in flight.
     pub workers: Vec<Worker>,
-    /// Requests that wait.
-    pub line: Line<Box<Job>>,
-    /// Those that rest before their last try, and until when.
+    /// The queue of waiting requests.
+    pub queue: Line<Box<Job>>,
+    /// Requests that pause before their last try, each with the time until which it pauses.
     pub resting: Vec<(Instant, Box<Job>)>,
-    /// Those that have rested, and wait for a worker to themselves.
+    /// Requests whose pause is over and that wait for a worker to themselves.
     pub suspects: VecDeque<Box<Job>>,
-    /// How long requests take.
-    pub pace: Pace,
-    /// Whether new requests are refused.
+    /// Estimate of the service time of requests.
+    pub service_time: ServiceTime,
+    /// True when new requests are refused.
     pub is_closed: bool,
-    /// Requests answered.
+    /// Number of requests answered.
     pub served: u64,
-    /// How many workers were needed at once.
-    pub usage: Usage,
-    /// Whether threads of one worker compute at the same time, as JRuby's do: then one that computes keeps no other from
-    /// it.
+    /// Record of how many workers were busy at the same time.
+    pub utilization: Utilization,
+    /// True where threads of one worker compute at the same time, as JRuby's do: one that computes keeps no other from it.
     pub is_parallel: bool,
-    /// Whether somebody looks, again and again, at what runs and waits: deadlines are kept by that.
+    /// True while the deadline timer (`watch`) runs; deadlines are kept only then.
     is_watched: bool,
 }
 
-/// What a slot, or its worker, does after a request.
+/// What a worker thread and its worker do after a completed request.
 #[derive(Default)]
-pub struct After {
-    /// The slot runs these.
+pub struct Completion {
+    /// Requests that the thread runs next.
     pub next: Vec<Box<Job>>,
-    /// The worker is to leave and has nothing left to do.
+    /// The worker is retired and has no request left: it can be stopped.
     pub has_left: bool,
-    /// The worker has served its number of requests.
+    /// The worker has just served its maximum number of requests and should be replaced.
     pub is_worn: bool,
-    /// The worker is free for what it does between requests.
+    /// The worker is idle and runs its out-of-band hooks now.
     pub goes_out: bool,
 }
 
 impl Dispatch {
-    /// Without a worker.
+    /// Creates a dispatch without workers, whose queue holds at most `queue_places` requests.
     pub fn new(queue_places: usize) -> Dispatch {
-        let line = Line::new(queue_places, Instant::now());
         Dispatch {
             workers: Vec::new(),
-            line,
+            queue: Line::new(queue_places, Instant::now()),
             resting: Vec::new(),
             suspects: VecDeque::new(),
-            pace: Pace::new(),
+            service_time: ServiceTime::new(),
             is_closed: false,
             served: 0,
-            usage: Usage::default(),
+            utilization: Utilization::default(),
             is_parallel: false,
             is_watched: false,
         }
     }
 
-    /// Hands in a request.
-    pub fn offer(&mut self, job: Box<Job>) -> Offer {
+    /// Admits a request: assigns it to a worker thread, queues it or refuses it.
+    pub fn admit(&mut self, job: Box<Job>) -> Admission {
         if self.is_closed {
-            return Offer::Closed(job);
+            return Admission::Closed(job);
         }
-        // Nobody overtakes the line.
-        if self.line.is_empty()
-            && !self.line.is_paused()
-            && let Some(slot) = self.pick(&Wish::of(&job, false))
+        // A new request never overtakes those in the queue.
+        if self.queue.is_empty()
+            && !self.queue.is_paused()
+            && let Some(slot) = self.pick(&Placement::of(&job, false))
         {
-            self.line.count_begun(job.offered);
-            return Offer::Send(slot, job);
+            self.queue.count_begun(job.offered);
+            return Admission::Send(slot, job);
         }
         let now = job.offered;
-        match self.line.push(job, now) {
-            Ok(()) => Offer::Queued,
-            Err(Refused::Full(job)) => Offer::Full(job),
-            Err(Refused::Late(job)) => Offer::Late(job),
+        match self.queue.push(job, now) {
+            Ok(()) => Admission::Queued,
+            Err(Refused::Full(job)) => Admission::Full(job),
+            Err(Refused::Late(job)) => Admission::Late(job),
         }
     }
 
-    /// Finds a place for one request and counts it as taken.
-    fn pick(&mut self, wish: &Wish) -> Option<Arc<Slot>> {
-        if let Some(idle) = self.idle(wish.lane) {
+    /// Finds a worker thread for one request and counts the request on it.
+    fn pick(&mut self, placement: &Placement) -> Option<Arc<Slot>> {
+        if let Some(idle) = self.idle(placement.lane) {
             return self.workers[idle].take_thread();
         }
-        let depth = self.pace.depth();
-        if depth > 1 && wish.is_safe && !wish.is_urgent {
+        let depth = self.service_time.depth();
+        if depth > 1 && placement.is_safe && !placement.is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
-            let workers = workers.filter(|worker| worker.least_ahead() < depth);
-            // One whose answers wake no other thread first: what stands ahead in it takes less than half a millisecond.
-            let least = workers.min_by_key(|worker| (worker.lane != wish.lane, worker.least_ahead()))?;
-            return least.take_ahead(depth);
+            let workers = workers.filter(|worker| worker.least_in_flight() < depth);
+            // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
+            // in one takes less than half a millisecond.
+            let least = workers.min_by_key(|worker| (worker.lane != placement.lane, worker.least_in_flight()))?;
+            return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
-        let any = wish.is_urgent || self.is_parallel;
+        let any = placement.is_urgent || self.is_parallel;
         let waiting = workers.filter(|worker| any || worker.waits());
         waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread)
     }
 
-    /// An idle worker, at best one whose answers arrive on the lane where the request did.
+    /// Returns the index of an idle worker, preferably one whose answers arrive on this I/O thread.
     fn idle(&self, lane: usize) -> Option<usize> {
         let idle = self.workers.iter().enumerate().filter(|(_, worker)| worker.busy == 0 && worker.is_taking());
         let mut found = None;
@@ -191,40 +192,41 @@ impl Dispatch {
         found
     }
 
-    /// A slot has answered a request that took so long; what it does next.
-    pub fn done(&mut self, slot: &Slot, took: Duration) -> After {
-        self.pace.learn(took);
+    /// Records that a worker thread has answered a request with this service time, and returns what it does next.
+    pub fn done(&mut self, slot: &Slot, took: Duration) -> Completion {
+        self.service_time.observe(took);
         self.served += 1;
         let busy = self.busy_workers();
         let Some(at) = self.workers.iter().position(|worker| worker.id == slot.worker) else {
-            return After::default();
+            return Completion::default();
         };
         let worker = &mut self.workers[at];
-        let mut after = After { is_worn: worker.count(), ..After::default() };
+        let mut completion = Completion { is_worn: worker.count(), ..Completion::default() };
         worker.release(slot.number, 1);
         if worker.is_leaving {
-            after.has_left = worker.is_done();
-            return after;
+            completion.has_left = worker.is_done();
+            return completion;
         }
         if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
-            after.next.extend(self.next_suspect(at, slot.number));
+            completion.next.extend(self.next_suspect(at, slot.number));
         }
         if self.workers[at].isolation == Isolation::None {
-            after.next = self.next_of(at, slot);
+            completion.next = self.next_of(at, slot);
         }
         let worker = &self.workers[at];
         if worker.busy == 0 {
-            self.usage.was(busy, Instant::now());
-            // One at a time: the others are there for requests.
+            self.utilization.observe(busy, Instant::now());
+            // One worker at a time: the others serve requests.
             if worker.may_go_out() && self.workers.iter().all(|worker| worker.out.is_none()) {
                 self.workers[at].go_out(Instant::now());
-                after.goes_out = true;
+                completion.goes_out = true;
             }
         }
-        after
+        completion
     }
 
-    /// The next request on its last try, for this worker, which has no other; without one the worker is free again.
+    /// Takes the next request on its last try for this worker, which has no other request; without one, ends the
+    /// isolation of the worker.
     fn next_suspect(&mut self, at: usize, thread: u32) -> Option<Box<Job>> {
         let job = self.suspects.pop_front();
         let worker = &mut self.workers[at];
@@ -235,8 +237,8 @@ impl Dispatch {
         job
     }
 
-    /// Finds a worker for requests on their last try: one that is idle, or else the least busy one gets nothing new
-    /// until it is. One worker at a time: the others are there for the other requests.
+    /// Assigns a request on its last try to an idle worker. If none is idle, the least busy one gets nothing new until
+    /// it is. One worker at a time: the others serve the other requests.
     fn place_suspect(&mut self) -> Option<(Arc<Slot>, Box<Job>)> {
         self.suspects.retain(|job| !job.is_abandoned());
         let is_kept = |worker: &Worker| worker.isolation != Isolation::None && !worker.is_leaving;
@@ -246,7 +248,7 @@ impl Dispatch {
             empties.into_iter().for_each(|at| self.workers[at].isolation = Isolation::None);
             return None;
         }
-        if self.line.is_paused() {
+        if self.queue.is_paused() {
             return None;
         }
         let taking = || self.workers.iter().enumerate().filter(|(_, worker)| worker.is_taking());
@@ -262,84 +264,85 @@ impl Dispatch {
         Some((slot, self.next_suspect(at, 0)?))
     }
 
-    /// What a slot that is free gets from the line.
+    /// Takes requests from the queue for a worker thread that has become free.
     fn next_of(&mut self, at: usize, slot: &Slot) -> Vec<Box<Job>> {
-        let depth = self.pace.depth();
-        let Dispatch { workers, line, .. } = self;
+        let depth = self.service_time.depth();
+        let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();
-        if line.is_empty() {
+        if queue.is_empty() {
             return next;
         }
         let now = Instant::now();
         loop {
             let load = worker.load(slot.number);
-            let Some(job) = line.peek() else { break };
+            let Some(job) = queue.peek() else { break };
             if load > 0 && (load >= depth || !job.is_safe) {
                 break;
             }
-            // A little out of order, where it spares waking another I/O thread.
+            // Slightly out of order where that spares a wakeup of another I/O thread.
             let (lane, first) = (worker.lane, job.offered);
             let is_near = |job: &Box<Job>| {
                 job.lane == lane
                     && (load == 0 || job.is_safe)
                     && job.offered.saturating_duration_since(first) < OVERTAKES
             };
-            let Some(job) = line.pop_near(REACH, is_near, now).or_else(|| line.pop(now)) else { break };
+            let Some(job) = queue.pop_near(REACH, is_near, now).or_else(|| queue.pop(now)) else { break };
             worker.take(slot.number);
             next.push(job);
         }
         next
     }
 
-    /// How many workers have a request.
+    /// Returns the number of workers that have a request.
     pub fn busy_workers(&self) -> usize {
         self.workers.iter().filter(|worker| worker.busy > 0).count()
     }
 
-    /// Workers that have been away between two requests for longer than this, with their processes.
+    /// Returns the workers whose out-of-band hooks have run for longer than `time`, as pairs of worker number and
+    /// process.
     pub fn out_for(&self, time: Duration, now: Instant) -> Vec<(u32, u32)> {
         let is_late = |out: Option<Instant>| out.is_some_and(|since| now.saturating_duration_since(since) > time);
         let late = self.workers.iter().filter(|worker| is_late(worker.out));
         late.map(|worker| (worker.id, worker.pid.cast_unsigned())).collect()
     }
 
-    /// For how long the first in the line has waited, if that means that workers are missing.
+    /// Returns how long the first waiting request has waited, if that means that workers are missing.
     pub fn lacks_workers(&self, now: Instant) -> Option<Duration> {
-        if self.line.is_paused() {
+        if self.queue.is_paused() {
             return None;
         }
-        let first = self.line.first().or_else(|| self.suspects.front())?;
+        let first = self.queue.first().or_else(|| self.suspects.front())?;
         let waited = now.saturating_duration_since(first.offered);
         Some(waited).filter(|waited| *waited >= GROW || self.workers.is_empty())
     }
 
-    /// Sends what waits to whoever can take it by now.
+    /// Assigns waiting requests to all worker threads that can take one now.
     pub fn pump(&mut self, now: Instant) -> Orders {
         let mut orders: Orders = self.place_suspect().into_iter().collect();
-        while let Some(job) = self.line.peek() {
-            let wish = Wish::of(job, now.saturating_duration_since(job.offered) > HOLD);
-            let Some(slot) = self.pick(&wish) else { break };
-            let Some(job) = self.line.pop(now) else { break };
+        while let Some(job) = self.queue.peek() {
+            let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
+            let Some(slot) = self.pick(&placement) else { break };
+            let Some(job) = self.queue.pop(now) else { break };
             orders.push((slot, job));
         }
         orders
     }
 
-    /// Requests that had their turn come back, to the front of the line, in their order. Those that nobody waits for
-    /// any more are dropped.
+    /// Puts requests that were already assigned back at the front of the queue, in their order. Requests whose clients
+    /// have gone are dropped.
     pub fn put_back(&mut self, jobs: Vec<Box<Job>>, now: Instant) {
         for job in jobs.into_iter().rev().filter(|job| !job.is_abandoned()) {
-            self.line.push_front(job, now);
+            self.queue.push_front(job, now);
         }
     }
 
-    /// A request that may run once more, after a moment: what ended its workers may be ending all of them.
+    /// Sets a request aside for a pause before its last try: what ended its workers may be ending all of them.
     pub fn rest(&mut self, job: Box<Job>, now: Instant) {
         self.resting.push((now + REST, job));
     }
 
-    /// Those that have rested may run.
+    /// Makes requests whose pause is over eligible for their last try.
     pub fn wake(&mut self, now: Instant) {
         if self.resting.iter().any(|(until, _)| *until <= now) {
             let (awake, resting): (Vec<_>, Vec<_>) = self.resting.drain(..).partition(|(until, _)| *until <= now);
@@ -348,9 +351,9 @@ impl Dispatch {
         }
     }
 
-    /// Takes out the requests that have waited too long.
+    /// Removes and returns the requests that have waited too long.
     pub fn overdue(&mut self, now: Instant) -> Vec<Box<Job>> {
-        let mut late = self.line.overdue(now);
+        let mut late = self.queue.overdue(now);
         if self.suspects.iter().any(|job| job.pause_ends() <= now) {
             let (over, rest): (Vec<_>, Vec<_>) = self.suspects.drain(..).partition(|job| job.pause_ends() <= now);
             self.suspects = rest.into();
@@ -359,30 +362,30 @@ impl Dispatch {
         late
     }
 
-    /// How many requests no worker has.
+    /// Returns the number of requests that no worker has.
     pub fn waiting(&self) -> usize {
-        self.line.len() + self.resting.len() + self.suspects.len()
+        self.queue.len() + self.resting.len() + self.suspects.len()
     }
 
-    /// The worker with this number.
+    /// Returns the worker with this number.
     pub fn worker(&mut self, id: u32) -> Option<&mut Worker> {
         self.workers.iter_mut().find(|worker| worker.id == id)
     }
 
-    /// Whether anything runs or waits.
+    /// Returns whether any request runs or waits.
     pub fn is_active(&self) -> bool {
         self.waiting() > 0 || self.workers.iter().any(|worker| worker.busy > 0)
     }
 
-    /// Whether nothing runs or waits, so that the watch may stop looking. If so, the next request has to wake it
+    /// Returns whether nothing runs or waits, so that the deadline timer may stop; the next request then has to wake it
     /// (`lacks_watch`).
     pub fn may_rest(&mut self) -> bool {
         self.is_watched = self.is_active();
         !self.is_watched
     }
 
-    /// Whether the watch has to be woken: something runs or waits, and it does not look. True once, for the caller who
-    /// wakes it.
+    /// Returns whether the deadline timer has to be woken, because something runs or waits while it is stopped. Returns
+    /// true once, to the caller that wakes it.
     pub fn lacks_watch(&mut self) -> bool {
         !self.is_watched && self.is_active() && !std::mem::replace(&mut self.is_watched, true)
     }

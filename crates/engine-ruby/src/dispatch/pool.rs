@@ -1,4 +1,5 @@
-//! All workers that are ready, and the way of a request through them: from a lane to a slot, back, or to another one.
+//! The pool of ready workers, and the path of a request through it: from an I/O thread to a worker thread, and back or
+//! to another worker.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
@@ -19,28 +20,29 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use super::board;
+use super::in_flight::Step;
 use super::job::{Death, Job};
-use super::row::Step;
 use super::slot::{Left, Slot};
 use super::worker::Worker;
-use super::{Dispatch, Offer, Orders};
+use super::{Admission, Dispatch, Orders};
+use crate::exit_reason::ExitReason;
 use crate::fleet::View;
 use crate::message::Message;
-use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::wire::frames::{self, WireError};
 
-/// Read at once from a worker.
+/// Bytes read at once from a worker.
 const READ_BYTES: usize = 64 << 10;
-/// A buffer with less room than this is made larger before it is read into.
+/// The free space in a read buffer below which it is enlarged before the next read.
 const ROOM_BYTES: usize = 16 << 10;
 
-/// Whoever looked so many seconds ago is taken to look again.
+/// Seconds after a snapshot for which an operator is taken to watch.
 const WATCHED_S: u64 = 15;
-/// What a process has written before it ended is there at once, but a client may take an answer slowly.
+/// The longest time for reading the last answers of a dead worker. They are there at once, but a client may take one
+/// slowly.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// A worker that is gone.
+/// A worker that is gone, and how it ended.
 #[derive(Debug, Clone, Copy)]
 struct Gone {
     id: u32,
@@ -49,38 +51,38 @@ struct Gone {
 }
 
 thread_local! {
-    /// Which lane this thread is.
+    /// The number of this I/O thread.
     static LANE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// The workers of an application.
+/// The workers of one application.
 pub struct Pool {
     dispatch: Mutex<Dispatch>,
     lanes: Vec<Handle>,
     queue_places: usize,
     meter: Arc<Meter>,
-    /// As the log calls the application.
+    /// The name of the application in the log.
     app: Option<String>,
     messages: UnboundedSender<Message>,
     ends: Mutex<BTreeMap<&'static str, u64>>,
-    /// What the supervisor last showed: nobody who looks waits for it.
+    /// The last view from the supervisor: snapshots never wait for it.
     view: Mutex<View>,
-    /// When somebody last looked at it, in seconds since the start; 0 for never.
+    /// When a snapshot was last taken, in seconds since the start; 0 for never.
     looked: AtomicU64,
     start: Instant,
-    /// All workers are being ended: there is nobody to run anything again.
+    /// All workers are being ended, so no request is replayed.
     is_ending: AtomicBool,
     active: Notify,
     memory: Memory,
-    /// How often the kernel has killed somebody for want of memory, as far as we have made something of it.
+    /// The count of out-of-memory kills by the kernel, as far as each has been attributed to a worker or dismissed.
     kernel_kills: AtomicU64,
-    /// Workers whose end was logged before their mold reported it.
+    /// Workers whose exit was logged before their mold reported it.
     told_ends: Mutex<HashSet<u32>>,
     last_answers: Mutex<Vec<Arc<Slot>>>,
 }
 
 impl Pool {
-    /// Without a worker. Answers are read on these runtimes, each of which has one thread.
+    /// Creates a pool without workers. Answers are read on these runtimes, each of which has one thread.
     pub fn new(lanes: Vec<Handle>, settings: &Settings, messages: UnboundedSender<Message>) -> Arc<Pool> {
         for (number, lane) in lanes.iter().enumerate() {
             drop(lane.spawn(async move { LANE.set(number) }));
@@ -107,23 +109,23 @@ impl Pool {
         })
     }
 
-    /// As the log calls the application.
+    /// Returns the name of the application in the log.
     pub fn app(&self) -> Option<&str> {
         self.app.as_deref()
     }
 
-    /// What is known of workers and requests, for a moment.
+    /// Locks the state of workers and requests.
     pub fn dispatch(&self) -> MutexGuard<'_, Dispatch> {
         self.dispatch.lock()
     }
 
-    /// The number of a worker's lane, and the lane.
+    /// Returns the I/O thread that reads the answers of a worker: its number and its runtime.
     pub fn lane(&self, worker: u32) -> (usize, &Handle) {
         let number = worker as usize % self.lanes.len();
         (number, &self.lanes[number])
     }
 
-    /// Takes a worker in.
+    /// Adds a worker, and sends it waiting requests.
     pub fn add(&self, worker: Worker) {
         let orders = {
             let mut dispatch = self.dispatch();
@@ -133,7 +135,7 @@ impl Pool {
         self.send_all(orders);
     }
 
-    /// Reads a slot's answers until its connection ends.
+    /// Reads the answers of a worker thread until its connection ends, then removes the worker.
     pub async fn read(self: Arc<Pool>, slot: Arc<Slot>, mut reader: OwnedReadHalf) {
         let mut buffer = BytesMut::with_capacity(READ_BYTES);
         let why = loop {
@@ -146,7 +148,7 @@ impl Pool {
             match read {
                 Ok(0) => break None,
                 Ok(_) => {}
-                // A process has ended that had not read all it was sent.
+                // The process has ended without reading everything it was sent.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break None,
                 Err(error) => break Some(format!("its connection broke: {error}")),
             }
@@ -164,25 +166,25 @@ impl Pool {
             match slot.receive(frame)? {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
-                    // The next frame is read when this chunk has found room: that is what holds the worker back.
+                    // The next frame is read when this chunk has found room: that is the backpressure on the worker.
                     let went = sink.send(chunk).await;
                     slot.sent(sink, went);
                 }
                 Step::Done(took, was_interrupted) => {
                     if was_interrupted {
-                        self.retire(slot.worker, Reason::Timeout);
+                        self.retire(slot.worker, ExitReason::Timeout);
                     }
-                    let after = self.dispatch().done(slot, took);
-                    for job in after.next {
+                    let completion = self.dispatch().done(slot, took);
+                    for job in completion.next {
                         self.push(slot, job);
                     }
-                    if after.is_worn {
-                        let _ = self.messages.send(Message::Worn(slot.worker, Reason::MaxRequests));
+                    if completion.is_worn {
+                        let _ = self.messages.send(Message::Worn(slot.worker, ExitReason::MaxRequests));
                     }
-                    if after.goes_out {
+                    if completion.goes_out {
                         slot.control.out_of_band();
                     }
-                    if after.has_left {
+                    if completion.has_left {
                         self.stop(slot.worker);
                     }
                 }
@@ -191,7 +193,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Hands a request to a slot, or back to the line if its worker has just died.
+    /// Queues a request on a worker thread, or puts it back if the worker has just died.
     fn push(&self, slot: &Arc<Slot>, job: Box<Job>) {
         if let Err(job) = slot.push(job) {
             self.dispatch().put_back(vec![job], Instant::now());
@@ -199,7 +201,7 @@ impl Pool {
         }
     }
 
-    /// Sends requests to where dispatch wants them.
+    /// Sends requests to the worker threads that dispatch has chosen.
     pub fn send_all(&self, orders: Orders) {
         for (slot, job) in orders {
             self.push(&slot, job);
@@ -207,14 +209,14 @@ impl Pool {
         }
     }
 
-    /// Sends what waits, as far as it can be sent.
+    /// Sends waiting requests to all worker threads that can take one.
     pub fn pump(&self) {
         let orders = self.dispatch().pump(Instant::now());
         self.send_all(orders);
     }
 
-    /// Gives a worker nothing new; it ends when it has answered what it has.
-    pub fn retire(&self, worker: u32, reason: Reason) {
+    /// Retires a worker: it gets no new requests and ends when it has answered those it has.
+    pub fn retire(&self, worker: u32, reason: ExitReason) {
         let (is_idle, is_new, pid) = {
             let mut dispatch = self.dispatch();
             let Some(worker) = dispatch.worker(worker) else { return };
@@ -224,7 +226,8 @@ impl Pool {
         };
         if is_new {
             let what = if reason.has_successor() { "is being replaced" } else { "shutting down" };
-            let (app, words) = (self.app.as_deref(), reason.words());
+            let app = self.app.as_deref();
+            let words = reason.words();
             let name = reason.name();
             tracing::info!(
                 target: "engine",
@@ -239,14 +242,14 @@ impl Pool {
         }
     }
 
-    /// A worker is about to be killed, for this reason.
-    pub fn mark(&self, worker: u32, reason: Reason) {
+    /// Notes why a worker is about to be killed.
+    pub fn mark(&self, worker: u32, reason: ExitReason) {
         if let Some(worker) = self.dispatch().worker(worker) {
             worker.reason = Some(reason);
         }
     }
 
-    /// A worker has done what it had to do between requests.
+    /// Notes that the out-of-band hooks of a worker are done.
     pub fn is_back(&self, worker: u32) {
         if let Some(worker) = self.dispatch().worker(worker) {
             worker.out = None;
@@ -254,10 +257,10 @@ impl Pool {
         self.pump();
     }
 
-    /// Begins nothing more; what was handed ahead comes back.
+    /// Pauses: starts no more requests, and takes pipelined ones back.
     pub fn pause(&self, now: Instant) {
         let mut dispatch = self.dispatch();
-        dispatch.line.pause(now);
+        dispatch.queue.pause(now);
         let mut back = Vec::new();
         for worker in &mut dispatch.workers {
             let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
@@ -270,17 +273,17 @@ impl Pool {
         dispatch.put_back(back, now);
     }
 
-    /// Goes on; how many have waited, if it was paused.
+    /// Ends a pause; returns how many requests have waited, if there was one.
     pub fn resume(&self, now: Instant) -> Option<usize> {
         let waiting = {
             let mut dispatch = self.dispatch();
-            dispatch.line.resume(now).then(|| dispatch.line.len())
+            dispatch.queue.resume(now).then(|| dispatch.queue.len())
         };
         self.pump();
         waiting
     }
 
-    /// From now on a worker that ends leaves nothing to be run again.
+    /// Notes that all workers are being ended: from now on no request is replayed.
     pub fn is_to_end(&self) {
         self.is_ending.store(true, Ordering::SeqCst);
     }
@@ -291,16 +294,15 @@ impl Pool {
         }
     }
 
-    /// A worker is gone, or must be, for this reason if it was not its own doing. It gets no more requests; those that
-    /// it has left run elsewhere or are answered. What it has written before it ended is read first: the end of a
-    /// process is known by whichever of its connections is looked at first, and another one may have the last bytes of
-    /// an answer.
+    /// Removes a worker that is gone, or must be ended for the given reason. It gets no more requests; those that it
+    /// has left are replayed or answered with a fault. What it wrote before it ended is read first: the end of a
+    /// process shows on one of its connections, while another one may still have the last bytes of an answer.
     pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) {
         let worker = {
             let mut dispatch = self.dispatch();
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             let worker = dispatch.workers.remove(at);
-            // One that was chosen just now must not get its request any more.
+            // A thread that was chosen just now must not get its request any more.
             worker.slots().for_each(|slot| slot.refuse());
             self.last_answers().extend(worker.slots().filter(|slot| slot.load() > 0).cloned());
             worker
@@ -319,22 +321,25 @@ impl Pool {
         let _ = self.messages.send(Message::WorkerGone(id, why));
     }
 
-    /// Of workers that are gone, what is still being read.
+    /// Locks the connections of dead workers that are still being read.
     pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
         self.last_answers.lock()
     }
 
-    /// Why a worker is gone, as far as it is known here.
+    /// Determines why a worker is gone, logs it if the kernel killed it, and counts it.
     fn gone(&self, worker: &Worker) -> Gone {
-        let (id, pid, app) = (worker.id, worker.pid, self.app.as_deref());
+        let id = worker.id;
+        let pid = worker.pid;
+        let app = self.app.as_deref();
         let died_of_memory = worker.reason.is_none() && self.kernel_has_killed();
         let (reason, death) = match worker.reason {
             Some(reason) => (reason, Death::Crash),
-            None if died_of_memory => (Reason::OutOfMemory, Death::OutOfMemory),
-            None => (Reason::Crash, Death::Crash),
+            None if died_of_memory => (ExitReason::OutOfMemory, Death::OutOfMemory),
+            None => (ExitReason::Crash, Death::Crash),
         };
         if died_of_memory {
-            let (words, name) = (reason.words(), reason.name());
+            let words = reason.words();
+            let name = reason.name();
             self.has_told_end(id);
             tracing::error!(
                 target: "engine",
@@ -351,15 +356,18 @@ impl Pool {
         Gone { id, pid, death }
     }
 
-    /// What such a worker has left in these slots runs elsewhere or is answered.
+    /// Replays the requests that a dead worker has left on these threads, or answers them with a fault.
     fn end_requests(&self, gone: Gone, slots: &[Arc<Slot>]) {
-        let (Gone { id, pid, death }, app) = (gone, self.app.as_deref());
-        let (mut lost, is_ending) = (0, self.is_ending.load(Ordering::SeqCst));
+        let Gone { id, pid, death } = gone;
+        let app = self.app.as_deref();
+        let mut lost = 0;
+        let is_ending = self.is_ending.load(Ordering::SeqCst);
         let fault = match is_ending {
             true => Fault::Stopping,
             false => Fault::WorkerDied(format!("worker {id} (pid {pid}) exited while it ran this request")),
         };
-        let (mut replays, mut last_tries) = (Vec::new(), Vec::new());
+        let mut replays = Vec::new();
+        let mut last_tries = Vec::new();
         for Left { mut job, sink, has_begun } in slots.iter().flat_map(|slot| slot.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
@@ -387,7 +395,8 @@ impl Pool {
             );
         }
         {
-            let (mut dispatch, now) = (self.dispatch(), Instant::now());
+            let mut dispatch = self.dispatch();
+            let now = Instant::now();
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
             self.wake_watch(&mut dispatch);
@@ -396,29 +405,31 @@ impl Pool {
         self.pump();
     }
 
-    /// Whether the kernel has killed somebody because memory was full, since this was asked, so that a worker that has
-    /// just ended without a word may be the one. Each is answered for once.
+    /// Returns whether the kernel has killed a process for memory that is not accounted for yet, and accounts for it: a
+    /// worker that has just ended without a message may be that process.
     pub fn kernel_has_killed(&self) -> bool {
-        let (known, now) = (&self.kernel_kills, self.memory.kills());
-        known.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |known| (known < now).then(|| known + 1)).is_ok()
+        let now = self.memory.kills();
+        let next = |known: u64| (known < now).then(|| known + 1);
+        self.kernel_kills.fetch_update(Ordering::SeqCst, Ordering::SeqCst, next).is_ok()
     }
 
-    /// Notes that the log says how this worker ended, and why.
+    /// Notes that the log has the exit of this worker, and why.
     pub fn has_told_end(&self, worker: u32) {
         self.told_ends.lock().insert(worker);
     }
 
-    /// Whether it does, and forgets it: asked once, when the end of the process is known.
+    /// Returns whether the log has the exit of this worker, and forgets it; called once, when the end of the process is
+    /// known.
     pub fn is_end_told(&self, worker: u32) -> bool {
         self.told_ends.lock().remove(&worker)
     }
 
-    /// Nothing is made any more of what the kernel had killed when its count was this.
+    /// Dismisses all out-of-memory kills up to this count.
     pub fn forget_kills(&self, kills: u64) {
         self.kernel_kills.fetch_max(kills, Ordering::SeqCst);
     }
 
-    /// Waits until something runs; after that the watch looks by itself until nothing does.
+    /// Waits until a request runs or waits; after that the deadline timer runs until none does.
     pub async fn until_active(&self) {
         let may_rest = self.dispatch().may_rest();
         if may_rest {
@@ -426,24 +437,24 @@ impl Pool {
         }
     }
 
-    /// To be called when something was given to run or to wait, under the same lock.
+    /// Wakes the deadline timer if needed. Must be called when a request was added, under the same lock.
     fn wake_watch(&self, dispatch: &mut Dispatch) {
         if dispatch.lacks_watch() {
             self.active.notify_one();
         }
     }
 
-    /// How many workers have ended, by reason.
+    /// Returns how many workers have ended, by exit reason.
     pub fn restarts_by(&self) -> BTreeMap<String, u64> {
         self.ends.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
-    /// Shows what the supervisor knows.
+    /// Publishes a new view from the supervisor.
     pub fn show(&self, view: View) {
         *self.view.lock() = view;
     }
 
-    /// All there is to see.
+    /// Returns the snapshot of this engine for operators.
     pub fn snapshot(&self) -> Snapshot {
         self.looked.store(self.start.elapsed().as_secs().max(1), Ordering::Relaxed);
         let view = self.view.lock();
@@ -456,18 +467,18 @@ impl Pool {
         self.view.lock().processes
     }
 
-    /// Whether somebody looks at snapshots, now and then.
+    /// Returns whether a snapshot was taken within the last `WATCHED_S` seconds.
     pub fn is_watched_by_somebody(&self) -> bool {
         let looked = self.looked.load(Ordering::Relaxed);
         looked != 0 && self.start.elapsed().as_secs().saturating_sub(looked) <= WATCHED_S
     }
 
-    /// More workers would be of use.
+    /// Reports to the supervisor that more workers would be of use.
     pub fn want(&self) {
         let _ = self.messages.send(Message::Wanted);
     }
 
-    /// The slot with this number in this worker.
+    /// Returns the connection to this thread of this worker.
     pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
         let mut dispatch = self.dispatch();
         dispatch.worker(worker)?.slots().nth(number as usize).cloned()
@@ -484,25 +495,25 @@ impl Engine for Pool {
                 return reply;
             }
         };
-        let offer = {
+        let admission = {
             let mut dispatch = self.dispatch();
-            let offer = dispatch.offer(job);
+            let admission = dispatch.admit(job);
             self.wake_watch(&mut dispatch);
-            offer
+            admission
         };
-        match offer {
-            Offer::Send(slot, job) => {
+        match admission {
+            Admission::Send(slot, job) => {
                 let is_here = job.lane == self.lane(slot.worker).0;
                 self.push(&slot, job);
                 if is_here { slot.flush_later() } else { slot.flush() }
             }
-            Offer::Queued => {}
-            Offer::Late(job) => {
+            Admission::Queued => {}
+            Admission::Late(job) => {
                 let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
                 job.refuse(Fault::QueueWait(allowed));
             }
-            Offer::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
-            Offer::Closed(job) => job.refuse(Fault::Stopping),
+            Admission::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
+            Admission::Closed(job) => job.refuse(Fault::Stopping),
         }
         reply
     }
@@ -511,7 +522,8 @@ impl Engine for Pool {
         let dispatch = self.dispatch();
         let (restarts, gone) = {
             let ends = self.ends.lock();
-            let gone = [Reason::Scale, Reason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
+            let gone =
+                [ExitReason::Scale, ExitReason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
             (ends.values().sum::<u64>(), gone.iter().sum())
         };
         let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();
@@ -528,7 +540,7 @@ impl Engine for Pool {
     fn close(&self) {
         self.dispatch().is_closed = true;
         self.leave();
-        // Those that wait are still answered: in a pause they would wait for nothing.
+        // Waiting requests are still answered: in a pause they would wait for nothing.
         self.resume(Instant::now());
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of requests when their worker ends.
+//! What happens to requests when their worker ends.
 
 use bytes::{BufMut, Bytes};
 use engine::Body;
@@ -35,7 +35,7 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
     (Arc::new(pool), inbox)
 }
 
-/// A worker with two threads: slots, their readers' ends, and those of the process.
+/// A worker with two threads: for each the connection, its reader, and the end of the process.
 fn worker(pool: &Pool) -> Vec<(Arc<Slot>, OwnedReadHalf, UnixStream)> {
     let control = Arc::new(Control::new().0);
     let mut ends = Vec::new();
@@ -78,7 +78,7 @@ async fn an_answer_that_was_written_before_the_worker_ended_is_read_whichever_co
     let (post, reply) = job(Method::POST);
     busy.0.push(post).map_err(|_| ()).unwrap();
     busy.2.write_all(&answer(0)).await.unwrap();
-    // The process ends. Its idle thread's connection is looked at first.
+    // The process ends. The connection of its idle thread is read first.
     drop((idle.2, busy.2));
     pool.clone().read(idle.0.clone(), idle.1).await;
     assert!(matches!(inbox.recv().await, Some(Message::WorkerGone(1, None))));
@@ -104,7 +104,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     pool.bury(1, None);
     until_read(&pool).await;
     assert!(begun.elapsed() < LAST_ANSWERS, "nothing is to be read, so nothing is waited for");
-    assert_eq!(pool.dispatch().line.len(), 1, "it waits for another worker");
+    assert_eq!(pool.dispatch().queue.len(), 1, "it waits for another worker");
     reading.abort();
     drop(busy.2);
 }
@@ -114,11 +114,11 @@ async fn a_body_in_whose_middle_the_worker_ended_fails_by_that() {
     let (pool, _inbox) = pool();
     let mut ends = worker(&pool);
     let (mut busy, _idle) = (ends.remove(1), ends.remove(0));
-    // A GET of which nobody has seen the answer yet would run again.
+    // POST: a GET whose answer the client has not seen yet would be replayed.
     let (post, reply) = job(Method::POST);
     busy.0.push(post).map_err(|_| ()).unwrap();
     busy.2.write_all(&answer(flag::MORE)).await.unwrap();
-    // More than is held back until the answer is whole, and less than the body and the socket take without a reader.
+    // More than a buffered response holds, and less than the body and the socket take without a reader.
     busy.2.write_all(&frame(kind::CHUNK, |out| out.put_bytes(b'x', 100_000))).await.unwrap();
     drop(busy.2);
     pool.clone().read(busy.0, busy.1).await;

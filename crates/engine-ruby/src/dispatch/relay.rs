@@ -1,5 +1,5 @@
-//! Carries bytes between a connection that an application has taken over, as the front gives it, and the Unix socket
-//! that the application has of it.
+//! Copies bytes between a client connection that an application has taken over, as the front passes it on, and the Unix
+//! socket through which the application reads and writes it.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 const READ_BYTES: usize = 16 << 10;
-/// How often it is looked whether an application that says nothing more still listens.
+/// The interval of checks whether an application that has closed its writing side still reads.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Says to all connections of a worker that it is about to leave.
+/// Notification to all upgraded connections of a worker that it is about to leave.
 #[derive(Debug, Default)]
 pub struct Leaving {
     is_said: AtomicBool,
@@ -26,7 +26,7 @@ pub struct Leaving {
 }
 
 impl Leaving {
-    /// From now on the worker leaves.
+    /// Notifies all connections that the worker leaves, those that are opened later too.
     pub fn say(&self) {
         self.is_said.store(true, Ordering::SeqCst);
         self.notify.notify_waiters();
@@ -40,8 +40,8 @@ impl Leaving {
     }
 }
 
-/// Relays until both directions have ended, or the application has closed its socket. When its worker is to leave, it
-/// says so to the front, which closes the connection.
+/// Relays until both directions have ended, or the application has closed its socket. When the worker is to leave,
+/// tells the front, which closes the connection.
 pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
@@ -94,13 +94,14 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
                 return;
             }
         }
-        // The application reads an end.
+        // The application reads an end of file.
         let _ = writer.shutdown().await;
     };
     tokio::join!(to_client, to_app);
 }
 
-/// As long as the application says something there is nothing to look for: no timer is set.
+/// Waits until the next check is due. While the application still writes, its end is read by the other direction, so no
+/// timer is set.
 async fn until_look(said: &Notify, is_said: &mut bool) {
     if !*is_said {
         said.notified().await;
@@ -109,7 +110,7 @@ async fn until_look(said: &Notify, is_said: &mut bool) {
     tokio::time::sleep(LOOK).await;
 }
 
-/// Whether the other end of the socket is closed altogether, and not only for writing.
+/// Returns whether the application has closed its end of the socket altogether, and not only for writing.
 async fn has_left(writer: &WriteHalf<'_>) -> bool {
     let look = timeout(Duration::ZERO, writer.ready(Interest::WRITABLE)).await;
     look.is_ok_and(|ready| ready.is_ok_and(|ready| ready.is_write_closed()))

@@ -1,4 +1,4 @@
-//! One thread of a worker, seen from here: its connection, the requests it was sent, and where its answers go.
+//! The connection to one thread of a worker: the requests it was sent, and where its answers go.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,91 +20,93 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::held::Held;
+use super::buffered_response::BufferedResponse;
+use super::in_flight::{InFlight, Step};
 use super::job::Job;
-use super::row::{Row, Step};
 use crate::wire::answer;
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
 use crate::wire::shapes::Shapes;
 
-/// A buffer that grew beyond this for one request is given back.
+/// The largest capacity that a write buffer keeps; one that grew beyond this for one request is dropped.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// How often it is looked whether all is read that a worker has left.
+/// The interval of checks whether everything that a dead worker has written is read.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The application comes for its connection at once; more than this are not kept for one that does not.
+/// The most upgraded connections that wait for the application to open its end. It does so at once; older ones are
+/// dropped.
 const UPGRADES_MAX: usize = 15;
 
-/// One thread of a worker.
+/// The connection to one thread of a worker.
 pub struct Slot {
     /// The number of the worker.
     pub worker: u32,
-    /// The number of the thread in it.
+    /// The number of the thread in the worker.
     pub number: u32,
-    /// The way to give the worker orders.
+    /// The control connection of the worker, for orders to it.
     pub control: Arc<Control>,
-    /// The process of the worker.
+    /// The process id of the worker.
     pid: u32,
-    /// Whether we may open files for it: we must not where we have rights that it has not.
+    /// Whether its answers may name files that the server opens; not where the server has rights that the worker does
+    /// not have.
     may_name_files: bool,
     writer: OwnedWriteHalf,
     state: Mutex<State>,
-    /// There are bytes to be written.
+    /// Notified when there are bytes to be written.
     dirty: Notify,
-    /// All that the worker has written is read.
+    /// Everything that the worker has written is read.
     is_read: AtomicBool,
     read: Notify,
-    /// Its reader waits for bytes.
+    /// True while its reader waits for bytes.
     waits: AtomicBool,
 }
 
-/// A request that a worker has left.
+/// A request left unfinished by a worker that is gone.
 pub struct Left {
     /// The request.
     pub job: Box<Job>,
-    /// Where its body went, if its answer had begun and was not just being written.
+    /// The sink of its body, if its answer had begun and no chunk was just being sent.
     pub sink: Option<Sink>,
-    /// Whether it was the first, which ran.
+    /// Whether it was the one that ran, and not pipelined behind it.
     pub has_begun: bool,
 }
 
 struct State {
     shapes: Shapes,
     out: BytesMut,
-    row: Row,
+    in_flight: InFlight,
     seq: u32,
-    /// Connections that are the application's, until it comes for them.
+    /// Upgraded connections that wait for the application to open its end, by the number of the request.
     upgrades: VecDeque<(u32, Duplex)>,
     is_open: bool,
-    /// Why it was closed.
+    /// The fault with which it was closed.
     closed_by: Option<Fault>,
     is_writing: bool,
 }
 
-/// What the watch sees of a slot.
+/// What the deadline timer sees of a worker thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look {
-    /// How long the request that runs has been running.
+    /// How long the current request has been running.
     pub age: Duration,
-    /// The number of the request that runs, when its deadline has just passed.
+    /// The number of the current request, if its deadline has just passed.
     pub expired: Option<u32>,
-    /// That one has no client any more.
+    /// Whether the client of the expired request has gone.
     pub is_left: bool,
-    /// The request did not end when it was interrupted. Told once.
+    /// Whether the request did not end when it was interrupted. True once per request.
     pub is_stuck: bool,
-    /// How many were handed ahead.
-    pub ahead: usize,
+    /// Number of requests pipelined behind the current one.
+    pub pipelined: usize,
 }
 
 impl Slot {
-    /// Of a connection that has said HELLO.
+    /// Creates the state of a connection whose HELLO has been received.
     pub fn new(worker: u32, number: u32, control: Arc<Control>, writer: OwnedWriteHalf) -> Slot {
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
-            row: Row::default(),
+            in_flight: InFlight::default(),
             seq: 0,
             upgrades: VecDeque::new(),
             is_open: true,
@@ -126,12 +128,12 @@ impl Slot {
         }
     }
 
-    /// With what is known of its process.
+    /// Sets the process id of the worker, and whether its answers may name files.
     pub fn of_process(self, pid: u32, may_name_files: bool) -> Slot {
         Slot { pid, may_name_files, ..self }
     }
 
-    /// Takes a request on; it comes back when the worker has just died. [`Slot::flush`] sends it.
+    /// Queues a request to be sent; [`Slot::flush`] sends it. Returns the request if the worker has just died.
     pub fn push(&self, mut job: Box<Job>) -> Result<(), Box<Job>> {
         let mut state = self.state.lock();
         if !state.is_open {
@@ -144,24 +146,24 @@ impl Slot {
         let seq = state.seq;
         let State { shapes, out, .. } = &mut *state;
         shapes.put(out, seq, &job.request);
-        state.row.push(seq, job, now);
+        state.in_flight.push(seq, job, now);
         Ok(())
     }
 
-    /// Writes what is there; what the socket does not take now goes later.
+    /// Writes all queued bytes; what the socket does not take now is written later.
     pub fn flush(&self) {
         if self.is_clogged_after_flush() {
             self.dirty.notify_one();
         }
     }
 
-    /// Has it written when everything else that is ready on this slot's lane has had its turn: requests that arrived
-    /// together go out together. To be called on that lane.
+    /// Writes queued bytes after everything else that is ready on the I/O thread of this connection, so that requests
+    /// that arrived together are sent together. Must be called on that I/O thread.
     pub fn flush_later(&self) {
         self.dirty.notify_one();
     }
 
-    /// Flushes whenever there is something; never ends by itself.
+    /// Flushes whenever there is something to write, until the connection fails.
     pub async fn keep_flushing(&self) {
         loop {
             self.dirty.notified().await;
@@ -173,8 +175,8 @@ impl Slot {
         }
     }
 
-    /// The lock is not held while it writes: a write wakes the worker, which on a busy machine takes the processor at
-    /// once.
+    /// Flushes, and returns whether the socket would not take all. The lock is not held during the write: a write wakes
+    /// the worker, which on a busy machine takes the processor at once.
     fn is_clogged_after_flush(&self) -> bool {
         let mut out = BytesMut::new();
         loop {
@@ -197,7 +199,7 @@ impl Slot {
             }
             out.clear();
             if state.out.is_empty() {
-                // The buffer is used again, unless it has grown for one large request.
+                // The buffer is reused, unless it has grown for one large request.
                 if out.capacity() <= KEPT_BYTES {
                     state.out = out;
                 }
@@ -206,83 +208,84 @@ impl Slot {
         }
     }
 
-    /// Writes as much as goes; how much that was.
+    /// Writes as much as the socket takes, and returns the number of bytes.
     fn write(&self, out: &[u8]) -> usize {
         let mut written = 0;
         while written < out.len() {
             match self.writer.try_write(&out[written..]) {
                 Ok(count) => written += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // The reader will see the end.
+                // The reader will see the end of the connection.
                 Err(_) => return out.len(),
             }
         }
         written
     }
 
-    /// Takes a frame of the worker.
+    /// Handles a frame from the worker.
     pub fn receive(&self, frame: Frame) -> Result<Step, WireError> {
         let mut state = self.state.lock();
         match frame.kind {
             kind::ANSWER => self.answer(&mut state, frame),
-            kind::CHUNK => Ok(state.row.first("CHUNK")?.chunk(frame.payload)),
+            kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
             kind::END => {
-                state.row.first("END")?.end();
-                // With a byte in it, the end of the slot's work is told by FREE.
-                Ok(if frame.payload.is_empty() { state.row.done() } else { Step::Nothing })
+                state.in_flight.first("END")?.end();
+                // With a byte in it, the thread goes on after the answer and sends FREE when it is done.
+                Ok(if frame.payload.is_empty() { state.in_flight.done() } else { Step::Nothing })
             }
             kind::FREE => {
-                state.row.first("FREE")?;
-                Ok(state.row.done())
+                state.in_flight.first("FREE")?;
+                Ok(state.in_flight.done())
             }
             kind::FAULT => {
                 let mut reader = Reader::new(frame.payload, "FAULT");
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                state.row.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
+                state.in_flight.fail(seq, &answer::fault(reader.list()), flags & flag::LATER != 0)
             }
             kind::BAD => {
                 let mut reader = Reader::new(frame.payload, "BAD");
                 let (seq, flags) = (reader.u32()?, reader.u8()?);
-                state.row.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
+                state.in_flight.fail(seq, &Fault::BadAnswer(reader.text()), flags & flag::LATER != 0)
             }
             kind::HINTS => {
                 let mut reader = Reader::new(frame.payload, "HINTS");
                 let seq = reader.u32()?;
                 let headers = answer::hints(&mut reader)?;
-                state.row.hint(seq, headers);
+                state.in_flight.hint(seq, headers);
                 Ok(Step::Nothing)
             }
             other => Err(WireError(format!("a frame of kind {other} on a slot, where it has no meaning"))),
         }
     }
 
-    /// Requests whose answer has not begun.
+    /// Returns the number of its requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let is_unanswered = |job: &Job| !job.is_answered();
-        self.state.lock().row.0.iter().filter(|running| running.job.as_deref().is_some_and(is_unanswered)).count()
+        self.state.lock().in_flight.0.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
-    /// Whether a connection is the application's that it has not come for yet.
+    /// Returns whether an upgraded connection waits for the application to open its end.
     pub fn awaits_takeover(&self) -> bool {
         !self.state.lock().upgrades.is_empty()
     }
 
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
-        let (is_more, is_open) = (answer.is_open(), answer.is_open() || answer.is_free_later());
-        state.row.skip_to(answer.seq)?;
-        let running = state.row.first("ANSWER")?;
-        let Some(job) = &mut running.job else {
-            return Ok(if is_open { Step::Nothing } else { state.row.done() });
+        let is_more = answer.is_open();
+        let is_open = answer.is_open() || answer.is_free_later();
+        state.in_flight.skip_to(answer.seq)?;
+        let sent = state.in_flight.first("ANSWER")?;
+        let Some(job) = &mut sent.job else {
+            return Ok(if is_open { Step::Nothing } else { state.in_flight.done() });
         };
         let seq = answer.seq;
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
-                    Some(first) => running.held = Some(Held::new(made.head, first)),
+                    Some(first) => sent.buffered = Some(BufferedResponse::new(made.head, first)),
                     None => {
                         job.answer(Ok(Response { head: made.head, body: made.body }));
-                        running.until = None;
+                        sent.until = None;
                     }
                 }
                 if let Some(duplex) = made.duplex {
@@ -297,73 +300,72 @@ impl Slot {
                 }
             }
         }
-        Ok(if is_open { Step::Nothing } else { state.row.done() })
+        Ok(if is_open { Step::Nothing } else { state.in_flight.done() })
     }
 
-    /// Gives a sink back after a chunk, or word that nobody wants more.
+    /// Returns a sink after a chunk was sent to it, or failed to be because the client has gone.
     pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
         let mut state = self.state.lock();
-        let Some(running) = state.row.0.front_mut() else {
+        let Some(sent) = state.in_flight.0.front_mut() else {
             if let Some(fault) = &state.closed_by {
                 sink.fail(fault.clone());
             }
             return;
         };
-        running.is_sending = false;
+        sent.is_sending = false;
         match went {
-            Ok(()) => running.sink = Some(sink),
+            Ok(()) => sent.sink = Some(sink),
             Err(_) => {
-                running.leave(Instant::now());
-                self.control.cancel(self.number, running.seq);
+                sent.leave(Instant::now());
+                self.control.cancel(self.number, sent.seq);
             }
         }
     }
 
-    /// The connection has ended: all that was sent and is not answered to its end. A body in the middle of which it has
-    /// ended fails by this fault.
+    /// Closes the connection and returns all requests that were sent and are not answered completely. A body that was
+    /// just being sent fails with this fault.
     pub fn close(&self, fault: Fault) -> Vec<Left> {
         let mut state = self.state.lock();
         state.is_open = false;
         state.closed_by = Some(fault);
         state.upgrades.clear();
-        let running = mem::take(&mut state.row.0);
-        let all = running.into_iter().enumerate().filter(|(_, running)| !running.is_whole());
-        all.filter_map(|(at, running)| Some(Left { job: running.job?, sink: running.sink, has_begun: at == 0 }))
-            .collect()
+        let sent = mem::take(&mut state.in_flight.0);
+        let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
+        all.filter_map(|(at, sent)| Some(Left { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
     }
 
-    /// From now on it takes no request.
+    /// Refuses requests from now on.
     pub fn refuse(&self) {
         self.state.lock().is_open = false;
     }
 
-    /// How many requests it has.
+    /// Returns the number of requests in flight.
     pub fn load(&self) -> usize {
-        self.state.lock().row.0.iter().filter(|running| running.job.is_some()).count()
+        self.state.lock().in_flight.0.iter().filter(|sent| sent.job.is_some()).count()
     }
 
-    /// Whether something was sent that may have an answer among what is still to be read.
+    /// Returns whether a request was sent whose answer may be among what is still to be read.
     pub fn has_unread(&self) -> bool {
         !self.is_read.load(Ordering::SeqCst) && self.load() > 0
     }
 
-    /// Whether the reader waits for bytes, or does something with those that it has.
+    /// Notes whether its reader waits for bytes, or handles those that it has.
     pub fn waits(&self, waits: bool) {
         self.waits.store(waits, Ordering::SeqCst);
     }
 
-    /// All that the worker has written is read.
+    /// Notes that everything that the worker has written is read.
     pub fn end_reading(&self) {
         self.is_read.store(true, Ordering::SeqCst);
         self.read.notify_waiters();
     }
 
-    /// Waits until all is read that a worker has written that writes nothing more. To be called on the lane of its
-    /// reader, which cannot be in the middle of something then. A child of the worker may hold the connection open, so
-    /// it need not have come to its end.
+    /// Waits until everything is read that a dead worker has written. Must be called on the I/O thread of its reader,
+    /// which then cannot be in the middle of a frame. A child of the worker may hold the connection open, so it need
+    /// not have reached its end.
     pub async fn until_read(&self) {
         loop {
-            // Made before the look, so that an end in between is not missed.
+            // Created before the check, so that an end in between is not missed.
             let read = self.read.notified();
             if self.is_read.load(Ordering::SeqCst) || (self.waits.load(Ordering::SeqCst) && self.is_empty()) {
                 return;
@@ -372,92 +374,92 @@ impl Slot {
         }
     }
 
-    /// Whether the socket has nothing to be read.
+    /// Returns whether the socket has nothing to be read.
     fn is_empty(&self) -> bool {
         let socket: &UnixStream = self.writer.as_ref();
         let looked = recv(socket.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
         matches!(looked, Err(Errno::EAGAIN))
     }
 
-    /// Takes back what has not begun, oldest first.
+    /// Cancels and returns the requests that have not begun, oldest first.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
-        let ahead = state.row.0.iter_mut().skip(1);
-        let taken = ahead.filter_map(|running| {
-            let job = running.job.take()?;
-            self.control.cancel(self.number, running.seq);
+        let pipelined = state.in_flight.0.iter_mut().skip(1);
+        let withdrawn = pipelined.filter_map(|sent| {
+            let job = sent.job.take()?;
+            self.control.cancel(self.number, sent.seq);
             Some(job)
         });
-        taken.collect()
+        withdrawn.collect()
     }
 
-    /// How it stands. A deadline that has passed is told once, and its client is answered; and once more when it has
-    /// been over for `patience`.
+    /// Checks the current request. A deadline that has passed is reported once, and the client answered; a request that
+    /// runs on for `patience` after that is reported once as stuck. A buffered response whose time is over is sent.
     pub fn look(&self, now: Instant, patience: Duration) -> Look {
         let mut state = self.state.lock();
-        for running in state.row.0.iter_mut().filter(|running| running.is_newly_left()) {
-            running.leave(now);
-            self.control.cancel(self.number, running.seq);
+        for sent in state.in_flight.0.iter_mut().filter(|sent| sent.is_newly_left()) {
+            sent.leave(now);
+            self.control.cancel(self.number, sent.seq);
         }
-        let ahead = state.row.0.iter().skip(1).filter(|running| running.job.is_some()).count();
-        let Some(running) = state.row.0.front_mut() else { return Look::default() };
-        let mut look = Look { age: now.saturating_duration_since(running.since), ahead, ..Look::default() };
-        if running.held.as_ref().is_some_and(|held| held.is_due(now)) {
-            running.release();
+        let pipelined = state.in_flight.0.iter().skip(1).filter(|sent| sent.job.is_some()).count();
+        let Some(sent) = state.in_flight.0.front_mut() else { return Look::default() };
+        let mut look = Look { age: now.saturating_duration_since(sent.since), pipelined, ..Look::default() };
+        if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
+            sent.release();
         }
-        let (Some(job), Some(until)) = (&mut running.job, running.until) else { return look };
+        let (Some(job), Some(until)) = (&mut sent.job, sent.until) else { return look };
         let overdue = now.saturating_duration_since(until);
-        look.is_stuck = overdue > patience && !std::mem::replace(&mut running.is_stuck, overdue > patience);
-        if !overdue.is_zero() && !running.is_expired {
-            running.is_expired = true;
+        look.is_stuck = overdue > patience && !std::mem::replace(&mut sent.is_stuck, overdue > patience);
+        if !overdue.is_zero() && !sent.is_expired {
+            sent.is_expired = true;
             let allowed = job.request.time_allowed();
             job.answer(Err(Fault::OutOfTime(allowed.into())));
-            look.expired = Some(running.seq);
-            look.is_left = running.is_left;
+            look.expired = Some(sent.seq);
+            look.is_left = sent.is_left;
         }
         look
     }
 
-    /// A file that a worker fetches: the body of the request that runs.
+    /// Returns the file with the body of a request, for the worker to read.
     pub fn file(&self, seq: u32) -> Option<Arc<files::TempFile>> {
         let state = self.state.lock();
-        let running = state.row.0.iter().find(|running| running.seq == seq)?;
-        match &running.job.as_ref()?.request.input {
+        let sent = state.in_flight.0.iter().find(|sent| sent.seq == seq)?;
+        match &sent.job.as_ref()?.request.input {
             Input::File(file, _) => Some(file.clone()),
             _ => None,
         }
     }
 
-    /// Takes the connection to the client away from HTTP.
+    /// Takes the client's connection over from HTTP, for `rack.hijack`.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
-        let running = state.row.0.iter_mut().find(|running| running.seq == seq)?;
-        let job = running.job.as_mut().filter(|job| !job.is_answered())?;
+        let sent = state.in_flight.0.iter_mut().find(|sent| sent.seq == seq)?;
+        let job = sent.job.as_mut().filter(|job| !job.is_answered())?;
         job.request.takeover.take().map(|takeover| takeover.take())
     }
 
-    /// The application's end of an upgraded connection.
+    /// Takes the application's end of an upgraded connection.
     pub fn upgrade(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
         let at = state.upgrades.iter().position(|(waiting, _)| *waiting == seq)?;
         state.upgrades.remove(at).map(|(_, duplex)| duplex)
     }
 
-    /// What runs, for the log: method and path.
-    pub fn title(&self) -> String {
+    /// Returns the method and path of the current request, for the process title.
+    pub fn request_line(&self) -> String {
         self.running(Instant::now()).map_or_else(String::new, |run| format!("{} {}", run.method, run.path))
     }
 
-    /// What runs.
+    /// Returns the current request, for snapshots.
     pub fn running(&self, now: Instant) -> Option<RunView> {
         let state = self.state.lock();
-        let running = state.row.0.front()?;
-        let request = &running.job.as_ref()?.request;
+        let sent = state.in_flight.0.front()?;
+        let request = &sent.job.as_ref()?.request;
         Some(RunView {
             id: request.id.clone(),
             method: request.method.to_string(),
             path: request.path.clone(),
-            age_ms: now.saturating_duration_since(running.since).as_secs_f64() * 1e3,
+            age_ms: now.saturating_duration_since(sent.since).as_secs_f64() * 1e3,
             thread: self.number,
         })
     }

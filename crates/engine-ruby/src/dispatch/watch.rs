@@ -1,5 +1,6 @@
-//! Looks at everything that runs, each millisecond, while anything does: deadlines and their ladder, requests that wait
-//! too long, requests that stand behind a long one, workers that compute.
+//! The deadline timer: checks all running and waiting requests each millisecond while there are any. It enforces
+//! deadlines, expires requests that wait too long, takes back requests that stand behind a long one, and samples which
+//! workers compute.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,19 +8,20 @@ use std::time::{Duration, Instant};
 use engine::snapshot::RunView;
 
 use super::job::Job;
-use super::pace::LONG;
 use super::pool::Pool;
+use super::process_title;
+use super::service_time::LONG;
 use super::slot::{Look, Slot};
-use super::title;
+use crate::exit_reason::ExitReason;
 use crate::process::kill_now;
-use crate::reason::Reason;
 use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
-/// So many looks without anything to see, and the watch waits to be woken: that costs more than a look.
+/// Ticks without any request after which the timer stops and has to be woken, which costs more than a tick.
 const IDLE_TICKS: u32 = 50;
 
-/// Looks for as long as the engine lives. A worker whose request is not over so long after its deadline is killed.
+/// Runs the timer for as long as the engine lives. A worker whose request is not over `kill_time` after its deadline is
+/// killed.
 pub async fn watch(pool: Arc<Pool>, kill_time: Duration) {
     let mut idle_ticks = IDLE_TICKS;
     loop {
@@ -40,11 +42,11 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         let mut back = Vec::new();
         let mut is_long = false;
         // Only then a request may enter a worker that is busy.
-        let is_wanted = dispatch.line.len() > 0 && dispatch.pace.depth() == 1;
+        let is_wanted = dispatch.queue.len() > 0 && dispatch.service_time.depth() == 1;
         for worker in &mut dispatch.workers {
             worker.look(now, is_wanted);
             if worker.busy == 0 {
-                title::clear(worker);
+                process_title::clear(worker);
                 continue;
             }
             let mut oldest: Option<(Duration, &Arc<Slot>)> = None;
@@ -53,23 +55,23 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                 let look = slot.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
                 if climb(worker.pid, &worker.control, slot, &look, pool.app()) {
-                    worker.reason = Some(Reason::Timeout);
+                    worker.reason = Some(ExitReason::Timeout);
                 }
                 if oldest.is_none_or(|(age, _)| look.age > age) {
                     oldest = Some((look.age, slot));
                 }
-                if look.age > 2 * LONG && look.ahead > 0 {
+                if look.age > 2 * LONG && look.pipelined > 0 {
                     let jobs = slot.withdraw();
                     worker.release(slot.number, jobs.len());
                     back.extend(jobs);
                 }
             }
             if let Some((age, slot)) = oldest {
-                title::show(worker, slot, age, now);
+                process_title::show(worker, slot, age, now);
             }
         }
         if is_long {
-            dispatch.pace.note_long();
+            dispatch.service_time.note_long();
         }
         dispatch.put_back(back, now);
         dispatch.wake(now);
@@ -84,13 +86,14 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
     is_active
 }
 
-/// The ladder of a deadline: the client has been answered by now; what all threads do goes to the log, the thread is
-/// interrupted, and at last the worker killed; whether it has come to that.
+/// Escalates a deadline that has passed. The client has been answered by now; the backtraces of all threads go to the
+/// log, the thread is interrupted, and at last the worker is killed. Returns whether it was killed.
 fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str>) -> bool {
     if look.expired.is_none() && !look.is_stuck {
         return false;
     }
-    let (worker, run) = (slot.worker, slot.running(Instant::now()).unwrap_or_default());
+    let worker = slot.worker;
+    let run = slot.running(Instant::now()).unwrap_or_default();
     let RunView { id, method, path, .. } = &run;
     if let Some(seq) = look.expired {
         let left = if look.is_left { ", its client has gone" } else { "" };

@@ -1,4 +1,4 @@
-//! A worker that is ready, as dispatch sees it: its threads and how many requests each has.
+//! A worker that is ready, as dispatch sees it: its threads and the number of requests in flight on each.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use nix::unistd::Pid;
 
 use super::relay::Leaving;
 use super::slot::Slot;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::wire::control::Control;
 
-/// The processor time of a process is looked at over at least this long.
+/// The shortest time over which the processor time of a process is sampled.
 const SAMPLE: Duration = Duration::from_millis(1);
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
@@ -38,54 +38,54 @@ pub enum Activity {
     Computing,
 }
 
-/// Whether a worker is kept for one request alone: one on its last try, which may be what has ended its workers.
+/// Whether a worker is reserved for a single request on its last try, which may be what has ended its workers before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// It takes what comes.
+    /// Not reserved: it takes any request.
     None,
-    /// It takes nothing new, and is for such a request when it has answered what it has.
+    /// It takes nothing new, and gets the request on its last try when it has answered what it has.
     Emptying,
-    /// It runs such a request.
+    /// It runs a request on its last try.
     Running,
 }
 
-/// A worker.
+/// A worker that is ready.
 pub struct Worker {
-    /// Its number, new for each process.
+    /// The number of the worker, new for each process.
     pub id: u32,
-    /// Its process.
+    /// Its process id.
     pub pid: i32,
-    /// The lane on which its answers arrive.
+    /// The number of the I/O thread that reads its answers.
     pub lane: usize,
-    /// The way to give it orders.
+    /// The control connection, for orders to it.
     pub control: Arc<Control>,
-    /// How many of its threads have a request.
+    /// Number of its threads that have a request.
     pub busy: usize,
-    /// Connections that the application has taken over in it.
-    pub taken: usize,
-    /// It takes nothing new and ends when it has nothing to do.
+    /// Number of its upgraded connections, which the application has taken over.
+    pub upgraded: usize,
+    /// Retired: it takes nothing new and ends when it has nothing to do.
     pub is_leaving: bool,
-    /// Says so to connections that the application has taken over in it.
+    /// Notifies its upgraded connections that it leaves.
     pub leaving: Arc<Leaving>,
-    /// Since when it has nothing to do but for connections that were taken over, and is to leave.
+    /// Since when it has been retired with nothing left but upgraded connections.
     pub lingers: Option<Instant>,
-    /// Whether it is kept for one request.
+    /// Whether it is reserved for one request on its last try.
     pub isolation: Isolation,
-    /// What it did between the last two looks.
+    /// What it did between the last two samples of its processor time.
     pub activity: Activity,
-    /// Requests it has answered.
+    /// Number of requests it has answered.
     pub served: u64,
-    /// After so many it should be replaced.
+    /// Number of requests after which it should be replaced.
     pub quota: Option<u64>,
-    /// It has something to do between requests (a hook).
+    /// It has out-of-band hooks, which run between requests.
     pub has_errands: bool,
-    /// Since when it does that, and gets nothing.
+    /// Since when its out-of-band hooks run; it gets no request meanwhile.
     pub out: Option<Instant>,
-    /// Why it ends, if there is a reason.
-    pub reason: Option<Reason>,
-    /// When its title was last changed, if it says what runs.
+    /// Why it ends, if the server ends it.
+    pub reason: Option<ExitReason>,
+    /// When its process title was last changed, if that shows a request.
     pub titled: Option<Instant>,
-    /// It has served something since it was last out.
+    /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
     threads: Vec<Thread>,
     sample: Option<Sample>,
@@ -97,7 +97,7 @@ struct Thread {
 }
 
 impl Worker {
-    /// With all its threads free.
+    /// Creates a worker with all threads free.
     pub fn new(id: u32, pid: i32, lane: usize, control: Arc<Control>, slots: Vec<Arc<Slot>>) -> Worker {
         let threads = slots.into_iter().map(|slot| Thread { slot, load: 0 }).collect();
         Worker {
@@ -106,7 +106,7 @@ impl Worker {
             lane,
             control,
             busy: 0,
-            taken: 0,
+            upgraded: 0,
             is_leaving: false,
             leaving: Arc::default(),
             isolation: Isolation::None,
@@ -124,44 +124,44 @@ impl Worker {
         }
     }
 
-    /// It has answered one more; whether that was the last of its number.
+    /// Counts one more answered request; returns whether that was the last of its quota.
     pub fn count(&mut self) -> bool {
         self.served += 1;
         self.is_due = true;
         self.quota == Some(self.served)
     }
 
-    /// Whether it may go out now, for what it does between requests.
+    /// Returns whether its out-of-band hooks may run now.
     pub fn may_go_out(&self) -> bool {
         self.has_errands && self.is_due && self.busy == 0 && self.is_taking()
     }
 
-    /// It goes out.
+    /// Notes that its out-of-band hooks begin to run.
     pub fn go_out(&mut self, now: Instant) {
         (self.out, self.is_due) = (Some(now), false);
     }
 
-    /// Whether it may get requests.
+    /// Returns whether it may get requests.
     pub fn is_taking(&self) -> bool {
         !self.is_leaving && self.out.is_none() && self.isolation == Isolation::None
     }
 
-    /// Whether it has nothing to do any more, not even for a connection that was taken over, or is just about to be.
+    /// Returns whether it has nothing left to do, not even for an upgraded connection, opened or about to be.
     pub fn is_done(&self) -> bool {
-        self.busy == 0 && self.taken == 0 && !self.slots().any(|slot| slot.awaits_takeover())
+        self.busy == 0 && self.upgraded == 0 && !self.slots().any(|slot| slot.awaits_takeover())
     }
 
-    /// Whether a thread has nothing to do.
+    /// Returns whether one of its threads has no request.
     pub fn has_free_thread(&self) -> bool {
         self.busy < self.threads.len()
     }
 
-    /// How many places it has.
+    /// Returns the number of its threads.
     pub fn thread_count(&self) -> usize {
         self.threads.len()
     }
 
-    /// Takes the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
+    /// Reserves the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
     pub fn take_thread(&mut self) -> Option<Arc<Slot>> {
         let thread = self.threads.iter_mut().find(|thread| thread.load == 0)?;
         thread.load = 1;
@@ -169,26 +169,26 @@ impl Worker {
         Some(thread.slot.clone())
     }
 
-    /// The smallest number of requests that a busy thread has.
-    pub fn least_ahead(&self) -> usize {
+    /// Returns the smallest number of requests in flight on a busy thread.
+    pub fn least_in_flight(&self) -> usize {
         let busy = self.threads.iter().filter(|thread| thread.load > 0);
         busy.map(|thread| thread.load).min().unwrap_or(usize::MAX)
     }
 
-    /// Takes a place behind a running request, if that thread has fewer than `depth`.
-    pub fn take_ahead(&mut self, depth: usize) -> Option<Arc<Slot>> {
+    /// Reserves a place behind a running request, on the thread with the fewest requests if that has less than `depth`.
+    pub fn take_pipelined(&mut self, depth: usize) -> Option<Arc<Slot>> {
         let busy = self.threads.iter_mut().filter(|thread| (1..depth).contains(&thread.load));
         let thread = busy.min_by_key(|thread| thread.load)?;
         thread.load += 1;
         Some(thread.slot.clone())
     }
 
-    /// How many requests a thread has.
+    /// Returns the number of requests in flight on a thread.
     pub fn load(&self, thread: u32) -> usize {
         self.threads.get(thread as usize).map_or(usize::MAX, |thread| thread.load)
     }
 
-    /// Counts one more on a thread.
+    /// Counts one more request on a thread.
     pub fn take(&mut self, thread: u32) {
         if let Some(thread) = self.threads.get_mut(thread as usize) {
             self.busy += usize::from(thread.load == 0);
@@ -196,7 +196,7 @@ impl Worker {
         }
     }
 
-    /// Counts so many fewer on a thread.
+    /// Counts `count` requests fewer on a thread.
     pub fn release(&mut self, thread: u32, count: usize) {
         if let Some(thread) = self.threads.get_mut(thread as usize) {
             let was = thread.load;
@@ -214,7 +214,7 @@ impl Worker {
         self.activity == Activity::Waiting
     }
 
-    /// Its slots.
+    /// Returns the connections of its threads.
     pub fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
         self.threads.iter().map(|thread| &thread.slot)
     }

@@ -1,4 +1,4 @@
-//! What the fleet wants to be done.
+//! The actions of the fleet, which the supervisor carries out.
 
 use std::time::Duration;
 
@@ -6,89 +6,89 @@ use super::log_line::LogLine;
 use super::outcome::Outcome;
 use super::speaker::Speaker;
 use crate::exit::Exit;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
-/// What a mold says of itself when it is ready.
+/// Names and values that a mold reports when it is ready.
 pub type Facts = Vec<(String, String)>;
 
-/// A process that has ended before it was ready.
+/// A process that ended before it was ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dead {
-    /// With how it ended, where its mold has told.
+    /// A worker, with its exit if its mold has reported that.
     Worker { id: u32, pid: Option<u32>, exit: Option<Exit> },
-    /// What it was to be, and whether it has spoken to us at all.
+    /// A mold: how it exited, whether it ever connected, and whether it had already announced its end.
     Mold { exit: Exit, has_connected: bool, is_over: bool },
 }
 
-/// What is to be done, in this order.
+/// An action for the supervisor.
 #[derive(Debug)]
 pub enum Action {
-    /// Start a process: answered by `MoldStarted` or `MoldNotStarted`.
+    /// Start a mold: answered by `MoldStarted` or `MoldNotStarted`.
     StartMold,
-    /// Tell a mold what to load and how.
+    /// Send a mold its SETUP: what to load, and how.
     SetUp {
         mold: u32,
         preload: Preload,
         max_workers: usize,
     },
-    /// Have a mold fork a worker, or become it.
+    /// Order a mold to fork a worker, or to become it.
     Fork {
         mold: u32,
         worker: u32,
     },
-    /// Ask a worker whether it is there.
+    /// Ping a worker.
     Ping(u32),
-    /// Have it finish what it has, then exit.
+    /// Tell a process to finish its requests and exit.
     Stop(Speaker),
-    /// End this process at once.
+    /// Kill this process.
     Kill(u32),
-    /// It is gone: drop its connections.
+    /// Drop the connections of a process that is gone.
     Forget(Speaker),
 
-    /// Have dispatch give requests to a worker: answered by `TakenIn` or `NotTakenIn`.
+    /// Add a worker to dispatch: answered by `TakenIn` or `NotTakenIn`.
     TakeIn {
         worker: u32,
         pid: u32,
     },
-    /// Have dispatch give it nothing new, for this reason.
-    Retire(u32, Reason),
-    /// Tell dispatch why it is about to be killed.
-    Mark(u32, Reason),
-    /// Tell dispatch that it is gone.
+    /// Retire a worker in dispatch, for this reason.
+    Retire(u32, ExitReason),
+    /// Record in dispatch why a worker is about to be killed.
+    Mark(u32, ExitReason),
+    /// Remove a worker that is gone from dispatch.
     Bury(u32),
-    /// Tell dispatch how many workers there are to be from now on.
+    /// Report the new size of the pool to dispatch.
     Grown(usize),
-    /// The log says how it ended before its mold reports it.
+    /// Note that the log has the exit of a worker before its mold reports it.
     EndIsLogged(u32),
 
-    /// Find out whether the kernel has killed it: answered by `KernelAsked`.
+    /// Find out whether the kernel has killed a process for memory: answered by `KernelAsked`.
     AskKernel(Dead),
-    /// See how memory stands: answered by `Memory`.
+    /// Read how much memory is used: answered by `Memory`.
     LookAtMemory,
-    /// See what memory these processes need: answered by `Weighed` or `NotWeighed`.
+    /// Read the memory use of these processes: answered by `Weighed` or `NotWeighed`.
     Weigh(Vec<(Speaker, u32)>),
-    /// Say `WorkerSilent` again after this time.
+    /// Send `WorkerSilent` again after this time.
     LookAgain(u32, Duration),
 
-    /// Take one of the places that applications share, where they do: answered by `PlaceTaken`, if there is one.
+    /// Take a place of the shared budget, if there is one: answered by `PlaceTaken` on success.
     TakePlace {
         has_none: bool,
     },
-    /// Say that none of our places can be given up.
+    /// Tell the shared budget that no place can be given up.
     KeepPlace,
 
-    /// Answer the order that was given.
+    /// Answer the current order.
     Answer(Outcome),
-    /// Ask a worker what its threads do, and answer with that.
+    /// Ask a worker for the backtraces of its threads, and answer the order with them.
     AskForBacktraces {
         worker: u32,
         pid: u32,
     },
-    /// The start is over: what was loaded.
+    /// Report that the start is over, with the facts of the mold.
     Started(Facts),
-    /// The start has failed, and all is over.
+    /// Report that the start has failed; everything has ended.
     CannotStart(StartError),
 
     Log(LogLine),

@@ -1,4 +1,4 @@
-//! A worker comes in by several connections, and serves when all are there.
+//! The boot of a worker: it opens several connections, and serves when all are open and its hooks have run.
 
 use std::time::Instant;
 
@@ -7,15 +7,15 @@ use super::action::Action;
 use super::log_line::WorkerLine;
 use super::speaker::Speaker;
 use super::worker::{Leave, Life};
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::start_error::StartError;
 
 impl Fleet {
-    /// A mold has forked a worker.
+    /// Notes that a mold has forked a worker.
     pub(super) fn forked(&mut self, mold: u32, worker: u32, pid: u32) {
         if let Some(worker) = self.workers.get_mut(&worker) {
             worker.runs_as(pid);
-            // One that has become a worker itself cannot tell of its own end.
+            // A mold that has become a worker itself cannot report its own exit.
             worker.mold = Some(mold).filter(|mold| *mold != pid);
         }
     }
@@ -33,7 +33,7 @@ impl Fleet {
         self.take_in(id);
     }
 
-    /// A worker has opened all its connections and run its hooks.
+    /// Notes that a worker has opened all its connections and run its hooks.
     pub(super) fn worker_ready(&mut self, id: u32) {
         if let Some(worker) = self.workers.get_mut(&id)
             && worker.life == Life::Starting
@@ -43,7 +43,8 @@ impl Fleet {
         self.take_in(id);
     }
 
-    /// Connections come in side by side: the last word decides.
+    /// Adds a worker to dispatch when everything it needs is there. Its connections arrive in any order, so each event
+    /// tries.
     fn take_in(&mut self, id: u32) {
         let Some(worker) = self.workers.get(&id) else { return };
         let Some(pid) = worker.pid else { return };
@@ -64,7 +65,7 @@ impl Fleet {
         let pid = worker.pid;
         self.log_worker(id, pid, WorkerLine::Ready { took });
         if is_late {
-            self.act(Action::Retire(id, Reason::Scale));
+            self.act(Action::Retire(id, ExitReason::Scale));
         }
         self.backoff.worked();
         self.has_started();
@@ -74,7 +75,7 @@ impl Fleet {
         self.workers.entry(id).and_modify(|worker| worker.threads = 0);
     }
 
-    /// A worker cannot load the application.
+    /// Handles a worker that cannot load the application.
     pub(super) fn worker_failed(&mut self, id: u32, mut error: StartError, now: Instant) {
         self.workers.entry(id).and_modify(|worker| worker.fail());
         if let (Some(shared), StartError::App(error)) = (&self.not_shared, &mut error) {
@@ -83,25 +84,25 @@ impl Fleet {
         self.cannot_start(error, now);
     }
 
-    /// A hook keeps a worker from starting.
+    /// Handles a hook that keeps a worker from starting.
     pub(super) fn worker_hook_failed(&mut self, id: u32, error: StartError, now: Instant) {
         self.workers.entry(id).and_modify(|worker| worker.fail());
         self.hook_failed(error, now);
     }
 
-    /// A worker finishes what it has and goes, as dispatch says.
-    pub(super) fn leaving(&mut self, id: u32, reason: Reason) {
+    /// Notes that dispatch has retired a worker.
+    pub(super) fn leaving(&mut self, id: u32, reason: ExitReason) {
         self.workers.entry(id).and_modify(|worker| worker.leave = Some(Leave::of(reason)));
     }
 
-    /// A worker is to finish what it has, and go.
-    pub(super) fn send_away(&mut self, id: u32, reason: Reason) {
+    /// Retires a worker: it finishes its requests and exits.
+    pub(super) fn send_away(&mut self, id: u32, reason: ExitReason) {
         self.leaving(id, reason);
         self.act(Action::Retire(id, reason));
     }
 }
 
-/// Why an application that could be loaded is loaded once more, where it then fails.
+/// Explains, for an application that failed in a worker, that it was loaded a second time and why.
 fn loads_again(shared: &str) -> String {
     format!(
         "it could be loaded before workers were forked, and is now loaded in each of them, because they would share \

@@ -1,4 +1,4 @@
-//! Workers come in, or say why they do not.
+//! Workers boot, or report why they cannot.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0], "it is taken in once");
 
     let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
-    // The connections may be here before its mold has told of it.
+    // The connections may arrive before the report of the mold.
     scene.feed(Event::ThreadConnected(1));
     scene.feed(Event::WorkerConnected(1, pid(1)));
     scene.feed(Event::ThreadConnected(1));
@@ -56,7 +56,7 @@ fn the_first_worker_ends_the_start_and_no_other_does() {
 fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
     let mut scene = ordered(policy(1, 1));
     scene.boot(MOLD, 1);
-    // Without what scenes do: nobody takes it in.
+    // Without a scene, no worker is added to dispatch.
     let actions = scene.fleet.take(Event::WorkerReady(1), scene.now);
     assert!(matches!(actions[..], [Action::TakeIn { worker: 1, .. }]));
     scene.feed(Event::NotTakenIn(1));
@@ -68,7 +68,7 @@ fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
 fn a_worker_that_is_not_wanted_any_more_when_it_is_ready_goes_at_once() {
     let mut scene = ordered(policy(1, 1));
     scene.boot(MOLD, 1);
-    scene.feed(Event::Leaving(1, Reason::Scale));
+    scene.feed(Event::Leaving(1, ExitReason::Scale));
     assert_eq!(scene.feed(Event::WorkerReady(1))[1], "Retire(1, Scale)");
     assert!(scene.ready().is_empty());
 }
@@ -76,7 +76,7 @@ fn a_worker_that_is_not_wanted_any_more_when_it_is_ready_goes_at_once() {
 #[test]
 fn a_worker_that_is_ready_after_the_end_began_is_stopped() {
     let mut scene = Scene::serving(policy(1, 1));
-    scene.feed(Event::Leaving(1, Reason::Recycle));
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
     scene.feed(Event::Fill);
     scene.feed(Event::Forked { mold: MOLD, worker: 2, pid: pid(2) });
     scene.feed(Event::WorkerConnected(2, pid(2)));
@@ -139,9 +139,9 @@ fn a_hook_that_fails_ends_the_start_unless_starts_are_retried() {
 #[test]
 fn a_worker_that_leaves_has_a_successor_or_keeps_its_place_until_it_has_ended() {
     let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Leaving(1, Reason::Recycle));
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
     assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 2));
-    scene.feed(Event::Leaving(1, Reason::Idle));
+    scene.feed(Event::Leaving(1, ExitReason::Idle));
     assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 3));
     scene.feed(Event::WorkerGone(1, None));
     assert_eq!(scene.fleet.places_held(), 2);

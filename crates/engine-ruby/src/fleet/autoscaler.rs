@@ -1,5 +1,4 @@
-//! The number of workers: more while requests wait, fewer when they have nothing to do, and as many as an operator
-//! orders.
+//! The autoscaler: more workers while requests wait, fewer when they are idle, and any number that an operator orders.
 
 use std::time::Instant;
 
@@ -10,19 +9,19 @@ use super::action::Action;
 use super::event::Load;
 use super::log_line::LogLine;
 use super::worker::Leave;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
-/// More than this is a slip of the keyboard.
+/// The largest number of workers that an order may ask for; more is a typing error.
 const WORKERS_MAX: usize = 1024;
 
 impl Fleet {
-    /// Adds a worker because requests wait, unless one is on its way, or there are as many as may be.
+    /// Adds a worker because requests wait, unless one is booting or there is the maximum.
     pub(super) fn grow(&mut self, now: Instant) {
         let is_growing = self.workers.values().any(|worker| worker.is_booting() && worker.stays());
         if self.is_stopping() || is_growing || self.staying() < self.wanted || self.wanted >= self.policy.max_workers {
             return;
         }
-        // The first worker comes whatever there is: without it nothing is answered.
+        // The first worker is added whatever memory is left: without it nothing is answered.
         let has_none = self.wanted == 0;
         if has_none || self.has_room(now) {
             self.act(Action::TakePlace { has_none });
@@ -35,23 +34,24 @@ impl Fleet {
         self.log(LogLine::ScalingUp { wanted: self.wanted });
     }
 
-    /// Lets workers go that have not been needed for a while.
+    /// Retires workers that were not needed within the idle time.
     pub(super) fn shrink(&mut self, needed: usize, loads: &[Load]) {
-        while self.wanted > needed.max(self.policy.min_workers) && self.let_go(Reason::Idle, loads) {}
+        while self.wanted > needed.max(self.policy.min_workers) && self.let_go(ExitReason::Idle, loads) {}
     }
 
-    /// Removes a worker, at best one that has nothing to do. False where it has to be idle and none is.
-    fn let_go(&mut self, reason: Reason, loads: &[Load]) -> bool {
+    /// Reduces the number of workers by one, and retires one, preferably an idle one. Returns false if the reason
+    /// requires an idle worker and there is none.
+    fn let_go(&mut self, reason: ExitReason, loads: &[Load]) -> bool {
         if self.staying() >= self.wanted {
             let stays =
                 |load: &&Load| !load.is_leaving && self.workers.get(&load.worker).is_some_and(|worker| worker.stays());
             // The youngest has the least to lose.
             let chosen = loads.iter().filter(stays).min_by_key(|load| (load.requests, u32::MAX - load.worker));
-            let chosen = chosen.filter(|load| load.is_done || reason != Reason::Idle).map(|load| load.worker);
+            let chosen = chosen.filter(|load| load.is_done || reason != ExitReason::Idle).map(|load| load.worker);
             match chosen {
                 Some(id) => self.send_away(id, reason),
-                // None is ready yet: one that boots must be forgotten, or it would come too late to be too many.
-                None if reason == Reason::Idle => return false,
+                // None is ready yet: one that boots must be given up, or it would be one too many.
+                None if reason == ExitReason::Idle => return false,
                 None => self.forget_one(),
             }
         }
@@ -59,21 +59,21 @@ impl Fleet {
         true
     }
 
-    /// Has a worker that boots leave as soon as it is ready.
+    /// Marks a booting worker, so that it is retired as soon as it is ready.
     fn forget_one(&mut self) {
         if let Some(worker) = self.workers.values_mut().find(|worker| worker.is_booting() && worker.stays()) {
             worker.leave = Some(Leave::Last);
         }
     }
 
-    /// Gives a place up for another application that has none, or waits while we do not need all of ours.
+    /// Gives up a place for another application, if this one has more than its minimum of workers.
     pub(super) fn give_up(&mut self, loads: &[Load]) {
-        if self.wanted <= self.policy.min_workers || !self.let_go(Reason::Scale, loads) {
+        if self.wanted <= self.policy.min_workers || !self.let_go(ExitReason::Scale, loads) {
             self.act(Action::KeepPlace);
         }
     }
 
-    /// Changes the bounds of the pool, by order.
+    /// Changes the bounds of the number of workers, by order of an operator.
     pub(super) fn scale(&mut self, min: usize, max: usize, loads: &[Load]) {
         if min > max || max == 0 || max > WORKERS_MAX {
             return self.act(Action::Answer(Err(format!(
@@ -82,7 +82,7 @@ impl Fleet {
             ))));
         }
         (self.policy.min_workers, self.policy.max_workers) = (min, max);
-        while self.wanted > max && self.let_go(Reason::Scale, loads) {}
+        while self.wanted > max && self.let_go(ExitReason::Scale, loads) {}
         while self.wanted < min {
             self.wanted += 1;
             self.act(Action::Grown(self.wanted));
@@ -94,7 +94,7 @@ impl Fleet {
     }
 }
 
-/// A number of workers in words, such as `from 1 to 4 workers`.
+/// Returns a number of workers in words, such as `from 1 to 4 workers`.
 pub fn range(min: usize, max: usize) -> String {
     if min == max { count(max, "worker") } else { format!("from {min} to {}", count(max, "worker")) }
 }

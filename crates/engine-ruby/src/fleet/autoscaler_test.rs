@@ -1,4 +1,4 @@
-//! More workers, and fewer.
+//! The number of workers grows and shrinks.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::super::scene::{MOLD, Scene, load, policy, used};
 use super::*;
 use crate::fleet::event::Event;
 
-/// From one to three workers, of which so many serve.
+/// A fleet of one to three workers, of which `workers` serve.
 fn elastic(workers: usize) -> Scene {
     let mut scene = Scene::serving(policy(1, 3));
     for _ in 1..workers {

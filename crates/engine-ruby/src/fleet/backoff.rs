@@ -1,15 +1,15 @@
-//! When the next worker may be started after others have ended too early: a boot that fails must not be tried again and
-//! again without a pause, and a worker that was killed is replaced at once.
+//! The pauses before workers are started again: a boot that fails is not retried without growing pauses, while a worker
+//! that exited after it was ready is replaced at once.
 
 use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The number of replacements at once, and after how long there may be one more.
+/// The number of immediate replacements, and the time after which there may be one more.
 const BURST: u32 = 20;
 const REFILL: Duration = Duration::from_millis(50);
 
-/// The pauses of one application.
+/// The restart pauses of one application.
 #[derive(Debug)]
 pub struct Backoff {
     failures: u32,
@@ -19,13 +19,13 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Nothing has failed yet.
+    /// Creates the state before any failure.
     pub fn new(now: Instant) -> Backoff {
         Backoff { failures: 0, not_before: None, left: BURST, filled: now }
     }
 
-    /// A worker or a mold ended before it was ready; the pause that follows. Those that fail in the same pause count as
-    /// one.
+    /// Notes that a worker or a mold ended before it was ready, and returns the pause that follows. Several failures
+    /// within one pause count as one.
     pub fn failed(&mut self, now: Instant) -> Duration {
         let pending = self.pause(now);
         if !pending.is_zero() {
@@ -37,12 +37,12 @@ impl Backoff {
         pause
     }
 
-    /// One is ready.
+    /// Notes that a worker is ready, which ends the pauses.
     pub fn worked(&mut self) {
         (self.failures, self.not_before) = (0, None);
     }
 
-    /// A ready one ended: its successor takes one of the starts that are left.
+    /// Notes that a ready worker ended: its successor takes one of the immediate replacements.
     pub fn replaced(&mut self, now: Instant) {
         let refills = now.saturating_duration_since(self.filled).as_millis() / REFILL.as_millis();
         if refills > 0 {
@@ -55,7 +55,7 @@ impl Backoff {
         }
     }
 
-    /// How long the next start must wait.
+    /// Returns how long the next start must wait.
     pub fn pause(&self, now: Instant) -> Duration {
         self.not_before.map_or(Duration::ZERO, |then| then.saturating_duration_since(now))
     }

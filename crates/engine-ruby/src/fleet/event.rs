@@ -1,4 +1,4 @@
-//! What the fleet is told.
+//! The events of the fleet.
 
 use std::time::{Duration, Instant};
 
@@ -7,121 +7,121 @@ use machine::Standing;
 use super::action::{Dead, Facts};
 use super::speaker::Speaker;
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 use crate::start_error::StartError;
 
-/// What dispatch knows of a worker.
+/// The load of a worker, from dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     pub worker: u32,
-    /// Requests that it has, and connections that the application has taken over in it.
+    /// Number of its requests in flight and of its upgraded connections.
     pub requests: usize,
-    /// It has nothing to do at all.
+    /// It has nothing left to do at all.
     pub is_done: bool,
     pub is_leaving: bool,
 }
 
-/// What has happened, what others want of the fleet, or that it is time to look at something.
+/// An event: something has happened, an operator or another part wants something, or a check is due.
 #[derive(Debug)]
 pub enum Event {
-    /// See to it that there are as many processes as there should be.
+    /// Start processes until there are as many as there should be.
     Fill,
 
-    /// A mold was started: this is its process.
+    /// A mold was started as this process.
     MoldStarted(u32),
-    /// None could be.
+    /// A mold could not be started.
     MoldNotStarted(StartError),
-    /// The connection of a mold has come in.
+    /// A mold has connected.
     MoldConnected(u32),
-    /// A mold has loaded the application, and says this of itself.
+    /// A mold has loaded the application and reports these facts.
     MoldReady(u32, Facts),
     /// A mold cannot load the application.
     MoldFailed(u32, StartError),
-    /// A mold will not fork, because its workers would share these connections.
+    /// A mold refuses to fork, because its workers would share these connections.
     MoldShares(u32, Vec<String>),
     /// A mold has forked a worker, or has become one.
     Forked { mold: u32, worker: u32, pid: u32 },
-    /// A mold tells how a worker of it has ended.
+    /// A mold reports the exit of a worker that it forked.
     Exited { mold: u32, worker: u32, pid: u32, exit: Exit },
-    /// The connection of a mold has ended.
+    /// The control connection of a mold has ended.
     MoldSilent(u32),
-    /// A process that was started for a mold has ended.
+    /// The process of a mold has exited.
     MoldEnded(u32, Exit),
 
-    /// The connection over which a worker is given orders has come in, from this process.
+    /// The control connection of a worker has been opened, by this process.
     WorkerConnected(u32, u32),
-    /// The connection of one thread of a worker has come in.
+    /// The connection of one thread of a worker has been opened.
     ThreadConnected(u32),
-    /// A worker has run its hooks.
+    /// A worker has opened its connections and run its hooks.
     WorkerReady(u32),
-    /// Dispatch gives a worker requests.
+    /// Dispatch has added a worker.
     TakenIn(u32),
-    /// Its connections could not be used.
+    /// Dispatch could not add a worker, because its connections could not be used.
     NotTakenIn(u32),
     /// A worker cannot load the application.
     WorkerFailed(u32, StartError),
     /// A hook keeps a worker from starting.
     HookFailed(u32, StartError),
-    /// A worker says something, whatever it is.
+    /// A worker has sent a frame, so it is alive.
     Heard(u32),
-    /// The connection of a worker has ended, or did so a while ago.
+    /// The control connection of a worker has ended, now or a while ago.
     WorkerSilent(u32),
-    /// Dispatch has given a worker up; with what it did wrong if its process must be ended.
+    /// Dispatch has removed a worker; with its error if the process must be killed.
     WorkerGone(u32, Option<String>),
-    /// A worker finishes what it has and goes.
-    Leaving(u32, Reason),
-    /// A worker should be replaced when there is time for it.
-    Worn(u32, Reason),
+    /// Dispatch has retired a worker, for this reason.
+    Leaving(u32, ExitReason),
+    /// A worker has expired and should be replaced when possible.
+    Worn(u32, ExitReason),
 
-    /// Whether the kernel has killed a process to have memory.
+    /// The answer to `AskKernel`: whether the kernel has killed the process for memory.
     KernelAsked(Dead, bool),
-    /// The kernel has killed a worker, which served, to have memory.
+    /// The kernel has killed a serving worker for memory.
     OutOfMemory(u32),
-    /// Time to see whether memory is short.
+    /// A check of memory is due.
     MemoryDue,
-    /// How memory stands; and whether an application is being loaded anywhere in this program.
+    /// The answer to `LookAtMemory`, and whether an application is being loaded anywhere in this program.
     Memory { standing: Option<Standing>, is_loading: bool },
-    /// What memory these need.
+    /// The answer to `Weigh`: the memory use of these processes.
     Weighed(Vec<(Speaker, Option<Weight>)>),
-    /// That could not be found out.
+    /// The memory use could not be read.
     NotWeighed,
 
-    /// Requests wait.
+    /// Requests wait for a worker.
     Wanted,
-    /// There is a place for one more worker among those that applications share.
+    /// A place of the shared budget was taken for one more worker.
     PlaceTaken,
-    /// Another application needs one of our places.
+    /// Another application needs one of the places of this one.
     GiveUp(Vec<Load>),
-    /// The number of workers that were needed of late.
+    /// The number of workers that were needed within the idle time.
     Needed(usize, Vec<Load>),
 
-    /// Time to see what is late. The caller may have called the start off.
+    /// A check of timeouts is due. The caller may have cancelled the start.
     Late { is_called_off: bool },
-    /// Time to see whether processes that have ended will still say something.
+    /// A check is due whether processes that have exited may still send something.
     LastWordsDue,
-    /// So much time has passed since workers were last looked at.
+    /// A health check of workers is due, this long after the last.
     HealthDue {
         passed: Duration,
-        /// Workers that are away between two requests for too long, with their processes.
+        /// Workers whose out-of-band hooks run for too long, with their processes.
         out: Vec<(u32, u32)>,
-        /// An operator looks at what memory they need.
+        /// An operator watches snapshots, which show memory use.
         is_watched: bool,
     },
 
-    /// An operator wants other bounds for the number of workers.
+    /// An operator orders other bounds for the number of workers.
     Scale { min: usize, max: usize, loads: Vec<Load> },
-    /// An operator wants a worker to end when it has finished what it has.
+    /// An operator orders a worker to exit when it has finished its requests.
     EndWorker(u32),
-    /// An operator wants a worker to end at once.
+    /// An operator orders a worker to be killed.
     KillWorker(u32),
-    /// An operator wants all workers to be replaced.
+    /// An operator orders all workers to be replaced.
     Recycle,
-    /// An operator wants to know what a worker does.
+    /// An operator asks for the backtraces of a worker.
     Backtraces(u32),
 
-    /// End all processes; those of workers that have not ended by then are killed.
+    /// End all processes; workers that have not exited by this time are killed.
     Stop(Instant),
-    /// Time to see how far the end has come. Answers of workers that are gone may still be read.
+    /// A check of the shutdown is due. Answers of dead workers may still be read.
     StopDue { has_last_answers: bool },
 }

@@ -1,4 +1,5 @@
-//! Workers and molds that end: what is still to be said of them, and what they leave to do.
+//! Exit handling of workers and molds: their log entries, the requests and places that they leave, and the starts that
+//! follow.
 
 use std::time::{Duration, Instant};
 
@@ -9,19 +10,20 @@ use super::speaker::Speaker;
 use super::worker::{End, named};
 use super::{Fleet, Stage};
 use crate::exit::Exit;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
-/// Why a worker could not boot comes on another connection than word of its end, and so perhaps later.
+/// The wait for the reason of a failed boot, which arrives on another connection than the exit, perhaps later.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// A mold says within this time how a worker of it has ended, unless it is busy with code of the application.
+/// The time within which a mold reports the exit of a worker, unless it is busy with code of the application.
 const MOLDS_WORD: Duration = Duration::from_secs(5);
-/// What a process says just before it ends is here so long after that.
+/// The time within which the last frames of a process arrive after its exit.
 const WORDS_TIME: Duration = Duration::from_millis(100);
 
 impl Fleet {
-    /// The connection of a worker has ended. How one that boots has ended is known to its mold, which says so at once.
+    /// Handles the end of a worker's control connection. If the worker was booting, its mold knows its exit and reports
+    /// it at once.
     pub(super) fn worker_silent(&mut self, id: u32, now: Instant) {
         match self.workers.get_mut(&id) {
             Some(worker) if worker.is_booting() && worker.mold.is_some() && worker.end.is_none() => {
@@ -32,12 +34,12 @@ impl Fleet {
         }
     }
 
-    /// A mold has told how this worker of it ended.
+    /// Handles the exit of a worker, reported by its mold.
     pub(super) fn exited(&mut self, mold: u32, worker: u32, pid: u32, exit: Exit, now: Instant) {
         self.molds.entry(mold).and_modify(|mold| mold.untold.retain(|(id, _)| *id != worker));
         if let Some(process) = self.workers.get_mut(&worker) {
             process.mold = None;
-            // While one boots, what it reports itself says more.
+            // While a worker boots, its own report says more.
             if process.is_booting() {
                 process.end = Some(End::Told(exit));
                 return self.act(Action::LookAgain(worker, LAST_WORDS));
@@ -47,11 +49,14 @@ impl Fleet {
         self.log_worker(worker, Some(pid), WorkerLine::Exited(exit));
     }
 
-    /// A worker is gone, or must be, if it has done wrong.
+    /// Handles a worker that is gone, or must be killed for an error.
     pub(super) fn worker_ended(&mut self, id: u32, why: Option<String>, now: Instant) {
         let Some(worker) = self.workers.get(&id) else { return };
-        let (pid, mold, end) = (worker.pid, worker.mold, worker.end);
-        let (is_booting, stays) = (worker.is_booting(), worker.stays());
+        let pid = worker.pid;
+        let mold = worker.mold;
+        let end = worker.end;
+        let is_booting = worker.is_booting();
+        let stays = worker.stays();
         self.act(Action::Bury(id));
         self.forget_worker(id);
         if let (Some(why), Some(killed)) = (why, pid) {
@@ -75,21 +80,21 @@ impl Fleet {
         }
     }
 
-    /// Drops all that is known of a worker.
+    /// Drops everything that is known of a worker.
     pub(super) fn forget_worker(&mut self, id: u32) {
         self.workers.remove(&id);
         self.worn.retain(|(worn, _)| *worn != id);
         self.act(Action::Forget(Speaker::Worker(id)));
     }
 
-    /// Whether the kernel has killed a process that was not ready.
+    /// Handles the answer whether the kernel has killed a process that was not ready.
     pub(super) fn kernel_asked(&mut self, dead: Dead, is_killed: bool, now: Instant) {
-        let killed = format!("exited: {}", Reason::OutOfMemory.words());
+        let killed = format!("exited: {}", ExitReason::OutOfMemory.words());
         match dead {
             Dead::Worker { id, pid, .. } if is_killed => {
                 self.act(Action::EndIsLogged(id));
                 self.memory_was_full(id, now);
-                // The other workers may be enough. If there is none, what follows says so.
+                // The other workers may be enough. If there are none, the error says what happened.
                 if self.staying() > 0 {
                     return self.log_worker(id, pid, WorkerLine::OutOfMemory);
                 }
@@ -98,7 +103,7 @@ impl Fleet {
             Dead::Worker { id, pid, exit } => {
                 let how = exit.map_or_else(|| "exited".to_owned(), |exit| exit.to_string());
                 let error = too_early(id, pid, &how);
-                // Where the application is loaded by then, hooks are all that has run.
+                // If the application was loaded before the fork, only hooks can have run.
                 let is_of_hook = exit.is_some() && self.policy.preload != Preload::No;
                 if is_of_hook { self.hook_failed(error, now) } else { self.cannot_start(error, now) }
             }
@@ -123,8 +128,8 @@ impl Fleet {
         self.mold_may_be_gone(pid, now);
     }
 
-    /// A process that has ended may have left its connection to a child of its own: then no end of it is ever read. But
-    /// its last words may still be on their way.
+    /// Closes the connections of molds that exited a while ago. A child may hold such a connection open, so that its
+    /// end is never read; but the last frames may still be on their way.
     pub(super) fn hear_the_dead(&mut self, now: Instant) {
         let is_dead = |mold: &Mold| {
             mold.ended.as_ref().is_some_and(|(_, since)| now.saturating_duration_since(*since) >= WORDS_TIME)
@@ -133,7 +138,7 @@ impl Fleet {
         ended.collect::<Vec<_>>().into_iter().for_each(|pid| self.mold_silent(pid, now));
     }
 
-    /// Its end and its last words come on two ways: both must have come.
+    /// Removes a mold if both its exit and the end of its connection have been reported.
     fn mold_may_be_gone(&mut self, pid: u32, now: Instant) {
         if !self.molds.get(&pid).is_some_and(Mold::is_gone) {
             return;
@@ -156,7 +161,7 @@ impl Fleet {
             self.cannot_start(StartError::Ended(how), now);
         } else if !self.is_stopping() && !mold.is_over() {
             self.log(LogLine::MoldExited { pid, exit });
-            // Where the pool is elastic there will be another at once, but not again and again without a pause.
+            // If more workers may be needed, another mold follows at once, but not again and again without a pause.
             self.backoff.failed(now);
         }
     }

@@ -1,4 +1,4 @@
-//! Workers and molds end, in every order in which that may be heard.
+//! Workers and molds end, with the reports in every order.
 
 use super::super::scene::{FAILURE, MOLD, Scene, pid, policy};
 use super::*;
@@ -14,10 +14,10 @@ fn line(worker: u32, line: WorkerLine) -> LogLine {
     LogLine::Worker(worker, Some(pid(worker)), line)
 }
 
-/// Two workers serve and a third, which takes the place of one that leaves, boots.
+/// Two workers serve and a third boots, which takes the place of one that leaves.
 fn booting(policy: Policy) -> Scene {
     let mut scene = Scene::serving(policy);
-    scene.feed(Event::Leaving(2, Reason::Recycle));
+    scene.feed(Event::Leaving(2, ExitReason::Recycle));
     scene.feed(Event::Fill);
     scene.boot(MOLD, 3);
     scene.read_log();
@@ -91,7 +91,7 @@ fn a_mold_that_does_not_tell_how_a_worker_ended_is_waited_for_so_long() {
 #[test]
 fn a_worker_of_which_no_mold_will_tell_is_no_more_when_its_connection_ends() {
     let mut scene = Scene::serving(policy(1, 1));
-    scene.feed(Event::Leaving(1, Reason::Recycle));
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
     scene.feed(Event::Fill);
     scene.feed(Event::WorkerConnected(2, pid(2)));
     assert_eq!(scene.feed(Event::WorkerSilent(2))[..2], ["Bury(2)", "Forget(Worker(2))"]);

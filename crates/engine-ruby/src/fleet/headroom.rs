@@ -1,92 +1,94 @@
-//! Memory and the number of workers: none is added that the memory would not hold, and when it runs short the largest
-//! leaves before the kernel chooses whom it kills.
+//! The memory left for workers: none is added that would not fit, and when memory runs short the largest worker leaves
+//! before the kernel chooses which process it kills.
 
 use std::time::{Duration, Instant};
 
 use engine::snapshot::Shortage;
 use machine::Standing;
 
-/// Workers are added until so much of the limit is used, in percent. The rest is for requests and their bodies.
+/// Percentage of the memory limit up to which workers are added. The rest is for requests and their bodies.
 const FULL_PERCENT: u64 = 90;
-/// The most bytes that are kept for these.
+/// The most bytes that are kept free for requests.
 const SPARE_MAX: u64 = 512 << 20;
-/// From here on, in percent of a control group's limit, workers are weighed often.
+/// Percentage of a control group's limit from which the memory of workers is read often.
 const TIGHT_PERCENT: u64 = 70;
-/// A worker that loads the application itself may need so much, in bytes, as long as none has been weighed.
+/// Bytes that a worker that loads the application itself may need, as long as no worker has been measured.
 const LOADED_MAX: u64 = 256 << 20;
-/// Where there is room for fewer more workers than this, each is weighed before the next is added.
+/// The number of further workers that must fit for the next to be added before the last has been measured.
 const PLENTY: u64 = 4;
-/// After one had to leave none is added for so long.
+/// The time after a worker had to leave for want of memory in which none is added.
 pub const REST: Duration = Duration::from_secs(30);
-/// What a worker has freed shows only after it is gone, and after the next look.
+/// The time after which the memory of a worker that left shows as free: it must exit, and memory be read again.
 pub const RELIEF: Duration = Duration::from_secs(2);
 
-/// What was last seen, and done.
+/// The last measurement of memory, and what followed from it.
 #[derive(Debug, Default)]
 pub struct Headroom {
     pub standing: Option<Standing>,
     pub looked: Option<Instant>,
-    /// No worker is added for want of memory.
+    /// Set while no worker is added for want of memory.
     pub held: Option<Held>,
-    /// The worker that was sent away last, and when.
+    /// The worker that was last retired, or killed, for want of memory, and when.
     pub relieved: Option<(u32, Instant)>,
 }
 
-/// A time in which no worker is added.
+/// A period in which no worker is added.
 #[derive(Debug)]
 pub struct Held {
-    /// When that was seen last.
+    /// When the want of memory was last seen.
     pub seen: Instant,
     pub why: Shortage,
-    /// The log has said how many workers run instead. That one had to leave does not say it.
+    /// The log has an entry with the number of workers that run instead. The entry about a worker that had to leave
+    /// does not count.
     pub is_logged: bool,
 }
 
-/// Whether there is room for one more worker.
+/// Whether there is memory for one more worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
     Yes,
-    /// That is not known before the youngest has been weighed.
+    /// Not known until the youngest worker has been measured.
     Unknown,
     No,
 }
 
-/// What workers need of their own, in bytes.
+/// The private memory that workers need, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// One more.
+    /// For one more worker.
     pub one: u64,
-    /// Those that are there, beyond what they use now.
+    /// For the present workers, beyond what they use now.
     pub others: u64,
-    /// Of those, some have not been weighed since they work.
+    /// Whether some of the present workers have not been measured since they serve.
     pub is_guess: bool,
 }
 
 impl Headroom {
-    /// Why no worker is added, if that is for want of memory.
+    /// Returns the shortage for which no worker is added, if there is one.
     pub fn shortage(&self) -> Option<Shortage> {
         self.held.as_ref().map(|held| held.why)
     }
 
-    /// Whether workers are to be weighed often.
+    /// Returns whether the memory of workers should be read often.
     pub fn is_tight(&self) -> bool {
         let is_tight = |one: &Standing| !one.is_machine && one.used > one.limit / 100 * TIGHT_PERCENT;
         self.held.is_some() || self.standing.as_ref().is_some_and(is_tight)
     }
 
-    /// Whether one had to leave, or was killed, just now: what that has freed is not seen yet.
+    /// Returns whether a worker had to leave, or was killed, so recently that the memory it freed does not show yet.
     pub fn is_being_relieved(&self, now: Instant) -> bool {
         self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < RELIEF)
     }
 
-    /// Whether one had to leave, or was killed, so short a time ago that none is added.
+    /// Returns whether a worker had to leave, or was killed, so recently that none is added.
     pub fn rests(&self, now: Instant) -> bool {
         self.relieved.is_some_and(|(_, then)| now.saturating_duration_since(then) < REST)
     }
 
     pub fn room(&self, need: Need, now: Instant) -> Room {
         let Some(standing) = self.standing else { return Room::Yes };
-        let (full, used) = (full(&standing), standing.used + need.others);
+        let full = full(&standing);
+        let used = standing.used + need.others;
         if self.rests(now) || used + need.one > full {
             return Room::No;
         }
@@ -94,12 +96,12 @@ impl Headroom {
     }
 }
 
-/// Workers are added up to here, in bytes.
+/// Returns the use of memory, in bytes, up to which workers are added.
 pub fn full(standing: &Standing) -> u64 {
     (standing.limit / 100 * FULL_PERCENT).max(standing.limit.saturating_sub(SPARE_MAX))
 }
 
-/// Whether there may not be room for this number of workers that load the application themselves.
+/// Returns whether there may not be room for this number of workers that load the application themselves.
 pub fn is_close(standing: &Standing, missing: usize) -> bool {
     standing.left() / LOADED_MAX < missing as u64
 }

@@ -1,5 +1,5 @@
-//! Workers that are worn out, need too much memory or do not answer. Those that still serve are replaced one at a time,
-//! and only when the successor is there; those that do not are killed.
+//! Health of workers: expired ones, those that use too much memory and those that do not answer. Workers that still
+//! serve are replaced one at a time, and only when the successor is ready; those that do not answer are killed.
 
 use std::mem;
 use std::time::{Duration, Instant};
@@ -9,32 +9,34 @@ use super::action::Action;
 use super::log_line::{LogLine, WorkerLine};
 use super::speaker::Speaker;
 use super::worker::Life;
+use crate::exit_reason::ExitReason;
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 
-/// How often memory is looked at where it has a limit, where an operator watches, and otherwise.
+/// Intervals of reading the memory of workers: with a limit per worker, while an operator watches, and otherwise.
 const LIMITED: Duration = Duration::from_secs(5);
 const WATCHED: Duration = Duration::from_secs(2);
 const UNWATCHED: Duration = Duration::from_secs(30);
-/// And where a worker is new and more may come, or memory is tight: what it needs decides about the next.
+/// The interval while a worker is new and more may follow, or memory is tight: the result decides about the next
+/// worker.
 const GROWING: Duration = Duration::from_secs(1);
-/// How often workers are asked whether they are there, at most and at least.
+/// The shortest and longest interval of pings.
 const PINGS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// More than this at once is no silence of a worker: this process was stopped, or the machine asleep.
+/// The longest time between two checks that counts as silence of a worker; more means that this process was stopped or
+/// the machine asleep.
 const STEP_MAX: Duration = Duration::from_secs(1);
-/// A worker that is being replaced and does not come to its end does not hold up the next for longer.
+/// The time for which a worker that is being replaced and does not end delays the next replacement.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
 impl Fleet {
-    /// Asks workers whether they are there, weighs them, and replaces those that are worn.
+    /// Pings workers, reads their memory, and replaces expired ones.
     pub(super) fn check_health(&mut self, passed: Duration, out: Vec<(u32, u32)>, is_watched: bool, now: Instant) {
         self.listen_to_hearts(passed, out, now);
         self.weigh(is_watched, now);
         self.replace_worn(now);
     }
 
-    /// Notes that a worker should be replaced.
-    pub(super) fn wear(&mut self, id: u32, reason: Reason, now: Instant) {
+    /// Notes that a worker has expired and should be replaced.
+    pub(super) fn wear(&mut self, id: u32, reason: ExitReason, now: Instant) {
         let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
         if !is_known && self.workers.get(&id).is_some_and(|worker| worker.stays()) {
             self.worn.push_back((id, reason));
@@ -42,12 +44,12 @@ impl Fleet {
         }
     }
 
-    /// One worker more than wanted, while one is to be replaced.
+    /// Returns 1 while an expired worker waits for its successor, which is started in addition to the wanted number.
     pub(super) fn surge(&self) -> usize {
         usize::from(!self.worn.is_empty() && self.checks.draining.is_none())
     }
 
-    /// The next one goes when its successor is there and the one before it is gone.
+    /// Retires the next expired worker when its successor is ready and the one before it is gone.
     fn replace_worn(&mut self, now: Instant) {
         if let Some((id, since)) = self.checks.draining
             && (!self.workers.contains_key(&id) || now.saturating_duration_since(since) > DRAIN_MAX)
@@ -60,7 +62,7 @@ impl Fleet {
         }
         let serving = self.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays());
         let ready = serving.count();
-        // Where there is no memory for a successor beside it, it goes first, unless it is the last.
+        // If there is no memory for a successor beside it, it is retired first, unless it is the last.
         if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
             return;
         }
@@ -70,7 +72,7 @@ impl Fleet {
         }
     }
 
-    /// Notes that a worker is there, whatever it says.
+    /// Notes that a worker has sent a frame, so it is alive.
     pub(super) fn heard(&mut self, id: u32) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.silent = Duration::ZERO;
@@ -80,7 +82,7 @@ impl Fleet {
         }
     }
 
-    /// How long a worker may be silent before it looks hung: two questions unanswered.
+    /// Returns the silence after which a worker is shown as hung: two unanswered pings.
     pub(super) fn hush(&self) -> Duration {
         2 * self.ping_every() + STEP_MAX
     }
@@ -95,7 +97,8 @@ impl Fleet {
         if is_due {
             self.checks.pinged = now;
         }
-        let (mut hung, hush) = (Vec::new(), self.hush());
+        let mut hung = Vec::new();
+        let hush = self.hush();
         for (id, worker) in self.workers.iter_mut().filter(|(_, worker)| !worker.is_booting()) {
             worker.silent += passed.min(STEP_MAX);
             if is_due {
@@ -113,7 +116,7 @@ impl Fleet {
         hung.extend(out);
         for (worker, pid) in hung {
             self.log_worker(worker, Some(pid), WorkerLine::Hung);
-            self.act(Action::Mark(worker, Reason::Hung));
+            self.act(Action::Mark(worker, ExitReason::Hung));
             self.act(Action::Kill(pid));
         }
     }
@@ -141,7 +144,7 @@ impl Fleet {
         }
     }
 
-    /// Takes note of what they weigh.
+    /// Handles the memory use of molds and workers.
     pub(super) fn weighed(&mut self, weights: &[(Speaker, Option<Weight>)], now: Instant) {
         self.checks.is_weighing = false;
         let limit_kib = self.policy.worker_memory.map(|bytes| bytes / 1024);
@@ -160,7 +163,7 @@ impl Fleet {
             match (limit_kib, pss_kib) {
                 (Some(limit_kib), Some(pss_kib)) if pss_kib > limit_kib => {
                     self.log_worker(id, pid, WorkerLine::TooLarge { pss_kib, limit_kib });
-                    self.wear(id, Reason::Memory, now);
+                    self.wear(id, ExitReason::Memory, now);
                 }
                 (Some(_), None) if !mem::replace(&mut self.checks.has_complained, true) => {
                     self.log_worker(id, pid, WorkerLine::WeightUnknown);

@@ -1,4 +1,4 @@
-//! What the log is to say of the fleet. The words and the level of each are in the supervisor's `log`.
+//! Log entries of the fleet. Their words and levels are in the supervisor's `log`.
 
 use std::time::Duration;
 
@@ -6,61 +6,61 @@ use engine::snapshot::Shortage;
 
 use crate::exit::Exit;
 
-/// What a start waits for.
+/// What a slow start waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// This process loads the application.
+    /// The mold in this process loads the application.
     Mold(u32),
-    /// This worker boots in this process.
+    /// The worker with this number boots in this process.
     Worker(u32, u32),
-    /// No worker has a process.
+    /// No worker has a process yet.
     Fork,
 }
 
-/// An entry of the log.
+/// A log entry of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogLine {
     /// The start takes long.
     NotReady { passed: Duration, waiting: Waiting },
-    /// A mold or a worker did not boot in time, and is killed.
+    /// A mold or a worker did not boot in time and is killed.
     BootTimedOut { pid: u32, limit: Duration },
-    /// No worker, or no mold, came of a start.
+    /// The start of a worker or a mold failed and is retried after a pause.
     BootFailed { pause: Duration, error: String },
-    /// Loaded during the start of the engine, or later.
+    /// A mold has loaded the application, during the start of the engine or later.
     MoldLoaded { pid: u32, took: Duration, is_first: bool },
-    /// Workers would share these connections.
+    /// Workers would share these connections, so each loads the application itself.
     WillNotFork { shared: String },
-    /// A mold has ended while its workers stay.
+    /// A mold has exited while its workers stay.
     MoldExited { pid: u32, exit: Exit },
-    /// One more worker, because requests wait.
+    /// A worker is added because requests wait.
     ScalingUp { wanted: usize },
-    /// By order.
+    /// An operator has changed the number of workers.
     Scaled { min: usize, max: usize, wanted: usize },
-    /// Memory does not hold another worker.
+    /// There is no memory for another worker.
     HeldByMemory { shortage: Shortage, there: usize, wanted: usize },
-    /// About this worker, in this process if it has one.
+    /// An entry about a worker, with its process if it has one.
     Worker(u32, Option<u32>, WorkerLine),
 }
 
-/// An entry of the log about a worker.
+/// A log entry about a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerLine {
     Ready {
         took: Duration,
     },
-    /// It broke the protocol.
+    /// It broke the protocol and is killed.
     Killed {
         why: String,
     },
-    /// How it ended, unless the log has that already.
+    /// It exited, unless the log has that already.
     Exited(Exit),
-    /// How it ended only its mold could have told; unless the log has that already.
+    /// It exited, and its mold ended before it could report how; unless the log has the exit already.
     ExitUnknown,
-    /// The kernel has killed it before it was ready, because memory was full.
+    /// The kernel killed it for memory before it was ready.
     OutOfMemory,
-    /// It did not answer for too long, and is killed.
+    /// It did not answer pings for too long and is killed.
     Hung,
-    /// It does not answer; with the limit after which it is killed.
+    /// It does not answer pings; with the limit after which it is killed.
     Silent {
         silent: Duration,
         limit: Duration,
@@ -70,9 +70,9 @@ pub enum WorkerLine {
         pss_kib: u64,
         limit_kib: u64,
     },
-    /// The system does not tell of its memory.
+    /// Its memory use cannot be read.
     WeightUnknown,
-    /// Memory is short, and as the largest it leaves.
+    /// Memory is short, and it is retired because it is the largest.
     Largest {
         shortage: Shortage,
         own_kib: u64,

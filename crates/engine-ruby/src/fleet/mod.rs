@@ -1,12 +1,13 @@
-//! The fleet: all processes of one engine, which there are, which there should be, and what was last seen of them.
+//! The fleet: a state machine of all processes of one engine. It knows which molds and workers there are and which
+//! there should be.
 //!
-//! It is a state machine: [`Fleet::take`] is told what has happened and what time it is, and returns what is to be
-//! done. It reads no clock and no file, and has no process, connection, lock or log: the supervisor has those. Where it
-//! must know something that only they can tell, that is an action, and the answer the next event.
+//! [`Fleet::take`] takes an event and the current time, and returns the actions that follow. The fleet reads no clock
+//! and no file, and has no process, connection, lock or log: the supervisor has those. Where it needs information that
+//! only they have, it asks by an action, and the answer is the next event.
 //!
 //! Reading order: `event` and `action`; `worker` and `mold`, the states of one process; `starts`, `arrivals`, `exits`
-//! and `timeouts`, the life of a process; `autoscaler`, `orders`, `pressure` and `health`, how many there are and
-//! which; `stop`, the end of all.
+//! and `timeouts`, the life of a process; `autoscaler`, `orders`, `pressure` and `health`, the number of processes and
+//! their replacement; `stop`, the end of all.
 
 mod action;
 mod arrivals;
@@ -58,19 +59,19 @@ use mold::{Mold, MoldState};
 use reminder::Reminder;
 use worker::WorkerProcess;
 
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
-/// How far the fleet has come.
+/// The stage in the life of the fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The caller waits for the first worker to be ready; or, where none is wanted, for a mold.
+    /// The caller waits for the first worker, or, where no worker is wanted, for a mold.
     Starting,
     Running,
-    /// Workers finish what they have, until then.
+    /// Workers finish their requests, until this time at most.
     Draining(Instant),
-    /// Molds end, until then.
+    /// Molds exit, until this time at most.
     Ending(Instant),
-    /// Nothing is done any more: all has ended, or the start has failed.
+    /// Everything has ended, or the start has failed: no action follows any more, except that a late mold is killed.
     Over,
 }
 
@@ -79,30 +80,31 @@ enum Stage {
 pub struct Fleet {
     policy: Policy,
     stage: Stage,
-    /// What the last mold that was ready has said of itself.
+    /// Facts that the last mold reported when it was ready.
     facts: Facts,
-    /// By process.
+    /// The molds, by process id.
     molds: BTreeMap<u32, Mold>,
-    /// By number.
+    /// The workers, by number.
     workers: BTreeMap<u32, WorkerProcess>,
     /// The number of the next worker.
     next: u32,
-    /// How many workers there should be now; between the fewest and the most of the policy.
+    /// The number of workers that there should be now, from the minimum to the maximum of the policy.
     wanted: usize,
-    /// The connections for which each worker loads the application, although the settings do not ask for that.
+    /// A description of the connections for which each worker loads the application itself, although the settings say
+    /// otherwise.
     not_shared: Option<String>,
-    /// Workers that should be replaced, one after the other, and why.
-    worn: VecDeque<(u32, Reason)>,
+    /// Expired workers, to be replaced one after the other, each with its exit reason.
+    worn: VecDeque<(u32, ExitReason)>,
     checks: Checks,
     headroom: Headroom,
     backoff: Backoff,
     reminder: Reminder,
-    /// What is to be done after the event that is being taken.
+    /// Actions that follow from the current event.
     actions: Vec<Action>,
 }
 
 impl Fleet {
-    /// Without a process. Memory stands so.
+    /// Creates a fleet without processes; `standing` is the current use of memory.
     pub fn new(policy: Policy, standing: Option<Standing>, now: Instant) -> Fleet {
         Fleet {
             stage: Stage::Starting,
@@ -122,7 +124,7 @@ impl Fleet {
         }
     }
 
-    /// Takes note of what has happened, and says what is to be done before anything else is taken note of.
+    /// Handles an event and returns the actions that follow, which must be carried out before the next event.
     pub fn take(&mut self, event: Event, now: Instant) -> Vec<Action> {
         if self.stage != Stage::Over {
             self.follow(event, now);
@@ -182,57 +184,57 @@ impl Fleet {
         }
     }
 
-    /// Whether this is a process that was started, and has not ended.
+    /// Returns whether this process is a mold that has not ended.
     pub fn has_mold(&self, pid: u32) -> bool {
         self.molds.contains_key(&pid)
     }
 
-    /// Whether this worker was ordered, and has not ended.
+    /// Returns whether this worker was ordered and has not ended.
     pub fn has_worker(&self, worker: u32) -> bool {
         self.workers.contains_key(&worker)
     }
 
-    /// The process of a worker.
+    /// Returns the process id of a worker.
     pub fn pid(&self, worker: u32) -> Option<u32> {
         self.workers.get(&worker)?.pid
     }
 
-    /// How many workers there should be.
+    /// Returns the number of workers that there should be.
     pub fn wanted(&self) -> usize {
         self.wanted
     }
 
-    /// Never fewer than this.
+    /// Returns the minimum number of workers.
     pub fn min_workers(&self) -> usize {
         self.policy.min_workers
     }
 
-    /// How many places of those that applications share are taken.
+    /// Returns the number of places of the shared budget that this engine takes.
     pub fn places_held(&self) -> usize {
         self.wanted + self.workers.values().filter(|worker| worker.leave == Some(worker::Leave::Last)).count()
     }
 
-    /// Whether the last mold has said that it is so.
+    /// Returns whether the last mold that was ready reported this value under this name.
     pub fn says(&self, name: &str, value: &str) -> bool {
         self.facts.iter().any(|(known, said)| known == name && said == value)
     }
 
-    /// A mold that forks.
+    /// Returns a mold that can fork workers.
     pub fn forking_mold(&self) -> Option<u32> {
         self.molds.iter().find(|(_, mold)| mold.state == MoldState::Forks).map(|(pid, _)| *pid)
     }
 
-    /// Whether all processes are being ended, or have ended.
+    /// Returns whether all processes are being ended or have ended.
     pub fn is_stopping(&self) -> bool {
         matches!(self.stage, Stage::Draining(_) | Stage::Ending(_) | Stage::Over)
     }
 
-    /// Whether there is nothing more to be done.
+    /// Returns whether everything has ended.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// Until when what is being ended has time.
+    /// Returns the time by which the current stage of the shutdown must be over.
     pub fn stops_by(&self) -> Option<Instant> {
         match self.stage {
             Stage::Draining(until) | Stage::Ending(until) => Some(until),
@@ -240,7 +242,7 @@ impl Fleet {
         }
     }
 
-    /// How many workers there are, or will be, that stay.
+    /// Returns the number of workers, booting ones included, that are not on their way out.
     fn staying(&self) -> usize {
         self.workers.values().filter(|worker| worker.stays()).count()
     }

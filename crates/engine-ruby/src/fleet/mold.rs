@@ -1,33 +1,33 @@
-//! A process that the front has started, as the fleet knows it: a mold, or a worker of a Ruby that cannot fork.
+//! The state of a process in the fleet that the front has started: a mold, or a worker of a Ruby that cannot fork.
 
 use std::time::Instant;
 
 use crate::exit::Exit;
 
-/// What a mold can do.
+/// The stage in the life of a mold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoldState {
-    /// It loads the application, or only itself where each worker does that.
+    /// It loads the application, or only itself where each worker loads the application.
     Loading,
-    /// It has said why it cannot: that it ends is no news.
+    /// It has reported why it cannot load the application, so its exit is no news.
     CannotLoad,
-    /// It forks workers.
+    /// It is ready to fork workers.
     Forks,
-    /// It forks no more, since then, and makes way for one that does not load the application.
+    /// Since this time, it refuses to fork and makes way for a mold that does not load the application.
     Yielding(Instant),
     /// Its Ruby cannot fork: it can become one worker.
     CannotFork,
-    /// The worker that it has become.
+    /// It has become the worker with this number.
     Worker(u32),
 }
 
-/// The connection over which a mold is given orders.
+/// The state of the control connection of a mold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connection {
-    /// It has not come in yet.
+    /// The mold has not connected yet.
     Awaited,
     Open,
-    /// It has ended.
+    /// The connection has ended.
     Closed,
 }
 
@@ -37,16 +37,16 @@ pub struct Mold {
     pub since: Instant,
     pub state: MoldState,
     pub connection: Connection,
-    /// How its process ended, and when that was heard.
+    /// How its process exited, and when that was reported.
     pub ended: Option<(Exit, Instant)>,
-    /// Workers of it that are gone, with their processes, and of whose end it has not told yet.
+    /// Workers that it forked and that are gone, with their processes, whose exit it has not reported yet.
     pub untold: Vec<(u32, u32)>,
-    /// Its share of memory, as last looked at.
+    /// Its proportional share of memory in KiB, as last read.
     pub pss_kib: Option<u64>,
 }
 
 impl Mold {
-    /// One that was just started.
+    /// Creates the state of a process that was just started.
     pub fn started(now: Instant) -> Mold {
         Mold {
             since: now,
@@ -58,37 +58,37 @@ impl Mold {
         }
     }
 
-    /// Whether it has loaded what it was to load.
+    /// Returns whether it has loaded what it should.
     pub fn is_loaded(&self) -> bool {
         !matches!(self.state, MoldState::Loading | MoldState::CannotLoad)
     }
 
-    /// Whether it has forked workers, or was to.
+    /// Returns whether it has forked workers or was ordered to.
     pub fn is_forker(&self) -> bool {
         matches!(self.state, MoldState::Forks | MoldState::Yielding(_))
     }
 
-    /// Whether it has said that it will end.
+    /// Returns whether it has announced its end.
     pub fn is_over(&self) -> bool {
         matches!(self.state, MoldState::CannotLoad | MoldState::Yielding(_))
     }
 
-    /// Whether each process is one worker at most.
+    /// Returns whether its Ruby cannot fork, so that each process is at most one worker.
     pub fn is_no_forker(&self) -> bool {
         matches!(self.state, MoldState::CannotFork | MoldState::Worker(_))
     }
 
-    /// Since when it makes way for another one.
+    /// Returns since when it makes way for another mold.
     pub fn yields_since(&self) -> Option<Instant> {
         if let MoldState::Yielding(since) = self.state { Some(since) } else { None }
     }
 
-    /// Whether it is a worker by now.
+    /// Returns whether it has become a worker.
     pub fn is_worker(&self) -> bool {
         matches!(self.state, MoldState::Worker(_))
     }
 
-    /// Whether its process has ended and its last words have been heard, if it had a way to say any.
+    /// Returns whether its process has exited and everything that it sent has been read.
     pub fn is_gone(&self) -> bool {
         self.ended.is_some() && self.connection != Connection::Open
     }

@@ -1,4 +1,4 @@
-//! Orders of an operator that concern workers. Their number is the concern of `autoscaler`.
+//! Orders of an operator about workers. Orders about their number are in `autoscaler`.
 
 use std::time::Instant;
 
@@ -7,15 +7,15 @@ use engine::count;
 use super::Fleet;
 use super::action::Action;
 use super::outcome::Outcome;
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
 impl Fleet {
-    /// Replaces all workers.
+    /// Replaces all workers, one after the other.
     pub(super) fn recycle(&mut self, now: Instant) {
         let booted = self.workers.iter().filter(|(_, worker)| !worker.is_booting());
         let ids: Vec<u32> = booted.map(|(id, _)| *id).collect();
         let workers = count(ids.len(), "worker");
-        ids.into_iter().for_each(|id| self.wear(id, Reason::Recycle, now));
+        ids.into_iter().for_each(|id| self.wear(id, ExitReason::Recycle, now));
         self.answer(Ok(format!("replacing {workers}, one at a time")));
     }
 
@@ -23,7 +23,7 @@ impl Fleet {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                self.send_away(id, Reason::Order);
+                self.send_away(id, ExitReason::Order);
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),
@@ -33,14 +33,14 @@ impl Fleet {
 
     pub(super) fn kill_worker(&mut self, id: u32) {
         let outcome = self.known(id).map(|(pid, _)| {
-            self.act(Action::Mark(id, Reason::Order));
+            self.act(Action::Mark(id, ExitReason::Order));
             self.act(Action::Kill(pid));
             format!("worker {id} (pid {pid}) was killed")
         });
         self.answer(outcome);
     }
 
-    /// Backtraces take a moment: the worker is asked, and its answer is the order's.
+    /// Asks a worker for backtraces; its reply answers the order.
     pub(super) fn ask_for_backtraces(&mut self, id: u32) {
         let why = match self.workers.get(&id) {
             Some(worker) => match worker.pid.filter(|_| !worker.is_booting()) {
@@ -56,7 +56,7 @@ impl Fleet {
         self.act(Action::Answer(outcome));
     }
 
-    /// The process of a worker, and whether it is booting.
+    /// Returns the process of a worker, and whether it is booting.
     fn known(&self, id: u32) -> Result<(u32, bool), String> {
         let worker = self.workers.get(&id).ok_or_else(|| self.no_worker(id))?;
         let pid = worker.pid.ok_or_else(|| format!("worker {id} is not there yet"))?;

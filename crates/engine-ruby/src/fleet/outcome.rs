@@ -1,4 +1,4 @@
-//! What came of an order.
+//! The outcome of an operator's order.
 
-/// In words; or why it was refused.
+/// A sentence for the operator: what was done, or why the order was refused.
 pub type Outcome = Result<String, String>;

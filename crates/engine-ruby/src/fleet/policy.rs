@@ -1,12 +1,12 @@
-//! What the settings say of the number of processes and of their life.
+//! The part of the settings that decides the number of processes and their life.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::settings::{Preload, Settings};
 
-/// See [`Settings`], whose names these are. An order changes the numbers of workers, and an application that workers
-/// must not share where it is loaded.
+/// Fields of [`Settings`] under the same names. An operator's order changes the numbers of workers, and an application
+/// with connections that workers must not share changes `preload`.
 #[derive(Debug, Clone)]
 pub struct Policy {
     pub ruby: PathBuf,
@@ -21,7 +21,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// That of an engine with these settings.
+    /// Takes the policy out of the settings.
     pub fn of(settings: &Settings) -> Policy {
         Policy {
             ruby: settings.ruby.clone(),

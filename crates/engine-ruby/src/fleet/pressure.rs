@@ -1,4 +1,4 @@
-//! What memory does to the number of workers: whether one more may be started, and who leaves when it runs short.
+//! Memory pressure: whether one more worker may be started, and which one leaves when memory runs short.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,21 @@ use super::action::Action;
 use super::headroom::{Held, Need, RELIEF, REST, Room, full, is_close, shortage};
 use super::log_line::{LogLine, WorkerLine};
 use super::worker::{Life, WorkerProcess};
-use crate::reason::Reason;
+use crate::exit_reason::ExitReason;
 
-/// How often memory is looked at: two or three small files of the kernel.
+/// The interval of reading the use of memory, which takes two or three small files of the kernel.
 const LOOK: Duration = Duration::from_millis(500);
-/// What a worker needs of its own, in bytes, as long as none has been weighed that has worked.
+/// The private memory that a worker is taken to need, in bytes, as long as none has been measured that has served.
 const WORKER_MIN: u64 = 16 << 20;
-/// A worker that was ready for so long has shown what it needs.
+/// The age from which a measured worker has shown what it needs.
 const GROWN: Duration = Duration::from_secs(1);
-/// A worker that has not been weighed since it works is young for no longer.
+/// The age up to which a worker that has not been measured counts as young.
 const YOUNG_MAX: Duration = Duration::from_secs(60);
-/// A worker that does not come to its end holds up the next for no longer.
+/// The time for which a retired worker that does not end delays the next retirement.
 const RELIEF_MAX: Duration = Duration::from_secs(10);
 
 impl Fleet {
-    /// Whether one more worker may be added because requests wait.
+    /// Returns whether there is memory for one more worker because requests wait.
     pub(super) fn has_room(&mut self, now: Instant) -> bool {
         let need = self.need(now);
         let room = self.headroom.room(need, now);
@@ -33,13 +33,13 @@ impl Fleet {
         room == Room::Yes
     }
 
-    /// How many of the workers that are missing may be started beside those that are there.
+    /// Returns how many of the missing workers may be started beside the present ones.
     pub(super) fn fitting(&mut self, missing: usize, now: Instant) -> usize {
         let mut need = self.need(now);
         let loads = self.loads_in_workers();
         let fits = match self.headroom.standing {
             None => missing,
-            // Without a worker nothing is answered; but one that the kernel has just killed may be killed again.
+            // Without a worker nothing is answered; but a worker that the kernel has just killed may be killed again.
             Some(standing) if self.staying() == 0 => {
                 let is_killed_again =
                     self.headroom.is_being_relieved(now) && standing.used + need.one > full(&standing);
@@ -47,15 +47,15 @@ impl Fleet {
                 if is_killed_again { 0 } else { if is_close { 1 } else { missing } }
             }
             Some(_) if self.headroom.is_being_relieved(now) => 0,
-            // What the first one needs decides about the others.
+            // The use of the first one decides about the others.
             Some(standing) if loads && is_close(&standing, missing) && self.is_any_unknown() => return 0,
             // All of them could become as large as the largest.
             Some(standing) if loads || self.headroom.relieved.is_some() => {
                 let left = full(&standing).saturating_sub(standing.used + need.others);
                 missing.min(usize::try_from(left / need.one).unwrap_or(missing))
             }
-            // The settings or an operator ask for this number: they are held back only by what was seen, not by what
-            // others might still need.
+            // The settings or an operator ask for this number: only measured memory holds them back, not what others
+            // might still need.
             Some(standing) => {
                 need = Need { one: self.largest_own(), others: 0, is_guess: false };
                 if standing.used + need.one > full(&standing) { 0 } else { missing }
@@ -67,7 +67,7 @@ impl Fleet {
         fits
     }
 
-    /// Whether the application is in none of the molds, so that each worker loads it.
+    /// Returns whether no mold has loaded the application, so that each worker loads it.
     fn loads_in_workers(&self) -> bool {
         self.says("preload", "no") || self.says("fork", "no")
     }
@@ -76,12 +76,12 @@ impl Fleet {
         self.workers.iter().filter(|(_, worker)| worker.stays()).map(|(id, worker)| (*id, worker))
     }
 
-    /// Whether a worker that stays has not been weighed at all.
+    /// Returns whether a worker that stays has not been measured at all.
     fn is_any_unknown(&self) -> bool {
         self.staying_workers().any(|(_, worker)| worker.own_kib().is_none())
     }
 
-    /// No worker is added for now, if there are fewer than there may be. The first time the log says so.
+    /// Notes that no worker is added for now, if there are fewer than the maximum. Logs that the first time.
     fn hold(&mut self, need: Need, now: Instant) {
         let there = self.staying();
         let Some(standing) = self.headroom.standing.filter(|_| there < self.policy.max_workers) else { return };
@@ -92,7 +92,7 @@ impl Fleet {
         }
     }
 
-    /// In bytes, of those that stay and have been weighed.
+    /// Returns the largest private memory, in bytes, of workers that stay and have been measured.
     fn largest_own(&self) -> u64 {
         self.staying_workers().filter_map(|(_, worker)| worker.own_kib()).max().unwrap_or(0) * 1024
     }
@@ -104,7 +104,7 @@ impl Fleet {
         Need { one, others, is_guess: self.has_young(now) }
     }
 
-    /// Whether a worker has not been weighed since it works.
+    /// Returns whether a young worker has not been measured since it serves.
     pub(super) fn has_young(&self, now: Instant) -> bool {
         let is_young = |worker: &WorkerProcess| {
             now.saturating_duration_since(worker.since) < YOUNG_MAX
@@ -113,15 +113,15 @@ impl Fleet {
         self.staying_workers().any(|(_, worker)| is_young(worker))
     }
 
-    /// The kernel has chosen a worker. Its successor would be the next, so it comes when it has been seen that there is
-    /// room for it.
+    /// Handles the kill of a worker by the kernel. Its successor would be killed next, so it is started only when
+    /// memory was read and has room for it.
     pub(super) fn memory_was_full(&mut self, id: u32, now: Instant) {
         self.headroom.relieved = Some((id, now));
         self.headroom.looked = None;
         self.watch_memory(now);
     }
 
-    /// Looks at memory now and then.
+    /// Reads the use of memory, if the last reading is old enough.
     pub(super) fn watch_memory(&mut self, now: Instant) {
         let is_fresh = self.headroom.looked.is_some_and(|then| now.saturating_duration_since(then) < LOOK);
         if !is_fresh && !self.is_stopping() {
@@ -130,18 +130,19 @@ impl Fleet {
         }
     }
 
-    /// When memory is short, the largest worker leaves.
+    /// Handles the current use of memory: when it is short, the largest worker is retired.
     pub(super) fn memory_stands(&mut self, standing: Option<Standing>, is_loading: bool, now: Instant) {
-        let (there, most) = (self.staying(), self.policy.max_workers);
+        let there = self.staying();
+        let most = self.policy.max_workers;
         self.headroom.standing = standing;
-        // It was long ago, or they are all there by now.
+        // It was long ago, or all workers are there by now.
         self.headroom.held.take_if(|held| now.saturating_duration_since(held.seen) > REST || there >= most);
         let Some(standing) = standing.filter(Standing::is_short) else { return };
         let is_under_way = self.headroom.relieved.is_some_and(|(id, then)| {
             let passed = now.saturating_duration_since(then);
             passed < RELIEF || passed < RELIEF_MAX && self.workers.contains_key(&id)
         });
-        // What is being loaded goes first, by the kernel's hand: a reload must cost the old code nothing.
+        // The kernel kills a process that is loading first: a reload must cost the old code nothing.
         if is_under_way || is_loading || self.is_stopping() {
             return;
         }
@@ -154,11 +155,11 @@ impl Fleet {
         let is_logged = self.headroom.held.as_ref().is_some_and(|held| held.is_logged);
         self.headroom.held = Some(Held { seen: now, why, is_logged });
         self.headroom.relieved = Some((worker, now));
-        // Where fewer may be there are to be fewer; else its successor comes when there is room for it.
+        // If fewer workers are allowed there will be fewer; else a successor follows when there is room for it.
         if self.wanted > self.policy.min_workers.max(1) {
             self.wanted -= 1;
         }
-        self.send_away(worker, Reason::Pressure);
+        self.send_away(worker, ExitReason::Pressure);
     }
 }
 

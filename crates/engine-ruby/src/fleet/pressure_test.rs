@@ -1,10 +1,10 @@
-//! Memory holds workers up, or sends them away.
+//! Memory delays workers or makes them leave.
 
 use super::super::scene::{MOLD, Scene, facts, pid, policy, used};
 use super::*;
 use crate::fleet::event::Event;
 
-/// Memory is looked at, and so much of 1000 MiB is used.
+/// Reads memory, of which `mib` of 1000 MiB are used.
 fn look(scene: &mut Scene, mib: u64) -> Vec<String> {
     scene.standing = used(mib);
     scene.pass(LOOK);

@@ -1,4 +1,4 @@
-//! A fleet to which anything may happen in any order: what must stay true of it all the same.
+//! A fleet under random events in any order: the invariants that must hold all the same.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::process::memory::Weight;
 use crate::start_error::StartError;
 
-/// Numbers without a pattern, the same for the same seed (SplitMix64).
+/// Pseudorandom numbers, the same for the same seed (SplitMix64).
 struct Dice(u64);
 
 impl Dice {
@@ -30,7 +30,7 @@ impl Dice {
     }
 }
 
-/// The process of a mold, as it is; what of its end the fleet has heard.
+/// The process of a mold, and what the fleet has heard of its end.
 #[derive(Debug, Default)]
 struct MoldProcess {
     is_connected: bool,
@@ -41,11 +41,11 @@ struct MoldProcess {
     is_silence_heard: bool,
 }
 
-/// The same of a worker that was ordered.
+/// The process of a worker that was ordered, and what the fleet has heard of its end.
 #[derive(Debug, Default)]
 struct Process {
     mold: u32,
-    /// It has one, if it was forked.
+    /// The process id, if it was forked.
     pid: Option<u32>,
     is_connected: bool,
     has_thread: bool,
@@ -57,12 +57,12 @@ struct Process {
     is_silence_heard: bool,
 }
 
-/// A fleet, its processes, and those who want something of it.
+/// A fleet, its processes, and the parties that want something of it.
 struct World {
     fleet: Fleet,
     now: Instant,
     dice: Dice,
-    /// Nothing goes wrong any more.
+    /// Set when nothing goes wrong any more.
     is_calm: bool,
     forks: &'static str,
     molds: BTreeMap<u32, MoldProcess>,
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// What holds after each event.
+    /// Checks the invariants that hold after each event.
     fn check(&self) {
         let (fleet, Policy { min_workers, max_workers, .. }) = (&self.fleet, &self.fleet.policy);
         assert!((*min_workers..=*max_workers).contains(&fleet.wanted), "{} are wanted", fleet.wanted);
@@ -127,7 +127,7 @@ impl World {
         assert!(fleet.is_over() || fleet.molds.keys().all(|pid| self.molds.contains_key(pid)));
     }
 
-    /// The process of a worker that the fleet may name. It may have ended, as the fleet has not heard yet.
+    /// Returns a worker that the fleet may name. Its process may have exited without the fleet's knowledge.
     fn worker(&mut self, id: u32) -> Option<&mut Process> {
         assert!(self.known.contains(&Speaker::Worker(id)), "worker {id} is not known");
         self.workers.get_mut(&id)
@@ -212,8 +212,8 @@ impl World {
         workers.for_each(|worker| worker.is_dead = true);
     }
 
-    /// As dispatch does: one that it does not have is left alone, and the fleet hears of the others.
-    fn retire(&mut self, worker: u32, reason: Reason) -> Option<Event> {
+    /// Retires a worker as dispatch does: unknown workers are ignored, and the fleet hears of the others.
+    fn retire(&mut self, worker: u32, reason: ExitReason) -> Option<Event> {
         let process = self.worker(worker).filter(|process| process.is_in_dispatch)?;
         process.is_told_to_stop = true;
         (!mem::replace(&mut process.is_leaving, true)).then_some(Event::Leaving(worker, reason))
@@ -239,7 +239,7 @@ impl World {
         self.dice.any_of(&all)
     }
 
-    /// One thing happens in a mold.
+    /// Makes one thing happen in a mold.
     fn mold_lives(&mut self) -> Option<Event> {
         let pid = self.any_mold(|mold| !mold.is_dead && !mold.is_ready)?;
         let may_fail = !self.is_calm && self.fleet.stage != Stage::Starting;
@@ -257,7 +257,7 @@ impl World {
         Some(Event::MoldReady(pid, facts(self.forks)))
     }
 
-    /// A mold does what it was ordered, if it can.
+    /// Lets a mold carry out an order, if it can.
     fn mold_forks(&mut self) -> Option<Event> {
         let worker = self.any_worker(|worker| worker.pid.is_none())?;
         let mold = self.workers[&worker].mold;
@@ -265,7 +265,7 @@ impl World {
             return None;
         }
         if self.forks == "yes" && !self.is_calm && self.dice.one_in(30) {
-            // It ends with its last worker, or a little earlier.
+            // It exits with its last worker, or a little earlier.
             self.molds.get_mut(&mold)?.is_told_to_stop = true;
             return Some(Event::MoldShares(mold, vec!["a socket".to_owned()]));
         }
@@ -280,7 +280,7 @@ impl World {
         Some(Event::Forked { mold, worker, pid })
     }
 
-    /// One thing happens in a worker that boots.
+    /// Makes one thing happen in a worker that boots.
     fn worker_boots(&mut self) -> Option<Event> {
         let id = self.any_worker(|worker| worker.pid.is_some() && !worker.is_dead && !worker.is_in_dispatch)?;
         let fails = !self.is_calm && self.dice.one_in(12);
@@ -304,7 +304,7 @@ impl World {
         None
     }
 
-    /// A process dies, by itself or as it was told.
+    /// Ends a process, by itself or by order.
     fn somebody_dies(&mut self) {
         let is_calm = self.is_calm;
         let may = |is_told: bool| is_told || !is_calm;
@@ -319,7 +319,7 @@ impl World {
         }
     }
 
-    /// The fleet hears something of a process that is dead.
+    /// Reports something of a dead process to the fleet.
     fn death_is_heard(&mut self) -> Option<Event> {
         let is_alive = |world: &World, pid: u32| world.molds.get(&pid).is_some_and(|mold| !mold.is_dead);
         if let Some(id) = self.any_worker(|worker| worker.is_dead) {
@@ -329,7 +329,7 @@ impl World {
             if mem::take(&mut worker.is_in_dispatch) {
                 return Some(Event::WorkerGone(id, None));
             }
-            // Of one that had not connected nobody might ever hear, if its mold died just then.
+            // If it had not connected, the fleet might never hear of it when its mold died just then.
             if !mem::replace(&mut worker.is_silence_heard, true) {
                 return Some(Event::WorkerSilent(id));
             }
@@ -338,7 +338,7 @@ impl World {
                 return Some(Event::Exited { mold, worker: id, pid, exit: Exit::of(-9) });
             }
         }
-        // What a mold has to tell of its workers it tells before it ends.
+        // A mold reports its workers before it ends.
         let has_dead = |world: &World, pid: u32| world.workers.values().any(|one| one.is_dead && one.mold == pid);
         let pid = self.any_mold(|mold| mold.is_dead).filter(|pid| !has_dead(self, *pid))?;
         let mold = self.molds.get_mut(&pid)?;
@@ -361,7 +361,7 @@ impl World {
         Some(event)
     }
 
-    /// Time goes by, and what is done now and then is done.
+    /// Advances the clock and makes the periodic checks.
     fn time_passes(&mut self) {
         let passed = Duration::from_millis(100 + self.dice.below(2000) as u64);
         self.now += passed;
@@ -380,7 +380,7 @@ impl World {
         living.into_iter().for_each(|id| self.feed(Event::Heard(id)));
     }
 
-    /// Somebody wants something.
+    /// Makes an operator or another part want something.
     fn somebody_wants(&mut self) -> Event {
         let any = self.fleet.next;
         let worker = u32::try_from(self.dice.below(any as usize + 1)).unwrap();
@@ -393,14 +393,14 @@ impl World {
             2 => Event::EndWorker(worker),
             3 => Event::KillWorker(worker),
             4 => Event::GiveUp(self.loads()),
-            5 => Event::Worn(worker, Reason::MaxRequests),
+            5 => Event::Worn(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),
             7 => Event::OutOfMemory(worker),
             _ => Event::Wanted,
         }
     }
 
-    /// One thing happens.
+    /// Makes one thing happen.
     fn step(&mut self) {
         self.feed(Event::Fill);
         let event = match self.dice.below(12) {
@@ -423,7 +423,7 @@ impl World {
         event.into_iter().for_each(|event| self.feed(event));
     }
 
-    /// Whether there is what should be, and nothing that should not.
+    /// Returns whether the fleet has everything it should have, and nothing else.
     fn is_as_it_should_be(&self) -> bool {
         let ready = self.fleet.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays()).count();
         let dead = self.workers.values().any(|worker| worker.is_dead);

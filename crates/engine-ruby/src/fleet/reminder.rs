@@ -1,11 +1,11 @@
-//! When the log says that a start takes long.
+//! Reminders in the log that a start takes long.
 
 use std::time::{Duration, Instant};
 
-/// When the log says next that a start takes long: after this, and each time after twice as long.
+/// The time to the first reminder; each further one comes after twice the time.
 const FIRST_REMINDER: Duration = Duration::from_secs(30);
 
-/// When the log says next that a start takes long.
+/// The schedule of reminders that a start takes long.
 #[derive(Debug)]
 pub struct Reminder {
     since: Instant,
@@ -13,12 +13,12 @@ pub struct Reminder {
 }
 
 impl Reminder {
-    /// The start begins now.
+    /// Creates a schedule for a start that begins now.
     pub fn new(now: Instant) -> Reminder {
         Reminder { since: now, after: FIRST_REMINDER }
     }
 
-    /// How long the start has taken, if the log is to say so now.
+    /// Returns how long the start has taken, if a reminder is due.
     pub fn due(&mut self, now: Instant) -> Option<Duration> {
         let passed = now.saturating_duration_since(self.since);
         (passed >= self.after).then(|| {

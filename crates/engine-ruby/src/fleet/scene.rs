@@ -1,5 +1,5 @@
-//! A fleet for tests, with a supervisor that does at once what it wants: processes start, dispatch takes workers in,
-//! and memory stands as the test says. What a test does not say does not happen.
+//! A fleet for tests, with a supervisor that carries actions out at once: processes start, dispatch adds workers, and
+//! memory is as the test sets it. Everything else happens only when the test feeds it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -19,27 +19,27 @@ use crate::process::memory::Weight;
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
-/// The process of the first mold; the next has the next number.
+/// The process id of the first mold; the next mold has the next number.
 pub const MOLD: u32 = 100;
 pub const MIB: u64 = 1 << 20;
-/// The end of a process that has failed.
+/// The exit status of a process that has failed.
 pub const FAILURE: i32 = 1;
 
-/// A fleet and what is around it.
+/// A fleet and its surroundings.
 pub struct Scene {
     pub fleet: Fleet,
     pub now: Instant,
     pub standing: Option<Standing>,
-    /// An application is being loaded somewhere.
+    /// An application is being loaded somewhere in the program.
     pub is_loading: bool,
     pub is_killed_by_kernel: bool,
-    /// There is a place among those that applications share.
+    /// The shared budget has a free place.
     pub has_place: bool,
     pub logged: Vec<LogLine>,
     next_mold: u32,
 }
 
-/// From so many to so many workers of one thread.
+/// A policy of `min_workers` to `max_workers` workers of one thread.
 pub fn policy(min_workers: usize, max_workers: usize) -> Policy {
     Policy {
         ruby: PathBuf::from("ruby"),
@@ -54,12 +54,12 @@ pub fn policy(min_workers: usize, max_workers: usize) -> Policy {
     }
 }
 
-/// So much memory is used of 1000 MiB.
+/// A use of `mib` MiB of memory, of 1000.
 pub fn used(mib: u64) -> Option<Standing> {
     Some(Standing { limit: 1000 * MIB, used: mib * MIB, is_machine: false, stalled_percent: None })
 }
 
-/// What a mold says of itself.
+/// The facts that a mold reports.
 pub fn facts(fork: &str) -> Vec<(String, String)> {
     vec![("fork".to_owned(), fork.to_owned())]
 }
@@ -69,18 +69,18 @@ pub fn raised() -> StartError {
     StartError::App(Box::new(AppError { class: "RuntimeError".into(), message: "ouch".into(), ..AppError::default() }))
 }
 
-/// The process of a worker.
+/// The process id of a worker.
 pub fn pid(worker: u32) -> u32 {
     1000 + worker
 }
 
-/// A worker in dispatch with so many requests.
+/// The load of a worker with `requests` requests.
 pub fn load(worker: u32, requests: usize) -> Load {
     Load { worker, requests, is_done: requests == 0, is_leaving: false }
 }
 
 impl Scene {
-    /// Nothing has been started.
+    /// Creates a fleet that has started nothing.
     pub fn new(policy: Policy) -> Scene {
         let now = Instant::now();
         Scene {
@@ -95,7 +95,7 @@ impl Scene {
         }
     }
 
-    /// A mold that forks, and as many workers as there should be, all of which serve.
+    /// Creates a fleet with a mold that forks and with all wanted workers serving.
     pub fn serving(policy: Policy) -> Scene {
         let mut scene = Scene::new(policy);
         scene.feed(Event::Fill);
@@ -105,9 +105,10 @@ impl Scene {
         scene
     }
 
-    /// Tells the fleet, and does what it wants; what that was, without the log.
+    /// Feeds an event, carries the actions out and returns them without the log entries.
     pub fn feed(&mut self, event: Event) -> Vec<String> {
-        let (mut events, mut done) = (VecDeque::from([event]), Vec::new());
+        let mut events = VecDeque::from([event]);
+        let mut done = Vec::new();
         while let Some(event) = events.pop_front() {
             for action in self.fleet.take(event, self.now) {
                 let shown = format!("{action:?}");
@@ -137,26 +138,26 @@ impl Scene {
         done
     }
 
-    /// Time goes by.
+    /// Advances the clock.
     pub fn pass(&mut self, time: Duration) {
         self.now += time;
     }
 
-    /// A mold connects and has loaded the application.
+    /// A mold connects and reports that it has loaded the application.
     pub fn mold_ready(&mut self, mold: u32, fork: &str) -> Vec<String> {
         let mut done = self.feed(Event::MoldConnected(mold));
         done.extend(self.feed(Event::MoldReady(mold, facts(fork))));
         done
     }
 
-    /// The process of a mold, and its connection, end.
+    /// The process of a mold and its connection end.
     pub fn mold_ends(&mut self, mold: u32, code: i32) -> Vec<String> {
         let mut done = self.feed(Event::MoldSilent(mold));
         done.extend(self.feed(Event::MoldEnded(mold, Exit::of(code))));
         done
     }
 
-    /// An ordered worker is forked by a mold and opens its connections, but is not ready.
+    /// A mold forks an ordered worker, which opens its connections but is not ready.
     pub fn boot(&mut self, mold: u32, worker: u32) {
         self.feed(Event::Forked { mold, worker, pid: pid(worker) });
         self.feed(Event::WorkerConnected(worker, pid(worker)));
@@ -169,7 +170,7 @@ impl Scene {
         self.feed(Event::WorkerReady(worker))
     }
 
-    /// Orders what is missing, by the mold that forks; all that were ordered serve.
+    /// Orders missing workers from the mold that forks; all that were ordered serve.
     pub fn fill_and_serve(&mut self) {
         self.feed(Event::Fill);
         let mold = self.fleet.forking_mold();
@@ -179,42 +180,42 @@ impl Scene {
         }
     }
 
-    /// A worker that serves ends, and its mold says so.
+    /// A serving worker ends, and its mold reports its exit.
     pub fn worker_ends(&mut self, worker: u32) -> Vec<String> {
         let mut done = self.feed(Event::WorkerGone(worker, None));
         done.extend(self.feed(Event::Exited { mold: MOLD, worker, pid: pid(worker), exit: Exit::of(0) }));
         done
     }
 
-    /// Each of these workers needs so much of its own.
+    /// Sets the private memory of workers, in MiB.
     pub fn weigh(&mut self, workers: &[(u32, u64)]) {
         let weight = |mib: u64| Some(Weight { pss_kib: mib * 1024, own_kib: mib * 1024 });
         let weights = workers.iter().map(|(id, mib)| (super::Speaker::Worker(*id), weight(*mib))).collect();
         self.feed(Event::Weighed(weights));
     }
 
-    /// The numbers of workers of which this is so.
+    /// Returns the numbers of workers that fulfil a condition.
     pub fn with(&self, is_so: impl Fn(&WorkerProcess) -> bool) -> Vec<u32> {
         self.fleet.workers.iter().filter(|(_, worker)| is_so(worker)).map(|(id, _)| *id).collect()
     }
 
-    /// The workers that serve and stay.
+    /// Returns the workers that serve and stay.
     pub fn ready(&self) -> Vec<u32> {
         self.with(|worker| worker.life == Life::Ready && worker.stays())
     }
 
-    /// What a mold can do.
+    /// Returns the state of a mold.
     pub fn mold(&self, mold: u32) -> mold::MoldState {
         self.fleet.molds[&mold].state
     }
 
-    /// What there is to be done for this time to have passed since workers were last looked at.
+    /// Advances the clock and checks the health of workers; returns the actions.
     pub fn check_health(&mut self, passed: Duration) -> Vec<String> {
         self.pass(passed);
         self.feed(Event::HealthDue { passed, out: Vec::new(), is_watched: false })
     }
 
-    /// The log, and nothing of it the next time.
+    /// Takes the log entries so far.
     pub fn read_log(&mut self) -> Vec<LogLine> {
         std::mem::take(&mut self.logged)
     }

@@ -1,4 +1,4 @@
-//! Who speaks on a connection of orders, and is spoken to.
+//! The peer of a control connection.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Starts molds, has them fork workers, and tries again after a pause when that does not work.
+//! The start of molds and workers, and its retry after a pause when it fails.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use super::{Fleet, Stage};
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
-/// A process that makes way for another has so long to end.
+/// The time that a mold that makes way for another one has to exit.
 const YIELD_TIME: Duration = Duration::from_secs(5);
 
 impl Fleet {
-    /// Orders what is missing.
+    /// Orders missing workers, and starts molds for them.
     pub(super) fn fill(&mut self, now: Instant) {
         if self.is_stopping() || !self.backoff.pause(now).is_zero() || self.is_held_up(now) {
             return;
@@ -36,7 +36,7 @@ impl Fleet {
             });
             return;
         }
-        // A process that cannot fork becomes a worker itself, so there must be one for each.
+        // A process that cannot fork becomes a worker itself, so each worker needs its own.
         let free = self.molds.iter().filter(|(_, mold)| mold.state == MoldState::CannotFork);
         let free: Vec<u32> = free.map(|(pid, _)| *pid).take(missing).collect();
         for pid in &free {
@@ -49,8 +49,8 @@ impl Fleet {
         (loading..wanted).for_each(|_| self.act(Action::StartMold));
     }
 
-    /// Whether a mold that will not fork has still to end before workers load the application: a port that this opens
-    /// must be free by then. One whose earlier workers serve is not waited for.
+    /// Returns whether a mold that refuses to fork must exit before workers load the application: a port that the
+    /// application opens must be free by then. A mold whose earlier workers serve is not waited for.
     fn is_held_up(&mut self, now: Instant) -> bool {
         let has_worker = |pid: u32| self.workers.values().any(|worker| worker.mold == Some(pid));
         let yielding = self.molds.iter().filter_map(|(pid, mold)| Some((*pid, mold.yields_since()?)));
@@ -63,8 +63,8 @@ impl Fleet {
         !yielding.is_empty()
     }
 
-    /// Whether there must be a mold although no worker is missing: at the start, to learn whether the application can
-    /// be loaded; and later where a worker may be wanted at any moment.
+    /// Returns whether a mold is needed although no worker is missing: at the start, to learn whether the application
+    /// can be loaded; and later if a worker may be wanted at any moment.
     fn needs_mold(&self) -> bool {
         self.stage == Stage::Starting || (self.says("fork", "yes") && self.wanted < self.policy.max_workers)
     }
@@ -77,7 +77,7 @@ impl Fleet {
         worker
     }
 
-    /// Forgets workers that were ordered and never forked; how many there were.
+    /// Drops workers that were ordered and never forked; returns their number.
     pub(super) fn drop_orders(&mut self) -> usize {
         let ordered = self.workers.iter().filter(|(_, worker)| worker.life == Life::Ordered);
         let ordered: Vec<u32> = ordered.map(|(id, _)| *id).collect();
@@ -87,7 +87,8 @@ impl Fleet {
         ordered.len()
     }
 
-    /// Fails the start; later the log says why, and it is tried again after a pause.
+    /// Handles a failed start: during the start of the engine that is an error, later it is logged and retried after a
+    /// pause.
     pub(super) fn cannot_start(&mut self, error: StartError, now: Instant) {
         if self.stage != Stage::Starting {
             return self.try_again(&error, now);
@@ -99,8 +100,8 @@ impl Fleet {
         self.act(Action::CannotStart(error));
     }
 
-    /// A hook has kept a worker from starting. Puma and Unicorn start another worker until one lives, also at their own
-    /// start.
+    /// Handles a hook that kept a worker from starting. Puma and Unicorn start another worker until one lives, even at
+    /// their own start.
     pub(super) fn hook_failed(&mut self, error: StartError, now: Instant) {
         if self.policy.retries_hooks { self.try_again(&error, now) } else { self.cannot_start(error, now) }
     }
@@ -110,7 +111,7 @@ impl Fleet {
         self.log(LogLine::BootFailed { pause, error: error.to_string() });
     }
 
-    /// Ends the start.
+    /// Reports that the engine has started.
     pub(super) fn has_started(&mut self) {
         if self.stage == Stage::Starting {
             self.stage = Stage::Running;
@@ -125,7 +126,7 @@ impl Fleet {
         self.act(Action::SetUp { mold: pid, preload, max_workers });
     }
 
-    /// A mold has loaded the application. Where no worker is wanted yet, that was the start.
+    /// Handles a mold that has loaded the application. If no worker is wanted yet, the start is over.
     pub(super) fn mold_ready(&mut self, pid: u32, facts: Facts, now: Instant) {
         let is_first = self.stage == Stage::Starting;
         self.facts = facts;
@@ -151,8 +152,8 @@ impl Fleet {
         self.cannot_start(error, now);
     }
 
-    /// A mold will not fork, because workers would share these connections: from now on each loads the application
-    /// itself. The mold ends, and another one is started.
+    /// Handles a mold that refuses to fork because workers would share connections: from now on each worker loads the
+    /// application itself. The mold exits, and another one is started.
     pub(super) fn will_not_fork(&mut self, pid: u32, shared: &[String], now: Instant) {
         self.molds.entry(pid).and_modify(|mold| mold.state = MoldState::Yielding(now));
         self.drop_orders();

@@ -2,8 +2,8 @@
 
 use super::super::scene::{FAILURE, MOLD, Scene, facts, pid, policy, raised};
 use super::*;
+use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
-use crate::reason::Reason;
 
 #[test]
 fn a_mold_is_started_once_told_what_to_load_and_forks_what_is_missing() {
@@ -53,7 +53,7 @@ fn a_ruby_that_cannot_fork_is_started_once_for_each_worker() {
     assert_eq!(scene.feed(Event::Fill), [""; 0], "both are loading");
     scene.mold_ready(MOLD + 1, "no");
     assert_eq!(scene.feed(Event::Fill), [fork(MOLD + 1, 2)]);
-    // It says that it has become a worker, and not that it has forked one.
+    // It reports that it has become a worker, and not that it has forked one.
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
     assert_eq!((scene.fleet.pid(1), scene.fleet.workers[&1].mold), (Some(MOLD), None));
 }
@@ -133,7 +133,7 @@ fn a_mold_whose_workers_would_share_connections_makes_way_for_one_that_loads_not
 #[test]
 fn a_mold_that_makes_way_while_its_workers_serve_is_not_waited_for() {
     let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Leaving(2, Reason::Recycle));
+    scene.feed(Event::Leaving(2, ExitReason::Recycle));
     scene.feed(Event::Fill);
     scene.feed(Event::MoldShares(MOLD, vec!["a socket".to_owned()]));
     assert_eq!(scene.feed(Event::Fill), ["StartMold"]);

@@ -1,4 +1,4 @@
-//! The end of all processes: workers first, then molds, and whatever does not end in time is killed.
+//! The shutdown: workers exit first, then molds, and what has not exited in time is killed.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,18 @@ use super::speaker::Speaker;
 use super::worker::Life;
 use super::{Fleet, Stage};
 
-/// Molds have so long to end after their workers, however late it is.
+/// The time that molds have to exit after their workers, even past the deadline.
 const MOLD_TIME: Duration = Duration::from_millis(500);
 
 impl Fleet {
-    /// Lets all finish, until then.
+    /// Begins the shutdown: workers finish their requests, until this time at most.
     pub(super) fn stop(&mut self, until: Instant) {
         if self.is_stopping() {
             return;
         }
         self.stage = Stage::Draining(until);
         let is_forking = self.drop_orders() > 0;
-        // What is still loading, or about to fork, has nothing to finish, and does not listen.
+        // A mold that is loading, or about to fork, has nothing to finish and does not read orders.
         let busy = self.molds.iter().filter(|(_, mold)| !mold.is_loaded() || is_forking && mold.is_forker());
         let busy: Vec<u32> = busy.map(|(pid, _)| *pid).collect();
         busy.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
@@ -32,7 +32,7 @@ impl Fleet {
         }
     }
 
-    /// Goes on when workers, or molds, have ended, or their time is over.
+    /// Continues the shutdown when workers, or molds, have exited or their time is over.
     pub(super) fn proceed_to_stop(&mut self, has_last_answers: bool, now: Instant) {
         if let Stage::Draining(until) = self.stage
             && (now >= until || self.workers.is_empty() && !has_last_answers)

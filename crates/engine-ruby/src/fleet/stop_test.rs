@@ -1,10 +1,10 @@
-//! The end, in the order in which processes go.
+//! The shutdown, in the order in which processes exit.
 
 use super::super::scene::{MOLD, Scene, pid, policy};
 use super::*;
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
-use crate::reason::Reason;
 
 const TIME: Duration = Duration::from_secs(5);
 
@@ -47,9 +47,9 @@ fn what_does_not_end_in_time_is_killed() {
 #[test]
 fn what_is_not_ready_has_nothing_to_finish() {
     let mut scene = Scene::serving(policy(4, 4));
-    (1..=4).for_each(|worker| drop(scene.feed(Event::Leaving(worker, Reason::Recycle))));
+    (1..=4).for_each(|worker| drop(scene.feed(Event::Leaving(worker, ExitReason::Recycle))));
     scene.feed(Event::Fill);
-    // 5 boots, 6 is about to serve, 7 cannot, and 8 was only ordered.
+    // Worker 5 boots, 6 is about to serve, 7 has failed, and 8 was only ordered.
     (5..=7).for_each(|worker| scene.boot(MOLD, worker));
     scene.fleet.policy.threads = 2;
     scene.feed(Event::WorkerReady(6));
@@ -79,7 +79,7 @@ fn it_is_told_to_stop_once() {
     scene.feed(Event::Stop(until));
     assert_eq!(scene.feed(Event::Stop(until + TIME)), [""; 0]);
     assert_eq!(scene.fleet.stops_by(), Some(until));
-    for event in [Event::Wanted, Event::MemoryDue, Event::Worn(1, Reason::Recycle)] {
+    for event in [Event::Wanted, Event::MemoryDue, Event::Worn(1, ExitReason::Recycle)] {
         assert_eq!(scene.feed(event), [""; 0]);
     }
 }

@@ -1,4 +1,4 @@
-//! What does not come in time: boots that hang, and forks that do not happen.
+//! Timeouts of boots and of forks.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,11 @@ use super::mold::Mold;
 use super::{Fleet, Stage};
 use crate::start_error::StartError;
 
-/// A worker that takes another one's place has this time even where the start has no limit: while it hangs, none takes
-/// that place.
+/// The boot timeout of a successor where the start has none: as long as it hangs, no other worker takes its place.
 const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
 
 impl Fleet {
-    /// Says what a start waits for, when it takes long. Where the application itself loads for long, its process tells
-    /// where.
+    /// Logs what a slow start waits for. If the application itself loads slowly, its process logs where.
     fn remind(&mut self, now: Instant) {
         let Some(passed) = self.reminder.due(now) else { return };
         let loading = self.molds.iter().find(|(_, mold)| !mold.is_loaded());
@@ -27,7 +25,7 @@ impl Fleet {
         self.log(LogLine::NotReady { passed, waiting });
     }
 
-    /// Ends what has timed out.
+    /// Ends processes that have timed out.
     pub(super) fn look_for_late(&mut self, is_called_off: bool, now: Instant) {
         let is_start = self.stage == Stage::Starting;
         if is_start {
@@ -49,7 +47,7 @@ impl Fleet {
         }
     }
 
-    /// Processes that have not booted, or not forked, within this time.
+    /// Returns the processes that have not booted, or not forked, within this time.
     fn late(&self, limit: Duration, now: Instant) -> Vec<u32> {
         let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
         let booting = self.workers.values().filter(|worker| worker.is_booting() && is_late(worker.since));

@@ -1,4 +1,4 @@
-//! What comes too late.
+//! Boots and forks time out.
 
 use super::super::scene::{MOLD, Scene, pid, policy};
 use super::*;

@@ -1,4 +1,4 @@
-//! What can be seen of the fleet from outside.
+//! The view of the fleet for operators.
 
 use std::time::Instant;
 
@@ -9,19 +9,18 @@ use super::action::Facts;
 use super::mold::Mold;
 use super::worker::{Life, WorkerProcess};
 
-/// Of molds and workers, whether they serve yet or not.
+/// The state of all molds and workers, booting ones included.
 #[derive(Debug, Default)]
 pub struct View {
     pub runtime: String,
     pub pool: Bounds,
     pub molds: Vec<MoldView>,
     pub workers: Vec<Card>,
-    /// How many workers still take memory: more than serve, until the processes of those that left have ended, as far
-    /// as anybody has heard.
+    /// Number of workers that still use memory: more than serve, until the exit of retired ones has been reported.
     pub processes: usize,
 }
 
-/// A worker.
+/// The state of one worker.
 #[derive(Debug)]
 pub struct Card {
     pub id: u32,
@@ -33,11 +32,11 @@ pub struct Card {
 }
 
 impl Fleet {
-    /// All there is to see.
+    /// Returns the current view.
     pub fn view(&self) -> View {
         let (min, max) = (self.policy.min_workers, self.policy.max_workers);
         let molds = self.molds.iter().filter(|(_, mold)| !mold.is_worker());
-        // A decision of the last half minute says nothing any more where all are there.
+        // A shortage of the last half minute means nothing any more when all workers are there.
         let shortage = self.headroom.shortage().filter(|_| self.staying() < max);
         View {
             runtime: runtime(&self.facts),
@@ -64,7 +63,8 @@ fn mold_view(pid: u32, mold: &Mold) -> MoldView {
     MoldView { pid, state: state.to_owned(), pss_kib: mold.pss_kib }
 }
 
-/// `ruby 3.3.8, rack 3.1`: what comes first of the Ruby's own words; and where the application is not preloaded, that.
+/// Returns a text such as `ruby 3.3.8, rack 3.1`, from the first words of the Ruby's own description; it says so if the
+/// application is not preloaded.
 fn runtime(facts: &Facts) -> String {
     let fact = |name: &str| facts.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
     let ruby: Vec<&str> = fact("ruby").unwrap_or_default().split(' ').take(2).collect();

@@ -1,10 +1,10 @@
-//! What is seen in each state.
+//! The view in each state.
 
 use std::time::Duration;
 
 use super::super::scene::{MOLD, Scene, policy};
+use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
-use crate::reason::Reason;
 
 fn states(scene: &Scene) -> Vec<&'static str> {
     scene.fleet.view().workers.iter().map(|card| card.state).collect()
@@ -13,7 +13,7 @@ fn states(scene: &Scene) -> Vec<&'static str> {
 #[test]
 fn a_worker_is_booting_ready_draining_or_hung() {
     let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Leaving(1, Reason::Recycle));
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
     scene.feed(Event::Fill);
     assert_eq!(states(&scene), ["draining", "ready", "booting"]);
     scene.boot(MOLD, 3);

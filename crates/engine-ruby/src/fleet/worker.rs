@@ -1,76 +1,76 @@
-//! A worker from its order to its end, as the fleet knows it.
+//! The state of a worker in the fleet, from its order to its exit.
 
 use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::process::memory::Weight;
-use crate::reason::Reason;
 
-/// How far a worker has come.
+/// The stage in the life of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// A mold was told to fork it: there is no process yet.
+    /// A mold was ordered to fork it; it has no process yet.
     Ordered,
     /// Its process runs hooks, loads the application or opens its connections.
     Starting,
-    /// It has said that it is ready; some of its connections have not come in yet.
+    /// It has reported that it is ready; some of its connections have not been accepted yet.
     Booted,
-    /// It serves, or finishes what it has if it leaves.
+    /// It serves, or finishes its requests if it is retired.
     Ready,
-    /// It has said why it cannot start: that it ends is no news.
+    /// It has reported why it cannot start, so its exit is no news.
     Failed,
 }
 
-/// What is known of the end of a worker that was not ready.
+/// What is known of the end of a worker that ended before it was ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Its connection has ended; its mold has not told how it ended.
+    /// Its control connection has ended; its mold has not reported its exit yet.
     Silent,
-    /// Its mold has told.
+    /// Its mold has reported its exit.
     Told(Exit),
 }
 
-/// What becomes of the place of a worker that leaves.
+/// What happens to the place of a worker that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
-    /// A successor takes it.
+    /// A successor takes the place.
     Replaced,
-    /// It is free when the worker has ended.
+    /// The place is free when the worker has ended.
     Last,
 }
 
 impl Leave {
-    /// For this reason.
-    pub fn of(reason: Reason) -> Leave {
+    /// Returns what follows from this exit reason.
+    pub fn of(reason: ExitReason) -> Leave {
         if reason.has_successor() { Leave::Replaced } else { Leave::Last }
     }
 }
 
-/// A worker that was ordered, until it has ended.
+/// A worker, from its order until it has ended.
 #[derive(Debug)]
 pub struct WorkerProcess {
     /// When it was ordered.
     pub since: Instant,
     pub life: Life,
-    /// Its process, unless it was only ordered.
+    /// Its process id, once it has been forked.
     pub pid: Option<u32>,
-    /// The mold that forked it, until that has told of its end.
+    /// The mold that forked it, until that has reported its exit.
     pub mold: Option<u32>,
-    /// How many of its threads have connected.
+    /// Number of its threads that have connected.
     pub threads: usize,
-    /// It is on its way out, and does not count.
+    /// Set when it is on its way out and does not count any more.
     pub leave: Option<Leave>,
     pub end: Option<End>,
-    /// For how long nothing was heard of it.
+    /// The time since its last frame on the control connection.
     pub silent: Duration,
-    /// The log has said so.
+    /// The log has an entry about the silence.
     pub is_silence_logged: bool,
-    /// When its memory was last looked at, and what was found.
+    /// When its memory use was last read, and the result.
     pub weighed: Option<(Instant, Option<Weight>)>,
 }
 
 impl WorkerProcess {
-    /// One that is being ordered.
+    /// Creates a worker that is being ordered.
     pub fn ordered(now: Instant) -> WorkerProcess {
         WorkerProcess {
             since: now,
@@ -86,7 +86,7 @@ impl WorkerProcess {
         }
     }
 
-    /// It has this process.
+    /// Sets its process id.
     pub fn runs_as(&mut self, pid: u32) {
         self.pid = Some(pid);
         if self.life == Life::Ordered {
@@ -94,28 +94,28 @@ impl WorkerProcess {
         }
     }
 
-    /// It cannot start, and has said why.
+    /// Notes that it cannot start and has reported why.
     pub fn fail(&mut self) {
         self.life = Life::Failed;
         self.leave.get_or_insert(Leave::Replaced);
     }
 
-    /// Whether it is not ready yet, and may still be.
+    /// Returns whether it is not ready yet, but may become so.
     pub fn is_booting(&self) -> bool {
         matches!(self.life, Life::Ordered | Life::Starting | Life::Booted)
     }
 
-    /// Whether it counts as one of those that should be there.
+    /// Returns whether it counts towards the wanted number, because it is not on its way out.
     pub fn stays(&self) -> bool {
         self.leave.is_none()
     }
 
-    /// Its share of memory, as last looked at.
+    /// Returns its proportional share of memory, as last read.
     pub fn pss_kib(&self) -> Option<u64> {
         self.weight().map(|weight| weight.pss_kib)
     }
 
-    /// Its memory that it does not share, as last looked at.
+    /// Returns its private memory, as last read.
     pub fn own_kib(&self) -> Option<u64> {
         self.weight().map(|weight| weight.own_kib)
     }
@@ -125,7 +125,7 @@ impl WorkerProcess {
     }
 }
 
-/// A worker with its process, as every line of the log names it.
+/// Returns the name of a worker in the log, with its process.
 pub fn named(worker: u32, pid: Option<u32>) -> String {
     pid.map_or_else(|| format!("worker {worker}"), |pid| format!("worker {worker} (pid {pid})"))
 }
@@ -151,7 +151,7 @@ mod tests {
         worker.fail();
         assert_eq!((worker.life, worker.leave, worker.is_booting()), (Life::Failed, Some(Leave::Replaced), false));
         let mut worker =
-            WorkerProcess { leave: Some(Leave::of(Reason::Idle)), ..WorkerProcess::ordered(Instant::now()) };
+            WorkerProcess { leave: Some(Leave::of(ExitReason::Idle)), ..WorkerProcess::ordered(Instant::now()) };
         worker.fail();
         assert_eq!(worker.leave, Some(Leave::Last));
         assert!(!worker.stays());

@@ -1,18 +1,18 @@
-//! How much memory a process needs.
+//! The memory use of a process.
 
 use std::fs;
 
-/// Of one process, in KiB.
+/// The memory use of one process, in KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weight {
-    /// Its proportional share, in which what it shares with others is divided by their number: the sum over a mold and
-    /// its workers is what they need together.
+    /// The proportional set size, in which memory that is shared is divided by the number of processes that share it:
+    /// the sum over a mold and its workers is what they use together.
     pub pss_kib: u64,
-    /// What it shares with nobody: so much is free when it has ended.
+    /// The private memory, which is free when the process has ended.
     pub own_kib: u64,
 }
 
-/// None where the system does not tell.
+/// Reads the memory use of a process; none where `/proc` has no `smaps_rollup` of it.
 pub fn weigh(pid: u32) -> Option<Weight> {
     read(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
 }

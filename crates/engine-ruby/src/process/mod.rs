@@ -1,6 +1,6 @@
-//! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork. Beside them what such a
-//! process needs: `place` (its folder), `scripts` (our Ruby files), `user`, `reader` (configuration files of other
-//! servers), `native` (the C extension); and `memory`, what it takes.
+//! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork. Submodules: `place`
+//! (their folder), `scripts` (the server's Ruby files), `user`, `reader` (configuration files of other servers),
+//! `native` (the C extension) and `memory` (their memory use).
 
 pub mod memory;
 pub mod native;
@@ -25,20 +25,20 @@ use crate::exit::Exit;
 use crate::message::Message;
 use crate::settings::Settings;
 
-/// How many molds of this process, of whatever application and generation, load their application now.
+/// Number of molds, of all applications and generations of this process, that are loading their application.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
 
-/// One of them, until this goes.
+/// A guard that counts one loading mold until it is dropped.
 pub struct Loading(());
 
 impl Loading {
-    /// One more.
+    /// Counts one more loading mold.
     pub fn begin() -> Loading {
         LOADING.fetch_add(1, Ordering::SeqCst);
         Loading(())
     }
 
-    /// Whether there is any: it is the first that the kernel takes when memory is full.
+    /// Returns whether any mold is loading: that is the process that the kernel kills first when memory is full.
     pub fn is_under_way() -> bool {
         LOADING.load(Ordering::SeqCst) > 0
     }
@@ -50,18 +50,19 @@ impl Drop for Loading {
     }
 }
 
-/// Where a process finds its way in.
-pub struct Way<'a> {
-    /// The folder of our Ruby files.
+/// The endpoint to which a started process connects.
+pub struct Endpoint<'a> {
+    /// The folder of the server's Ruby files.
     pub scripts: &'a Path,
-    /// The Unix socket.
+    /// The path of the Unix socket.
     pub socket: &'a Path,
-    /// The secret.
+    /// The handshake token.
     pub token: &'a str,
 }
 
-/// Starts one, or lets the process go on that has evaluated the configuration. Its end is an event, with its number.
-pub fn start(settings: &Settings, way: &Way<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
+/// Starts a mold and returns its process id; where a process that has evaluated a configuration fits, that continues as
+/// the mold. The end of the process is reported by [`Message::Ended`].
+pub fn start(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
     let mut command = match &settings.user {
         Some(user) => user.command(&settings.ruby),
         None => Command::new(&settings.ruby),
@@ -69,15 +70,16 @@ pub fn start(settings: &Settings, way: &Way<'_>, messages: UnboundedSender<Messa
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
-    let mold = way.scripts.join("mold.rb");
-    command.arg(&mold).env("FOOLS_GOLD_WIRE", way.socket).env("FOOLS_GOLD_TOKEN", way.token);
+    let mold = endpoint.scripts.join("mold.rb");
+    command.arg(&mold).env("FOOLS_GOLD_WIRE", endpoint.socket).env("FOOLS_GOLD_TOKEN", endpoint.token);
     for name in engine::SECRET_VARIABLES {
         command.env_remove(name);
     }
     for name in ["RACK_ENV", "APP_ENV", "RAILS_ENV"] {
         command.env(name, &settings.environment);
     }
-    // `bundle exec` has Ruby load Bundler before anything of ours; the Gemfile that it named may be gone by now.
+    // `bundle exec` makes Ruby load Bundler before any of the server's files; the Gemfile that it named may be gone by
+    // now.
     if let Some(gemfile) = &settings.gemfile {
         command.env("BUNDLE_GEMFILE", gemfile);
     }
@@ -110,12 +112,12 @@ fn wait(mut child: Child, messages: &UnboundedSender<Message>) {
     let _ = messages.send(Message::Ended(pid, exit));
 }
 
-/// Ends one without a chance to refuse. That it has ended already is no error.
+/// Sends SIGKILL to a process. That it has ended already is no error.
 pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
 }
 
-/// Whether a process is stopped, by a signal (SIGSTOP) or a debugger. False where `/proc` does not say.
+/// Returns whether a process is stopped by a signal (SIGSTOP) or a debugger; false where `/proc` does not say.
 pub fn is_stopped(pid: u32) -> bool {
     // The state is the first word after the name, which is in parentheses and may have parentheses in it.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The native worker: its sources are part of this binary, and the user's Ruby builds it, or says where it is.
+//! The native worker, a C extension: its sources are part of this binary, and the user's Ruby finds or builds it.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,23 +13,24 @@ use files::TempFolder;
 
 use super::kill_now;
 
-/// Each file with its text.
+/// The name and text of each source file.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
 
-/// A Ruby that only looks for a file needs less, and a compiler less than the other.
+/// Time limits for finding and building the extension, generous for a slow machine.
 const FIND_TIME: Duration = Duration::from_secs(5);
 const BUILD_TIME: Duration = Duration::from_secs(300);
-/// By which build.rb says that there is none.
+/// The exit status of build.rb when there is no extension.
 const NONE_THERE: i32 = 2;
 
-/// The one in this folder that fits this Ruby, if there is one. Takes as long as a Ruby needs to start.
+/// Returns the path of the extension in the folder `cache` that fits this Ruby, if there is one. Takes as long as the
+/// start of a Ruby.
 pub fn find(ruby: &Path, cache: &Path) -> Result<Option<PathBuf>, String> {
     let output = run(ruby, &["--find"], cache)?;
     if output.status.code() == Some(NONE_THERE) { Ok(None) } else { printed(&output).map(Some) }
 }
 
-/// Builds it into this folder, unless it is there already; says where it is. One that is there is loaded for a trial,
-/// and built anew where it cannot be loaded, or ends the Ruby that loads it.
+/// Builds the extension in the folder `cache`, unless it is there already; returns its path. One that is there is loaded
+/// for a trial, and built anew where it cannot be loaded, or ends the Ruby that loads it.
 pub fn build(ruby: &Path, cache: &Path) -> Result<PathBuf, String> {
     let output = run(ruby, &[], cache)?;
     match output.status.signal() {
@@ -49,7 +50,8 @@ fn run(ruby: &Path, arguments: &[&str], cache: &Path) -> Result<Output, String> 
     output_within(&mut command, folder.path(), time).map_err(told)
 }
 
-/// What a program prints, in files: a pipe could be held open by a child of it.
+/// Runs a program within a time limit and returns its output. The output goes to files: a child of the program could
+/// hold a pipe open.
 fn output_within(command: &mut Command, folder: &Path, time: Duration) -> io::Result<Output> {
     let (out, err) = (folder.join("out"), folder.join("err"));
     let mut child = command.stdout(File::create(&out)?).stderr(File::create(&err)?).spawn()?;
@@ -72,7 +74,7 @@ fn sources() -> io::Result<TempFolder> {
     Ok(folder)
 }
 
-/// The path, which is the last line.
+/// Returns the path that build.rb prints as its last line, or what it wrote to standard error.
 fn printed(output: &Output) -> Result<PathBuf, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     match text.lines().last() {

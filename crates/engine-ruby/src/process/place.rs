@@ -1,5 +1,5 @@
-//! The folder of our Ruby processes: the Ruby files that molds load, and the socket by which all of them come in. What
-//! cleans temporary folders may take it, or a part of it, at any time.
+//! The folder of the Ruby processes: the Ruby files that molds load, and the socket that all processes connect to.
+//! Programs that clean temporary folders may remove it, or a part of it, at any time.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use super::scripts;
 use super::user::User;
 use crate::start_error::StartError;
 
-/// A folder that others of the same machine cannot look into.
+/// The process folder, which other users of the machine cannot read.
 pub struct Place {
     folder: TempFolder,
     scripts: PathBuf,
@@ -21,7 +21,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A new one, with its socket, for processes of this user if they are to be another's.
+    /// Creates the folder with its socket, accessible to processes of `user` if there is one.
     pub fn new(user: Option<&User>) -> Result<(Place, UnixListener), StartError> {
         let (place, listener) = Place::made().map_err(StartError::Machine)?;
         if let Some(user) = user {
@@ -41,7 +41,7 @@ impl Place {
         Ok((Place { folder, scripts, socket }, listener))
     }
 
-    /// Whoever runs the application must come into the folder, and nobody else may.
+    /// Gives the folder to the user that runs the application; no other user may enter it.
     fn give_to(&self, user: &User) -> io::Result<()> {
         for entry in fs::read_dir(&self.scripts)? {
             user.own(&entry?.path())?;
@@ -50,24 +50,24 @@ impl Place {
         self.folder.let_in(user.gid)
     }
 
-    /// Whether everything is there that a new process needs, in the folder that was made: by its name somebody else may
-    /// have made another one.
+    /// Returns whether everything is there that a new process needs, in the folder that was created and not in another
+    /// one of the same name.
     pub fn is_whole(&self) -> bool {
         let is_socket = fs::symlink_metadata(&self.socket).is_ok_and(|found| found.file_type().is_socket());
         self.folder.is_there() && is_socket && scripts::are_in(&self.scripts)
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The folder of our Ruby files.
+    /// Returns the folder of the server's Ruby files.
     pub fn scripts(&self) -> &Path {
         &self.scripts
     }
 
-    /// The Unix socket.
+    /// Returns the path of the Unix socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
@@ -100,7 +100,7 @@ mod tests {
         let (place, _listener) = Place::new(None).unwrap();
         let away = place.path().with_extension("away");
         fs::rename(place.path(), &away).unwrap();
-        // Complete, and locked: what starts beside this test sweeps the temporary folder.
+        // Complete, and locked: other processes that start meanwhile sweep the temporary folder.
         let (theirs, _listener) = Place::new(None).unwrap();
         fs::rename(theirs.path(), place.path()).unwrap();
         assert!(scripts::are_in(place.scripts()) && !place.is_whole());

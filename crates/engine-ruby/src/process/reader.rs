@@ -1,5 +1,6 @@
-//! The Ruby process that evaluates another server's configuration. It tells what the file says, and waits: where the
-//! application is served with that file, it goes on as the first mold, so that the code of the file runs once.
+//! The Ruby process that evaluates another server's configuration. It reports what the file sets, and waits: if the
+//! application is served with that file, the process continues as the first mold, so that the code of the file runs
+//! once.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -32,65 +33,65 @@ const SCRIPTS: [&str; 8] = [
     "successor.rb",
     "reader.rb",
 ];
-/// A configuration that does more than say something may take a while, but not for ever.
+/// The time limit for evaluating a configuration, which may run code of its own.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is looked whether the process still lives.
+/// The interval of checks whether the process still lives.
 const LOOK: Duration = Duration::from_millis(50);
-/// Nobody says more.
+/// The largest record, in bytes, that is accepted from the process.
 const RECORD_BYTES: usize = 16 << 20;
 
-/// Which file is to be evaluated, and how.
+/// A configuration file to evaluate, and how.
 #[derive(Debug)]
 pub struct Question<'a> {
-    /// The Ruby: a name that is looked for on PATH, or a path.
+    /// The Ruby executable: a path, or a name that is looked up in PATH.
     pub ruby: &'a Path,
-    /// Absolute, so that `__dir__` works in it.
+    /// The path of the file, absolute, so that `__dir__` works in it.
     pub path: &'a Path,
     /// The server whose file it is: `puma`, `unicorn`, `pitchfork` or `thin`.
     pub kind: &'a str,
-    /// The Gemfile that Bundler is to use, absolute.
+    /// The absolute path of the Gemfile for Bundler.
     pub gemfile: Option<&'a Path>,
-    /// The directives of that server.
+    /// The names of that server's directives.
     pub names: &'a [&'a str],
-    /// How many workers the command line says, for files that ask.
+    /// The number of workers on the command line, for files that ask for it.
     pub workers: Option<&'a str>,
-    /// What RACK_ENV and its kin are to be, where the command line says that.
+    /// The value of RACK_ENV, RAILS_ENV and APP_ENV, if the command line sets it.
     pub environment: Option<&'a str>,
-    /// The folder in which it is evaluated.
+    /// The working directory of the evaluation.
     pub folder: &'a Path,
-    /// Whether the process is to wait, so that it can go on as a mold.
+    /// Whether the process waits afterwards, so that it can continue as a mold.
     pub stays: bool,
 }
 
-/// A process that has told what its file says.
+/// A process that has evaluated its file and waits.
 #[derive(Debug)]
 pub struct Waiting {
     child: Option<Child>,
     stream: UnixStream,
-    /// Whether it runs as root.
+    /// Whether the process runs as root.
     is_root: bool,
 }
 
-/// A configuration that was evaluated, and the process that did it, until somebody needs that.
+/// An evaluated configuration, and the process that evaluated it, until a mold takes that over.
 #[derive(Debug, Clone)]
 pub struct Evaluated {
-    /// Of the file, canonical.
+    /// The canonical path of the file.
     pub path: PathBuf,
     /// The server whose file it is.
     pub kind: &'static str,
-    /// By which Ruby.
+    /// The Ruby executable that evaluated it.
     pub ruby: PathBuf,
     /// The Gemfile that Bundler was set up with.
     pub gemfile: Option<PathBuf>,
-    /// Whether the process can become another user without being hidden from this one.
+    /// Whether the process can become another user without becoming hidden from this one in `/proc`.
     pub changes_user: bool,
-    /// Taken by the first mold.
+    /// The process, until the first mold takes it.
     pub waiting: Arc<Mutex<Option<Waiting>>>,
 }
 
-/// The mold that such a process goes on as.
+/// The mold that a waiting process continues as.
 pub(crate) struct Successor<'a> {
-    /// The Ruby that is to run it.
+    /// The Ruby executable of the mold.
     pub(crate) ruby: &'a Path,
     /// The Gemfile that Bundler is to use.
     pub(crate) gemfile: Option<&'a Path>,
@@ -98,15 +99,16 @@ pub(crate) struct Successor<'a> {
     pub(crate) load_path: &'a [PathBuf],
     /// The Ruby file with hooks.
     pub(crate) hooks: Option<&'a Path>,
-    /// Whom it runs as, where that is not whom this process does.
+    /// The user of the mold, if that is another than this process's.
     pub(crate) user: Option<&'a user::User>,
-    /// What would start one, for its variables.
+    /// The command that would start the mold, for its environment variables.
     pub(crate) command: &'a Command,
-    /// Its program.
+    /// The Ruby file that the mold runs.
     pub(crate) script: &'a Path,
 }
 
-/// Starts Ruby and gives the line of JSON that it answers with. The error is a sentence for the user.
+/// Evaluates a file with Ruby and returns its answer, a line of JSON, with the process. The error is a sentence for the
+/// user.
 pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
     let unable = |error: io::Error| format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error));
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
@@ -115,7 +117,7 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
     command.arg(question.workers.unwrap_or("")).arg(if question.stays { "stays" } else { "" });
     command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
-    // What the file prints is for people; the server's own answers go to standard output.
+    // What the file prints is for people; the server's own output goes to standard output.
     command.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(unable)?);
     for name in engine::SECRET_VARIABLES {
         command.env_remove(name);
@@ -132,14 +134,14 @@ pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
 }
 
 impl Waiting {
-    /// What it says, to the end of the line: a process that the file has started may hold the socket open for ever.
+    /// Reads the answer up to its line feed: a process that the file has started may hold the socket open for ever.
     fn record(&mut self) -> Result<Vec<u8>, String> {
         let until = Instant::now() + PATIENCE;
         let mut record = Vec::new();
         let mut bytes = vec![0; 64 << 10];
         let _ = self.stream.set_read_timeout(Some(LOOK));
         while !record.ends_with(b"\n") {
-            // Looked at first, so that what it has written before it ended is read.
+            // Checked first, so that what it has written before it ended is read.
             let has_ended = self.has_ended();
             match self.stream.read(&mut bytes) {
                 Ok(0) => break,
@@ -166,7 +168,7 @@ impl Waiting {
         let _ = self.child.as_mut().map(Child::kill);
     }
 
-    /// Lets it go, and returns when it has ended.
+    /// Ends the process and waits for it.
     pub fn dismiss(mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         let _ = self.child.take().map(|mut child| child.wait());
@@ -177,7 +179,7 @@ impl Drop for Waiting {
     fn drop(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Both);
         if let Some(mut child) = self.child.take() {
-            // It ends by itself now; until somebody has waited for it it stays in the list of processes.
+            // The process ends by itself now; it is a zombie until it has been waited for.
             drop(thread::Builder::new().name("reader's end".into()).stack_size(64 << 10).spawn(move || child.wait()));
         }
     }
@@ -188,8 +190,8 @@ fn is_pause(error: &io::Error) -> bool {
 }
 
 impl Evaluated {
-    /// Lets the process go on as this mold. Nothing where it has
-    /// gone on already, or where a mold must be something else.
+    /// Lets the process continue as this mold. Returns none if it has continued already, or if the mold needs another
+    /// Ruby, Gemfile, load path or user than the process can have.
     pub(crate) fn go_on(&self, mold: &Successor<'_>) -> Option<Child> {
         let is_same = self.ruby == mold.ruby && self.gemfile.as_deref() == mold.gemfile && mold.load_path.is_empty();
         if !is_same {
@@ -226,7 +228,7 @@ impl Evaluated {
             pairs.push(("gid".into(), gid.to_string().into()));
             pairs.push(("groups".into(), groups.join(",").into()));
         }
-        // What a mold is started without, this process was started without.
+        // Variables that are removed for a mold were removed for this process too.
         for (name, value) in mold.command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
             pairs.push(([b"env:", name.as_bytes()].concat(), bytes(value)));
         }
@@ -247,14 +249,14 @@ impl Waiting {
     }
 }
 
-/// Somebody that the process is not yet.
+/// The user that the process is to become.
 struct User {
     uid: u32,
     gid: u32,
     groups: Vec<u32>,
 }
 
-/// Whom the mold is to run as, if the process runs as somebody else.
+/// Returns the user that the mold runs as, if the process runs as another one.
 fn new_user(user: Option<&user::User>, is_root: bool) -> Option<User> {
     if let Some(user) = user {
         return Some(User { uid: user.uid, gid: user.gid, groups: user.groups.clone() });
@@ -265,7 +267,7 @@ fn new_user(user: Option<&user::User>, is_root: bool) -> Option<User> {
     })
 }
 
-/// That of this process. To ask the kernel for it would be to change it.
+/// Returns the umask of this process, from `/proc`: umask(2) can only read it by setting it.
 fn umask() -> io::Result<u32> {
     let mut status = String::new();
     File::open("/proc/self/status")?.read_to_string(&mut status)?;

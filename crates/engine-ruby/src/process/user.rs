@@ -1,4 +1,4 @@
-//! The user that Ruby processes run as, where the server is root and they are not to be.
+//! The user that Ruby processes run as, if the server is root and they should not be.
 
 use std::ffi::{CString, OsString};
 use std::fs;
@@ -12,28 +12,28 @@ use nix::unistd::{self, Gid, Group, Uid};
 
 use crate::start_error::no_ruby;
 
-/// The first argument by which this program is asked to become somebody else and then another program.
+/// The first argument that makes this program become another user and then execute another program.
 pub const BECOME: &str = "--become";
 
-/// Somebody without the rights of root.
+/// A user without the rights of root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// What the system calls him.
+    /// The login name.
     pub name: String,
-    /// His number.
+    /// The user id.
     pub uid: u32,
-    /// His group.
+    /// The primary group id.
     pub gid: u32,
-    /// The other groups that he is in.
+    /// The supplementary group ids.
     pub groups: Vec<u32>,
-    /// What HOME says.
+    /// The home directory, for HOME.
     pub home: PathBuf,
-    /// A program that understands [`BECOME`] as [`become_user`] does. Without one the other groups are left out.
+    /// A program that understands [`BECOME`] as [`become_user`] does. Without it the supplementary groups are not set.
     pub helper: Option<PathBuf>,
 }
 
 impl User {
-    /// Looks somebody up, by name or number, and his group, if it is not to be his own.
+    /// Looks a user up by name or number. `group`, a name or number, replaces the primary group.
     pub fn find(user: &str, group: Option<&str>) -> Result<User, String> {
         let number = user.parse::<u32>().ok().map(Uid::from_raw);
         let found = number.map_or_else(|| unistd::User::from_name(user), unistd::User::from_uid);
@@ -47,7 +47,7 @@ impl User {
         Ok(User { name: found.name, uid, gid, groups, home: found.dir, helper: None })
     }
 
-    /// A command that runs as him.
+    /// Returns a command that runs a program as this user.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = match &self.helper {
             Some(helper) => {
@@ -66,12 +66,13 @@ impl User {
         command
     }
 
-    /// Gives him a file or a folder, and with it the right to open it.
+    /// Makes the user the owner of a file or a folder.
     pub(crate) fn own(&self, path: &Path) -> io::Result<()> {
         chown(path, Some(self.uid), Some(self.gid))
     }
 
-    /// Whether this process is his: what he says of processes is not to be relied on when one is to be killed.
+    /// Returns whether a process belongs to this user. Process ids that its processes report must be checked before one
+    /// is killed.
     pub(crate) fn runs(&self, pid: u32) -> bool {
         fs::metadata(format!("/proc/{pid}")).is_ok_and(|process| process.uid() == self.uid)
     }
@@ -85,7 +86,8 @@ fn gid_of(group: &str) -> Result<Gid, String> {
     found.map(|found| found.gid).ok_or_else(|| format!("there is no group {group} on this machine"))
 }
 
-/// What a helper does with the arguments after [`BECOME`]; it comes back with what went wrong, or not at all.
+/// Becomes the user and executes the program that the arguments after [`BECOME`] name. Returns only on failure, with a
+/// message.
 pub fn become_user(arguments: &[OsString]) -> String {
     let Some((who, program)) = arguments.split_first().and_then(|(who, rest)| Some((who.to_str()?, rest))) else {
         return format!("{BECOME} needs UID:GID:GROUP,... and a program");

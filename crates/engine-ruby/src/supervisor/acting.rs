@@ -1,23 +1,23 @@
-//! Does what the fleet wants to be done. Where that has an answer, it is the next event.
+//! Carries out the actions of the fleet. The answer of an action is the next event.
 
 use std::mem;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::door;
 use super::event_loop::EventLoop;
+use super::ipc_listener;
 use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
 use crate::process::memory::weigh;
 use crate::process::place::Place;
-use crate::process::{self, Loading, Way, is_stopped, kill_now};
+use crate::process::{self, Endpoint, Loading, is_stopped, kill_now};
 use crate::start_error::StartError;
 use crate::wire::control::Control;
 
 impl EventLoop {
-    /// Does one thing, and says what came of it where the fleet is to know that.
+    /// Carries out one action, and returns the event that answers it, if there is one.
     pub(super) fn act(&mut self, action: Action) -> Option<Event> {
         match action {
             Action::StartMold => return Some(self.start_mold()),
@@ -35,7 +35,7 @@ impl EventLoop {
             Action::Retire(worker, reason) => self.pool.retire(worker, reason),
             Action::Mark(worker, reason) => self.pool.mark(worker, reason),
             Action::Bury(worker) => self.pool.bury(worker, None),
-            Action::Grown(workers) => self.pool.dispatch().usage.grown(workers, Instant::now()),
+            Action::Grown(workers) => self.pool.dispatch().utilization.grown(workers, Instant::now()),
             Action::EndIsLogged(worker) => self.pool.has_told_end(worker),
 
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
@@ -62,7 +62,7 @@ impl EventLoop {
         None
     }
 
-    /// Gives a process an order, if it has connected.
+    /// Sends a process an order, if it has connected.
     fn tell(&self, speaker: Speaker, order: impl FnOnce(&Control)) {
         if let Some(control) = self.control(speaker) {
             order(&control);
@@ -73,8 +73,9 @@ impl EventLoop {
         if let Err(error) = self.keep_place() {
             return Event::MoldNotStarted(error);
         }
-        let way = Way { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.pass.token };
-        match process::start(&self.settings, &way, self.messages.clone()) {
+        let endpoint =
+            Endpoint { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.handshake.token };
+        match process::start(&self.settings, &endpoint, self.messages.clone()) {
             Ok(pid) => {
                 let link = Link { loading: Some(Loading::begin()), ..Link::default() };
                 self.links.insert(Speaker::Mold(pid), link);
@@ -84,8 +85,8 @@ impl EventLoop {
         }
     }
 
-    /// Makes the folder anew, with all that is in it, where it was removed, or a part of it. Processes that connected
-    /// in the old one go on with it: they need no name for its socket.
+    /// Creates a new process folder if the old one, or a part of it, was removed. Processes that connected through the
+    /// old one are not affected: they need no path to its socket.
     fn keep_place(&mut self) -> Result<(), StartError> {
         if self.place.is_whole() {
             return Ok(());
@@ -99,7 +100,12 @@ impl EventLoop {
             place.path().display()
         );
         self.old_places.push(mem::replace(&mut self.place, place));
-        drop(tokio::spawn(door::keep(listener, self.pass.clone(), self.pool.clone(), self.messages.clone())));
+        drop(tokio::spawn(ipc_listener::accept(
+            listener,
+            self.handshake.clone(),
+            self.pool.clone(),
+            self.messages.clone(),
+        )));
         Ok(())
     }
 
@@ -111,8 +117,8 @@ impl EventLoop {
         Event::Memory { standing, is_loading: Loading::is_under_way() }
     }
 
-    /// Reading it takes milliseconds in a large process, so another thread does it. Where none can be had it is tried
-    /// again later.
+    /// Reads the memory use of processes in another thread, since that takes milliseconds for a large process. If there
+    /// is no thread to be had, it is retried later.
     fn weigh(&mut self, all: Vec<(Speaker, u32)>) -> Option<Event> {
         let messages = self.messages.clone();
         let weighing = thread::Builder::new().name("weighing".into()).spawn(move || {

@@ -1,4 +1,4 @@
-//! The connections of molds and workers, from their HELLO until the fleet forgets the process, or dispatch has them.
+//! The connections of molds and workers, from their HELLO until the fleet drops the process or dispatch takes them.
 
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
@@ -40,21 +40,21 @@ impl EventLoop {
         }
     }
 
-    /// The way to give a process orders, if it has connected.
+    /// Returns the control connection of a process, if it has connected.
     pub(super) fn control(&self, speaker: Speaker) -> Option<Arc<Control>> {
         self.links.get(&speaker)?.control.clone()
     }
 
-    /// A process is gone.
+    /// Drops the connections of a process that is gone.
     pub(super) fn forget(&mut self, speaker: Speaker) {
         self.links.remove(&speaker);
         if let Speaker::Mold(pid) = speaker {
-            // The caller that waits for its hooks sees that.
+            // The caller that waits for its hooks sees its channel close.
             self.preparing.take_if(|(preparing, _)| *preparing == pid);
         }
     }
 
-    /// Gives dispatch a worker of which all connections are there.
+    /// Adds a worker whose connections are complete to dispatch.
     pub(super) fn take_in(&mut self, id: u32, pid: u32) -> Event {
         let Some(worker) = self.worker(id, pid) else { return Event::NotTakenIn(id) };
         self.pool.add(worker);
@@ -65,7 +65,8 @@ impl EventLoop {
         let link = self.links.get_mut(&Speaker::Worker(id))?;
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
-        let (control, has_errands) = (link.control.clone()?, link.has_errands);
+        let control = link.control.clone()?;
+        let has_errands = link.has_errands;
         let (lane_number, lane) = self.pool.lane(id);
         let mut slots = Vec::new();
         for (number, stream) in streams {

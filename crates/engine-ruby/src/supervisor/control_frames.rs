@@ -1,4 +1,4 @@
-//! What molds and workers say on the connections over which they are given orders.
+//! Frames of molds and workers on their control connections.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::event_loop::EventLoop;
 use crate::exit::Exit;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Speaker, named};
 use crate::message::Message;
-use crate::reason::Reason;
 use crate::start_error::StartError;
 use crate::wire::answer;
 use crate::wire::control::Control;
 use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
-/// In this time the front has heard of a signal that was sent to all processes of the service.
+/// The time within which the front has received a signal that was sent to all processes of the service.
 const FRONTS_OWN: Duration = Duration::from_secs(1);
 
-/// Listens to a connection, and gives the way to write to it.
+/// Starts to read and write a control connection, and returns its sending end.
 pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Message>) -> Control {
     let (reader, writer) = stream.into_split();
     let (control, orders) = Control::new();
@@ -53,7 +53,7 @@ async fn hear(
 }
 
 impl EventLoop {
-    /// Takes a frame of a mold or a worker.
+    /// Handles a frame of a mold or a worker.
     pub(super) fn hear(&mut self, speaker: Speaker, frame: Frame) {
         let number = frame.kind;
         if let Speaker::Worker(worker) = speaker {
@@ -111,7 +111,9 @@ impl EventLoop {
         let event = match frame.kind {
             kind::PING => return Ok(()),
             kind::LOG => {
-                let (level, text, pid) = (reader.u8()?, reader.text(), self.fleet.pid(worker));
+                let level = reader.u8()?;
+                let text = reader.text();
+                let pid = self.fleet.pid(worker);
                 self.log_for(&named(worker, pid), Some(worker), pid, level, &text);
                 return Ok(());
             }
@@ -147,7 +149,7 @@ impl EventLoop {
         Ok(())
     }
 
-    /// Why the application cannot be loaded, in the words of its exception; where a gem is missing, with what gets it.
+    /// Returns the error for an application that cannot be loaded. For a missing gem it says how to get it.
     fn failed(&self, words: Vec<String>) -> StartError {
         let mut error = answer::error(words);
         let missing = error.message.strip_prefix("cannot load such file -- ");
@@ -163,13 +165,13 @@ impl EventLoop {
         StartError::App(Box::new(error))
     }
 
-    /// Heeds a signal that asks a worker to end. A service is stopped by a signal to all of its processes: then the
-    /// front ends too, and workers with it. A signal that a worker has sent itself is meant for it alone.
+    /// Handles a signal that asks a worker to exit. A service is stopped by a signal to all its processes: then the
+    /// front ends too, and its workers with it. A signal that a worker has sent itself is meant for it alone.
     fn asked_to_end(&self, worker: u32, is_own: bool) {
         if is_own {
-            self.pool.retire(worker, Reason::Signal);
+            self.pool.retire(worker, ExitReason::Signal);
         } else {
-            self.say_later(FRONTS_OWN, Message::Worn(worker, Reason::Signal));
+            self.say_later(FRONTS_OWN, Message::Worn(worker, ExitReason::Signal));
         }
     }
 }
@@ -178,14 +180,14 @@ fn no_meaning(kind: u8, speaker: Speaker) -> WireError {
     WireError(format!("a frame of kind {kind} from the {speaker}, where it has no meaning"))
 }
 
-/// Which hook has kept a worker from starting, and how.
+/// Returns the error for a hook that has kept a worker from starting.
 fn failed_hook(words: Vec<String>) -> StartError {
     let mut words = words.into_iter();
     let (hook, place) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     StartError::Hook(hook, place, Box::new(answer::error(words.collect())))
 }
 
-/// A list of names and values.
+/// Pairs up a list of alternating names and values.
 fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     let mut items = list.into_iter();
     let mut pairs = Vec::new();

@@ -1,4 +1,4 @@
-//! The loop: what reaches it becomes an event of the fleet, and what the fleet wants is done at once.
+//! The event loop: messages become events of the fleet, and the actions of the fleet are carried out at once.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use engine::{Order, count};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
 
-use super::door::Pass;
+use super::ipc_listener::Handshake;
 use super::kernel::Kernel;
 use super::link::Link;
 use super::questions::Questions;
@@ -18,51 +18,52 @@ use crate::budget::{Share, Standing};
 use crate::dispatch::Dispatch;
 use crate::dispatch::pool::Pool;
 use crate::dispatch::worker::Worker;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::place::Place;
-use crate::reason::Reason;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
-/// How often it looks for what is late, idle or ill.
+/// The interval of checks for timeouts, idle workers and health.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The supervisor at work.
+/// The state of the running supervisor.
 pub struct EventLoop {
     pub(super) fleet: Fleet,
     pub(super) settings: Settings,
     pub(super) pool: Arc<Pool>,
     pub(super) place: Place,
-    /// Places that were not whole any more: workers may still come in there.
+    /// Process folders that are not complete any more: workers may still connect there.
     pub(super) old_places: Vec<Place>,
-    pub(super) pass: Arc<Pass>,
+    pub(super) handshake: Arc<Handshake>,
     pub(super) messages: UnboundedSender<Message>,
     /// The connections of processes that the fleet knows.
     pub(super) links: HashMap<Speaker, Link>,
-    /// Who waits for the start, until it is over.
+    /// The caller that waits for the start, until it is over.
     pub(super) start: Option<SyncSender<Result<Facts, StartError>>>,
-    /// Our part of a number of workers that is shared with others.
+    /// The engine's share of a worker budget, if applications share one.
     pub(super) share: Option<Share>,
     pub(super) kernel: Kernel,
-    /// The log already says that no thread could be had to look at memory.
+    /// The log has an entry that there was no thread to read memory.
     pub(super) lacks_threads: bool,
     pub(super) questions: Questions,
-    /// The mold that runs the hooks `before_exec`, and who waits for what comes of them.
+    /// The mold that runs the `before_exec` hooks, and the caller that waits for the result.
     pub(super) preparing: Option<(u32, SyncSender<Prepared>)>,
 }
 
 impl EventLoop {
-    /// Nothing is started yet.
+    /// Creates a supervisor that has not started anything.
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        (place, pass): (Place, Arc<Pass>),
+        (place, handshake): (Place, Arc<Handshake>),
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
-        let (kernel, now) = (Kernel::new(), Instant::now());
-        pool.dispatch().usage.grown(settings.min_workers, now);
+        let kernel = Kernel::new();
+        let now = Instant::now();
+        pool.dispatch().utilization.grown(settings.min_workers, now);
         EventLoop {
             fleet: Fleet::new(Policy::of(&settings), kernel.look(), now),
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
@@ -70,7 +71,7 @@ impl EventLoop {
             pool,
             place,
             old_places: Vec::new(),
-            pass,
+            handshake,
             messages,
             links: HashMap::new(),
             start: Some(start),
@@ -81,7 +82,7 @@ impl EventLoop {
         }
     }
 
-    /// Runs until it is stopped.
+    /// Runs until everything has ended.
     pub async fn run(mut self, mut inbox: UnboundedReceiver<Message>) {
         let mut looked = Instant::now();
         self.tell_standing(None);
@@ -123,7 +124,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the fleet of an event and does what it wants. What comes of an action is the next event.
+    /// Feeds the fleet an event and carries out the actions that follow. Answers of actions are the next events.
     pub(super) fn feed(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -145,7 +146,7 @@ impl EventLoop {
             Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
             Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
             // The signal was for the whole service.
-            Message::Worn(_, Reason::Signal) if self.pool.dispatch().is_closed => {}
+            Message::Worn(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
             Message::Worn(worker, reason) => self.feed(Event::Worn(worker, reason)),
             Message::Wanted => self.feed(Event::Wanted),
             Message::GiveUp => self.give_up(),
@@ -157,7 +158,7 @@ impl EventLoop {
         }
     }
 
-    /// Looks for what is late, idle or ill.
+    /// Makes the periodic checks: timeouts, idle workers, memory and health.
     fn look(&mut self, passed: Duration, now: Instant) {
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
         self.feed(Event::Late { is_called_off });
@@ -180,23 +181,23 @@ impl EventLoop {
         let (needed, spare_for, loads) = {
             let dispatch = self.pool.dispatch();
             let busy = dispatch.busy_workers();
-            let needed = dispatch.usage.needed(busy, self.settings.idle_time, now);
+            let needed = dispatch.utilization.needed(busy, self.settings.idle_time, now);
             let is_large = wanted > needed.max(self.fleet.min_workers());
             let loads = if is_large { loads(&dispatch) } else { Vec::new() };
-            (needed, dispatch.usage.spare_for(wanted, busy, now), loads)
+            (needed, dispatch.utilization.spare_for(wanted, busy, now), loads)
         };
         self.feed(Event::Needed(needed, loads));
         self.tell_standing(spare_for);
     }
 
-    /// Tells those who share a number of workers with us how many we have.
+    /// Reports the current number of workers to the shared budget.
     fn tell_standing(&self, spare_for: Option<Duration>) {
         if let Some(share) = &self.share {
             share.tell(Standing { holds: self.fleet.places_held(), floor: self.fleet.min_workers(), spare_for });
         }
     }
 
-    /// Carries an order out.
+    /// Carries out an order of an operator.
     fn order(&mut self, order: Order, to: SyncSender<Outcome>) {
         if self.fleet.is_stopping() {
             let _ = to.send(Err("the server is shutting down".to_owned()));
@@ -232,17 +233,17 @@ impl EventLoop {
         self.questions.answer(Ok(words));
     }
 
-    /// What the log calls the application.
+    /// Returns the name of the application in the log.
     pub(super) fn app(&self) -> Option<&str> {
         self.settings.app.as_deref()
     }
 }
 
-/// What dispatch knows of its workers.
+/// Returns the loads of all workers in dispatch.
 fn loads(dispatch: &Dispatch) -> Vec<Load> {
     let load = |worker: &Worker| Load {
         worker: worker.id,
-        requests: worker.busy + worker.taken,
+        requests: worker.busy + worker.upgraded,
         is_done: worker.is_done(),
         is_leaving: worker.is_leaving,
     };

@@ -1,5 +1,5 @@
-//! The user's hooks that run before the program is started anew (Unicorn's `before_exec`, Puma's `before_restart`). A
-//! mold runs them, in a process that it forks for this; the variables that they change are for the new program.
+//! The user's hooks that run before the server executes itself anew (`before_exec` of Unicorn, `before_restart` of
+//! Puma). A mold runs them in a process that it forks; the new program gets the environment variables that they change.
 
 use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
@@ -12,7 +12,7 @@ use crate::fleet::Speaker;
 use crate::message::Prepared;
 
 impl EventLoop {
-    /// Has them run, where there are any.
+    /// Runs the hooks, if there are any, and sends the result to `to`.
     pub(super) fn run_exec_hooks(&mut self, limit: Duration, to: SyncSender<Prepared>) {
         if !self.fleet.says("before_exec", "yes") {
             let _ = to.send(Ok(Surroundings::default()));
@@ -27,7 +27,7 @@ impl EventLoop {
         self.preparing = Some((pid, to));
     }
 
-    /// What came of them.
+    /// Handles the result of the hooks.
     pub(super) fn exec_hooks_ended(&mut self, mold: u32, words: Vec<String>) {
         let Some((_, to)) = self.preparing.take_if(|(preparing, _)| *preparing == mold) else { return };
         let mut words = words.into_iter();
@@ -41,7 +41,7 @@ impl EventLoop {
         if self.settings.user.is_some() && wanted != Surroundings::default() {
             let names = wanted.variables.iter().map(|(name, _)| name.as_str());
             let names: Vec<&str> = names.chain(wanted.folder.iter().map(|_| "the working directory")).collect();
-            // By a variable, whoever may write to the application's files could have this user run anything.
+            // A variable could make this user run anything that an author of the application's files likes.
             tracing::warn!(
                 target: "engine",
                 app = self.app(),
@@ -55,7 +55,7 @@ impl EventLoop {
     }
 }
 
-/// `NAME=value`, or the name of one that was removed.
+/// Parses `NAME=value`, or the name of a variable that was removed.
 fn variable(word: &str) -> (String, Option<String>) {
     match word.split_once('=') {
         Some((name, value)) => (name.to_owned(), Some(value.to_owned())),

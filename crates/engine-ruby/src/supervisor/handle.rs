@@ -1,4 +1,4 @@
-//! The way to the supervisor, for those who have an engine.
+//! The handle of the supervisor, for the owner of an engine.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
@@ -11,26 +11,26 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::fleet::Outcome;
 use crate::message::{Message, Prepared};
 
-/// An order is carried out, or refused, in this time.
+/// The time within which an order is carried out or refused.
 const ORDER_TIME: Duration = Duration::from_secs(5);
 
-/// The hooks `before_exec` end in their time, or are ended; word of it has so long to arrive.
+/// The time that the result of the `before_exec` hooks may need to arrive after their time limit.
 const WORD_TIME: Duration = Duration::from_secs(5);
 
-/// The way to the supervisor.
+/// The handle of a running supervisor.
 pub struct Supervisor {
     messages: UnboundedSender<Message>,
-    /// Its thread, until [`Supervisor::stop`] waits for the end of that.
+    /// The supervisor's thread, until [`Supervisor::stop`] joins it.
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Supervisor {
-    /// With the channel of its messages, and its thread.
+    /// Creates the handle of a supervisor from the channel of its messages and its thread.
     pub fn new(messages: UnboundedSender<Message>, thread: JoinHandle<()>) -> Supervisor {
         Supervisor { messages, thread: Mutex::new(Some(thread)) }
     }
 
-    /// Gives an order and waits for what comes of it.
+    /// Sends an order and waits for its outcome.
     pub fn order(&self, order: Order) -> Outcome {
         let (sender, outcome) = sync_channel(1);
         let late = match &order {
@@ -43,7 +43,7 @@ impl Supervisor {
         outcome.recv_timeout(ORDER_TIME).unwrap_or(Err(late))
     }
 
-    /// Runs the hooks `before_exec`, and gives what these have changed, or why they have failed.
+    /// Runs the `before_exec` hooks and returns what they have changed, or why they failed.
     pub fn before_exec(&self, limit: Duration) -> Prepared {
         let (sender, outcome) = sync_channel(1);
         if self.messages.send(Message::BeforeExec(limit, sender)).is_err() {
@@ -56,7 +56,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends all processes and returns when they have ended, and what was made for them is removed.
+    /// Ends all processes; returns when they have ended and the process folder is removed.
     pub fn stop(&self, time: Duration) {
         let (sender, done) = sync_channel(1);
         if self.messages.send(Message::Stop(time, sender)).is_ok()

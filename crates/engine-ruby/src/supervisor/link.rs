@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::process::Loading;
 use crate::wire::control::Control;
 
-/// Of a mold or a worker, until it is forgotten.
+/// The connections of a mold or a worker, until it is dropped.
 #[derive(Default)]
 pub struct Link {
-    /// The way to give it orders.
+    /// The sending end of its control connection.
     pub control: Option<Arc<Control>>,
-    /// The connections of its threads, until dispatch has them.
+    /// The connections of its threads with their numbers, until dispatch takes them.
     pub threads: Vec<(u32, StdStream)>,
-    /// It has something to do between requests.
+    /// It has out-of-band hooks, which run between requests.
     pub has_errands: bool,
-    /// As long as it has not loaded the application.
+    /// Counts the mold as loading until it has loaded the application.
     pub loading: Option<Loading>,
 }

@@ -1,19 +1,19 @@
-//! What the log says of the fleet, and what processes have it say.
+//! The log entries of the fleet in words, and log entries that processes send.
 
 use std::time::Duration;
 
 use engine::{brief, count};
 
 use super::event_loop::EventLoop;
+use crate::exit_reason::ExitReason;
 use crate::fleet::{LogLine, Waiting, WorkerLine, named, range};
 use crate::process::is_stopped;
-use crate::reason::Reason;
 
-/// Why a process that is stopped does not answer.
+/// The explanation for a stopped process that does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
 
 impl EventLoop {
-    /// Writes a line.
+    /// Writes a log entry of the fleet.
     pub(super) fn log(&self, line: LogLine) {
         let app = self.app();
         match line {
@@ -51,8 +51,9 @@ impl EventLoop {
                 tracing::warn!(target: "engine", pid, status, signal, app, "mold (pid {pid}) {exit}; its workers stay");
             }
             LogLine::ScalingUp { wanted } => {
-                let waiting = self.pool.dispatch().line.len();
-                let (wanted, waiting) = (count(wanted, "worker"), count(waiting, "request"));
+                let waiting = self.pool.dispatch().queue.len();
+                let wanted = count(wanted, "worker");
+                let waiting = count(waiting, "request");
                 tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} waiting");
             }
             LogLine::Scaled { min, max, wanted } => {
@@ -70,13 +71,15 @@ impl EventLoop {
         }
     }
 
-    /// Writes a line about one worker.
+    /// Writes a log entry about one worker.
     fn log_worker(&self, worker: u32, pid: Option<u32>, line: WorkerLine) {
-        let (app, who) = (self.app(), named(worker, pid));
+        let app = self.app();
+        let who = named(worker, pid);
         let stopped = || if pid.is_some_and(is_stopped) { STOPPED } else { "" };
         match line {
             WorkerLine::Ready { took } => {
-                let (ms, time) = (took.as_secs_f64() * 1e3, brief(took));
+                let ms = took.as_secs_f64() * 1e3;
+                let time = brief(took);
                 tracing::debug!(target: "engine", worker, pid, ms, app, "{who} ready after {time}");
             }
             WorkerLine::Killed { why } => {
@@ -95,16 +98,20 @@ impl EventLoop {
                 }
             }
             WorkerLine::OutOfMemory => {
-                let (reason, signal) = (Reason::OutOfMemory.name(), "SIGKILL");
-                let what = Reason::OutOfMemory.words();
+                let reason = ExitReason::OutOfMemory.name();
+                let signal = "SIGKILL";
+                let what = ExitReason::OutOfMemory.words();
                 tracing::error!(target: "engine", worker, pid, reason, signal, app, "{who} exited: {what}");
             }
             WorkerLine::Hung => {
-                let (reason, words, why) = (Reason::Hung.name(), Reason::Hung.words(), stopped());
+                let reason = ExitReason::Hung.name();
+                let words = ExitReason::Hung.words();
+                let why = stopped();
                 tracing::error!(target: "engine", worker, pid, reason, app, "{who} killed: {words}{why}");
             }
             WorkerLine::Silent { silent, limit } => {
-                let (time, why) = (brief(silent), stopped());
+                let time = brief(silent);
+                let why = stopped();
                 let what = match limit.is_zero() {
                     true => "it is left alone (--worker-timeout 0)".to_owned(),
                     false => format!("it is killed after {} (--worker-timeout)", brief(limit)),
@@ -123,7 +130,8 @@ impl EventLoop {
                 "{who}: its memory cannot be read (/proc/PID/smaps_rollup), so --worker-memory has no effect"
             ),
             WorkerLine::Largest { shortage, own_kib } => {
-                let (used, mib) = (shortage.used(), own_kib.div_ceil(1024));
+                let used = shortage.used();
+                let mib = own_kib.div_ceil(1024);
                 tracing::warn!(
                     target: "engine",
                     worker, pid, app,
@@ -133,9 +141,12 @@ impl EventLoop {
         }
     }
 
-    /// At the start, and at a reload, the server itself logs more.
+    /// Logs that an application was loaded: at debug level at the start and at a reload, when the server itself logs
+    /// more.
     fn log_loaded(&self, pid: u32, took: Duration, is_first: bool) {
-        let (app, ms, time) = (self.app(), took.as_secs_f64() * 1e3, brief(took));
+        let app = self.app();
+        let ms = took.as_secs_f64() * 1e3;
+        let time = brief(took);
         if is_first {
             tracing::debug!(target: "engine", pid, ms, app, "application loaded after {time} (pid {pid})");
         } else {
@@ -143,7 +154,7 @@ impl EventLoop {
         }
     }
 
-    /// Writes what a process wants to have in the log.
+    /// Writes a log entry that a process has sent.
     pub(super) fn log_for(&self, who: &str, worker: Option<u32>, pid: Option<u32>, level: u8, text: &str) {
         let app = self.app();
         match level {

@@ -1,17 +1,15 @@
-//! The supervisor keeps the processes of an engine: an event loop tells the fleet what happens and does what the fleet
-//! wants to be done. All that has to do with clocks, files, sockets, processes, locks and the log is here, and nothing
-//! is decided.
+//! The supervisor of the processes of an engine: an event loop that feeds the fleet events and carries out its actions.
+//! It owns all clocks, files, sockets, processes, locks and log entries, and decides nothing.
 //!
-//! Reading order: `handle`, `event_loop`, `acting`, `door` (where processes connect), `connections`, `control_frames`,
-//! `log`.
+//! Reading order: `handle`, `event_loop`, `acting`, `ipc_listener`, `connections`, `control_frames`, `log`.
 
 mod acting;
 mod connections;
 mod control_frames;
-pub mod door;
 mod event_loop;
 mod exec_hooks;
 mod handle;
+pub mod ipc_listener;
 mod kernel;
 mod link;
 mod log;

@@ -1,37 +1,37 @@
-//! Who waits for what comes of an order.
+//! The callers that wait for outcomes of their orders.
 
 use std::collections::HashMap;
 use std::sync::mpsc::SyncSender;
 
 use crate::fleet::Outcome;
 
-/// After this number of further questions, the caller of one without an answer has gone.
+/// The number of further questions after which an unanswered one is dropped, because its caller has gone.
 const QUESTIONS_MAX: u32 = 100;
 
-/// One order is carried out at a time; some are answered later, by a worker.
+/// Pending orders: one is carried out at a time; some are answered later, by a worker.
 #[derive(Default)]
 pub struct Questions {
-    /// Where the answer to the order that is being carried out goes.
+    /// The caller of the current order.
     asking: Option<SyncSender<Outcome>>,
-    /// Where the answers of workers go, by the number of the question; and the last number.
+    /// The callers of questions to workers, by the number of the question.
     asked: HashMap<u32, SyncSender<Outcome>>,
     last: u32,
 }
 
 impl Questions {
-    /// Begins an order; this is where its answer goes.
+    /// Begins an order of this caller.
     pub fn begin(&mut self, to: SyncSender<Outcome>) {
         self.asking = Some(to);
     }
 
-    /// Answers the order that is being carried out.
+    /// Answers the current order.
     pub fn answer(&mut self, outcome: Outcome) {
         if let Some(to) = self.asking.take() {
             let _ = to.send(outcome);
         }
     }
 
-    /// Postpones the answer until a worker answers the question with this number.
+    /// Postpones the answer to the current order until a worker answers the question with the returned number.
     pub fn defer(&mut self) -> u32 {
         self.last = self.last.wrapping_add(1);
         let last = self.last;
@@ -40,7 +40,7 @@ impl Questions {
         last
     }
 
-    /// Answers an order that was postponed.
+    /// Answers a postponed order.
     pub fn answered(&mut self, number: u32, text: String) {
         if let Some(to) = self.asked.remove(&number) {
             let _ = to.send(Ok(text));

@@ -1,4 +1,4 @@
-//! What a mold is told first: what it loads, and how.
+//! The SETUP frame, which tells a mold what to load, and how.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::settings::{PUMA_SINGLE, Preload, Settings};
 use crate::wire::frames::{frame, kind, put_item};
 
-/// The frame. Where the application is loaded, and how many workers there may be, changes while the engine runs.
+/// Returns the SETUP frame. `preload` and `max_workers` may have changed since the settings were made.
 pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes {
     // Bytes: a path need not be UTF-8.
     let of = |path: &Path| path.as_os_str().as_bytes().to_vec();
@@ -39,8 +39,8 @@ pub fn setup(settings: &Settings, preload: Preload, max_workers: usize) -> Bytes
     })
 }
 
-/// Whether `rack.multiprocess` is false. With the files of Puma's cluster mode, Unicorn and Pitchfork it is true even
-/// with one worker, as in those servers.
+/// Returns whether `rack.multiprocess` is false. With configuration files of Puma's cluster mode, Unicorn and Pitchfork
+/// it is true even with one worker, as in those servers.
 fn is_single(settings: &Settings, max_workers: usize) -> bool {
     max_workers == 1 && matches!(settings.hooks_kind.as_str(), "" | PUMA_SINGLE)
 }

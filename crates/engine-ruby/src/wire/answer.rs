@@ -1,4 +1,4 @@
-//! What a worker answers, from its frame to a response.
+//! Conversion of ANSWER, HINTS and FAULT frames into responses, headers and faults.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::frames::{Reader, WireError, flag};
 
-/// Bytes on the way in each direction of an upgraded connection.
+/// The most bytes in transit in each direction of an upgraded connection.
 const UPGRADE_BYTES: usize = 64 << 10;
-/// A smaller body is copied, so that it does not keep the whole read buffer alive.
+/// The size in bytes below which a body is copied, so that it does not keep the whole read buffer alive.
 const COPIED_BYTES: usize = 16 << 10;
-/// A deeper backtrace helps nobody, and the front keeps it.
+/// The most lines of a backtrace that are kept.
 const BACKTRACE_MAX: usize = 1000;
 
-/// An ANSWER, taken apart but not looked at.
+/// An ANSWER frame, split into its fields but not validated.
 pub struct Answer {
-    /// To which request.
+    /// The sequence number of the request.
     pub seq: u32,
     status: u16,
     flags: u8,
@@ -27,19 +27,19 @@ pub struct Answer {
     body: Bytes,
 }
 
-/// What an answer becomes.
+/// The parts of a response that an answer is converted into.
 pub struct Made {
     /// Status and headers.
     pub head: ResponseHead,
     /// The body.
     pub body: Body,
-    /// The first piece of a body of which more follows.
+    /// The first chunk of a body of which more follows.
     pub first: Option<Bytes>,
-    /// The application's end of the connection.
+    /// The application's end of an upgraded connection.
     pub duplex: Option<Duplex>,
 }
 
-/// Takes the frame apart.
+/// Splits an ANSWER frame into its fields.
 pub fn read(payload: Bytes) -> Result<Answer, WireError> {
     let mut reader = Reader::new(payload, "ANSWER");
     let (seq, status, flags) = (reader.u32()?, reader.u16()?, reader.u8()?);
@@ -50,17 +50,17 @@ pub fn read(payload: Bytes) -> Result<Answer, WireError> {
 }
 
 impl Answer {
-    /// Whether more frames follow.
+    /// Returns whether chunks of the body follow.
     pub fn is_open(&self) -> bool {
         self.flags & flag::MORE != 0
     }
 
-    /// Whether the slot is still busy when the answer is complete.
+    /// Returns whether the thread stays busy after the answer is complete.
     pub fn is_free_later(&self) -> bool {
         self.flags & flag::LATER != 0
     }
 
-    /// The response, or why it is none.
+    /// Returns the response, or the fault if the answer is invalid.
     pub fn response(self, may_name_files: bool) -> Result<Made, Fault> {
         let mut head = ResponseHead::default();
         if self.flags & flag::TAKEN != 0 {
@@ -77,7 +77,7 @@ impl Answer {
             (made.body, made.duplex) = (Body::Upgrade(theirs), Some(ours));
         } else if self.flags & flag::FILE != 0 {
             if !may_name_files {
-                // It was told that it may not; this is no answer of ours.
+                // SETUP forbids it: a worker with the server's Ruby files would not send this.
                 return Err(Fault::BadAnswer("it names a file, which another user's worker must not".to_owned()));
             }
             made.body = file(&self.body)?;
@@ -101,10 +101,10 @@ fn file(path: &[u8]) -> Result<Body, Fault> {
     }
 }
 
-/// A name and a value.
+/// A header's name and value.
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
-/// A list of names and values. The worker does not look into values, so a NUL in one is found here, by the count.
+/// Splits a list into names and values. The worker does not inspect values, so a NUL in one shows here, by the count.
 fn split(list: &[u8], pairs: usize) -> Result<Vec<Pair<'_>>, String> {
     let items: Vec<&[u8]> = match list.strip_suffix(b"\0") {
         Some(list) => list.split(|byte| *byte == 0).collect(),
@@ -116,7 +116,7 @@ fn split(list: &[u8], pairs: usize) -> Result<Vec<Pair<'_>>, String> {
     Ok(items.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
 }
 
-/// The headers of early hints; one that HTTP does not allow is left out, since hints are only hints.
+/// Returns the headers of early hints; invalid ones are left out, because hints are optional.
 pub fn hints(reader: &mut Reader) -> Result<HeaderMap, WireError> {
     let pairs = usize::from(reader.u16()?);
     let list = reader.rest();
@@ -131,12 +131,12 @@ pub fn hints(reader: &mut Reader) -> Result<HeaderMap, WireError> {
     Ok(headers)
 }
 
-/// An exception that the application let through.
+/// Returns the fault for an exception that the application raised.
 pub fn fault(list: Vec<String>) -> Fault {
     Fault::App(Box::new(error(list)))
 }
 
-/// Class, message, causes and backtrace of an exception.
+/// Returns an exception from its list of class, message, causes and backtrace lines.
 pub fn error(list: Vec<String>) -> AppError {
     let mut list = list.into_iter();
     let class = list.next().unwrap_or_else(|| "Exception".to_owned());

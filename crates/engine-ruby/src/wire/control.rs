@@ -1,4 +1,4 @@
-//! Orders to one worker, beside its requests.
+//! The control connection of a mold or a worker, for orders beside requests.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use tokio::io::AsyncWriteExt;
@@ -7,19 +7,20 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::frames::{frame, kind};
 
-/// The way to one process. Orders are few and small, and each is sent once, so the channel needs no bound.
+/// The sending end of a control connection. Orders are few and small, and each is sent once, so the channel needs no
+/// bound.
 #[derive(Debug, Clone)]
 pub struct Control(UnboundedSender<Bytes>);
 
 impl Control {
-    /// A way, and what [`Control::write`] takes.
+    /// Creates the sending end, and the queue of orders for [`Control::write`].
     #[expect(clippy::disallowed_methods, reason = "each order is sent once, and there are few")]
     pub fn new() -> (Control, UnboundedReceiver<Bytes>) {
         let (sender, orders) = unbounded_channel();
         (Control(sender), orders)
     }
 
-    /// Writes orders until the process or everybody who could give one is gone.
+    /// Writes orders until the process is gone or the last sender is dropped.
     pub async fn write(mut orders: UnboundedReceiver<Bytes>, mut writer: OwnedWriteHalf) {
         while let Some(order) = orders.recv().await {
             if writer.write_all(&order).await.is_err() {
@@ -28,57 +29,57 @@ impl Control {
         }
     }
 
-    /// Sends a frame. A process that is gone needs no orders.
+    /// Sends a frame; ignores a process that is gone.
     pub fn send(&self, frame: Bytes) {
         let _ = self.0.send(frame);
     }
 
-    /// Run the hooks `before_exec`, for so long at most, and say what came of it.
+    /// Orders a mold to run the `before_exec` hooks within `seconds`, and to report the result.
     pub fn before_exec(&self, seconds: u32) {
         self.send(frame(kind::BEFORE_EXEC, |out| out.put_u32(seconds)));
     }
 
-    /// Finish what runs, then exit.
+    /// Orders a process to finish what runs, then exit.
     pub fn stop(&self) {
         self.send(frame(kind::STOP, |_| ()));
     }
 
-    /// Fork this worker.
+    /// Orders a mold to fork this worker.
     pub fn fork(&self, worker: u32) {
         self.send(frame(kind::FORK, |out| out.put_u32(worker)));
     }
 
-    /// Nobody waits for this request any more.
+    /// Tells a worker that the client of a request has gone.
     pub fn cancel(&self, slot: u32, seq: u32) {
         self.about(kind::CANCEL, slot, seq);
     }
 
-    /// Log what all threads do.
+    /// Orders a worker to log the backtraces of all threads.
     pub fn dump(&self, slot: u32, seq: u32) {
         self.about(kind::DUMP, slot, seq);
     }
 
-    /// Say that you are there.
+    /// Pings a process.
     pub fn ping(&self) {
         self.send(frame(kind::PING, |_| ()));
     }
 
-    /// Show this after your name in the list of processes; nothing clears it.
+    /// Sets the text after the name in the process title; an empty text clears it.
     pub fn title(&self, text: &str) {
         self.send(frame(kind::TITLE, |out| out.put_slice(text.as_bytes())));
     }
 
-    /// Tell what all threads do, with this number.
+    /// Asks a worker for the backtraces of all threads; the reply has this number.
     pub fn threads(&self, number: u32) {
         self.send(frame(kind::THREADS, |out| out.put_u32(number)));
     }
 
-    /// You get nothing until you say that you have done what you do between requests.
+    /// Orders a worker to run its `out_of_band` hooks; it gets no request until it reports that they are done.
     pub fn out_of_band(&self) {
         self.send(frame(kind::OUT_OF_BAND, |_| ()));
     }
 
-    /// Raise in the thread that runs this request.
+    /// Orders a worker to raise `FoolsGold::RequestTimeout` in the thread that runs this request.
     pub fn interrupt(&self, slot: u32, seq: u32) {
         self.about(kind::INTERRUPT, slot, seq);
     }

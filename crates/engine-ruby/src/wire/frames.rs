@@ -4,9 +4,9 @@ use std::fmt;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// The version that both sides must speak.
+/// The version of the protocol that both sides must speak.
 pub const VERSION: u8 = 1;
-/// The most a frame from Ruby may count.
+/// The largest length of a frame from Ruby, in bytes.
 pub const LENGTH_MAX: usize = (1 << 20) + (64 << 10);
 
 /// Kinds of frames.
@@ -53,7 +53,7 @@ pub mod flag {
     pub const UNASKED: u8 = 32;
 }
 
-/// What a connection is for, as its HELLO says.
+/// The role of a connection, from its HELLO.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Mold,
@@ -64,7 +64,7 @@ pub enum Role {
     Partial,
 }
 
-/// A frame that PROTOCOL.md does not allow.
+/// An error for a frame that PROTOCOL.md does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WireError(pub String);
 
@@ -76,16 +76,16 @@ impl fmt::Display for WireError {
 
 impl std::error::Error for WireError {}
 
-/// A frame as it was read.
+/// A frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// One of [`kind`].
+    /// The number of its kind, one of [`kind`].
     pub kind: u8,
-    /// The rest.
+    /// The bytes after the kind.
     pub payload: Bytes,
 }
 
-/// Takes the first whole frame out of the buffer.
+/// Removes the first complete frame from the buffer; none if it is not complete yet.
 pub fn take(buffer: &mut BytesMut) -> Result<Option<Frame>, WireError> {
     let Some(mut head) = buffer.get(..5) else { return Ok(None) };
     let length = head.get_u32() as usize;
@@ -112,20 +112,20 @@ pub fn put(out: &mut BytesMut, kind: u8, write: impl FnOnce(&mut BytesMut)) {
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A frame on its own.
+/// Returns a frame whose payload `write` appends.
 pub fn frame(kind: u8, write: impl FnOnce(&mut BytesMut)) -> Bytes {
     let mut out = BytesMut::new();
     put(&mut out, kind, write);
     out.freeze()
 }
 
-/// Appends one string of a list. A NUL in it would end it early, so what follows one is left out.
+/// Appends one string of a list. A NUL would end it early, so the string is cut there.
 pub fn put_item(out: &mut BytesMut, item: &[u8]) {
     out.extend(item.iter().take_while(|byte| **byte != 0));
     out.put_u8(0);
 }
 
-/// Reads a payload from its beginning; whatever is missing is an error that names the frame.
+/// Reads the fields of a payload; if one is missing, the error names the frame.
 #[derive(Debug)]
 pub struct Reader {
     rest: Bytes,
@@ -133,12 +133,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of a frame that errors will call `frame`.
+    /// Creates a reader; errors call the frame `frame`.
     pub fn new(payload: Bytes, frame: &'static str) -> Reader {
         Reader { rest: payload, frame }
     }
 
-    /// The next so many bytes.
+    /// Reads `count` bytes.
     pub fn bytes(&mut self, count: usize) -> Result<Bytes, WireError> {
         if self.rest.len() < count {
             let (left, frame) = (self.rest.len(), self.frame);
@@ -147,37 +147,37 @@ impl Reader {
         Ok(self.rest.split_to(count))
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn u8(&mut self) -> Result<u8, WireError> {
         Ok(self.bytes(1)?[0])
     }
 
-    /// Two bytes.
+    /// Reads a big-endian number of two bytes.
     pub fn u16(&mut self) -> Result<u16, WireError> {
         Ok(self.bytes(2)?.get_u16())
     }
 
-    /// Four bytes.
+    /// Reads a big-endian number of four bytes.
     pub fn u32(&mut self) -> Result<u32, WireError> {
         Ok(self.bytes(4)?.get_u32())
     }
 
-    /// Four bytes with a sign.
+    /// Reads a signed big-endian number of four bytes.
     pub fn i32(&mut self) -> Result<i32, WireError> {
         Ok(self.bytes(4)?.get_i32())
     }
 
-    /// All that is left.
+    /// Reads the rest.
     pub fn rest(&mut self) -> Bytes {
         self.rest.split_off(0)
     }
 
-    /// All that is left, as text.
+    /// Reads the rest as text.
     pub fn text(&mut self) -> String {
         String::from_utf8_lossy(&self.rest()).into_owned()
     }
 
-    /// All that is left, as a list.
+    /// Reads the rest as a list of strings.
     pub fn list(&mut self) -> Vec<String> {
         let rest = self.rest();
         let rest = rest.strip_suffix(b"\0").unwrap_or(&rest);
@@ -189,7 +189,7 @@ impl Reader {
 }
 
 impl Role {
-    /// The role with this number.
+    /// Returns the role with this number.
     pub fn of(number: u8) -> Result<Role, WireError> {
         use Role::{Body, Control, Full, Mold, Partial, Slot};
         let role = [Mold, Control, Slot, Body, Full, Partial].get(usize::from(number)).copied();
@@ -197,25 +197,25 @@ impl Role {
     }
 }
 
-/// The first frame of a connection.
+/// The fields of HELLO, the first frame of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hello {
-    /// What the connection is for.
+    /// The role of the connection.
     pub role: Role,
     /// The number of the worker, 0 for a mold.
     pub worker: u32,
-    /// The number of the thread in it.
+    /// The number of the thread in the worker.
     pub slot: u32,
-    /// The number of the request, for what belongs to one.
+    /// The sequence number of the request, for roles that belong to one.
     pub seq: u32,
-    /// The process.
+    /// The process id.
     pub pid: u32,
-    /// By which it is known as ours.
+    /// The handshake token, which only processes of this server know.
     pub token: String,
 }
 
 impl Hello {
-    /// From a frame.
+    /// Reads a HELLO frame of this version.
     pub fn read(frame: Frame) -> Result<Hello, WireError> {
         if frame.kind != kind::HELLO {
             return Err(WireError(format!("a connection began with a frame of kind {} instead of HELLO", frame.kind)));

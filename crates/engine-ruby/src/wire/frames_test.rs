@@ -1,4 +1,4 @@
-//! The wire on recorded bytes (wire/*.hex), which the Ruby side is tested on too, and on bytes that nobody should send.
+//! The protocol on recorded bytes (wire/*.hex), which the Ruby side is tested on too, and on invalid bytes.
 
 use engine::{Body, Fault, Input, Request};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -105,7 +105,7 @@ fn frames_that_are_not_allowed_are_errors_and_nothing_else() {
     }
     let whole = recorded(include_str!("../../wire/answers.hex"));
     for end in 0..whole.len().min(60) {
-        // A frame that is cut short is one that is not there yet, and a payload that is cut short an error or shorter.
+        // A truncated frame counts as incomplete; a truncated payload is an error or a shorter one.
         let mut cut = BytesMut::from(&whole[..end]);
         let _ = take(&mut cut);
         let _ = answer::read(Bytes::copy_from_slice(&whole[..end])).map(|answer| answer.response(true));

@@ -1,5 +1,5 @@
-//! The wire to molds and workers, as PROTOCOL.md describes it: `frames`, `shapes` (of environments), `answer`, and
-//! `control`, the orders beside requests.
+//! The protocol between the front and Ruby processes (PROTOCOL.md): `frames`, `shapes` (of environments), `answer`, and
+//! `control` (orders beside requests).
 
 pub mod answer;
 pub mod control;

@@ -1,5 +1,5 @@
-//! Environments by shape: which keys a request has is said once per connection, and then only the values are sent.
-//! A key whose value rarely differs is part of the shape, value and all.
+//! Shapes of environments: the set of keys is defined once per connection, and each request sends only the values. A
+//! value that rarely differs is part of the shape.
 
 use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,14 +12,14 @@ use http::{HeaderName, Method};
 
 use super::frames::{kind, put, put_item};
 
-/// Clients choose header names, so the number of shapes that a worker is told has an end.
+/// The most shapes per connection: clients choose header names, so the number must be limited.
 const SHAPES_MAX: u16 = 200;
-/// The shape that is none: keys and values are both sent.
+/// The number for requests without a shape, which send keys and values.
 const SHAPELESS: u16 = 0;
 
 static START: HeaderName = HeaderName::from_static("x-request-start");
 
-/// What one slot has been told.
+/// The shapes defined on one connection.
 #[derive(Debug, Default)]
 pub struct Shapes {
     known: HashMap<Box<[u8]>, u16, RandomState>,
@@ -28,7 +28,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// Appends a REQUEST, and the SHAPE before it where it is a new one.
+    /// Appends a REQUEST frame, after a SHAPE frame if the shape is new.
     pub fn put(&mut self, out: &mut BytesMut, seq: u32, request: &Request) {
         self.gather(request);
         let shape = match self.known.get(self.signature.as_slice()) {
@@ -57,7 +57,7 @@ impl Shapes {
         });
     }
 
-    /// One pass: what tells this shape from others, and the values that are not part of it.
+    /// Collects, in one pass, the signature of the request's shape and the values that are not part of it.
     fn gather(&mut self, request: &Request) {
         let (signature, values) = (&mut self.signature, &mut self.values);
         signature.clear();
@@ -103,7 +103,7 @@ impl Shapes {
         next
     }
 
-    /// A list, so with a NUL after the last string too.
+    /// Collects keys and values as a list, which has a NUL after the last string too.
     fn spell_out(&mut self, request: &Request) {
         let values = &mut self.values;
         values.clear();
@@ -122,16 +122,17 @@ fn put_variable(out: &mut BytesMut, name: &str) {
     put_item(out, b"v");
 }
 
-/// HTTP allows no NUL in any value (RFC 9110 section 5.5), and the front refuses it; were there one all the same, it
-/// would shift all that follows.
+/// Appends a value. HTTP allows no NUL in values (RFC 9110 section 5.5), and the front refuses it; if there were one,
+/// it would shift all that follows, so the value is cut there.
 fn put_value(values: &mut Vec<u8>, value: &[u8]) {
     let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
     values.extend_from_slice(&value[..end]);
     values.push(0);
 }
 
-/// All pairs, and beside what the client sent what monitoring tools look for: when the request was there (seconds since
-/// 1970), from which they take its time in the queue. A slow client's upload is no time in the queue.
+/// Visits all keys and values: those of the client, and X-Request-Start for monitoring tools, from which they take the
+/// time in the queue (seconds since 1970 at the arrival of the complete request; a slow upload does not count as
+/// queueing).
 fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     env::pairs(request, visit);
     if !request.headers.contains_key(&START) {
@@ -142,7 +143,7 @@ fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     }
 }
 
-/// Values that the server chooses, or the client from a few.
+/// Returns whether a value is part of the shape: the server chooses it, or the client from a few.
 fn is_constant(fixed: Fixed, request: &Request) -> bool {
     match fixed {
         Fixed::RequestMethod => is_usual(&request.method),
@@ -155,7 +156,7 @@ fn is_usual(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method)
 }
 
-/// Names become part of Ruby source on the other side: only what needs no thought there.
+/// Returns whether a name needs no escaping in Ruby source, which it becomes part of on the other side.
 fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

@@ -1,4 +1,4 @@
-//! What tests of the engine need: an event loop, an application in a folder of its own, requests and their answers.
+//! Support for tests of the engine: an event loop, an application in a folder of its own, requests and their answers.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
 use std::path::Path;
@@ -41,7 +41,7 @@ impl Drop for App {
     }
 }
 
-/// Settings without anything special.
+/// Returns plain settings.
 pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
     Settings {
         preload: Preload::Yes,
@@ -81,12 +81,12 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
     }
 }
 
-/// Starts an application of this source.
+/// Starts an application with this source.
 pub fn start(source: &str, workers: usize, threads: usize) -> Result<App, StartError> {
     start_with(source, |rackup| settings(rackup, workers, threads))
 }
 
-/// The same with other settings.
+/// Starts an application with this source and changed settings.
 pub fn start_with(source: &str, with: impl FnOnce(&Path) -> Settings) -> Result<App, StartError> {
     let _ = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_test_writer().try_init();
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +111,7 @@ impl App {
         waiting.recv_timeout(Duration::from_secs(30)).unwrap()
     }
 
-    /// Hands a request in; its answer comes later.
+    /// Sends a request; its answer comes later.
     pub fn ask(&self, request: Request) -> mpsc::Receiver<Answer> {
         let reply: Reply = self.engine.call(request);
         let (told, telling) = mpsc::channel();
@@ -146,7 +146,7 @@ pub fn drain(mut source: Source) -> Result<String, Fault> {
     Ok(String::from_utf8(body).unwrap())
 }
 
-/// Waits until it is so; says no when it was not in time.
+/// Waits until a condition holds; returns false if it does not in time.
 pub fn within(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     while !is_so() {

@@ -1,4 +1,5 @@
-//! Where our Ruby processes come in: a Unix socket in a private folder. Each connection says HELLO and for what it is.
+//! The IPC listener for Ruby processes: a Unix socket in the process folder. Each connection begins with HELLO, which
+//! has its role.
 
 use std::io::{self, IoSlice};
 use std::os::fd::AsRawFd;
@@ -20,23 +21,28 @@ use crate::dispatch::slot::Slot;
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
 
-/// HELLO follows the connection at once.
+/// The time limit for HELLO, which a process sends at once.
 const HELLO_TIME: Duration = Duration::from_secs(10);
-/// An error of accepting is logged at most this often.
+/// The shortest time between two log entries about errors of accept(2).
 const LOG_EACH: Duration = Duration::from_secs(10);
-/// A HELLO is short.
+/// The largest length of a HELLO frame, in bytes.
 const HELLO_BYTES: usize = 1024;
 
-/// Who may come in.
-pub struct Pass {
-    /// Whoever knows this.
+/// The credentials that a connection must show.
+pub struct Handshake {
+    /// The token that HELLO must contain.
     pub token: String,
-    /// And is this user, if it is to be another than ours.
+    /// The user id of the peer, if processes run as another user than this one.
     pub uid: Option<u32>,
 }
 
-/// Lets processes in for as long as the engine lives.
-pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messages: UnboundedSender<Message>) {
+/// Accepts connections of processes for as long as the engine lives.
+pub async fn accept(
+    listener: StdListener,
+    handshake: Arc<Handshake>,
+    pool: Arc<Pool>,
+    messages: UnboundedSender<Message>,
+) {
     let listener = match UnixListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -48,9 +54,9 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messa
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (pass, pool, messages) = (pass.clone(), pool.clone(), messages.clone());
+                let (handshake, pool, messages) = (handshake.clone(), pool.clone(), messages.clone());
                 drop(tokio::spawn(async move {
-                    if let Err(error) = enter(stream, &pass, &pool, &messages).await {
+                    if let Err(error) = handle(stream, &handshake, &pool, &messages).await {
                         tracing::warn!(target: "engine", "connection of a Ruby process refused: {error}");
                     }
                 }));
@@ -66,13 +72,13 @@ pub async fn keep(listener: StdListener, pass: Arc<Pass>, pool: Arc<Pool>, messa
     }
 }
 
-impl Pass {
+impl Handshake {
     fn check(&self, stream: &UnixStream, hello: &Hello) -> Result<(), WireError> {
         if hello.token != self.token {
             return Err(WireError("HELLO with a wrong token".into()));
         }
         let Some(uid) = self.uid else { return Ok(()) };
-        // Somebody else's processes are killed by the numbers that they tell, with rights that they have not.
+        // Another user's processes are killed by the ids that they report, with rights that they do not have.
         let peer = stream.peer_cred().map_err(|error| WireError(format!("nobody knows whose it is: {error}")))?;
         let is_it = peer.pid().is_none_or(|pid| pid.cast_unsigned() == hello.pid);
         if peer.uid() != uid || !is_it {
@@ -82,14 +88,14 @@ impl Pass {
     }
 }
 
-async fn enter(
+async fn handle(
     mut stream: UnixStream,
-    pass: &Pass,
+    handshake: &Handshake,
     pool: &Arc<Pool>,
     messages: &UnboundedSender<Message>,
 ) -> Result<(), WireError> {
     let hello = timeout(HELLO_TIME, hello(&mut stream)).await.map_err(|_| WireError("no HELLO came".into()))??;
-    pass.check(&stream, &hello)?;
+    handshake.check(&stream, &hello)?;
     let broken = |error: io::Error| WireError(format!("{:?} connection: {error}", hello.role));
     match hello.role {
         Role::Mold => {
@@ -116,7 +122,7 @@ async fn enter(
 
 async fn hello(stream: &mut UnixStream) -> Result<Hello, WireError> {
     let broken = |error: io::Error| WireError(format!("HELLO did not come whole: {error}"));
-    // Exactly this frame: what follows belongs to whoever gets the connection.
+    // Exactly this frame: what follows belongs to the recipient of the connection.
     let length = stream.read_u32().await.map_err(broken)? as usize;
     if !(1..=HELLO_BYTES).contains(&length) {
         return Err(WireError(format!("a HELLO of {length} bytes")));
@@ -127,8 +133,8 @@ async fn hello(stream: &mut UnixStream) -> Result<Hello, WireError> {
     Hello::read(Frame { kind, payload: rest.freeze() })
 }
 
-/// The descriptor goes with one byte. It is opened anew, so that two workers that read the same body, one after the
-/// other's death, do not share a position.
+/// Sends the descriptor of a file, with one byte. The file is opened anew, so that two workers that read the same body,
+/// one after the other's death, do not share a position.
 fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
     let own = std::fs::File::open(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let own = own.or_else(|_| file.try_clone())?;
@@ -138,7 +144,8 @@ fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// The answer came before this connection, but on another one: it may be read a little later.
+/// Waits for the application's end of an upgraded connection. The answer was sent before this connection was opened,
+/// but on another connection, which may be read a little later.
 async fn upgraded(slot: &Slot, seq: u32) -> Option<Duplex> {
     let until = Instant::now() + HELLO_TIME;
     loop {
@@ -165,10 +172,10 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let (_, lane) = pool.lane(hello.worker);
     let _in = lane.enter();
     let stream = UnixStream::from_std(stream)?;
-    let (relaying, leaving) = pool.relaying(hello.worker);
+    let (counted, leaving) = pool.count_upgraded(hello.worker);
     drop(lane.spawn(async move {
         relay(stream, duplex, leaving).await;
-        drop(relaying);
+        drop(counted);
     }));
     Ok(())
 }

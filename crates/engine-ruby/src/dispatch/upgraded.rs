@@ -1,5 +1,5 @@
-//! What keeps a worker, and the whole engine, from its end: requests, and connections that the application has taken
-//! over.
+//! Counts what keeps a worker, and the whole engine, from ending: requests, and upgraded connections that the
+//! application has taken over.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,35 +7,35 @@ use std::time::{Duration, Instant};
 use super::pool::Pool;
 use super::relay::Leaving;
 
-/// A connection that an application has taken over, counted for as long as this is kept.
-pub struct Relaying(Arc<Pool>, u32);
+/// A guard that counts one upgraded connection of a worker until it is dropped.
+pub struct Upgraded(Arc<Pool>, u32);
 
-impl Drop for Relaying {
+impl Drop for Upgraded {
     fn drop(&mut self) {
         if let Some(worker) = self.0.dispatch().worker(self.1) {
-            worker.taken -= 1;
+            worker.upgraded -= 1;
         }
     }
 }
 
 impl Pool {
-    /// Counts a connection that was taken over in this worker; and what says that the worker leaves.
-    pub fn relaying(self: &Arc<Pool>, worker: u32) -> (Relaying, Arc<Leaving>) {
+    /// Counts an upgraded connection of this worker; returns the guard, and the notification that the worker leaves.
+    pub fn count_upgraded(self: &Arc<Pool>, worker: u32) -> (Upgraded, Arc<Leaving>) {
         let mut leaving = Arc::default();
         if let Some(worker) = self.dispatch().worker(worker) {
-            worker.taken += 1;
+            worker.upgraded += 1;
             leaving = worker.leaving.clone();
         }
-        (Relaying(self.clone(), worker), leaving)
+        (Upgraded(self.clone(), worker), leaving)
     }
 
-    /// All workers are to leave: connections that were taken over are closed.
+    /// Closes the upgraded connections of all workers, because all workers leave.
     pub fn leave(&self) {
         self.dispatch().workers.iter().for_each(|worker| worker.leaving.say());
     }
 
-    /// Stops workers that are to leave and have kept nothing but connections that were taken over, when these are gone
-    /// or have had this time.
+    /// Stops retired workers that have nothing left but upgraded connections, when these are closed or `time` has
+    /// passed.
     pub fn stop_lingering(&self, now: Instant, time: Duration) {
         for worker in self.dispatch().workers.iter_mut().filter(|worker| worker.is_leaving && worker.busy == 0) {
             let since = *worker.lingers.get_or_insert(now);
@@ -45,15 +45,15 @@ impl Pool {
         }
     }
 
-    /// Requests that are not over, and connections that were taken over.
+    /// Returns the number of unfinished requests and upgraded connections.
     pub fn unfinished(&self) -> usize {
         let dispatch = self.dispatch();
-        let of_workers: usize = dispatch.workers.iter().map(|worker| worker.busy + worker.taken).sum();
+        let of_workers: usize = dispatch.workers.iter().map(|worker| worker.busy + worker.upgraded).sum();
         let of_gone: usize = self.last_answers().iter().map(|slot| slot.load()).sum();
         dispatch.waiting() + of_workers + of_gone
     }
 
-    /// Requests whose answer has not begun.
+    /// Returns the number of requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let dispatch = self.dispatch();
         let of_workers = dispatch.workers.iter().flat_map(|worker| worker.slots());

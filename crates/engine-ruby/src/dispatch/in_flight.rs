@@ -1,4 +1,4 @@
-//! The requests that a slot was sent and that have no answer yet.
+//! The requests in flight on one worker thread: sent and not answered completely.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -7,53 +7,53 @@ use bytes::Bytes;
 use engine::{Fault, Sink};
 use http::HeaderMap;
 
-use super::held::Held;
+use super::buffered_response::BufferedResponse;
 use super::job::Job;
 use crate::wire::frames::WireError;
 
-/// In the order in which they were sent: the first one runs.
+/// Requests in flight, in the order in which they were sent: the first one runs.
 #[derive(Default)]
-pub struct Row(pub VecDeque<Running>);
+pub struct InFlight(pub VecDeque<SentRequest>);
 
-/// A request that was sent.
-pub struct Running {
-    /// Its number.
+/// A request in flight.
+pub struct SentRequest {
+    /// Its sequence number on the connection.
     pub seq: u32,
-    /// Empty when it was withdrawn: its answer is of no interest.
+    /// The request; empty when it was withdrawn, so that its answer is dropped.
     pub job: Option<Box<Job>>,
     /// Since when it runs, or waits behind the one that does.
     pub since: Instant,
-    /// Its answer, of which nothing has gone out yet.
-    pub held: Option<Held>,
-    /// Where its body goes, once its answer has gone out.
+    /// Its buffered response, of which nothing has been sent yet.
+    pub buffered: Option<BufferedResponse>,
+    /// The sink of its body, once its answer has begun.
     pub sink: Option<Sink>,
-    /// A piece of its body is on its way, with the sink.
+    /// A chunk of its body is just being sent, with the sink.
     pub is_sending: bool,
-    /// When its answer must have begun, or, without a client, when it must be over.
+    /// The time by which its answer must have begun, or, without a client, by which it must be over.
     pub until: Option<Instant>,
-    /// Its client has gone; the worker has been told.
+    /// Its client has gone, and the worker has been notified.
     pub is_left: bool,
     /// Its deadline has passed, and its client has been answered.
     pub is_expired: bool,
-    /// It could not be interrupted.
+    /// It ran on after it was interrupted.
     pub is_stuck: bool,
 }
 
-/// What came of a frame.
+/// What the reader has to do after a frame.
 pub enum Step {
-    /// Nothing that anybody else must know.
+    /// Nothing.
     Nothing,
-    /// A request is over, after so long; whether it had been interrupted.
+    /// A request is over: its service time, and whether it had been interrupted.
     Done(Duration, bool),
-    /// A part of a body, to be sent on before the next frame is read.
+    /// A chunk of a body, to be sent on before the next frame is read.
     Chunk(Sink, Bytes),
 }
 
-impl Running {
-    /// Lets go of the answer: its body will come in pieces.
+impl SentRequest {
+    /// Sends the buffered response as a stream.
     pub fn release(&mut self) {
-        let (Some(held), Some(job)) = (self.held.take(), &mut self.job) else { return };
-        let (response, sink) = held.stream();
+        let (Some(buffered), Some(job)) = (self.buffered.take(), &mut self.job) else { return };
+        let (response, sink) = buffered.stream();
         job.answer(Ok(response));
         self.sink = Some(sink);
         if !self.is_expired && !self.is_left {
@@ -61,14 +61,14 @@ impl Running {
         }
     }
 
-    /// Whether its client has just been found to be gone.
+    /// Returns whether its client has gone and that was not noted yet.
     pub fn is_newly_left(&self) -> bool {
         let is_gone = |job: &Job| job.has_lost_client() || self.sink.as_ref().is_some_and(Sink::is_gone);
         !self.is_left && self.job.as_deref().is_some_and(is_gone)
     }
 
-    /// Nobody waits for it any more. The application learns of it at its next write; to come to one it has, once it
-    /// is answering, as much time as a request has in all.
+    /// Notes that its client has gone. The application learns of it at its next write; if it is answering already, it
+    /// gets the full time of a request to reach one.
     pub fn leave(&mut self, now: Instant) {
         self.is_left = true;
         if let (None, Some(job)) = (self.until, &self.job) {
@@ -76,17 +76,17 @@ impl Running {
         }
     }
 
-    /// Whether its answer is whole: the worker has more to do for it all the same, after the answer.
+    /// Returns whether its answer is complete; the worker may have more to do after the answer.
     pub fn is_whole(&self) -> bool {
         let is_answered = self.job.as_deref().is_some_and(Job::is_answered);
-        is_answered && self.held.is_none() && self.sink.is_none() && !self.is_sending
+        is_answered && self.buffered.is_none() && self.sink.is_none() && !self.is_sending
     }
 
-    /// A piece of the body.
+    /// Handles a chunk of the body.
     pub fn chunk(&mut self, piece: Bytes) -> Step {
-        if let Some(held) = &mut self.held {
-            if held.has_room(&piece) {
-                held.push(piece);
+        if let Some(buffered) = &mut self.buffered {
+            if buffered.has_room(&piece) {
+                buffered.push(piece);
                 return Step::Nothing;
             }
             self.release();
@@ -96,10 +96,10 @@ impl Running {
         Step::Chunk(sink, piece)
     }
 
-    /// The end of the body.
+    /// Handles the end of the body.
     pub fn end(&mut self) {
-        if let (Some(held), Some(job)) = (self.held.take(), &mut self.job) {
-            job.answer(Ok(held.whole()));
+        if let (Some(buffered), Some(job)) = (self.buffered.take(), &mut self.job) {
+            job.answer(Ok(buffered.whole()));
         }
         if let Some(sink) = self.sink.take() {
             sink.finish();
@@ -108,15 +108,15 @@ impl Running {
     }
 }
 
-impl Row {
-    /// One more.
+impl InFlight {
+    /// Adds a request that is being sent.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
-        let (until, job) = (Some(job.request.deadline), Some(job));
-        self.0.push_back(Running {
+        let until = Some(job.request.deadline);
+        self.0.push_back(SentRequest {
             seq,
-            job,
+            job: Some(job),
             since,
-            held: None,
+            buffered: None,
             sink: None,
             is_sending: false,
             until,
@@ -126,12 +126,13 @@ impl Row {
         });
     }
 
-    /// The one that runs, for a frame of this name.
-    pub fn first(&mut self, frame: &str) -> Result<&mut Running, WireError> {
+    /// Returns the request that runs; without one, the error names this frame.
+    pub fn first(&mut self, frame: &str) -> Result<&mut SentRequest, WireError> {
         self.0.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
     }
 
-    /// Withdrawn requests that the worker did not run have no answer.
+    /// Removes withdrawn requests that the worker did not run, which have no answer, up to the request with this
+    /// number.
     pub fn skip_to(&mut self, seq: u32) -> Result<(), WireError> {
         let now = Instant::now();
         while let Some(first) = self.0.front_mut() {
@@ -152,38 +153,38 @@ impl Row {
         Err(WireError(format!("an answer to request {seq}, which does not run")))
     }
 
-    /// The first is over.
+    /// Removes the first request, which is over.
     pub fn done(&mut self) -> Step {
         let now = Instant::now();
         let Some(over) = self.0.pop_front() else { return Step::Nothing };
         if let Some(next) = self.0.front_mut() {
             next.since = now;
         }
-        // A withdrawn one is no longer counted as this slot's.
+        // A withdrawn request is no longer counted on this thread.
         match over.job {
             None => Step::Nothing,
             Some(_) => Step::Done(now.saturating_duration_since(over.since), over.is_expired),
         }
     }
 
-    /// A request ends with a fault; the slot may have more to do for it.
+    /// Ends a request with a fault; the thread may have more to do after it.
     pub fn fail(&mut self, seq: u32, fault: &Fault, is_free_later: bool) -> Result<Step, WireError> {
         self.skip_to(seq)?;
-        let running = self.first("FAULT")?;
-        if let Some(sink) = running.sink.take() {
+        let sent = self.first("FAULT")?;
+        if let Some(sink) = sent.sink.take() {
             sink.fail(fault.clone());
         }
-        if let Some(job) = &mut running.job {
+        if let Some(job) = &mut sent.job {
             job.answer(Err(fault.clone()));
         }
-        (running.held, running.until) = (None, None);
+        (sent.buffered, sent.until) = (None, None);
         Ok(if is_free_later { Step::Nothing } else { self.done() })
     }
 
-    /// Early hints of a request.
+    /// Passes the early hints of a request on to its client.
     pub fn hint(&mut self, seq: u32, headers: HeaderMap) {
-        let running = self.0.iter().find(|running| running.seq == seq);
-        if let Some(hints) = running.and_then(|running| running.job.as_ref()?.request.hints.as_ref()) {
+        let sent = self.0.iter().find(|sent| sent.seq == seq);
+        if let Some(hints) = sent.and_then(|sent| sent.job.as_ref()?.request.hints.as_ref()) {
             hints.send(headers);
         }
     }

@@ -1,4 +1,4 @@
-//! What the list of processes says of a worker whose request takes long. Short requests cost nothing.
+//! The process title of a worker whose request takes long. Short requests cost nothing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use super::slot::Slot;
 use super::worker::Worker;
 
-/// A request that has run for so long is shown.
+/// The run time after which a request is shown in the title.
 const LONG: Duration = Duration::from_secs(1);
-/// Each further change comes after this part of the time that it has run, and not before `LONG`: an endless stream
-/// would otherwise be told of every second.
+/// Divisor of the run time that gives the pause before the next change of the title, which is at least `LONG`: an
+/// endless stream would otherwise change it every second.
 const PART: u32 = 10;
-/// Of a path.
+/// Characters of a request's method and path that are shown.
 const LETTERS: usize = 60;
 
-/// Shows the oldest request of a worker, which has run for so long.
+/// Shows the oldest request of a worker, and its age, in the process title.
 pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) {
     if age < LONG {
         return clear(worker);
@@ -24,21 +24,21 @@ pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) 
         return;
     }
     worker.titled = Some(now);
-    worker.control.title(&words(&slot.title(), age));
+    worker.control.title(&words(&slot.request_line(), age));
 }
 
-/// Shows no request any more.
+/// Removes the request from the process title.
 pub fn clear(worker: &mut Worker) {
     if worker.titled.take().is_some() {
         worker.control.title("");
     }
 }
 
-/// `GET /orders 1.2s`, of printable letters alone: it ends up on people's terminals.
-fn words(title: &str, age: Duration) -> String {
+/// Returns a title such as `GET /orders 1.2s`, in printable ASCII alone, since it ends up on terminals.
+fn words(request: &str, age: Duration) -> String {
     let plain = |letter: char| if letter.is_ascii_graphic() || letter == ' ' { letter } else { '?' };
-    let mut shown: String = title.chars().take(LETTERS).map(plain).collect();
-    if title.chars().count() > LETTERS {
+    let mut shown: String = request.chars().take(LETTERS).map(plain).collect();
+    if request.chars().count() > LETTERS {
         shown.push_str("...");
     }
     format!("{shown} {:.1}s", age.as_secs_f64())

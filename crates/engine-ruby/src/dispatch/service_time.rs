@@ -1,0 +1,83 @@
+//! Estimate of the service time of requests, and the pipelining depth that follows from it: how many requests a worker
+//! thread may be sent at once.
+//!
+//! Pipelining saves system calls where requests are short, and makes a short request wait where it stands behind a long
+//! one. So it is done only while nearly all requests are short.
+
+use std::time::Duration;
+
+/// The service time above which a request counts as long.
+pub const LONG: Duration = Duration::from_millis(1);
+/// The share of long requests above which there is no pipelining. One in fifty looks long on a busy machine because the
+/// processor ran something else.
+const LONG_SHARE_MAX: f32 = 0.03;
+/// The total service time of the requests that a worker thread is sent at once.
+const BATCH: Duration = Duration::from_micros(500);
+/// The largest pipelining depth; more saves nothing further.
+const DEPTH_MAX: usize = 4;
+
+/// Moving averages of service times; each request weighs a few hundredths.
+#[derive(Debug)]
+pub struct ServiceTime {
+    long_share: f32,
+    mean_us: f32,
+}
+
+impl ServiceTime {
+    /// Creates an estimate that takes all requests to be long until they are observed.
+    pub fn new() -> ServiceTime {
+        ServiceTime { long_share: 1.0, mean_us: BATCH.as_micros() as f32 }
+    }
+
+    /// Adds one service time to the averages.
+    pub fn observe(&mut self, took: Duration) {
+        let long = if took > LONG { 1.0 } else { 0.0 };
+        self.long_share += (long - self.long_share) / 64.0;
+        let us = took.min(LONG).as_secs_f32() * 1e6;
+        self.mean_us += (us - self.mean_us) / 32.0;
+    }
+
+    /// Notes that a request that still runs has turned out to be long.
+    pub fn note_long(&mut self) {
+        self.long_share = self.long_share.max(2.0 * LONG_SHARE_MAX);
+    }
+
+    /// Returns how many requests a worker thread may hold, the running one included.
+    pub fn depth(&self) -> usize {
+        if self.long_share > LONG_SHARE_MAX {
+            return 1;
+        }
+        let ratio = BATCH.as_secs_f32() * 1e6 / self.mean_us.max(1.0);
+        (ratio as usize).clamp(1, DEPTH_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(times: &[(Duration, usize)]) -> ServiceTime {
+        let mut estimated = ServiceTime::new();
+        for (took, count) in times {
+            (0..*count).for_each(|_| estimated.observe(*took));
+        }
+        estimated
+    }
+
+    #[test]
+    fn only_many_short_requests_in_a_row_are_pipelined() {
+        let short = Duration::from_micros(50);
+        assert_eq!(ServiceTime::new().depth(), 1);
+        assert_eq!(estimate(&[(short, 10)]).depth(), 1);
+        assert_eq!(estimate(&[(short, 1000)]).depth(), 4);
+        assert_eq!(estimate(&[(short, 1000), (Duration::from_millis(100), 3)]).depth(), 1);
+        assert_eq!(estimate(&[(Duration::from_micros(300), 1000)]).depth(), 1);
+    }
+
+    #[test]
+    fn one_that_is_long_while_it_runs_counts_at_once() {
+        let mut estimated = estimate(&[(Duration::from_micros(50), 1000)]);
+        estimated.note_long();
+        assert_eq!(estimated.depth(), 1);
+    }
+}
