@@ -36,7 +36,7 @@ pub fn stop(running: &Running, params: &Params) -> Outcome {
 /// The end, but for load balancers first.
 pub fn drain(running: &Running, _: &Params) -> Outcome {
     running.server.drain();
-    told(Ok("draining: not ready any more; then no new connections; running requests are finished".to_owned()))
+    told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
 
 /// Log files that were moved away.

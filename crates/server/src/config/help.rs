@@ -18,7 +18,7 @@ const FORMS: &str = "\
 Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
 Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables,
 and these before foolsgold.toml, where options have the same names: request-time = 5.
-Exit code: 0 ended as told, 1 could not start, 2 cannot use the options.
+Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the options.
 ";
 
 /// Text is wrapped here, so that it fits a terminal of the usual width.
@@ -60,10 +60,10 @@ pub fn help() -> String {
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/config/options.rs. To \
-         print it anew: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
-         An option on the command line counts before its variable in the environment, and that before the same name\n\
-         in [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows which counts.\n\
-         All settings that cannot be used are refused at once, each with where it came from and what would be \
+         print it again: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
+         An option on the command line overrides its variable in the environment, which overrides the same name in\n\
+         [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows the result.\n\
+         The server lists all settings that cannot be used at once, each with its source and what would be \
          right.\nSizes are whole numbers with `B`, `KB`, `KiB`, `MB`, `MiB`, `GB` or `GiB` (none: bytes),\n\
          durations with \
          `ms`, `s`, `m` or `h` (none: seconds).\n",
@@ -86,7 +86,7 @@ pub fn markdown() -> String {
         }
     }
     foreign_flags(&mut out);
-    out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | ended as it was told to |\n");
+    out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | shut down as requested |\n");
     out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
     out.push_str("| 2 | the options cannot be used |\n");
     out

@@ -121,7 +121,7 @@ impl ServerHandle {
             return self.stop(false);
         }
         self.end_pauses();
-        info!(target: "server", "draining: not ready any more, accepting connections for {} more", brief(*drain_lag));
+        info!(target: "server", "draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
         let server = self.clone();
         let lag = *drain_lag;
         drop(runtime.spawn(async move {

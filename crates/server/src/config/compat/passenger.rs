@@ -95,7 +95,7 @@ pub const KNOWN: &[Known] = &[
     ("abort_websockets_on_process_shutdown", Does::Missing("they have --drain-time")),
     ("rolling_restarts", Does::Needless("a reload always keeps serving")),
     ("resist_deployment_errors", Does::Needless("when the new code does not start, the old goes on")),
-    ("debugger", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("debugger", Does::Missing("the log has the backtrace of each request that timed out")),
     ("core_file_descriptor_ulimit", Does::Needless("the limit is raised as far as --connections needs it")),
     ("app_file_descriptor_ulimit", Does::Missing("the application has the limit of the server")),
     ("disable_security_update_check", Does::Needless("nobody is asked")),

@@ -76,7 +76,7 @@ pub const KNOWN: &[Known] = &[
     ("set_remote_address", Does::By(remote_address)),
     ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
-    ("shutdown_debug", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("shutdown_debug", Does::Missing("the log has the backtrace of each request that timed out")),
     ("environment", Does::Is("environment")),
     ("rackup", Does::By(rackup)),
     ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
