@@ -1,5 +1,5 @@
 //! Sockets that the program was started with: by systemd, by Server::Starter (`start_server -- foolsgold`), or by a
-//! Unicorn or a Puma that starts this program as its next version.
+//! Unicorn or Puma that starts this program as its next version.
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;
@@ -8,14 +8,14 @@ use crate::process::numbered::take;
 use crate::process::parent::Handed;
 use crate::process::systemd;
 
-/// Variables that name sockets by their file descriptors; the last is how several begin.
+/// Variables that name sockets by their file descriptors; `PUMA` is a prefix of several.
 const STARTER: &str = "SERVER_STARTER_PORT";
 const UNICORN: &str = "UNICORN_FD";
 const PUMA: &str = "PUMA_INHERIT_";
-/// Standard input, output and errors are none.
+/// The first descriptor after standard input, output and error.
 const FIRST: RawFd = 3;
 
-/// All of them, by what the environment says.
+/// All inherited sockets, according to the environment.
 pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
     let mut handed = systemd::activated(environment)?;
     for (name, value, number) in named(environment)? {
@@ -31,12 +31,12 @@ pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, Stri
     Ok(handed)
 }
 
-/// Whether a variable of this name means sockets of the process that was started with it.
+/// Whether a variable of this name describes inherited sockets.
 pub fn is_ours(name: &str) -> bool {
     name == STARTER || name == UNICORN || name.starts_with(PUMA)
 }
 
-/// The file descriptors, each with the variable that names it.
+/// The file descriptors, each with name and value of its variable.
 fn named(environment: &[(OsString, OsString)]) -> Result<Vec<(&str, &str, RawFd)>, String> {
     let pairs = environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     let mut all = Vec::new();
