@@ -1,4 +1,5 @@
-//! What the admin side answers: JSON, text, the page; and errors that say what would be right.
+//! Responses of the admin listener and the control socket: JSON, text, files of the page, and errors that say what
+//! would be right.
 
 use bytes::Bytes;
 use engine::{Body, Response, ResponseHead};
@@ -6,14 +7,14 @@ use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-/// What came of a request to the API.
+/// Outcome of a request to the control API: a JSON value, or an error with its status.
 pub type Outcome = Result<Value, Trouble>;
 
-/// Only our own files, and nobody may show them in a frame of another origin.
+/// Content-Security-Policy of all responses: only our own files, and no frame of another origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' \
                       data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// Why something was not done.
+/// An error of the control API, with the status of its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trouble {
     pub status: StatusCode,
@@ -22,27 +23,27 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// The request cannot be understood.
+    /// 400: the request is not valid.
     pub fn wrong(error: impl Into<String>) -> Trouble {
         Trouble { status: StatusCode::BAD_REQUEST, error: error.into() }
     }
 
-    /// What it is about is not there.
+    /// 404: the path, application or worker does not exist.
     pub fn missing(error: impl Into<String>) -> Trouble {
         Trouble { status: StatusCode::NOT_FOUND, error: error.into() }
     }
 
-    /// It was tried, and could not be done.
+    /// 409: the action was tried and failed.
     pub fn failed(error: impl Into<String>) -> Trouble {
         Trouble { status: StatusCode::CONFLICT, error: error.into() }
     }
 
-    /// Not for the one who asks.
+    /// 403: not allowed on this listener.
     pub fn refused(error: impl Into<String>) -> Trouble {
         Trouble { status: StatusCode::FORBIDDEN, error: error.into() }
     }
 
-    /// Not yet, or not any more.
+    /// 503: not while the server is starting or shutting down.
     pub fn unready(error: impl Into<String>) -> Trouble {
         Trouble { status: StatusCode::SERVICE_UNAVAILABLE, error: error.into() }
     }
@@ -54,7 +55,7 @@ impl From<String> for Trouble {
     }
 }
 
-/// A response of this type.
+/// A response of this media type, with the security headers of the admin page.
 pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
     let mut head = ResponseHead::default();
     head.status = status;
@@ -72,7 +73,7 @@ pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Byt
     Response { head, body: if body.is_empty() { Body::Empty } else { Body::Full(body) } }
 }
 
-/// JSON with a line feed at its end, for terminals.
+/// A JSON response, with a line feed at its end for terminals.
 pub fn json_of(outcome: Outcome) -> Response {
     let (status, value) = match outcome {
         Ok(value) => (StatusCode::OK, value),

@@ -1,5 +1,5 @@
-//! The engine behind the admin listener and the control socket: no Ruby, but the page, metrics, health and the API.
-//! What it answers may wait for a reload, so it runs in threads that may wait.
+//! The engine behind the admin listener and the control socket: no Ruby, but page, metrics, health and control API. An
+//! answer may take as long as a reload, so it is made in a thread that may block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::admin::state::AdminState;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// One of the two.
+/// The engine of one listener: the control socket or the admin listener.
 pub struct AdminEngine {
     pub state: Arc<AdminState>,
     pub door: Door,
     pub guard: Guard,
-    /// A runtime with threads that may wait.
+    /// A runtime with threads that may block.
     pub runtime: Handle,
 }
 
@@ -50,7 +50,7 @@ impl Engine for AdminEngine {
 
 fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> Response {
     let path = request.path.as_str();
-    // Whoever asks these is often a program that knows no token, and they tell nothing else.
+    // Health checks are often programs without a token, and these answers reveal nothing else.
     match path {
         "/healthz" => return respond(StatusCode::OK, TEXT, "alive\n"),
         "/readyz" => return ready(state),
@@ -81,7 +81,7 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
     }
 }
 
-/// For load balancers: the status is what counts.
+/// `/readyz`, for load balancers: 200 if the server takes requests, else 503.
 fn ready(state: &AdminState) -> Response {
     let (is_ready, state) = match state.running() {
         Some(running) => (running.server.is_ready(), running.state()),
@@ -99,7 +99,7 @@ fn refused(is_token: bool, why: &str) -> Response {
     with(response, header::WWW_AUTHENTICATE, "Basic realm=\"foolsgold\", charset=\"UTF-8\"")
 }
 
-/// In the newer of the two forms for whoever says that it takes it.
+/// `/metrics`: OpenMetrics for clients that accept it, else Prometheus's text format.
 fn metrics_of(state: &AdminState, headers: &HeaderMap) -> Option<Response> {
     let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(metrics::OPEN_METRICS));
     let is_open = headers.get_all(header::ACCEPT).iter().any(takes);

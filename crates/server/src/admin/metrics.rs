@@ -1,5 +1,5 @@
-//! `/metrics`, in the text forms of Prometheus: OpenMetrics for whoever asks for it, the older form for all others.
-//! What is in it is said in sheet.rs, and for people in docs/metrics.md.
+//! `/metrics`: OpenMetrics for clients that ask for it, Prometheus's text format for all others. `sheet.rs` lists the
+//! metrics, docs/metrics.md explains them.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use prometheus_client::registry::Registry;
 
 use crate::admin::histogram::Histogram;
 
-/// The media type by which the newer form is asked for.
+/// Media type by which OpenMetrics is requested.
 pub const OPEN_METRICS: &str = "application/openmetrics-text";
 
 const OPEN_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A number, or many.
+/// The value of a metric.
 #[derive(Debug, Clone)]
 pub enum Value {
     Count(u64),
@@ -27,20 +27,20 @@ pub enum Value {
     Times(Box<Histogram>),
 }
 
-/// Numbers of one name.
+/// A metric: the values of one name, each with its labels.
 #[derive(Debug, Clone)]
 pub struct Family {
-    /// Of a counter: without `_total`.
+    /// Name; of a counter, without `_total`.
     pub name: &'static str,
     pub help: &'static str,
     pub rows: Vec<(Vec<(&'static str, String)>, Value)>,
 }
 
-/// All of them, as the library takes them.
+/// All metrics, as a collector of the library.
 #[derive(Debug)]
 struct Sheet(Vec<Family>);
 
-/// The media type and the text.
+/// Media type and text of the response.
 pub fn write(families: Vec<Family>, is_open: bool) -> (&'static str, String) {
     let counters: Vec<&str> = families.iter().filter(|family| family.is_counter()).map(|family| family.name).collect();
     let mut registry = Registry::default();
@@ -93,7 +93,7 @@ fn put(row: &mut MetricEncoder<'_>, value: &Value) -> Result<(), fmt::Error> {
     }
 }
 
-/// The older form names counters with their `_total` in the head lines too, and has no last line.
+/// Converts OpenMetrics to the older format, which has `_total` in HELP and TYPE lines, too, and no EOF line.
 fn older(text: &str, counters: &[&str]) -> String {
     let mut out = String::with_capacity(text.len() + 64 * counters.len());
     for line in text.lines().filter(|line| *line != "# EOF") {

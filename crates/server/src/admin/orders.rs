@@ -1,4 +1,4 @@
-//! What the control API does: each order, told to the server or to applications. All of it waits; not for I/O threads.
+//! The actions of the control API, on the server or on applications. All of them may block, so not for I/O threads.
 
 use std::sync::Arc;
 
@@ -12,34 +12,34 @@ use crate::admin::state::Running;
 use crate::apps::app::App;
 use crate::apps::registry::named;
 
-/// More workers, or interpreters, than anybody has.
+/// Upper bound of workers, or interpreters, that a request may ask for.
 const WORKERS_MAX: u64 = 1024;
 
-/// New code and settings for one application or all.
+/// Reloads one application or all: new code and settings.
 pub fn reload(running: &Running, params: &Params) -> Outcome {
     let app = one_or_all(running, params)?;
     told(running.server.reload(app.as_ref().map(|app| app.name())))
 }
 
-/// New code, settings and program for the whole server.
+/// Upgrades the server: new code, settings and program.
 pub fn restart(running: &Running, _: &Params) -> Outcome {
     told(running.server.upgrade())
 }
 
-/// The end.
+/// Shuts the server down.
 pub fn stop(running: &Running, params: &Params) -> Outcome {
     let now = params.is("now")?;
     running.server.stop(now);
     told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
-/// The end, but for load balancers first.
+/// Shuts the server down after load balancers have noticed.
 pub fn drain(running: &Running, _: &Params) -> Outcome {
     running.server.drain();
     told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
 
-/// Log files that were moved away.
+/// Reopens the log files, after they were renamed.
 pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
     let outcome = running.server.reopen_logs();
     match &outcome {
@@ -49,22 +49,22 @@ pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
     told(outcome)
 }
 
-/// Requests wait.
+/// Makes requests wait.
 pub fn pause(running: &Running, params: &Params) -> Outcome {
     order(running, params, &Order::Pause)
 }
 
-/// They go on.
+/// Ends a pause.
 pub fn resume(running: &Running, params: &Params) -> Outcome {
     order(running, params, &Order::Resume)
 }
 
-/// New workers of the same loaded application.
+/// Replaces the workers without loading the application again.
 pub fn recycle(running: &Running, params: &Params) -> Outcome {
     order(running, params, &Order::Recycle)
 }
 
-/// More or fewer workers.
+/// Sets the bounds of the number of workers.
 pub fn scale(running: &Running, params: &Params) -> Outcome {
     let app = the_one(running, params)?;
     let (min, max, workers) = (params.number("min")?, params.number("max")?, params.number("workers")?);
@@ -83,7 +83,7 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
     told(running.server.apps().scale(&app, small(min), small(max)))
 }
 
-/// Why there cannot be so many workers.
+/// Why these bounds cannot be used.
 fn unusable(min: u64, max: u64) -> Option<String> {
     if max == 0 {
         return Some(format!(
@@ -97,13 +97,13 @@ fn unusable(min: u64, max: u64) -> Option<String> {
     (max > WORKERS_MAX).then(|| format!("{max} workers are more than there can be: {WORKERS_MAX} at most"))
 }
 
-/// The end of one worker.
+/// Stops one worker.
 pub fn kill(running: &Running, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     told(app.order(Order::EndWorker { worker, now: params.is("now")? }))
 }
 
-/// What one worker does, thread by thread.
+/// Backtraces of the threads of one worker.
 pub fn backtraces(running: &Running, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     let text = app.order(Order::Backtraces(worker)).map_err(Trouble::failed)?;
@@ -124,7 +124,7 @@ fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble
     Err(Trouble::missing(format!("{} has no worker {number}; {there}", app.name())))
 }
 
-/// An order to one application or to each; one that cannot follow does not keep the others from it.
+/// Runs an order on one application or on each; a failure does not keep it from the others.
 fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
     let apps = match one_or_all(running, params)? {
         Some(app) => vec![app],
@@ -138,7 +138,7 @@ fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
     told(if has_failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) })
 }
 
-/// The application that was named, if one was.
+/// The application that `app` names; `None` if it is absent, for all.
 pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, Trouble> {
     let Some(name) = params.text("app") else { return Ok(None) };
     let apps = running.server.apps();

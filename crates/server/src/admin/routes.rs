@@ -1,4 +1,4 @@
-//! The control API: one table of all that can be asked, and the way from a request to its row.
+//! The control API: a table of its routes, and the dispatch of requests.
 
 use engine::Request;
 use engine::snapshot::Past;
@@ -12,16 +12,16 @@ use crate::admin::params::Params;
 use crate::admin::state::{AdminState, Running};
 use crate::admin::view::{ServerView, StatusView};
 
-/// One thing that can be asked.
+/// A route of the control API.
 pub struct Route {
     pub method: &'static str,
-    /// `{}` is a worker's number.
+    /// Path; `{}` is a worker's number.
     pub path: &'static str,
-    /// Names of what it takes.
+    /// Names of its parameters.
     pub takes: &'static [&'static str],
     pub help: &'static str,
     answer: fn(&AdminState, &Running, &Params) -> Outcome,
-    /// For the control socket only: it changes something, or costs something.
+    /// Only on the control socket: it changes something, or is expensive.
     is_order: bool,
 }
 
@@ -37,7 +37,7 @@ type Answer = fn(&AdminState, &Running, &Params) -> Outcome;
 
 const APP: &[&str] = &["app"];
 
-/// All of it.
+/// All routes.
 pub static ROUTES: [Route; 17] = [
     look("/v1", &[], "what can be asked", |_, _, _| Ok(index())),
     look("/v1/status", APP, "the server and its applications, worker by worker", status),
@@ -77,16 +77,16 @@ pub static ROUTES: [Route; 17] = [
     order("/v1/reopen-logs", &[], "open the log files anew", |_, running, params| orders::reopen_logs(running, params)),
 ];
 
-/// Who asks.
+/// The listener that a request came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// The control socket: whoever may open it may do everything.
+    /// The control socket: full access for users who may open it.
     Control,
-    /// The admin listener: to look, not to touch.
+    /// The admin listener: read-only.
     Admin,
 }
 
-/// What the API says to this; nothing where it is not meant.
+/// The response of the API to a request; `None` if the path is not the API's.
 pub fn answer(state: &AdminState, door: Door, request: &Request, body: &[u8]) -> Option<Outcome> {
     let path = request.path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&request.path);
     let path = if path == "/status.json" { "/v1/status" } else { path };
@@ -104,7 +104,7 @@ pub fn answer(state: &AdminState, door: Door, request: &Request, body: &[u8]) ->
     }))
 }
 
-/// What there is to see of a server that starts, and what can be done with it.
+/// The response while applications are loaded: status and shutdown only.
 fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
     match route.path {
         "/v1" => Ok(index()),
@@ -137,7 +137,7 @@ fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Rout
     Ok(*found)
 }
 
-/// Whether a path is this one; what stands in the place of `{}`.
+/// Whether a path matches a route, and the part in place of `{}`.
 fn matched<'a>(route: &str, path: &'a str) -> Option<Option<&'a str>> {
     let Some((before, after)) = route.split_once("{}") else { return (route == path).then_some(None) };
     let middle = path.strip_prefix(before)?.strip_suffix(after)?;
@@ -157,7 +157,7 @@ fn status(state: &AdminState, running: &Running, params: &Params) -> Outcome {
     json_value(StatusView::look(state, running, app.as_ref().map(|app| app.name())))
 }
 
-/// One row for each application, made by `of`.
+/// A JSON array with one row for each application, made by `of`.
 fn each(running: &Running, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
     let one = orders::one_or_all(running, params)?;
     let apps = running.server.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
@@ -191,7 +191,7 @@ fn recorder(_: &AdminState, running: &Running, params: &Params) -> Outcome {
     })
 }
 
-/// With the status that clients got where the application has not answered.
+/// Adds the status that clients got for requests that the application did not answer.
 fn answered(mut requests: Vec<Past>) -> Vec<Past> {
     for request in requests.iter_mut().filter(|request| request.status.is_none()) {
         request.status = Some(front::status_of(&request.fault).as_u16());

@@ -1,4 +1,4 @@
-//! Which numbers Prometheus is given. docs/metrics.md explains each; a test compares the names.
+//! The metrics that Prometheus gets. docs/metrics.md explains each; a test compares the names.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::apps::deploy::Outcome;
 use crate::apps::engines;
 use crate::log::files::LogView;
 
-/// Why workers end when something is wrong, or is replaced in time.
+/// Exit reasons of workers that are always shown.
 const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];
 
 type Row = (Vec<(&'static str, String)>, Value);
 
-/// What an application shows at this moment.
+/// What an application's metrics are made of.
 struct Shown {
     labels: Vec<(&'static str, String)>,
     snapshot: Snapshot,
@@ -62,7 +62,7 @@ impl Shown {
     }
 }
 
-/// All numbers; of a server that starts, those of the process.
+/// All metrics; while the server starts, those of the process only.
 pub fn families(state: &AdminState) -> Vec<Family> {
     let mut families = of_process(&Process::look());
     families.extend(of_memory(state.memory.look()));
@@ -210,7 +210,7 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
 
 fn of_workers(apps: &[Shown]) -> Vec<Family> {
     let states = apps.iter().flat_map(|app| {
-        // Those that are usual are always there, so that a graph of them has no holes.
+        // The usual states are always present, so that their graphs have no holes.
         let mut counts =
             BTreeMap::from(["booting", "ready", "draining", "hung", "stopped"].map(|state| (state, 0_u32)));
         for worker in &app.snapshot.workers {
@@ -223,7 +223,7 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         rows
     });
     let restarts = apps.iter().flat_map(|app| {
-        // From the start, so that the first of each is seen as a step.
+        // From the start, so that the first exit of each kind is seen as a step.
         let mut counts: BTreeMap<&str, u64> = ENDS.into_iter().map(|reason| (reason, 0)).collect();
         counts.extend(app.snapshot.restarts_by.iter().map(|(reason, count)| (reason.as_str(), *count)));
         let rows: Vec<Row> =
