@@ -118,7 +118,7 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
     }
 }
 
-/// The row for a path and a method, and the worker in the path.
+/// The route for path and method, and the worker number in the path.
 fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), Trouble> {
     let at_path: Vec<_> =
         ROUTES.iter().filter_map(|route| matched(route.path, path).map(|worker| (route, worker))).collect();

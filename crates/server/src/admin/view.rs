@@ -46,7 +46,7 @@ pub struct ServerView {
     /// Requests whose head was refused.
     pub refused: u64,
     pub process: Process,
-    /// What there is for the server and its workers; none where the kernel does not tell.
+    /// Memory of the control group or machine; none if the kernel does not report it.
     pub memory: Option<MemoryView>,
     pub log: LogView,
 }
@@ -83,7 +83,7 @@ pub struct AppView {
     pub environment: String,
     pub generation: u64,
     pub is_reloading: bool,
-    /// Numbers of generations that finish what they have.
+    /// Numbers of old generations that finish their requests.
     pub leaving: Vec<u64>,
     #[serde(flatten)]
     pub snapshot: Snapshot,

@@ -1,4 +1,4 @@
-//! Which engine runs the application: the one that was named, else the one it needs.
+//! Chooses the engine of an application: the configured one, else the one that it needs.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use crate::process::program;
 /// What is known of an application before it is loaded.
 pub struct Look<'a> {
     pub rackup: &'a Path,
-    /// That Bundler would take.
+    /// The Gemfile that Bundler would use.
     pub gemfile: Option<&'a Path>,
-    /// What the settings ask for that only one engine has, each with the words for it.
+    /// Settings that only one engine has, each with a text for the log.
     pub leanings: &'a [(EngineKind, String)],
-    /// As `--ruby` names it.
+    /// The Ruby program (`--ruby`).
     pub ruby: &'a Path,
 }
 
-/// The engine, and a line for the log that says why. Where there is any doubt, and a Ruby, it is Ruby's.
+/// The engine, and a log line that says why. In any doubt it is Ruby, if there is one.
 pub fn choose(named: Option<EngineKind>, look: &Look<'_>) -> (EngineKind, String) {
     match named {
         Some(engine) => (engine, format!("engine: {}, as asked for", engine.name())),
@@ -28,8 +28,8 @@ pub fn choose(named: Option<EngineKind>, look: &Look<'_>) -> (EngineKind, String
     }
 }
 
-/// Whether an application that was given to the embedded engine by itself is given to Ruby where it does not load: what
-/// it does meanwhile cannot be read in its files.
+/// Whether an application for which the embedded engine was chosen automatically is given to Ruby if it does not load:
+/// reading its files cannot show everything that loading them does.
 pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, look: &Look<'_>) -> bool {
     let wants_mruby = look.leanings.iter().any(|(kind, _)| *kind == EngineKind::Mruby);
     named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(look.ruby).is_some()
@@ -37,7 +37,7 @@ pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, look: &Look<'_
 
 fn needed(look: &Look<'_>) -> (EngineKind, String) {
     let file = look.rackup.file_name().unwrap_or_default().to_string_lossy();
-    // Bundler is Ruby's.
+    // Only Ruby has Bundler.
     if let Some(gemfile) = look.gemfile {
         let why = match gemfile.file_name() {
             Some(name) if gemfile.parent() == look.rackup.parent() => format!("{} is beside {file}", name.display()),
@@ -66,7 +66,7 @@ fn needed(look: &Look<'_>) -> (EngineKind, String) {
     }
 }
 
-/// The sign of a Rails application.
+/// The file by which a Rails application is recognised.
 fn rails(rackup: &Path) -> Option<String> {
     let file = Path::new("config").join("application.rb");
     rackup.with_file_name(&file).is_file().then(|| format!("there is a {}", file.display()))

@@ -1,4 +1,4 @@
-//! Commands that tell a server to do something: one request each, and what came of it on standard output.
+//! Commands that change a server: one request each; prints the outcome.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -13,9 +13,9 @@ use crate::client::find;
 use crate::client::outcome::{Failure, say};
 use crate::config::commands::Flag;
 
-/// How often it is looked whether a server is gone.
+/// Interval at which a server is polled until it is gone.
 const LOOK: Duration = Duration::from_millis(100);
-/// A process that does not answer any more has written its last lines and removed its files in this time.
+/// Time for a process that does not answer any more to write its last lines and remove its files.
 const LAST_TIME: Duration = Duration::from_secs(10);
 
 pub fn reload(call: &Call) -> Result<(), Failure> {
@@ -70,8 +70,8 @@ pub fn stop(call: &Call) -> Result<(), Failure> {
     end(call, "/v1/stop", json!({ "now": call.has(Flag::Now) }))
 }
 
-/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does,
-/// and its own has ended. Then another one finds nothing taken.
+/// Shuts the server down and waits until it is gone: until its socket has no listener, or another process's, and its
+/// own process has exited. A new server then finds nothing in use.
 fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     let before = match pid(&line) {
@@ -106,7 +106,7 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The process with this number, if it is the one that listens: in another namespace it has another number.
+/// A descriptor of the process with this id, if it is the listener: in another namespace the id differs.
 fn process(line: &ControlClient, pid: u64) -> Option<OwnedFd> {
     let listener = front::listener_of(&line.socket).ok().filter(|listener| u64::from(*listener) == pid)?;
     pidfd_open(Pid::from_raw(listener.try_into().ok()?)?, PidfdFlags::empty()).ok()
@@ -121,7 +121,7 @@ fn pid(line: &ControlClient) -> Result<Option<u64>, Trouble> {
     line.look("/v1/status").map(|status| status["server"]["pid"].as_u64())
 }
 
-/// Tells it, and says what the server says.
+/// Sends an action and prints the response.
 fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     tell(&line, call, |all| line.order(target, all), parameters)
