@@ -1,8 +1,8 @@
-//! The one table of commands: parsing, running and help are read from it.
+//! The table of commands for a running server: parsing, running and help are read from it.
 
 use std::fmt::Write;
 
-/// A flag that some commands take. All take `--app`, where it means something, and those that say which server.
+/// A flag of some commands. All commands have the flags that name a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
     App,
@@ -13,7 +13,7 @@ pub enum Flag {
     Backtraces,
 }
 
-/// What a command does.
+/// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Status,
@@ -33,21 +33,21 @@ pub enum Action {
     Control,
 }
 
-/// One command.
+/// A command for a running server.
 pub struct Command {
     pub word: &'static str,
-    /// What its one value is called, if it takes one.
+    /// Name of its value, if it takes one.
     pub value: &'static str,
     pub flags: &'static [Flag],
     pub help: &'static str,
-    /// More, for its own help.
+    /// Further text for its own help.
     pub more: &'static str,
     pub action: Action,
 }
 
 use Flag::{App, Backtraces, Json, NoWait, Now, Watch};
 
-/// All of them.
+/// All commands.
 pub static COMMANDS: [Command; 15] = [
     Command {
         word: "status",
@@ -168,7 +168,7 @@ pub static COMMANDS: [Command; 15] = [
 ];
 
 impl Flag {
-    /// As it is written.
+    /// The flag without its dashes.
     pub fn word(self) -> &'static str {
         match self {
             App => "app",
@@ -192,17 +192,17 @@ impl Flag {
     }
 }
 
-/// The words that are commands, with their help, for `foolsgold --help`.
+/// Commands and their values, with their help, for `foolsgold --help`.
 pub fn words() -> impl Iterator<Item = (String, &'static str)> {
     COMMANDS.iter().map(|command| (format!("{} {}", command.word, command.value).trim().to_owned(), command.help))
 }
 
-/// The words alone.
+/// The names of all commands.
 pub fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|command| command.word)
 }
 
-/// What `foolsgold COMMAND --help` says.
+/// The text of `foolsgold COMMAND --help`.
 pub fn help(command: &Command) -> String {
     let Command { word, value, flags, help, more, .. } = command;
     let value = if value.is_empty() { String::new() } else { format!(" {value}") };

@@ -21,11 +21,11 @@ and these before foolsgold.toml, where options have the same names: request-time
 Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the options.
 ";
 
-/// Text is wrapped here, so that it fits a terminal of the usual width.
+/// Columns at which help is wrapped, to fit a usual terminal.
 const COLUMNS: usize = 100;
 const INDENT: usize = 28;
 
-/// What `--help` says.
+/// The text of `--help`.
 pub fn help() -> String {
     let mut out = String::from(USAGE);
     for section in Section::ALL {
@@ -56,7 +56,7 @@ pub fn help() -> String {
     out
 }
 
-/// What docs/options.md says.
+/// The text of docs/options.md.
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/config/options.rs. To \
@@ -92,7 +92,7 @@ pub fn markdown() -> String {
     out
 }
 
-/// What other servers call it.
+/// The table of other servers' flags.
 fn foreign_flags(out: &mut String) {
     out.push_str("\n## Flags of other servers\n\n| flag | of | here |\n| --- | --- | --- |\n");
     for one in flags::ALL {

@@ -1,27 +1,27 @@
-//! What each signal means: as in Puma, or as in another server whose habits an operator has (`--signals`).
+//! The meanings of signals: as in Puma, or as in another server (`--signals`).
 
 use rustix::process::Signal;
 
-/// What a signal asks for.
+/// The action of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// A graceful end; asked again, one at once.
+    /// Graceful shutdown; a second time, immediate shutdown.
     End,
     EndNow,
-    /// The application anew, without a gap.
+    /// Reload of all applications.
     Reload,
     ReopenLogs,
-    /// The program anew, with the same sockets.
+    /// Upgrade of the program, with the same sockets.
     Upgrade,
-    /// One worker more.
+    /// One more worker.
     More,
     /// One worker less.
     Fewer,
-    /// New workers of the application as it is loaded.
+    /// Replacement of the workers, without loading the application again.
     Recycle,
-    /// No request is begun until somebody says otherwise.
+    /// Pause: no request is begun until it ends.
     Pause,
-    /// What all threads are doing, to the log.
+    /// Backtraces of all threads, to the log.
     Backtraces,
     Ignore,
 }
@@ -44,7 +44,7 @@ impl Act {
     }
 }
 
-/// Whose meanings hold.
+/// The server whose meanings are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
     Puma,
@@ -63,10 +63,10 @@ const TTIN: (&str, Signal) = ("TTIN", Signal::TTIN);
 const TTOU: (&str, Signal) = ("TTOU", Signal::TTOU);
 const WINCH: (&str, Signal) = ("WINCH", Signal::WINCH);
 const URG: (&str, Signal) = ("URG", Signal::URG);
-/// Linux has no INFO; Puma takes this one there.
+/// Linux has no INFO; Puma uses this signal there.
 const PWR: (&str, Signal) = ("PWR", Signal::POWER);
 
-/// A signal by its name, and its meaning.
+/// A signal with its name, and its action.
 pub type Meaning = ((&'static str, Signal), Act);
 
 const PUMA: &[Meaning] = &[
@@ -120,10 +120,10 @@ const PASSENGER: &[Meaning] = &[
 ];
 
 impl Habit {
-    /// As `--signals` calls them.
+    /// The words of `--signals`.
     pub const WORDS: &'static [&'static str] = &["puma", "unicorn", "thin", "passenger"];
 
-    /// By that word; any other is Puma.
+    /// The server of this word; Puma for any other.
     pub fn named(word: &str) -> Habit {
         match word {
             "unicorn" => Habit::Unicorn,
@@ -133,7 +133,7 @@ impl Habit {
         }
     }
 
-    /// All signals that are listened to.
+    /// All handled signals, with their actions.
     pub fn meanings(self) -> &'static [Meaning] {
         match self {
             Habit::Puma => PUMA,
@@ -143,7 +143,7 @@ impl Habit {
         }
     }
 
-    /// All of it in one line, for the log.
+    /// All meanings in one line, for the log.
     pub fn in_words(self) -> String {
         let mut words = String::new();
         let mut last: Option<Act> = None;
