@@ -1,5 +1,6 @@
 //! The program `foolsgold`: picks the command, runs it, and turns its outcome into an exit code: 0 shut down as
 //! requested, 1 could not start, 2 unusable options.
+//!
 //! Its folders, each of which uses only those after it: `boot`, `admin`, `control`, `apps` and `log`, `config`,
 //! `process`. Beside the server stand `client` (commands, which know only the control socket) and `doctor` (checks an
 //! application without serving it).

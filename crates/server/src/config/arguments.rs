@@ -351,7 +351,7 @@ impl Arguments {
             let origin = origin.clone();
             RawValue { name: row.name, value, origin, app: None }
         };
-        // A variable cannot be given twice, so a list stands in it.
+        // A variable cannot be given twice, so it contains a list.
         let is_list = row.kind == Kind::List || (row.name == Name::Bind && matches!(origin, Origin::Variable(_)));
         let parts: Vec<&str> = value.split(',').filter(|part| !part.trim().is_empty()).collect();
         // A list of nothing but commas is refused as it is.

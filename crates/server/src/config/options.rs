@@ -1,6 +1,6 @@
-//! The one table of options: a row for each, with its names, what it takes, its default and its help.
-//! Parsing, checking, `--help` and docs/options.md are all read from it; nothing else knows an option's name.
-//! To add an option: a name, a row, a field in settings.rs, and its use.
+//! The table of options: a row for each, with names, kind of value, default and help. Parsing, checking, `--help` and
+//! docs/options.md are read from it; nothing else knows an option's name. To add an option: a name, a row, a field in
+//! settings.rs, and its use.
 
 use machine::Machine;
 
@@ -8,17 +8,17 @@ use crate::config::machine_defaults;
 use crate::config::signal_map::Habit;
 use crate::config::size::{GIB, KIB, MIB};
 
-/// The longest time of any option.
+/// Upper bound of all durations.
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
+/// Upper bound of counts, to catch typing errors: more than any kernel gives to one process by default.
 const MILLION: u64 = 1_000_000;
-/// More is a slip of the keyboard too.
+/// Upper bound of workers, to catch typing errors.
 const WORKERS_MAX: u64 = 1024;
-/// The HTTP library needs a read buffer of at least this size.
+/// Least size of a read buffer that the HTTP library accepts.
 const HEADER_BYTES_MIN: u64 = 8 * KIB;
-/// An interpreter with the Rack prelude alone needs about 1 MiB.
+/// Least memory of an interpreter: the Rack prelude alone needs about 1 MiB.
 const MEMORY_MIN: u64 = 4 * MIB;
-/// Puma's names for it, and Rails' own. Interpreters are no threads of theirs, so there they do not count.
+/// Variables of Puma and Rails for the number of threads. They are not meant for interpreters, and ignored there.
 pub const RUBY_THREADS: [&str; 3] = ["PUMA_MAX_THREADS", "MAX_THREADS", "RAILS_MAX_THREADS"];
 
 const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
@@ -41,7 +41,7 @@ const fn refused(name: Name, long: &'static str, short: Option<char>, value: &'s
     Row { short, kind: Kind::Refused(why), help: why, ..row(name, long, value, Section::Elsewhere) }
 }
 
-/// Which option. The order is that of [`TABLE`].
+/// Identifies an option, in the order of [`TABLE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
     Bind,
@@ -121,18 +121,18 @@ pub enum Name {
     Reload,
 }
 
-/// What an option takes.
+/// Kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing on the command line; yes or no in the environment.
+    /// No value on the command line; yes or no in the environment.
     Flag,
-    /// Yes, no, or one of these words; nothing on the command line says yes, and a word follows after `=`.
+    /// Yes, no, or one of these words. Without a value on the command line it is yes; a word follows after `=`.
     Switch(&'static [&'static str]),
-    /// A word, checked where it is used.
+    /// A text, checked where it is used.
     Text,
-    /// A path; in a settings file, a relative one begins at the file's folder.
+    /// A path; in a settings file, a relative one starts at the file's folder.
     Path,
-    /// Words with commas between them; given several times, they add up.
+    /// Words separated by commas; several occurrences add up.
     List,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -142,17 +142,17 @@ pub enum Kind {
     CountOrAuto(u64, u64),
     /// A number of bytes in this range.
     Size(u64, u64),
-    /// The same, or `none` for no limit.
+    /// A number of bytes in this range, or `none` for no limit.
     SizeOrNone(u64, u64),
     /// A duration in this range of milliseconds.
     Time(u64, u64),
     /// A duration in this range of milliseconds, or `none` (also written 0, where 0 is not in the range) for no limit.
     TimeOrNone(u64, u64),
-    /// Known from other servers, and refused, with these words.
+    /// Known from other servers, and refused with this error.
     Refused(&'static str),
 }
 
-/// Under which heading an option is shown.
+/// Heading under which an option is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     Settings,
@@ -168,39 +168,39 @@ pub enum Section {
     Elsewhere,
 }
 
-/// What holds when nobody says anything.
+/// Value of an option that is not set.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
-    /// This text, parsed like any other.
+    /// A text, parsed like any other.
     Text(&'static str),
-    /// What the function says of this machine; the words are for the help.
+    /// A number that depends on the machine; the text is for the help.
     Machine(&'static str, fn(Machine) -> usize),
     /// The first text in development, the second otherwise; the third is for the help.
     Stage(&'static str, &'static str, &'static str),
-    /// Nothing.
+    /// No default.
     None,
 }
 
-/// One option.
+/// An option.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     pub name: Name,
     pub long: &'static str,
     pub short: Option<char>,
-    /// What the value is called in the help.
+    /// Name of the value in the help.
     pub value: &'static str,
-    /// Names in the environment beside `FOOLS_GOLD_<LONG>`, which comes first.
+    /// Environment variables beside `FOOLS_GOLD_<LONG>`, which comes first.
     pub also: &'static [&'static str],
     pub kind: Kind,
     pub default: Default,
     pub section: Section,
-    /// Each application may have its own; what is not so is of the server, and takes a new start.
+    /// Whether each application may have its own value; otherwise it is the server's, and a change needs a restart.
     pub per_app: bool,
     pub help: &'static str,
 }
 
 impl Section {
-    /// In the order in which they are shown.
+    /// All sections, in the order in which they are shown.
     pub const ALL: [Section; 11] = [
         Section::Settings,
         Section::Where,
@@ -234,7 +234,7 @@ impl Section {
 }
 
 impl Row {
-    /// All names in the environment, the one that counts most first.
+    /// All its environment variables, by precedence.
     pub fn variables(&self) -> Vec<String> {
         let own = format!("FOOLS_GOLD_{}", self.long.to_uppercase().replace('-', "_"));
         std::iter::once(own).chain(self.also.iter().map(|name| (*name).to_owned())).collect()
@@ -245,7 +245,7 @@ impl Row {
         !matches!(self.kind, Kind::Flag | Kind::Switch(_)) && !self.value.is_empty()
     }
 
-    /// The default in words.
+    /// The default as text, for the help.
     pub fn default_words(&self) -> &'static str {
         match self.default {
             Default::Text(text) | Default::Machine(text, _) | Default::Stage(_, _, text) => text,
@@ -727,14 +727,14 @@ const ADMIN_TOKEN: Row = Row {
 };
 
 impl Name {
-    /// The row of this option.
+    /// The option's row.
     pub fn row(self) -> &'static Row {
         &TABLE[self as usize]
     }
 }
 
 impl Row {
-    /// The row with this name, which may be written with underscores.
+    /// The row with this long name; underscores count as dashes.
     pub fn called(long: &str) -> Option<&'static Row> {
         let long = long.replace('_', "-");
         TABLE.iter().find(|row| row.long == long)

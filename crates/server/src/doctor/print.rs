@@ -1,4 +1,4 @@
-//! What the doctor says, as text and as JSON.
+//! Prints the doctor's report, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -8,12 +8,12 @@ use super::answer::End;
 use super::report::{Asked, OnRuby, Report, There};
 use super::verdict::{self, Verdict};
 
-/// So many places of one finding are shown.
+/// Positions of a finding that are shown.
 const PLACES: usize = 3;
-/// What is said of a finding stands here.
+/// Column of the text about a finding.
 const COLUMN: usize = 12;
 
-/// For people.
+/// The report as text.
 pub fn text(reports: &[Report]) -> String {
     reports.iter().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -113,7 +113,7 @@ fn row(out: &mut String, name: &str, words: &str) {
     let _ = writeln!(out, "{:COLUMN$}{words}", format!("  {name}"));
 }
 
-/// For programs; docs/doctor.md describes it.
+/// The report as JSON; docs/doctor.md describes it.
 pub fn json(reports: &[Report]) -> String {
     let all: Vec<Value> = reports.iter().map(value).collect();
     format!("{:#}\n", Value::from(all))

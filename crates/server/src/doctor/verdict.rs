@@ -1,24 +1,24 @@
-//! The recommendation, from what was found. Pure.
+//! The recommended engine, from the doctor's findings.
 
 use super::report::{OnRuby, Report, There};
 
-/// Which engine, and why.
+/// The recommendation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// All that was tried works here.
+    /// The embedded engine: everything that was tried works.
     Here,
-    /// All that was tried works here; something was not tried, or differs.
+    /// The embedded engine: everything that was tried works, but something may not, or differs.
     HereWithDoubts,
     /// The user's own Ruby.
     There,
-    /// The user's own Ruby: here something has another answer.
+    /// The user's own Ruby: the embedded engine has a different response.
     ThereAsItDiffers,
-    /// It fails on both: no engine helps.
+    /// Neither: it fails on both.
     Neither,
 }
 
 impl Verdict {
-    /// Of one application.
+    /// The recommendation for an application.
     pub fn of(report: &Report) -> Verdict {
         let fails = |asked: &super::report::Asked| asked.here.as_ref().map_or(true, |answer| answer.status >= 500);
         let fails_there = |asked: &super::report::Asked| match &asked.there {
@@ -30,7 +30,7 @@ impl Verdict {
             return if matches!(report.on_ruby, OnRuby::Fails(_)) { Verdict::Neither } else { Verdict::There };
         }
         if report.asked.iter().any(|asked| fails(asked) && !fails_there(asked)) {
-            // What is not there to be asked is not better.
+            // A Ruby that does not load it is no better.
             return if matches!(report.on_ruby, OnRuby::Fails(_)) { Verdict::Neither } else { Verdict::There };
         }
         if report.asked.iter().any(fails) {
@@ -47,12 +47,12 @@ impl Verdict {
         if differs || !report.doubts.is_empty() { Verdict::HereWithDoubts } else { Verdict::Here }
     }
 
-    /// Whether the embedded engine will do.
+    /// Whether the embedded engine is recommended.
     pub fn is_good(self) -> bool {
         matches!(self, Verdict::Here | Verdict::HereWithDoubts)
     }
 
-    /// One word for machines: the value of `--engine`, or `none`.
+    /// The value for `--engine`, or `none`.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Here | Verdict::HereWithDoubts => "mruby",
@@ -61,7 +61,7 @@ impl Verdict {
         }
     }
 
-    /// For people.
+    /// The recommendation as a sentence.
     pub fn sentence(self, report: &Report) -> String {
         let not_compared = matches!(report.on_ruby, OnRuby::Fails(_) | OnRuby::Absent(_));
         match self {

@@ -1,5 +1,4 @@
-//! Flags that people type by heart because another server has them: each does here what it means there, or is refused
-//! with words.
+//! Flags of other servers that users type by habit: each has its usual meaning here, or is refused with an explanation.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,36 +7,36 @@ use crate::config::arguments::{Arguments, Origin};
 use crate::config::compat;
 use crate::config::options::{Kind, Row};
 
-/// What a flag comes to.
+/// Meaning of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// This option of ours.
+    /// This option.
     Is(&'static str),
-    /// This option of ours with this value; the flag takes none.
+    /// This option with this value; the flag takes none.
     Says(&'static str, &'static str),
-    /// This option of ours, with these values for the flag's.
+    /// This option, with values by those of the flag.
     Word(&'static str, &'static [(&'static str, &'static str)]),
-    /// An address as Unicorn takes it.
+    /// An address in Unicorn's syntax.
     Listen,
-    /// An address as Unicorn takes it, or a log file as Thin does, by how it is written.
+    /// An address as in Unicorn, or a log file as in Thin, depending on the text.
     ListenOrLog,
-    /// A folder to go to as with Thin, or else a configuration file as with Unicorn.
+    /// A folder as in Thin, or else a configuration file as in Unicorn.
     FolderOrConfig,
     /// The application's file.
     Rackup,
-    /// It is so anyway: in these words.
+    /// No effect, since it is always so; with an explanation.
     Always(&'static str),
-    /// It would be wrong to go on: in these words.
+    /// An error with this explanation.
     Refused(&'static str),
 }
 
-/// One flag, or several spellings of it.
+/// A flag with all its spellings.
 #[derive(Debug, Clone, Copy)]
 pub struct Foreign {
     pub flags: &'static [&'static str],
-    /// Who has it.
+    /// The servers that have it.
     pub of: &'static str,
-    /// What its value is called, if it takes one.
+    /// Name of its value, if it takes one.
     pub value: &'static str,
     pub means: Means,
 }
@@ -52,7 +51,7 @@ const CONTROL: &str =
     "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
 const NGINX: &str = "there is no nginx in it; leave it out";
 
-/// All of them.
+/// All flags of other servers.
 pub const ALL: &[Foreign] = &[
     foreign(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
     foreign(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
@@ -124,12 +123,12 @@ pub const ALL: &[Foreign] = &[
 ];
 
 impl Foreign {
-    /// The flag that is spelt so.
+    /// The flag with this spelling.
     fn called(spelt: &str) -> Option<&'static Foreign> {
         ALL.iter().find(|foreign| foreign.flags.contains(&spelt))
     }
 
-    /// In words, for the page of options.
+    /// The meaning as text, for docs/options.md.
     pub fn here(&self) -> String {
         let of_option =
             |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
@@ -154,7 +153,7 @@ impl Foreign {
     }
 }
 
-/// Whether it can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
+/// Whether a text can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
 fn is_address(text: &str) -> bool {
     let port = text.rsplit(':').next().unwrap_or_default();
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -163,12 +162,12 @@ fn is_address(text: &str) -> bool {
 }
 
 impl Arguments {
-    /// Takes a flag that is another server's; whether it is one.
+    /// Takes a flag of another server; returns whether it is one.
     pub fn take_foreign(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
         let Some(foreign) = Foreign::called(spelt) else { return false };
         let value = match (foreign.value, foreign.means) {
             ("", _) => parser.optional_value(),
-            // What is refused need not be complete.
+            // A refused flag need not have its value.
             (_, Means::Refused(_)) => parser.value().ok(),
             (name, _) => match parser.value() {
                 Ok(value) if !value.is_empty() => Some(value),
