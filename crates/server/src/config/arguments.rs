@@ -276,7 +276,7 @@ impl Arguments {
             };
             match row {
                 Some(row) => self.take_flag(row, spelt, &mut parser),
-                None if self.take_foreign(&spelt, &mut parser) => {}
+                None if self.take_other_flag(&spelt, &mut parser) => {}
                 None => {
                     unknown = true;
                     let _ = parser.optional_value();

@@ -85,7 +85,7 @@ pub fn markdown() -> String {
                 writeln!(out, "| {} | {variables} | {default} | {} | {} |", flags(row, "`"), range(row.kind), row.help);
         }
     }
-    foreign_flags(&mut out);
+    other_flags(&mut out);
     out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | shut down as requested |\n");
     out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
     out.push_str("| 2 | the options cannot be used |\n");
@@ -93,7 +93,7 @@ pub fn markdown() -> String {
 }
 
 /// The table of other servers' flags.
-fn foreign_flags(out: &mut String) {
+fn other_flags(out: &mut String) {
     out.push_str("\n## Flags of other servers\n\n| flag | of | here |\n| --- | --- | --- |\n");
     for one in flags::ALL {
         let value = if one.value.is_empty() { String::new() } else { format!(" {}", one.value) };
