@@ -4,7 +4,7 @@ use rustix::process::Signal;
 
 /// The action of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum SignalAction {
     /// Graceful shutdown; a second time, immediate shutdown.
     End,
     EndNow,
@@ -26,20 +26,20 @@ pub enum Act {
     Ignore,
 }
 
-impl Act {
+impl SignalAction {
     fn in_words(self) -> &'static str {
         match self {
-            Act::End => "ends gracefully",
-            Act::EndNow => "ends at once",
-            Act::Reload => "reloads",
-            Act::ReopenLogs => "opens log files anew",
-            Act::Upgrade => "upgrades the program",
-            Act::More => "adds a worker",
-            Act::Fewer => "takes a worker away",
-            Act::Recycle => "replaces the workers",
-            Act::Pause => "pauses",
-            Act::Backtraces => "writes backtraces",
-            Act::Ignore => "is ignored",
+            SignalAction::End => "ends gracefully",
+            SignalAction::EndNow => "ends at once",
+            SignalAction::Reload => "reloads",
+            SignalAction::ReopenLogs => "opens log files anew",
+            SignalAction::Upgrade => "upgrades the program",
+            SignalAction::More => "adds a worker",
+            SignalAction::Fewer => "takes a worker away",
+            SignalAction::Recycle => "replaces the workers",
+            SignalAction::Pause => "pauses",
+            SignalAction::Backtraces => "writes backtraces",
+            SignalAction::Ignore => "is ignored",
         }
     }
 }
@@ -67,56 +67,56 @@ const URG: (&str, Signal) = ("URG", Signal::URG);
 const PWR: (&str, Signal) = ("PWR", Signal::POWER);
 
 /// A signal with its name, and its action.
-pub type Meaning = ((&'static str, Signal), Act);
+pub type Meaning = ((&'static str, Signal), SignalAction);
 
 const PUMA: &[Meaning] = &[
-    (TERM, Act::End),
-    (INT, Act::End),
-    (QUIT, Act::EndNow),
-    (USR1, Act::Reload),
-    (USR2, Act::Upgrade),
-    (HUP, Act::ReopenLogs),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (URG, Act::Recycle),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::End),
+    (INT, SignalAction::End),
+    (QUIT, SignalAction::EndNow),
+    (USR1, SignalAction::Reload),
+    (USR2, SignalAction::Upgrade),
+    (HUP, SignalAction::ReopenLogs),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (URG, SignalAction::Recycle),
+    (PWR, SignalAction::Backtraces),
 ];
 
 const UNICORN: &[Meaning] = &[
-    (TERM, Act::EndNow),
-    (INT, Act::EndNow),
-    (QUIT, Act::End),
-    (HUP, Act::Reload),
-    (USR1, Act::ReopenLogs),
-    (USR2, Act::Upgrade),
-    (WINCH, Act::Pause),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::EndNow),
+    (INT, SignalAction::EndNow),
+    (QUIT, SignalAction::End),
+    (HUP, SignalAction::Reload),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (WINCH, SignalAction::Pause),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
 ];
 
 const THIN: &[Meaning] = &[
-    (TERM, Act::End),
-    (QUIT, Act::End),
-    (INT, Act::EndNow),
-    (HUP, Act::Reload),
-    (USR1, Act::ReopenLogs),
-    (USR2, Act::Upgrade),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::End),
+    (QUIT, SignalAction::End),
+    (INT, SignalAction::EndNow),
+    (HUP, SignalAction::Reload),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
 ];
 
 const PASSENGER: &[Meaning] = &[
-    (TERM, Act::End),
-    (INT, Act::End),
-    (QUIT, Act::Backtraces),
-    (HUP, Act::Ignore),
-    (USR1, Act::ReopenLogs),
-    (USR2, Act::Upgrade),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::End),
+    (INT, SignalAction::End),
+    (QUIT, SignalAction::Backtraces),
+    (HUP, SignalAction::Ignore),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
 ];
 
 impl Habit {
@@ -146,18 +146,18 @@ impl Habit {
     /// All meanings in one line, for the log.
     pub fn in_words(self) -> String {
         let mut words = String::new();
-        let mut last: Option<Act> = None;
-        for ((name, _), act) in self.meanings() {
+        let mut last: Option<SignalAction> = None;
+        for ((name, _), action) in self.meanings() {
             let between = match last {
                 None => "",
-                Some(last) if last == *act => " ",
+                Some(last) if last == *action => " ",
                 Some(last) => &format!(" {}, ", last.in_words()),
             };
             words.push_str(between);
             words.push_str(name);
-            last = Some(*act);
+            last = Some(*action);
         }
-        let end = last.map_or("", Act::in_words);
+        let end = last.map_or("", SignalAction::in_words);
         format!("signals as in {}: {words} {end}", Habit::WORDS[self as usize])
     }
 }

@@ -16,7 +16,7 @@ use crate::control::upgrade::Upgrade;
 use crate::process::systemd;
 
 /// An action that another part of the program provides. The result is a text for the caller, or why it failed.
-pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
+pub type Callback = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 
 /// A running server; clones share it.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ struct Inner {
     ending: OnceLock<Instant>,
     runtime: Handle,
     upgrade: OnceLock<Arc<Upgrade>>,
-    reopen_logs: OnceLock<Act>,
+    reopen_logs: OnceLock<Callback>,
 }
 
 impl ServerHandle {
@@ -197,7 +197,7 @@ impl ServerHandle {
 
     /// Reopens the log files, after they were renamed.
     pub fn reopen_logs(&self) -> Result<String, String> {
-        act(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
+        call(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
     }
 
     /// Sets what [`ServerHandle::upgrade`] uses; only the first call counts.
@@ -206,11 +206,11 @@ impl ServerHandle {
     }
 
     /// Sets what [`ServerHandle::reopen_logs`] calls; only the first call counts.
-    pub fn on_reopen_logs(&self, act: Act) {
-        let _ = self.0.reopen_logs.set(act);
+    pub fn on_reopen_logs(&self, callback: Callback) {
+        let _ = self.0.reopen_logs.set(callback);
     }
 }
 
-fn act(way: &OnceLock<Act>, why_not: &str) -> Result<String, String> {
-    way.get().map_or_else(|| Err(why_not.to_owned()), |act| act())
+fn call(callback: &OnceLock<Callback>, why_not: &str) -> Result<String, String> {
+    callback.get().map_or_else(|| Err(why_not.to_owned()), |callback| callback())
 }
