@@ -8,7 +8,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
 /// Outcome of a request to the control API: a JSON value, or an error with its status.
-pub type Outcome = Result<Value, Trouble>;
+pub type Outcome = Result<Value, ApiError>;
 
 /// Content-Security-Policy of all responses: only our own files, and no frame of another origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' \
@@ -16,42 +16,42 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// An error of the control API, with the status of its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ApiError {
     pub status: StatusCode,
     /// What is wrong, and what would be right.
-    pub error: String,
+    pub message: String,
 }
 
-impl Trouble {
+impl ApiError {
     /// 400: the request is not valid.
-    pub fn wrong(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::BAD_REQUEST, error: error.into() }
+    pub fn wrong(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::BAD_REQUEST, message: message.into() }
     }
 
     /// 404: the path, application or worker does not exist.
-    pub fn missing(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::NOT_FOUND, error: error.into() }
+    pub fn missing(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::NOT_FOUND, message: message.into() }
     }
 
     /// 409: the action was tried and failed.
-    pub fn failed(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::CONFLICT, error: error.into() }
+    pub fn failed(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::CONFLICT, message: message.into() }
     }
 
     /// 403: not allowed on this listener.
-    pub fn refused(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::FORBIDDEN, error: error.into() }
+    pub fn refused(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::FORBIDDEN, message: message.into() }
     }
 
     /// 503: not while the server is starting or shutting down.
-    pub fn unready(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::SERVICE_UNAVAILABLE, error: error.into() }
+    pub fn unready(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::SERVICE_UNAVAILABLE, message: message.into() }
     }
 }
 
-impl From<String> for Trouble {
-    fn from(error: String) -> Trouble {
-        Trouble::wrong(error)
+impl From<String> for ApiError {
+    fn from(message: String) -> ApiError {
+        ApiError::wrong(message)
     }
 }
 
@@ -77,7 +77,7 @@ pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Byt
 pub fn json_of(outcome: Outcome) -> Response {
     let (status, value) = match outcome {
         Ok(value) => (StatusCode::OK, value),
-        Err(trouble) => (trouble.status, json!({ "error": trouble.error })),
+        Err(error) => (error.status, json!({ "error": error.message })),
     };
     respond(status, "application/json", format!("{value}\n"))
 }

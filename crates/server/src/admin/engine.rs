@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use crate::admin::answer::{Trouble, json_of, respond, with};
+use crate::admin::answer::{ApiError, json_of, respond, with};
 use crate::admin::guard::Guard;
 use crate::admin::metrics;
 use crate::admin::page;
@@ -62,7 +62,7 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
     let body = match &request.input {
         Input::Memory(bytes) => bytes.as_ref(),
         Input::Empty => &[],
-        Input::File(..) | Input::Stream(_) => return json_of(Err(Trouble::wrong("the body is too long"))),
+        Input::File(..) | Input::Stream(_) => return json_of(Err(ApiError::wrong("the body is too long"))),
     };
     if let Some(outcome) = routes::answer(state, door, request, body) {
         return json_of(outcome);
@@ -75,9 +75,9 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
         Some(response) if [Method::GET, Method::HEAD].contains(&request.method) => response,
         Some(_) => {
             let status = StatusCode::METHOD_NOT_ALLOWED;
-            json_of(Err(Trouble { status, error: format!("{path}: say GET, not {}", request.method) }))
+            json_of(Err(ApiError { status, message: format!("{path}: say GET, not {}", request.method) }))
         }
-        None => json_of(Err(Trouble::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")))),
+        None => json_of(Err(ApiError::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")))),
     }
 }
 
@@ -93,7 +93,7 @@ fn ready(state: &AdminState) -> Response {
 
 fn refused(is_token: bool, why: &str) -> Response {
     if !is_token {
-        return json_of(Err(Trouble::refused(why)));
+        return json_of(Err(ApiError::refused(why)));
     }
     let response = respond(StatusCode::UNAUTHORIZED, "application/json", format!("{}\n", json!({ "error": why })));
     with(response, header::WWW_AUTHENTICATE, "Basic realm=\"foolsgold\", charset=\"UTF-8\"")

@@ -6,7 +6,7 @@ use engine::{Order, count};
 use serde_json::json;
 use tracing::{info, warn};
 
-use crate::admin::answer::{Outcome, Trouble};
+use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::params::Params;
 use crate::admin::state::Running;
 use crate::apps::app::App;
@@ -74,10 +74,10 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
         (Some(min), Some(max), None) => (min, max),
         (Some(min), None, None) => (min, (now.max as u64).max(min)),
         (None, Some(max), None) => ((now.min as u64).min(max), max),
-        _ => return Err(Trouble::wrong("say workers, such as workers=4, or min and max")),
+        _ => return Err(ApiError::wrong("say workers, such as workers=4, or min and max")),
     };
     if let Some(why) = unusable(min, max) {
-        return Err(Trouble::wrong(why));
+        return Err(ApiError::wrong(why));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     told(running.server.apps().scale(&app, small(min), small(max)))
@@ -106,14 +106,14 @@ pub fn kill(running: &Running, params: &Params) -> Outcome {
 /// Backtraces of the threads of one worker.
 pub fn backtraces(running: &Running, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
-    let text = app.order(Order::Backtraces(worker)).map_err(Trouble::failed)?;
+    let text = app.order(Order::Backtraces(worker)).map_err(ApiError::failed)?;
     Ok(json!({ "app": app.name(), "worker": worker, "backtraces": text }))
 }
 
-fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble> {
+fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), ApiError> {
     let app = the_one(running, params)?;
     let number = params.number("worker")?.and_then(|number| u32::try_from(number).ok());
-    let number = number.ok_or_else(|| Trouble::wrong("the worker must be a number, such as 3"))?;
+    let number = number.ok_or_else(|| ApiError::wrong("the worker must be a number, such as 3"))?;
     let workers = app.engine().snapshot().workers;
     if workers.iter().any(|worker| worker.id == number) {
         return Ok((app, number));
@@ -121,7 +121,7 @@ fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble
     let numbers: Vec<String> = workers.iter().map(|worker| worker.id.to_string()).collect();
     let there =
         if numbers.is_empty() { "there are none now".into() } else { format!("there is {}", numbers.join(", ")) };
-    Err(Trouble::missing(format!("{} has no worker {number}; {there}", app.name())))
+    Err(ApiError::missing(format!("{} has no worker {number}; {there}", app.name())))
 }
 
 /// Runs an order on one application or on each; a failure does not keep it from the others.
@@ -139,16 +139,16 @@ fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
 }
 
 /// The application that `app` names; `None` if it is absent, for all.
-pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, Trouble> {
+pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, ApiError> {
     let Some(name) = params.text("app") else { return Ok(None) };
     let apps = running.server.apps();
     match apps.get(name) {
         Some(app) => Ok(Some(app)),
-        None => Err(Trouble::missing(format!("there is no application {name}; there is {}", names(running)))),
+        None => Err(ApiError::missing(format!("there is no application {name}; there is {}", names(running)))),
     }
 }
 
-fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
+fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, ApiError> {
     if let Some(app) = one_or_all(running, params)? {
         return Ok(app);
     }
@@ -157,7 +157,7 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
         all => {
             let number = count(all.len(), "application");
             let names = names(running);
-            Err(Trouble::wrong(format!(
+            Err(ApiError::wrong(format!(
                 "there are {number}: say which one with app, on the command line with --app: {names}"
             )))
         }
@@ -170,5 +170,5 @@ fn names(running: &Running) -> String {
 }
 
 fn told(outcome: Result<String, String>) -> Outcome {
-    outcome.map(|message| json!({ "message": message })).map_err(Trouble::failed)
+    outcome.map(|message| json!({ "message": message })).map_err(ApiError::failed)
 }

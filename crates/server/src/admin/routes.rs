@@ -5,7 +5,7 @@ use engine::snapshot::Past;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::admin::answer::{Outcome, Trouble};
+use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::history::Step;
 use crate::admin::orders;
 use crate::admin::params::Params;
@@ -111,28 +111,28 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
         "/v1/status" => json_value(StatusView { server: ServerView::starting(state), apps: Vec::new() }),
         "/v1/drain" | "/v1/stop" => {
             params.is("now")?;
-            state.call_off().map_err(Trouble::failed)?;
+            state.call_off().map_err(ApiError::failed)?;
             Ok(json!({ "message": "ending; it has not begun to serve" }))
         }
-        _ => Err(Trouble::unready("the server is starting: its applications are being loaded")),
+        _ => Err(ApiError::unready("the server is starting: its applications are being loaded")),
     }
 }
 
 /// The route for path and method, and the worker number in the path.
-fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), Trouble> {
+fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), ApiError> {
     let at_path: Vec<_> =
         ROUTES.iter().filter_map(|route| matched(route.path, path).map(|worker| (route, worker))).collect();
     if at_path.is_empty() {
-        return Err(Trouble::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")));
+        return Err(ApiError::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")));
     }
     let is_meant = |route: &Route| method == route.method || (*method == Method::HEAD && route.method == "GET");
     let Some(found) = at_path.iter().find(|(route, _)| is_meant(route)) else {
         let right = at_path[0].0.method;
         let status = http::StatusCode::METHOD_NOT_ALLOWED;
-        return Err(Trouble { status, error: format!("{path}: say {right}, not {method}") });
+        return Err(ApiError { status, message: format!("{path}: say {right}, not {method}") });
     };
     if found.0.is_order && door == Door::Admin {
-        return Err(Trouble::refused(format!("{path}: only the control socket takes orders; here one can only look")));
+        return Err(ApiError::refused(format!("{path}: only the control socket takes orders; here one can only look")));
     }
     Ok(*found)
 }
@@ -161,7 +161,7 @@ fn status(state: &AdminState, running: &Running, params: &Params) -> Outcome {
 fn each(running: &Running, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
     let one = orders::one_or_all(running, params)?;
     let apps = running.server.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
-    let rows: Result<Vec<Value>, Trouble> = apps.map(|app| of(app)).collect();
+    let rows: Result<Vec<Value>, ApiError> = apps.map(|app| of(app)).collect();
     Ok(json!({ "apps": rows? }))
 }
 
@@ -205,13 +205,13 @@ fn deploys(_: &AdminState, running: &Running, params: &Params) -> Outcome {
 
 fn history(state: &AdminState, running: &Running, params: &Params) -> Outcome {
     let word = params.text("step").unwrap_or("second");
-    let step = Step::named(word).ok_or_else(|| Trouble::wrong(format!("step: {word:?} must be second or minute")))?;
+    let step = Step::named(word).ok_or_else(|| ApiError::wrong(format!("step: {word:?} must be second or minute")))?;
     let from = params.number("from")?.unwrap_or(0);
     each(running, params, |app| json_value(state.history.columns(app.name(), step, from)))
 }
 
 fn json_value(view: impl serde::Serialize) -> Outcome {
-    let unshown = |error| Trouble { status: http::StatusCode::INTERNAL_SERVER_ERROR, error: format!("{error}") };
+    let unshown = |error| ApiError { status: http::StatusCode::INTERNAL_SERVER_ERROR, message: format!("{error}") };
     serde_json::to_value(view).map_err(unshown)
 }
 
@@ -219,7 +219,7 @@ fn json_value(view: impl serde::Serialize) -> Outcome {
 mod tests {
     use super::*;
 
-    fn found(path: &str, method: Method, door: Door) -> Result<(&'static str, Option<&str>), Trouble> {
+    fn found(path: &str, method: Method, door: Door) -> Result<(&'static str, Option<&str>), ApiError> {
         find(path, &method, door).map(|(route, worker)| (route.path, worker))
     }
 
@@ -240,7 +240,7 @@ mod tests {
         for route in ROUTES.iter().filter(|route| route.is_order) {
             let path = route.path.replace("{}", "1");
             let method: Method = route.method.parse().unwrap();
-            assert_eq!(find(&path, &method, Door::Admin).err().map(|trouble| trouble.status.as_u16()), Some(403));
+            assert_eq!(find(&path, &method, Door::Admin).err().map(|error| error.status.as_u16()), Some(403));
         }
         assert!(ROUTES.iter().all(|route| route.is_order || route.method == "GET"));
     }

@@ -31,7 +31,7 @@ pub struct Interrupts(Signal);
 
 /// Why there was no good response.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum ClientError {
     /// The server's own error.
     Refused(StatusCode, String),
     /// No server listens on the socket.
@@ -51,23 +51,23 @@ impl ControlClient {
     }
 
     /// GETs a path of the API.
-    pub fn look(&self, target: &str) -> Result<Value, Trouble> {
+    pub fn look(&self, target: &str) -> Result<Value, ClientError> {
         self.ask(Method::GET, target, "", LOOK_TIME)
     }
 
     /// The status, with a short time limit: a stopped server must not hide the others.
-    pub fn glance(&self) -> Result<Value, Trouble> {
+    pub fn glance(&self) -> Result<Value, ClientError> {
         self.ask(Method::GET, "/v1/status", "", GLANCE_TIME)
     }
 
     /// POSTs an action and waits until it is done, after checking that the server answers at all.
-    pub fn order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+    pub fn order(&self, target: &str, parameters: &Value) -> Result<Value, ClientError> {
         self.look("/v1")?;
         self.ask(Method::POST, target, &parameters.to_string(), ORDER_TIME)
     }
 
     /// POSTs an action that the server answers at once.
-    pub fn brief_order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+    pub fn brief_order(&self, target: &str, parameters: &Value) -> Result<Value, ClientError> {
         self.ask(Method::POST, target, &parameters.to_string(), LOOK_TIME)
     }
 
@@ -89,39 +89,39 @@ impl ControlClient {
         })
     }
 
-    fn ask(&self, method: Method, target: &str, json: &str, time: Duration) -> Result<Value, Trouble> {
+    fn ask(&self, method: Method, target: &str, json: &str, time: Duration) -> Result<Value, ClientError> {
         let answer = self.runtime.block_on(ask(&self.socket, method, target, json, time));
         let (status, body) = match answer {
             Ok(answer) => answer,
             // The backlog of a server that does not accept is full.
             Err(AskError::Connect(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(Trouble::Silent(Duration::ZERO));
+                return Err(ClientError::Silent(Duration::ZERO));
             }
-            Err(AskError::Late(time)) => return Err(Trouble::Silent(time)),
-            Err(AskError::Connect(error)) => return Err(Trouble::Gone(error)),
-            Err(error) => return Err(Trouble::Other(format!("{} {error}", self.socket.display()))),
+            Err(AskError::Late(time)) => return Err(ClientError::Silent(time)),
+            Err(AskError::Connect(error)) => return Err(ClientError::Gone(error)),
+            Err(error) => return Err(ClientError::Other(format!("{} {error}", self.socket.display()))),
         };
         let value = serde_json::from_slice::<Value>(&body).map_err(|error| {
             let socket = self.socket.display();
             let status = status.as_u16();
-            Trouble::Other(format!("{socket} is no FoolsGold: it answered {status}, and no JSON ({error})"))
+            ClientError::Other(format!("{socket} is no FoolsGold: it answered {status}, and no JSON ({error})"))
         })?;
         if status.is_success() {
             return Ok(value);
         }
         let why = value["error"].as_str().unwrap_or("for no reason that it tells").to_owned();
-        Err(Trouble::Refused(status, why))
+        Err(ClientError::Refused(status, why))
     }
 }
 
-impl Trouble {
+impl ClientError {
     /// The error as a failure of the command.
     pub fn failure(self, socket: &Path) -> Failure {
         match self {
-            Trouble::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
-            Trouble::Refused(_, why) | Trouble::Other(why) => Failure::failed(why),
-            Trouble::Gone(error) => Failure::no_server(gone(socket, &error)),
-            Trouble::Silent(time) => Failure::failed(silent(socket, time)),
+            ClientError::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
+            ClientError::Refused(_, why) | ClientError::Other(why) => Failure::failed(why),
+            ClientError::Gone(error) => Failure::no_server(gone(socket, &error)),
+            ClientError::Silent(time) => Failure::failed(silent(socket, time)),
         }
     }
 }

@@ -10,7 +10,7 @@ use machine::Machine;
 use serde_json::Value;
 
 use crate::client::call::{Call, Which};
-use crate::client::control_client::{ControlClient, Trouble, silent};
+use crate::client::control_client::{ClientError, ControlClient, silent};
 use crate::client::outcome::Failure;
 use crate::config::arguments::Arguments;
 use crate::config::control_path;
@@ -111,8 +111,8 @@ fn look(socket: &Path) -> Result<Option<Living>, Failure> {
     let status = match line.glance() {
         Ok(status) => status,
         // It is starting: the request itself will report that.
-        Err(Trouble::Refused(..)) => Value::Null,
-        Err(Trouble::Silent(time)) => return Ok(Some(Living::silent(line, time))),
+        Err(ClientError::Refused(..)) => Value::Null,
+        Err(ClientError::Silent(time)) => return Ok(Some(Living::silent(line, time))),
         Err(_) => return Ok(None),
     };
     let server = &status["server"];

@@ -8,7 +8,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Map, Value, json};
 
 use crate::client::call::Call;
-use crate::client::control_client::{ControlClient, Trouble};
+use crate::client::control_client::{ClientError, ControlClient};
 use crate::client::find;
 use crate::client::outcome::{Failure, say};
 use crate::config::commands::Flag;
@@ -75,7 +75,7 @@ pub fn stop(call: &Call) -> Result<(), Failure> {
 fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     let before = match pid(&line) {
-        Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
+        Err(error @ ClientError::Silent(_)) => return Err(error.failure(&line.socket)),
         known => known.ok().flatten(),
     };
     let process = before.and_then(|pid| process(&line, pid));
@@ -87,10 +87,10 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let unwaited = || Failure::failed("not waited for any longer; the server goes on to end");
     loop {
         match pid(&line) {
-            Err(Trouble::Gone(_) | Trouble::Other(_)) => break,
-            Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
+            Err(ClientError::Gone(_) | ClientError::Other(_)) => break,
+            Err(error @ ClientError::Silent(_)) => return Err(error.failure(&line.socket)),
             Ok(now) if now != before => break,
-            Ok(_) | Err(Trouble::Refused(..)) => {}
+            Ok(_) | Err(ClientError::Refused(..)) => {}
         }
         if !line.wait(LOOK, &mut interrupts) {
             return Err(unwaited());
@@ -117,7 +117,7 @@ fn runs(process: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&at_once)) == Ok(0)
 }
 
-fn pid(line: &ControlClient) -> Result<Option<u64>, Trouble> {
+fn pid(line: &ControlClient) -> Result<Option<u64>, ClientError> {
     line.look("/v1/status").map(|status| status["server"]["pid"].as_u64())
 }
 
@@ -130,7 +130,7 @@ fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
 fn tell(
     line: &ControlClient,
     call: &Call,
-    order: impl FnOnce(&Value) -> Result<Value, Trouble>,
+    order: impl FnOnce(&Value) -> Result<Value, ClientError>,
     parameters: Value,
 ) -> Result<(), Failure> {
     let mut all = match parameters {
@@ -140,7 +140,7 @@ fn tell(
     if let Some(app) = &call.app {
         all.insert("app".to_owned(), json!(app));
     }
-    let answer = order(&Value::Object(all)).map_err(|trouble| trouble.failure(&line.socket))?;
+    let answer = order(&Value::Object(all)).map_err(|error| error.failure(&line.socket))?;
     say(&format!("{}\n", answer["message"].as_str().unwrap_or("done")));
     Ok(())
 }

@@ -57,8 +57,8 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
             // It may have exited meanwhile, or be stuck for good: the others are shown all the same.
             dumps.push(match line.look(&target) {
                 Ok(dump) => dump,
-                Err(trouble) => {
-                    let why = trouble.failure(&line.socket).why;
+                Err(error) => {
+                    let why = error.failure(&line.socket).why;
                     serde_json::json!({ "app": app, "worker": worker, "backtraces": why })
                 }
             });
@@ -82,7 +82,7 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
 /// `foolsgold control`
 pub fn control(call: &Call) -> Result<(), Failure> {
     let line = find::server(call)?;
-    line.look("/v1").map_err(|trouble| trouble.failure(&line.socket))?;
+    line.look("/v1").map_err(|error| error.failure(&line.socket))?;
     let path = std::path::absolute(&line.socket).unwrap_or_else(|_| PathBuf::from(&line.socket));
     say(&format!("{}\n", path.display()));
     Ok(())
@@ -92,7 +92,7 @@ pub fn control(call: &Call) -> Result<(), Failure> {
 fn ask(call: &Call, target: &str) -> Result<(ControlClient, Value), Failure> {
     let line = find::server(call)?;
     let answer = line.look(&format!("{target}{}", call.query()));
-    let answer = answer.map_err(|trouble| trouble.failure(&line.socket))?;
+    let answer = answer.map_err(|error| error.failure(&line.socket))?;
     Ok((line, answer))
 }
 

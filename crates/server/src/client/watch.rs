@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::termios::tcgetwinsize;
 
 use crate::client::call::Call;
-use crate::client::control_client::{ControlClient, Trouble};
+use crate::client::control_client::{ClientError, ControlClient};
 use crate::client::outcome::{Failure, say};
 use crate::client::{find, status};
 use crate::config::commands::Flag;
@@ -27,11 +27,11 @@ pub fn status(call: &Call) -> Result<(), Failure> {
         return watch(call, &line);
     }
     let width = size().map(|(width, _)| width);
-    say(&look(call, &line, width).map_err(|trouble| trouble.failure(&line.socket))?);
+    say(&look(call, &line, width).map_err(|error| error.failure(&line.socket))?);
     Ok(())
 }
 
-fn look(call: &Call, line: &ControlClient, width: Option<usize>) -> Result<String, Trouble> {
+fn look(call: &Call, line: &ControlClient, width: Option<usize>) -> Result<String, ClientError> {
     let status = line.look(&format!("/v1/status{}", call.query()))?;
     Ok(if call.has(Flag::Json) { format!("{status}\n") } else { status::status_text(&status, width) })
 }
@@ -64,10 +64,10 @@ fn watch_on(call: &Call, line: &ControlClient, draws: bool) -> Result<(), Failur
         let width = size.map(|(width, _)| width);
         let text = match look(call, line, width) {
             // The request may have met the server's exit: then it is gone now.
-            Err(Trouble::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line, width),
+            Err(ClientError::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line, width),
             looked => looked,
         };
-        let text = text.map_err(|trouble| trouble.failure(&line.socket))?;
+        let text = text.map_err(|error| error.failure(&line.socket))?;
         let screen = if draws { screen(&text, size.map(|(_, rows)| rows)) } else { text };
         let mut out = io::stdout().lock();
         // The reader has gone, as with `| head`.

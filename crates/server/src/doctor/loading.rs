@@ -77,15 +77,15 @@ pub struct Told {
 type Cause = (String, String);
 
 /// Why a loading has no report.
-enum Trouble {
+enum LoadError {
     Refused(Refusal),
     /// The loading thread is stuck, and left behind until this process exits.
     Stuck,
 }
 
-impl From<String> for Trouble {
-    fn from(words: String) -> Trouble {
-        Trouble::Refused(words.into())
+impl From<String> for LoadError {
+    fn from(words: String) -> LoadError {
+        LoadError::Refused(words.into())
     }
 }
 
@@ -100,14 +100,14 @@ pub fn start(
         // Its processes are killed when their time is over.
         return Running::start(found, settings, size, base);
     }
-    load(found, settings, base).map_err(|trouble| match trouble {
-        Trouble::Refused(refusal) => refusal,
-        Trouble::Stuck => stuck(found, settings),
+    load(found, settings, base).map_err(|error| match error {
+        LoadError::Refused(refusal) => refusal,
+        LoadError::Stuck => stuck(found, settings),
     })
 }
 
-fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, Trouble> {
-    Running::try_in_a_child(found, settings, base).map_err(Trouble::Refused)?;
+fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, LoadError> {
+    Running::try_in_a_child(found, settings, base).map_err(LoadError::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
     let own_found = found.clone();
     let own_settings = settings.clone();
@@ -122,8 +122,8 @@ fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> R
     let spawned = thread::Builder::new().name("loading".to_owned()).stack_size(STACK_BYTES).spawn(work);
     spawned.map_err(|error| format!("the machine refused a thread: {error}"))?;
     match told.recv_timeout(settings.ruby.boot_time + GRACE) {
-        Ok(started) => started.map_err(Trouble::Refused),
-        Err(_) => Err(Trouble::Stuck),
+        Ok(started) => started.map_err(LoadError::Refused),
+        Err(_) => Err(LoadError::Stuck),
     }
 }
 
@@ -144,9 +144,9 @@ pub fn all_missing(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineCon
         match tolerant(found, &spared, settings, base) {
             Ok(told) => last = told,
             // If the first attempt fails, so does the real loading, with a better error.
-            Err(Trouble::Refused(_)) if spared.is_empty() => return last,
-            Err(Trouble::Refused(_)) => return last.cut_off("without these it does not load within --boot-time"),
-            Err(Trouble::Stuck) => return Told { stuck: Some(stuck(found, settings)), ..last },
+            Err(LoadError::Refused(_)) if spared.is_empty() => return last,
+            Err(LoadError::Refused(_)) => return last.cut_off("without these it does not load within --boot-time"),
+            Err(LoadError::Stuck) => return Told { stuck: Some(stuck(found, settings)), ..last },
         }
         match &last.ended {
             Some(cause) if !spared.contains(cause) => {
@@ -176,7 +176,7 @@ fn tolerant(
     spared: &[Cause],
     settings: &AppSettings,
     base: &Arc<EngineContext>,
-) -> Result<Told, Trouble> {
+) -> Result<Told, LoadError> {
     let folder = TempFolder::new("foolsgold-doctor-").map_err(|error| error.to_string())?;
     let rackup = folder.path().join(NAME);
     let pairs: Vec<String> =
