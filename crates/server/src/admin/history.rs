@@ -24,7 +24,7 @@ pub enum Step {
 
 /// A sample of an application, taken each second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Look {
+pub struct Sample {
     pub reading: Reading,
     pub queued: usize,
     pub oldest_wait_ms: f64,
@@ -33,12 +33,12 @@ pub struct Look {
     pub workers: usize,
     /// Memory of the application's processes.
     pub memory_kib: u64,
-    pub server: ServerLook,
+    pub server: ServerSample,
 }
 
 /// A sample of the server and of the machine or control group around it, taken each second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ServerLook {
+pub struct ServerSample {
     /// Memory of the server without its workers: its proportional set size.
     pub memory_kib: u64,
     /// Memory used by all processes, and the limit; 0 if the kernel does not report it.
@@ -56,7 +56,7 @@ struct Point {
     capacity: usize,
     workers: usize,
     memory_kib: u64,
-    server: ServerLook,
+    server: ServerSample,
     rate: f64,
     error_rate: f64,
     refused_rate: f64,
@@ -143,17 +143,17 @@ impl Step {
 
 impl History {
     /// Records a sample of an application; to be called each second.
-    pub fn note(&self, app: &str, look: &Look, now: Instant) {
+    pub fn note(&self, app: &str, sample: &Sample, now: Instant) {
         let mut all = self.0.lock();
         let past = all.entry(app.to_owned()).or_default();
         for (step, seconds, kept) in STEPS {
-            past.tracks.entry(step).or_default().note(look, now, Duration::from_secs(seconds), kept);
+            past.tracks.entry(step).or_default().note(sample, now, Duration::from_secs(seconds), kept);
         }
-        past.peaks.push_back(look.reading.peaks);
+        past.peaks.push_back(sample.reading.peaks);
         if past.peaks.len() > LONGEST_OF {
             past.peaks.pop_front();
         }
-        past.last.push_back((now, look.reading));
+        past.last.push_back((now, sample.reading));
         if past.last.len() > RECENT + 1 {
             past.last.pop_front();
         }
@@ -198,24 +198,24 @@ impl History {
 }
 
 impl Track {
-    fn note(&mut self, look: &Look, now: Instant, step: Duration, kept: usize) {
+    fn note(&mut self, sample: &Sample, now: Instant, step: Duration, kept: usize) {
         let greatest = &mut self.greatest;
-        greatest.queued = greatest.queued.max(look.queued);
-        greatest.oldest_wait_ms = greatest.oldest_wait_ms.max(look.oldest_wait_ms);
-        greatest.busy = greatest.busy.max(look.busy);
-        greatest.capacity = greatest.capacity.max(look.capacity);
-        greatest.workers = greatest.workers.max(look.workers);
-        greatest.memory_kib = greatest.memory_kib.max(look.memory_kib);
-        greatest.peaks = greatest.peaks.longest(look.reading.peaks);
-        greatest.server = greatest.server.greatest(&look.server);
-        let (since, before) = *self.begun.get_or_insert((now, look.reading));
+        greatest.queued = greatest.queued.max(sample.queued);
+        greatest.oldest_wait_ms = greatest.oldest_wait_ms.max(sample.oldest_wait_ms);
+        greatest.busy = greatest.busy.max(sample.busy);
+        greatest.capacity = greatest.capacity.max(sample.capacity);
+        greatest.workers = greatest.workers.max(sample.workers);
+        greatest.memory_kib = greatest.memory_kib.max(sample.memory_kib);
+        greatest.peaks = greatest.peaks.longest(sample.reading.peaks);
+        greatest.server = greatest.server.greatest(&sample.server);
+        let (since, before) = *self.begun.get_or_insert((now, sample.reading));
         // Half a second of tolerance: the clock that calls this is not exact.
         let took = now.saturating_duration_since(since);
         if took + Duration::from_millis(500) < step || took.is_zero() {
             return;
         }
-        let point = std::mem::take(&mut self.greatest).closed(&before, &look.reading, took.as_secs_f64());
-        self.begun = Some((now, look.reading));
+        let point = std::mem::take(&mut self.greatest).closed(&before, &sample.reading, took.as_secs_f64());
+        self.begun = Some((now, sample.reading));
         self.points.push_back(point);
         if self.points.len() > kept {
             self.points.pop_front();
@@ -253,9 +253,9 @@ impl Track {
     }
 }
 
-impl ServerLook {
-    fn greatest(&self, other: &ServerLook) -> ServerLook {
-        ServerLook {
+impl ServerSample {
+    fn greatest(&self, other: &ServerSample) -> ServerSample {
+        ServerSample {
             memory_kib: self.memory_kib.max(other.memory_kib),
             memory_used_kib: self.memory_used_kib.max(other.memory_used_kib),
             memory_limit_kib: self.memory_limit_kib.max(other.memory_limit_kib),
@@ -288,9 +288,9 @@ impl Point {
 mod tests {
     use super::*;
 
-    fn look(requests: u64, queued: usize) -> Look {
+    fn sample(requests: u64, queued: usize) -> Sample {
         let reading = Reading { answers: [0, requests, 0, 0, 0], ..Reading::default() };
-        Look { reading, queued, ..Look::default() }
+        Sample { reading, queued, ..Sample::default() }
     }
 
     #[test]
@@ -299,14 +299,14 @@ mod tests {
         let start = Instant::now();
         for second in 0..=60 {
             let queued = if second == 30 { 7 } else { 0 };
-            history.note("a", &look(second * 10, queued), start + Duration::from_secs(second));
+            history.note("a", &sample(second * 10, queued), start + Duration::from_secs(second));
         }
         let seconds = history.columns("a", Step::Second, 0);
         assert_eq!((seconds.rate.len(), seconds.next), (60, 60));
         assert!(seconds.rate.iter().all(|rate| *rate == 10.0), "{seconds:?}");
         let minutes = history.columns("a", Step::Minute, 0);
         assert_eq!((minutes.rate, minutes.queued), (vec![10.0], vec![7]));
-        let recent = history.recent("a", &look(620, 0).reading, start + Duration::from_secs(62));
+        let recent = history.recent("a", &sample(620, 0).reading, start + Duration::from_secs(62));
         assert_eq!((recent.requests_per_s, recent.seconds), (10.0, 12.0));
     }
 
@@ -316,9 +316,9 @@ mod tests {
         let start = Instant::now();
         for second in 0..=60 {
             let reading = Reading { failed: second * 5, refused: second * 3, ..Reading::default() };
-            let server = ServerLook { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
-            let look = Look { reading, memory_kib: second, server, ..Look::default() };
-            history.note("a", &look, start + Duration::from_secs(second));
+            let server = ServerSample { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
+            let sample = Sample { reading, memory_kib: second, server, ..Sample::default() };
+            history.note("a", &sample, start + Duration::from_secs(second));
         }
         let minutes = history.columns("a", Step::Minute, 0);
         assert_eq!((minutes.error_rate, minutes.refused_rate), (vec![5.0], vec![3.0]));
@@ -331,7 +331,7 @@ mod tests {
         let history = History::default();
         let start = Instant::now();
         for second in 0..=1000 {
-            history.note("a", &look(second, 0), start + Duration::from_secs(second));
+            history.note("a", &sample(second, 0), start + Duration::from_secs(second));
         }
         let all = history.columns("a", Step::Second, 0);
         assert_eq!((all.from, all.next, all.rate.len()), (100, 1000, 900));

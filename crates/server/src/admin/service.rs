@@ -18,7 +18,7 @@ use crate::admin::engine::AdminEngine;
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
 use crate::admin::state::{AdminState, inode_of};
-use crate::admin::view::{look_at_server, look_briefly};
+use crate::admin::view::{sample, sample_server};
 
 /// Time for a client to send a request, to begin with one or to take the response; and the time that an answer may
 /// take, since a reload loads an application.
@@ -113,7 +113,7 @@ impl Service {
                 () = self.end.notified() => break,
                 _ = seconds.tick() => {}
             }
-            look(&self.state);
+            take_samples(&self.state);
             passed += 1;
             let Some(running) = self.state.running() else { continue };
             if running.server.is_replaced() {
@@ -152,12 +152,12 @@ impl Service {
 }
 
 /// Samples the server and its applications for the history. To be called each second.
-fn look(state: &AdminState) {
+fn take_samples(state: &AdminState) {
     state.logs.retry();
     let Some(running) = state.running() else { return };
-    let server = look_at_server(&state.memory, state.share_kib());
+    let server = sample_server(&state.memory, state.share_kib());
     for app in running.server.apps().all() {
-        state.history.note(app.name(), &look_briefly(app, server), Instant::now());
+        state.history.note(app.name(), &sample(app, server), Instant::now());
     }
 }
 

@@ -8,7 +8,7 @@ use machine::Memory;
 use serde::Serialize;
 
 use crate::admin::histogram::{Histogram, Reading, Summary, rounded};
-use crate::admin::history::{Look, Recent, ServerLook};
+use crate::admin::history::{Recent, Sample, ServerSample};
 use crate::admin::process::Process;
 use crate::admin::state::{AdminState, Running};
 use crate::apps::app::App;
@@ -202,9 +202,9 @@ impl AppView {
 }
 
 /// A sample of the server for the history.
-pub fn look_at_server(memory: &Memory, share_kib: u64) -> ServerLook {
+pub fn sample_server(memory: &Memory, share_kib: u64) -> ServerSample {
     let memory = memory.look();
-    ServerLook {
+    ServerSample {
         memory_kib: share_kib,
         memory_used_kib: memory.map_or(0, |seen| seen.used / 1024),
         memory_limit_kib: memory.map_or(0, |seen| seen.limit / 1024),
@@ -212,12 +212,12 @@ pub fn look_at_server(memory: &Memory, share_kib: u64) -> ServerLook {
 }
 
 /// A sample of an application for the history.
-pub fn look_briefly(app: &App, server: ServerLook) -> Look {
+pub fn sample(app: &App, server: ServerSample) -> Sample {
     let snapshot = app.engine().snapshot();
     let kib = |sizes: &mut dyn Iterator<Item = Option<u64>>| sizes.flatten().sum::<u64>();
     let workers = kib(&mut snapshot.workers.iter().map(|worker| worker.pss_kib));
     let molds = kib(&mut snapshot.molds.iter().map(|mold| mold.pss_kib));
-    Look {
+    Sample {
         reading: Reading::take(app.meter()),
         queued: snapshot.status.queued,
         oldest_wait_ms: snapshot.oldest_wait_ms,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::apps::choice::{self, Look};
+use crate::apps::choice::{self, AppTraits};
 use crate::config::app_settings::AppSettings;
 use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
@@ -56,9 +56,9 @@ pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
-    let look = Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
-    let (engine, why) = choice::choose(settings.engine, &look);
-    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &look);
+    let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
+    let (engine, why) = choice::choose(settings.engine, &traits);
+    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &traits);
     let mut for_ruby = may_be_ruby.then(|| settings.clone());
     settings.fit_to(engine).map_err(Missing::Options)?;
     let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };
