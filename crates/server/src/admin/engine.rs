@@ -14,8 +14,8 @@ use crate::admin::answer::{ApiError, json_of, respond, with};
 use crate::admin::guard::Guard;
 use crate::admin::metrics;
 use crate::admin::page;
+use crate::admin::prometheus;
 use crate::admin::routes::{self, Door};
-use crate::admin::sheet;
 use crate::admin::state::AdminState;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -101,8 +101,8 @@ fn refused(is_token: bool, why: &str) -> Response {
 
 /// `/metrics`: OpenMetrics for clients that accept it, else Prometheus's text format.
 fn metrics_of(state: &AdminState, headers: &HeaderMap) -> Option<Response> {
-    let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(metrics::OPEN_METRICS));
+    let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(prometheus::OPEN_METRICS));
     let is_open = headers.get_all(header::ACCEPT).iter().any(takes);
-    let (media_type, text) = metrics::write(sheet::families(state), is_open);
+    let (media_type, text) = prometheus::write(metrics::families(state), is_open);
     Some(respond(StatusCode::OK, media_type, text))
 }

@@ -12,9 +12,9 @@ pub mod orders;
 pub mod page;
 pub mod params;
 pub mod process;
+pub mod prometheus;
 pub mod routes;
 pub mod service;
-pub mod sheet;
 pub mod state;
 pub mod view;
 
