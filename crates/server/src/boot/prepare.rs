@@ -12,7 +12,7 @@ use crate::log::files::LogFiles;
 use crate::process::daemon;
 use crate::process::exit::NotServing;
 use crate::process::inherited;
-use crate::process::parent::{Handed, Parent, StartedAs};
+use crate::process::parent::{InheritedSocket, Parent, StartedAs};
 use crate::process::program::Program;
 
 /// The state of this process after `prepare`, for `serve`.
@@ -20,7 +20,7 @@ pub struct Prepared {
     pub program: Program,
     pub parent: Option<Parent>,
     /// Sockets from systemd or from the previous process.
-    pub sockets: Vec<Handed>,
+    pub sockets: Vec<InheritedSocket>,
     pub log_files: Arc<LogFiles>,
 }
 
@@ -35,7 +35,7 @@ impl Prepared {
 pub struct Arrived {
     pub parent: Option<Parent>,
     /// Sockets from systemd or from the previous process.
-    pub sockets: Vec<Handed>,
+    pub sockets: Vec<InheritedSocket>,
 }
 
 /// Takes over the channel to the parent and inherited sockets. Must run before this process starts any other, which

@@ -12,7 +12,7 @@ use crate::boot::prepare::Prepared;
 use crate::config::admin::Control;
 use crate::config::settings::Settings;
 use crate::control::upgrade::{Upgrade, follow};
-use crate::process::parent::{Handed, Parent};
+use crate::process::parent::{InheritedSocket, Parent};
 use crate::process::run_files::{Claimed, RunFiles};
 use crate::process::sockets::{Shared, Sockets, Wanted, gather};
 use crate::process::systemd;
@@ -51,9 +51,9 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
 }
 
 /// The admin listener: handed over by the previous process, or newly bound; `None` without `--admin`.
-fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<Listener>, String> {
+fn gather_admin(settings: &Settings, handed: &mut Vec<InheritedSocket>) -> Result<Option<Listener>, String> {
     let Some(bind) = &settings.admin.bind else { return Ok(None) };
-    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
     // Several addresses may be written alike, such as port 0; the admin listener's is handed over last.
     let others = settings.binds.iter().filter(|other| other.bind.to_string() == bind.to_string()).count();
     let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
@@ -67,7 +67,7 @@ fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<
 /// handed over.
 fn gather_control(
     settings: &Settings,
-    handed: &mut Vec<Handed>,
+    handed: &mut Vec<InheritedSocket>,
     is_successor: bool,
 ) -> Result<Option<(Listener, bool)>, String> {
     let (Control::Path(path), Some(_)) = (&settings.admin.control, &settings.operating.identity) else {
@@ -75,7 +75,7 @@ fn gather_control(
     };
     let told = |error: front::BindError| format!("--control: {error}");
     let bind = Bind::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
-    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
     if let Some(at) = handed.iter().rposition(is_it) {
         let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
         return adopted.map(|listener| Some((listener, true))).map_err(told);

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Handed, StartOutcome, StartedAs};
+use crate::process::parent::{Channel, InheritedSocket, StartOutcome, StartedAs};
 use crate::process::program::Program;
 
 /// Starts the server in the background and returns its process id once it serves.
-pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, NotServing> {
+pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>) -> Result<u32, NotServing> {
     let told = |error: io::Error| {
         let path = program.path().display();
         NotServing::Failed(format!("{path} cannot be started in the background: {error}"))

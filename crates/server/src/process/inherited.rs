@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::fd::RawFd;
 
 use crate::process::numbered::take;
-use crate::process::parent::Handed;
+use crate::process::parent::InheritedSocket;
 use crate::process::systemd;
 
 /// Variables that name sockets by their file descriptors; `PUMA` is a prefix of several.
@@ -16,7 +16,7 @@ const PUMA: &str = "PUMA_INHERIT_";
 const FIRST: RawFd = 3;
 
 /// All inherited sockets, according to the environment.
-pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
+pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSocket>, String> {
     let mut handed = systemd::activated(environment)?;
     for (name, value, number) in named(environment)? {
         let asked = format!("fd://{number}");
@@ -26,7 +26,7 @@ pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, Stri
         let socket = take(number).map_err(|error| {
             format!("{name}={value} in the environment: file descriptor {number} cannot be taken: {error}")
         })?;
-        handed.push(Handed { socket, asked, is_activated: true });
+        handed.push(InheritedSocket { socket, asked, is_activated: true });
     }
     Ok(handed)
 }
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    fn with(name: &str, value: &str) -> Result<Vec<Handed>, String> {
+    fn with(name: &str, value: &str) -> Result<Vec<InheritedSocket>, String> {
         sockets(&[(name.into(), value.into())])
     }
 

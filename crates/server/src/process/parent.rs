@@ -80,7 +80,7 @@ impl StartOutcome {
 
 /// A listening socket from systemd or another process.
 #[derive(Debug)]
-pub struct Handed {
+pub struct InheritedSocket {
     pub socket: OwnedFd,
     /// The address as it was configured; of an activated one `fd://` and its number.
     pub asked: String,
@@ -98,7 +98,7 @@ pub struct Parent {
     pub started_as: StartedAs,
     pub pid: u32,
     pub channel: Channel,
-    pub sockets: Vec<Handed>,
+    pub sockets: Vec<InheritedSocket>,
     pub ordered: Vec<Ordered>,
 }
 
@@ -172,7 +172,11 @@ impl Parent {
             let mut words = text.split('\n');
             match (words.next(), words.next(), words.next(), socket) {
                 (Some("socket"), Some(kind), Some(asked), Some(socket)) => {
-                    sockets.push(Handed { socket, asked: asked.to_owned(), is_activated: kind == "activated" });
+                    sockets.push(InheritedSocket {
+                        socket,
+                        asked: asked.to_owned(),
+                        is_activated: kind == "activated",
+                    });
                 }
                 (Some("begin"), ..) => break,
                 _ => return Err(io::Error::other(format!("{text:?} has no meaning"))),

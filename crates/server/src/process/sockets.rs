@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use front::{Bind, Endpoint, Listener, Share};
 use tracing::{info, warn};
 
-use crate::process::parent::Handed;
+use crate::process::parent::InheritedSocket;
 
 /// How sockets from systemd are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,10 +58,10 @@ struct Found {
 }
 
 /// Matches handed-over sockets with the configured addresses and binds the rest. One failure fails all.
-pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, String> {
+pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Sockets, String> {
     let told = |error: front::BindError| error.to_string();
     let mut found = Vec::new();
-    for Handed { socket, asked, is_activated } in handed {
+    for InheritedSocket { socket, asked, is_activated } in handed {
         let bind = asked.parse().map_err(|why| format!("a socket was handed over as {asked}: {why}"))?;
         found.push(Found { listener: Listener::adopt(socket, bind).map_err(told)?, asked, is_activated });
     }
@@ -163,17 +163,17 @@ mod tests {
 
     use super::*;
 
-    fn handed(asked: &str, is_activated: bool) -> (Handed, Bind) {
+    fn handed(asked: &str, is_activated: bool) -> (InheritedSocket, Bind) {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let local = Bind::Tcp(socket.local_addr().unwrap());
-        (Handed { socket: socket.into(), asked: asked.to_owned(), is_activated }, local)
+        (InheritedSocket { socket: socket.into(), asked: asked.to_owned(), is_activated }, local)
     }
 
     fn endpoint(bind: &Bind) -> Endpoint {
         Endpoint::from(bind.clone())
     }
 
-    fn locals(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Vec<Bind>, String> {
+    fn locals(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Vec<Bind>, String> {
         gather(wanted, handed).map(|sockets| sockets.listeners.iter().map(Listener::local).collect())
     }
 
@@ -207,7 +207,7 @@ mod tests {
         // And for the IPv4 wildcard, which cannot be bound beside that of both.
         let all = TcpListener::bind("0.0.0.0:0").unwrap();
         let port = all.local_addr().unwrap().port();
-        let old = Handed { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
+        let old = InheritedSocket { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
         let sockets = wanted(&format!("tcp://[::]:{port}").parse().unwrap(), vec![old]);
         assert_eq!(sockets.taken, [format!("tcp://0.0.0.0:{port}")]);
     }

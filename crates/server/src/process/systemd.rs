@@ -13,7 +13,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
 use crate::process::numbered::take;
-use crate::process::parent::Handed;
+use crate::process::parent::InheritedSocket;
 
 /// Number of the first socket that systemd hands over.
 const FIRST: RawFd = 3;
@@ -92,7 +92,7 @@ async fn answer(lanes: &[Handle], limit: Duration) -> bool {
 }
 
 /// The sockets that systemd has started this process with (sd_listen_fds(3)).
-pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
+pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSocket>, String> {
     let find = |name: &str| environment.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.to_str());
     if find("LISTEN_PID") != Some(&std::process::id().to_string()) {
         return Ok(Vec::new());
@@ -101,13 +101,13 @@ pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, St
     let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
     // From the last one down: if any is missing, none is taken.
     let handed = (FIRST..FIRST + RawFd::from(count)).rev().map(|number| match take(number) {
-        Ok(socket) => Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true }),
+        Ok(socket) => Ok(InheritedSocket { socket, asked: format!("fd://{number}"), is_activated: true }),
         Err(Errno::BADF) => {
             Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {number} is not open"))
         }
         Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
     });
-    let mut handed: Vec<Handed> = handed.collect::<Result<_, _>>()?;
+    let mut handed: Vec<InheritedSocket> = handed.collect::<Result<_, _>>()?;
     handed.reverse();
     Ok(handed)
 }
