@@ -37,7 +37,7 @@ pub struct App {
     /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
     log: Mutex<Log>,
-    remembered: Mutex<Remembered>,
+    overrides: Mutex<Overrides>,
 }
 
 /// Where requests go. A reader holds it only while it hands over one request: so after a swap, once nobody holds the
@@ -87,7 +87,7 @@ impl Past {
 
 /// Manual orders, which hold for later generations, too.
 #[derive(Default)]
-pub struct Remembered {
+pub struct Overrides {
     pub scale: Option<(usize, usize)>,
     pub is_paused: bool,
     /// The server is shutting down: pauses are refused.
@@ -104,10 +104,10 @@ impl App {
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
-        let remembered = Mutex::default();
+        let overrides = Mutex::default();
         let turns = SharedTurns::new();
         let begun_ones = AtomicU64::new(1);
-        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, remembered };
+        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
@@ -154,7 +154,7 @@ impl App {
 
     /// Whether a pause was ordered.
     pub fn is_paused(&self) -> bool {
-        self.remembered().is_paused
+        self.overrides().is_paused
     }
 
     /// Reloads the application. On failure the old code goes on, and the error says why. Blocks; not for I/O threads. A
@@ -165,38 +165,38 @@ impl App {
 
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
     pub fn order(&self, order: Order) -> Result<String, String> {
-        let mut remembered = self.remembered();
-        if order == Order::Pause && remembered.is_ending {
+        let mut overrides = self.overrides();
+        if order == Order::Pause && overrides.is_ending {
             return Err("the server ends: who waits is answered, and nothing is held back any more".to_owned());
         }
         if matches!(order, Order::Pause | Order::Resume) {
-            return self.hold(&mut remembered, order);
+            return self.hold(&mut overrides, order);
         }
         let told = self.engine().order(order.clone())?;
         if let Order::Scale { min, max } = order {
-            remembered.scale = Some((min, max));
+            overrides.scale = Some((min, max));
         }
         Ok(told)
     }
 
-    fn hold(&self, remembered: &mut Remembered, order: Order) -> Result<String, String> {
+    fn hold(&self, overrides: &mut Overrides, order: Order) -> Result<String, String> {
         let is_paused = order == Order::Pause;
         for old in self.leaving() {
             // A generation that is just ending has nothing to pause.
             let _ = old.engine().order(order.clone());
         }
         let told = self.engine().order(order)?;
-        remembered.is_paused = is_paused;
+        overrides.is_paused = is_paused;
         self.shutdown.set_paused(is_paused);
         Ok(told)
     }
 
     /// Ends a pause at shutdown, so that waiting requests are answered; later pauses are refused.
     pub fn end_pause(&self) {
-        let mut remembered = self.remembered();
-        remembered.is_ending = true;
-        if remembered.is_paused
-            && let Err(why) = self.hold(&mut remembered, Order::Resume)
+        let mut overrides = self.overrides();
+        overrides.is_ending = true;
+        if overrides.is_paused
+            && let Err(why) = self.hold(&mut overrides, Order::Resume)
         {
             warn!(target: "server", "the pause of {} cannot be ended: {why}", self.name);
         }
@@ -204,8 +204,8 @@ impl App {
 
     /// The manual orders, for a successor process.
     pub fn ordered(&self) -> Option<Ordered> {
-        let remembered = self.remembered();
-        let Remembered { scale, is_paused, .. } = *remembered;
+        let overrides = self.overrides();
+        let Overrides { scale, is_paused, .. } = *overrides;
         (is_paused || scale.is_some()).then(|| Ordered { app: self.name.clone(), scale, is_paused })
     }
 
@@ -256,8 +256,8 @@ impl App {
         self.log.lock().outgoing = Some(old.clone());
     }
 
-    pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.remembered.lock()
+    pub(crate) fn overrides(&self) -> MutexGuard<'_, Overrides> {
+        self.overrides.lock()
     }
 
     /// Adds a deploy to the log.

@@ -102,7 +102,7 @@ impl App {
     /// As many workers as the old code has, within the bounds: the load is the same after a reload.
     fn as_many(&self, settings: &AppSettings) -> usize {
         let own = (settings.ruby.min_workers, settings.ruby.max_workers);
-        let (min, max) = self.remembered().scale.unwrap_or(own);
+        let (min, max) = self.overrides().scale.unwrap_or(own);
         let current = self.current();
         let now = if current.bounds().is_some() { current.workers_now() } else { min };
         now.clamp(min, max)
@@ -154,8 +154,8 @@ impl App {
         }
         {
             // The lock keeps orders out between the two steps.
-            let remembered = self.remembered();
-            if remembered.is_paused
+            let overrides = self.overrides();
+            if overrides.is_paused
                 && let Err(why) = new.engine().order(Order::Pause)
             {
                 warn!(target: "server", "the new code cannot be told to hold requests back: {why}");
@@ -188,7 +188,7 @@ impl App {
 
     /// The bounds that were ordered, else the configured ones.
     fn wanted(&self, new: &Generation) -> (usize, usize) {
-        self.remembered().scale.or(new.bounds()).unwrap_or((1, 1))
+        self.overrides().scale.or(new.bounds()).unwrap_or((1, 1))
     }
 
     fn scale(&self, generation: &Generation, (min, max): (usize, usize)) {
