@@ -45,7 +45,7 @@ pub struct App {
 struct Entry {
     generation: Arc<Generation>,
     /// The previous generation, while both get requests.
-    elder: Option<Arc<Generation>>,
+    previous: Option<Arc<Generation>>,
     /// The application's time limits, if they differ from those that the front has set in the request.
     times: Option<Times>,
 }
@@ -267,10 +267,10 @@ impl App {
         log.deploys.truncate(DEPLOYS_MAX);
     }
 
-    /// Makes a generation the current one. `elder`, if given, still gets requests that find no idle worker in the new
+    /// Makes a generation the current one. `previous`, if given, still gets requests that find no idle worker in the new
     /// one. Returns when no other generation can get any.
-    pub(crate) fn enter(&self, generation: Arc<Generation>, elder: Option<Arc<Generation>>) {
-        let entry = Arc::new(Entry::new(generation, elder, &self.context));
+    pub(crate) fn enter(&self, generation: Arc<Generation>, previous: Option<Arc<Generation>>) {
+        let entry = Arc::new(Entry::new(generation, previous, &self.context));
         let before = self.entry.swap(entry);
         // A holder of the previous entry is handing over a request. That takes a moment, or, if a script in the I/O
         // thread cannot be interrupted, as long as that script.
@@ -303,20 +303,20 @@ impl App {
 }
 
 impl Entry {
-    fn new(generation: Arc<Generation>, elder: Option<Arc<Generation>>, context: &AppContext) -> Entry {
+    fn new(generation: Arc<Generation>, previous: Option<Arc<Generation>>, context: &AppContext) -> Entry {
         let times = Times { request: generation.settings.request_time, queue: generation.settings.queue_wait };
         let is_usual = times.request == context.request_time && times.queue == context.queue_wait;
-        Entry { generation, elder, times: (!is_usual).then_some(times) }
+        Entry { generation, previous, times: (!is_usual).then_some(times) }
     }
 
     /// The engine for the next request. While both generations get requests, the old one gets those for which the new
     /// one, which lacks workers, has no idle one.
     fn engine(&self) -> &dyn Engine {
-        if let Some(elder) = &self.elder
+        if let Some(previous) = &self.previous
             && self.generation.engine().status().idle == 0
-            && elder.engine().status().idle > 0
+            && previous.engine().status().idle > 0
         {
-            return &**elder.engine();
+            return &**previous.engine();
         }
         &**self.generation.engine()
     }
