@@ -94,11 +94,11 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
         let seen = (place(&found), prepared.log_files.clone());
         Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
     };
-    let ground = Ground { threads, admin, front_settings };
+    let server_context = ServerContext { threads, admin, front_settings };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: until they are ready, no client should be able to connect.
     let apps = match Apps::start(&settings, found, context) {
-        Err(_) if ground.admin.is_unwanted() => {
+        Err(_) if server_context.admin.is_unwanted() => {
             info!(target: "server", "shut down before it served");
             return Ok(());
         }
@@ -107,16 +107,17 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(parent) = &prepared.parent {
         apps.follow(&parent.ordered);
     }
-    let mut server = Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, ground };
+    let mut server =
+        Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, context: server_context };
     let stage = Stage {
         settings: &settings,
         apps: &apps,
-        ground: &server.ground,
+        context: &server.context,
         run_files: &run_files.0,
         restart_files,
         flush,
     };
-    let ended = server.ground.threads.waiting.block_on(run(stage, sockets, prepared, signals))?;
+    let ended = server.context.threads.waiting.block_on(run(stage, sockets, prepared, signals))?;
     if ended.cut == 0 {
         server.apps.end_time = WORKERS_TIME;
     }
@@ -131,7 +132,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
 /// The running server. Fields are dropped in their order, so each value ends before the ones that it depends on.
 struct Server {
     apps: Loaded,
-    ground: Ground,
+    context: ServerContext,
 }
 
 /// The loaded applications. Dropping the value stops their workers.
@@ -148,7 +149,7 @@ impl Drop for Loaded {
 }
 
 /// What the applications run on: threads, admin listeners, settings of the front.
-struct Ground {
+struct ServerContext {
     threads: Threads,
     /// Answers until no request is running.
     admin: Admin,
@@ -194,15 +195,15 @@ impl Drop for Waiting {
 struct Stage<'a> {
     settings: &'a Settings,
     apps: &'a Arc<Apps>,
-    ground: &'a Ground,
+    context: &'a ServerContext,
     run_files: &'a Arc<RunFiles>,
     restart_files: RestartFiles,
     flush: Flush,
 }
 
 async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals: Signals) -> Result<Ended, String> {
-    let Stage { settings, apps, ground, run_files, restart_files, flush } = stage;
-    let Ground { threads: Threads { lanes, .. }, admin, front_settings } = ground;
+    let Stage { settings, apps, context, run_files, restart_files, flush } = stage;
+    let ServerContext { threads: Threads { lanes, .. }, admin, front_settings } = context;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;

@@ -91,7 +91,7 @@ fn examine(mut settings: Settings, invocation: &Invocation, paths: &[String]) ->
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut reports = Vec::new();
-    let ground = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
+    let alone = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
     for app in &mut settings.apps {
         // The checks must end, whatever the application does.
         app.ruby.boot_time = app.ruby.boot_time.min(BOOT_TIME);
@@ -101,7 +101,7 @@ fn examine(mut settings: Settings, invocation: &Invocation, paths: &[String]) ->
         let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
-        reports.push(examine::examine(&here, &there, app, &ground.base, paths));
+        reports.push(examine::examine(&here, &there, app, &alone.base, paths));
     }
     Ok(reports)
 }
