@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: bool) -> ExitCode {
     match effective::find(asked, invocation, check) {
         Ok(_) if check && json => show("{}\n"),
-        Ok(settings) if check => show(&settings.verdict()),
+        Ok(settings) if check => show(&settings.summary()),
         Ok(settings) if json => show(&settings.json()),
         Ok(settings) => show(&settings.table()),
         Err(problems) => refuse(&problems),

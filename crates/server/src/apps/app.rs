@@ -267,8 +267,8 @@ impl App {
         log.deploys.truncate(DEPLOYS_MAX);
     }
 
-    /// Makes a generation the current one. `previous`, if given, still gets requests that find no idle worker in the new
-    /// one. Returns when no other generation can get any.
+    /// Makes a generation the current one. `previous`, if given, still gets requests that find no idle worker in the
+    /// new one. Returns when no other generation can get any.
     pub(crate) fn enter(&self, generation: Arc<Generation>, previous: Option<Arc<Generation>>) {
         let entry = Arc::new(Entry::new(generation, previous, &self.context));
         let before = self.entry.swap(entry);

@@ -19,7 +19,7 @@ use crate::config::rackup;
 use crate::config::reader::SettingsReader;
 use crate::config::settings::{RUBY_THREADS, Settings, read};
 use crate::config::workers;
-use crate::doctor::check;
+use crate::doctor::config_check;
 
 /// A setting.
 struct Line {
@@ -86,7 +86,7 @@ pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Ef
         problems.extend(workers::fit(&settings, &engines).err());
     }
     if check {
-        problems.extend(check::look(&settings, &engines));
+        problems.extend(config_check::look(&settings, &engines));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -201,7 +201,7 @@ impl Effective {
     }
 
     /// A sentence that the settings can be used.
-    pub fn verdict(&self) -> String {
+    pub fn summary(&self) -> String {
         let apps: Vec<&str> = self.apps.iter().map(|app| app.name.as_str()).collect();
         let notes: String = self.notices.iter().map(|notice| format!("note: {notice}\n")).collect();
         let file = self.file.as_deref().unwrap_or("no settings file");

@@ -18,7 +18,7 @@ use crate::config::app_settings::AppSettings;
 use crate::config::engine_kind::EngineKind;
 
 /// A config.ru that loads the application and reports what is missing.
-const TOLERANT: &str = include_str!("tolerant.rb");
+const STUB_MISSING: &str = include_str!("stub_missing.rb");
 /// Its name in backtraces.
 const NAME: &str = "doctor.ru";
 /// Time for a Ruby to exit.
@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Stack of the loading thread, as of a program's main thread.
 const STACK_BYTES: usize = 8 << 20;
 
-/// A missing thing, as reported by tolerant.rb.
+/// A missing thing, as reported by stub_missing.rb.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
 pub struct Finding {
     /// `library`, `constant`, `name` (a method or constant that an object lacks), or `error`.
@@ -56,7 +56,7 @@ pub struct Gem {
     pub paths: Vec<PathBuf>,
 }
 
-/// The report of tolerant.rb.
+/// The report of stub_missing.rb.
 #[derive(Debug, Default, Deserialize)]
 pub struct Told {
     pub found: Vec<Finding>,
@@ -141,7 +141,7 @@ pub fn all_missing(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineCon
     let time = settings.ruby.boot_time * TIMES;
     let end = Instant::now() + time;
     loop {
-        match tolerant(found, &spared, settings, base) {
+        match load_with_stubs(found, &spared, settings, base) {
             Ok(told) => last = told,
             // If the first attempt fails, so does the real loading, with a better error.
             Err(LoadError::Refused(_)) if spared.is_empty() => return last,
@@ -171,7 +171,7 @@ impl Told {
     }
 }
 
-fn tolerant(
+fn load_with_stubs(
     found: &AppSpec,
     spared: &[Cause],
     settings: &AppSettings,
@@ -183,7 +183,7 @@ fn tolerant(
         spared.iter().map(|(kind, name)| format!("[{}, {}]", quoted(kind), quoted(name))).collect();
     let (config, doctor) = (quoted(&found.rackup.to_string_lossy()), quoted(&rackup.to_string_lossy()));
     // In one line, so that the following lines keep their numbers.
-    let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {TOLERANT}", pairs.join(", "));
+    let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {STUB_MISSING}", pairs.join(", "));
     fs::write(&rackup, text).map_err(|error| format!("{}: {error}", rackup.display()))?;
     let running = load(&AppSpec { rackup, ..found.clone() }, settings, base)?;
     let answer = answer::body(&*running.engine(), settings, "/", settings.ruby.boot_time);

@@ -1,20 +1,20 @@
-//! Commands that look without serving. `foolsgold config` shows the resolved settings (`effective`; `check` for the
-//! files that they name). The rest is `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded
-//! engine? It is loaded there, once as it is and once with everything missing left out, and gets some requests, as it
-//! does on the user's Ruby if there is one; the doctor reports the outcome with a recommendation. Nothing here listens,
-//! writes a lasting file, or leaves a process behind.
+//! Commands that look without serving. `foolsgold config` shows the resolved settings (`effective`; `config_check`
+//! checks the files that they name). The rest is `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the
+//! embedded engine? It is loaded there, once as it is and once with everything missing left out, and gets some
+//! requests, as it does on the user's Ruby if there is one; the doctor reports the outcome with a recommendation.
+//! Nothing here listens, writes a lasting file, or leaves a process behind.
 
 mod answer;
 mod captured_output;
-pub mod check;
+mod checks;
+pub mod config_check;
 mod difference;
 pub mod effective;
-mod examine;
 mod loading;
 mod print;
+mod recommendation;
 mod report;
-mod sources;
-mod verdict;
+mod scan;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -29,8 +29,8 @@ use crate::config::invocation::Invocation;
 use crate::config::settings::{Settings, settle};
 use crate::process::exit;
 use captured_output::CapturedOutput;
+use recommendation::Recommendation;
 use report::Report;
-use verdict::Verdict;
 
 /// Upper bounds of the time for loading and for a response, whatever the settings say.
 const BOOT_TIME: Duration = Duration::from_secs(60);
@@ -65,7 +65,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     };
     let examined = match CapturedOutput::begin() {
         Ok(aside) => {
-            let examined = examine(settings, invocation, &words.paths);
+            let examined = check_apps(settings, invocation, &words.paths);
             // It may be closed; then the report is not read either.
             let _ = aside.end();
             examined
@@ -76,7 +76,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
         Ok(reports) => {
             let text = if words.json { print::json(&reports) } else { print::text(&reports) };
             let _ = exit::show(&text);
-            if reports.iter().all(|report| Verdict::of(report).is_good()) {
+            if reports.iter().all(|report| Recommendation::of(report).is_good()) {
                 ExitCode::SUCCESS
             } else {
                 ExitCode::from(1)
@@ -87,7 +87,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     })
 }
 
-fn examine(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, Missing> {
+fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, Missing> {
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut reports = Vec::new();
@@ -101,7 +101,7 @@ fn examine(mut settings: Settings, invocation: &Invocation, paths: &[String]) ->
         let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
-        reports.push(examine::examine(&here, &there, app, &alone.base, paths));
+        reports.push(checks::run(&here, &there, app, &alone.base, paths));
     }
     Ok(reports)
 }

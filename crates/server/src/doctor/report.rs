@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::answer::Answer;
 use super::difference::Difference;
 use super::loading::{Finding, Gem};
-use super::sources::Doubt;
+use super::scan::Doubt;
 
 /// The doctor's findings about one application.
 #[derive(Debug, Default)]

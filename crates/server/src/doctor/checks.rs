@@ -10,7 +10,7 @@ use super::answer::{Answer, ask};
 use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
-use super::sources;
+use super::scan;
 use crate::apps::engines::{EngineContext, RefusalKind, Running, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const AGAIN: Duration = Duration::from_millis(1100);
 
 /// Checks an application on the embedded engine and on the user's Ruby.
-pub fn examine(
+pub fn run(
     here: &AppSpec,
     there: &AppSpec,
     settings: &AppSettings,
@@ -31,7 +31,7 @@ pub fn examine(
     let rackup = here.rackup.clone();
     let told = all_missing(here, settings, base);
     let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
-    let doubts = sources::doubts(&rackup, &own, &told.methods);
+    let doubts = scan::doubts(&rackup, &own, &told.methods);
     let mut report = Report { rackup, gemfile: here.gemfile.clone(), files: own, doubts, ..Report::default() };
     let began = Instant::now();
     // If it did not finish with parts left out, it would not do so now.
