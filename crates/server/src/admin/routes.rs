@@ -39,42 +39,45 @@ const APP: &[&str] = &["app"];
 
 /// All routes.
 pub static ROUTES: [Route; 17] = [
-    look("/v1", &[], "what can be asked", |_, _, _| Ok(index())),
+    look("/v1", &[], "the routes of this API", |_, _, _| Ok(index())),
     look("/v1/status", APP, "the server and its applications, worker by worker", status),
     look("/v1/workers", APP, "the workers and what each of them runs", workers),
-    look("/v1/recorder", APP, "what runs now, and the last slow, failed and refused requests", recorder),
-    look("/v1/deploys", APP, "what was loaded when, and what came of it", deploys),
+    look("/v1/recorder", APP, "running requests, and the last slow, failed and refused ones", recorder),
+    look("/v1/deploys", APP, "the last deploys and their outcomes", deploys),
     look("/v1/history", &["app", "step", "from"], "numbers of each second, or minute, of the past", history),
     Route {
         is_order: true,
-        ..look("/v1/workers/{}/backtraces", APP, "what the threads of a worker do", |_, running, params| {
+        ..look("/v1/workers/{}/backtraces", APP, "backtraces of the threads of a worker", |_, running, params| {
             orders::backtraces(running, params)
         })
     },
-    order("/v1/workers/{}/kill", &["app", "now"], "end a worker, when it has finished or now", |_, running, params| {
-        orders::kill(running, params)
-    }),
-    order("/v1/reload", APP, "load new code and settings, and go over to them if they work", |_, running, params| {
+    order(
+        "/v1/workers/{}/kill",
+        &["app", "now"],
+        "stop a worker, when it has finished or now",
+        |_, running, params| orders::kill(running, params),
+    ),
+    order("/v1/reload", APP, "load new code and settings, and switch to them if they work", |_, running, params| {
         orders::reload(running, params)
     }),
-    order("/v1/restart", &[], "start the program anew, keeping the sockets", |_, running, params| {
+    order("/v1/restart", &[], "start the program again, with the same sockets", |_, running, params| {
         orders::restart(running, params)
     }),
-    order("/v1/recycle", APP, "replace the workers, without loading anything anew", |_, running, params| {
+    order("/v1/recycle", APP, "replace the workers by new ones with the same code", |_, running, params| {
         orders::recycle(running, params)
     }),
-    order("/v1/scale", &["app", "workers", "min", "max"], "have so many workers", |_, running, params| {
+    order("/v1/scale", &["app", "workers", "min", "max"], "set the number of workers", |_, running, params| {
         orders::scale(running, params)
     }),
-    order("/v1/pause", APP, "let requests wait", |_, running, params| orders::pause(running, params)),
-    order("/v1/resume", APP, "let them go on", |_, running, params| orders::resume(running, params)),
-    order("/v1/drain", &[], "end, but not before load balancers know", |_, running, params| {
+    order("/v1/pause", APP, "make requests wait", |_, running, params| orders::pause(running, params)),
+    order("/v1/resume", APP, "end a pause", |_, running, params| orders::resume(running, params)),
+    order("/v1/drain", &[], "shut down after load balancers have noticed", |_, running, params| {
         orders::drain(running, params)
     }),
-    order("/v1/stop", &["now"], "end, when running requests are finished or now", |_, running, params| {
+    order("/v1/stop", &["now"], "shut down, when running requests are finished or now", |_, running, params| {
         orders::stop(running, params)
     }),
-    order("/v1/reopen-logs", &[], "open the log files anew", |_, running, params| orders::reopen_logs(running, params)),
+    order("/v1/reopen-logs", &[], "reopen the log files", |_, running, params| orders::reopen_logs(running, params)),
 ];
 
 /// The listener that a request came through.

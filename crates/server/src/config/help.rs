@@ -16,8 +16,8 @@ it (default: the current one).
 
 const FORMS: &str = "\
 Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
-Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables,
-and these before foolsgold.toml, where options have the same names: request-time = 5.
+Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags override variables, and
+these override foolsgold.toml, where options have the same names: request-time = 5.
 Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the options.
 ";
 
@@ -41,7 +41,7 @@ pub fn help() -> String {
     out.push_str("\nOthers:\n");
     let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");
     let _ = writeln!(out, "{:INDENT$}the versions of the program and of its engine", "  -V, --version");
-    let _ = writeln!(out, "{:INDENT$}the settings that count, each with where it came from", "      config [--json]");
+    let _ = writeln!(out, "{:INDENT$}the resolved settings, each with its source", "      config [--json]");
     let _ = writeln!(out, "{:INDENT$}only whether the settings can be used", "      config --check");
     let _ = writeln!(out, "{:INDENT$}another server's configuration in terms of this one", "      explain FILE");
     let _ = writeln!(
