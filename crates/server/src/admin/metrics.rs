@@ -83,9 +83,17 @@ fn of_process(process: &Process) -> Vec<Family> {
     let number = |number: Option<u64>| number.map(|number| Value::Gauge(number as f64));
     let known = |name, help, value: Option<Value>| value.map(|value| one(name, help, value));
     [
-        known("process_cpu_seconds", "Time the server has had on processors", Some(Value::Sum(process.cpu_s))),
-        known("process_resident_memory_bytes", "Memory of the server, workers apart", kib(process.rss_kib)),
-        known("foolsgold_memory_pss_bytes", "Share of the server in memory, workers apart", kib(process.pss_kib)),
+        known("process_cpu_seconds", "Processor time of the server", Some(Value::Sum(process.cpu_s))),
+        known(
+            "process_resident_memory_bytes",
+            "Resident memory of the server without its workers",
+            kib(process.rss_kib),
+        ),
+        known(
+            "foolsgold_memory_pss_bytes",
+            "Proportional set size (PSS) of the server without its workers",
+            kib(process.pss_kib),
+        ),
         known("process_threads", "Threads of the server", number(process.threads)),
         known("process_open_fds", "Open files and sockets of the server", number(process.open_files)),
     ]
@@ -98,11 +106,11 @@ fn of_memory(standing: Option<Standing>) -> Vec<Family> {
     let Some(seen) = standing else { return Vec::new() };
     let bytes = |name, help, bytes: u64| one(name, help, Value::Gauge(bytes as f64));
     vec![
-        bytes("foolsgold_memory_limit_bytes", "Memory that there is: of the control group, or the machine", seen.limit),
-        bytes("foolsgold_memory_used_bytes", "How much of it is used, by whomever", seen.used),
+        bytes("foolsgold_memory_limit_bytes", "Memory limit: of the control group, or the machine", seen.limit),
+        bytes("foolsgold_memory_used_bytes", "Memory used by all processes within that limit", seen.used),
         one(
             "foolsgold_memory_short",
-            "1 when the kernel may soon kill a process for want of memory",
+            "1 when memory is so short that the kernel may soon kill a process",
             gauge(seen.is_short()),
         ),
     ]
@@ -125,25 +133,29 @@ fn of_server(running: &Running) -> Vec<Family> {
     let answers = by_hundreds(counts.answers()).into_iter();
     let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
     vec![
-        Family { name: "foolsgold_build_info", help: "Always 1", rows: vec![(build, Value::Gauge(1.0))] },
+        Family {
+            name: "foolsgold_build_info",
+            help: "Always 1; the labels have the versions",
+            rows: vec![(build, Value::Gauge(1.0))],
+        },
         one("process_start_time_seconds", "When the server started", Value::Gauge(since)),
-        one("foolsgold_draining", "1 when the server is ending", gauge(server.is_draining())),
+        one("foolsgold_draining", "1 when the server is shutting down", gauge(server.is_draining())),
         one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
         one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
         one(
             "foolsgold_connections_displaced",
-            "Connections closed for new ones, as there were no places left",
+            "Connections closed for new ones, at the limit of connections",
             Value::Count(counts.displaced_connections()),
         ),
         one(
             "foolsgold_connections_refused",
-            "Connections of clients that had all they may have",
+            "Connections refused to clients at their limit",
             Value::Count(counts.refused_connections()),
         ),
         one("foolsgold_refused", "Requests whose head was refused", Value::Count(counts.refused())),
         Family {
             name: "foolsgold_http_responses",
-            help: "Answers by the hundreds of their status, those of the server itself among them",
+            help: "Responses by status class, those of the server itself included",
             rows: answers.collect(),
         },
     ]
@@ -163,48 +175,43 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
     vec![
         Family {
             name: "foolsgold_requests",
-            help: "Requests that the application answered, by the hundreds of their status",
+            help: "Responses of the application by status class",
             rows: answers.collect(),
         },
         Family {
             name: "foolsgold_errors",
-            help: "Requests that the application did not answer, by whose fault it was and by what happened",
+            help: "Requests without a response of the application, by culprit and fault",
             rows: errors.collect(),
         },
-        each(apps, "foolsgold_queue_time_seconds", "How long requests waited for a place", |app| {
+        each(apps, "foolsgold_queue_time_seconds", "Time that requests waited in the queue", |app| {
             Value::Times(Box::new(app.reading.queue))
         }),
-        each(apps, "foolsgold_service_time_seconds", "How long the application took to answer", |app| {
+        each(apps, "foolsgold_service_time_seconds", "Time that the application took to respond", |app| {
             Value::Times(Box::new(app.reading.service))
         }),
-        each(
-            apps,
-            "foolsgold_queue_time_max_seconds",
-            "How long a request waited at most, in the last minute",
-            |app| Value::Gauge(app.longest.queue_us as f64 / 1e6),
-        ),
+        each(apps, "foolsgold_queue_time_max_seconds", "Longest wait in the queue in the last minute", |app| {
+            Value::Gauge(app.longest.queue_us as f64 / 1e6)
+        }),
         each(
             apps,
             "foolsgold_service_time_max_seconds",
-            "How long an answer took at most, in the last minute",
+            "Longest response time of the application in the last minute",
             |app| Value::Gauge(app.longest.service_us as f64 / 1e6),
         ),
-        each(apps, "foolsgold_queue_depth", "Requests that wait for a place", |app| {
+        each(apps, "foolsgold_queue_depth", "Requests in the queue", |app| {
             Value::Gauge(app.snapshot.status.queued as f64)
         }),
-        each(apps, "foolsgold_queue_oldest_seconds", "How long the first of them has waited", |app| {
+        each(apps, "foolsgold_queue_oldest_seconds", "Time that the first request in the queue has waited", |app| {
             Value::Gauge(app.snapshot.oldest_wait_ms / 1e3)
         }),
         each(apps, "foolsgold_places", "Requests that can run at once", |app| {
             Value::Gauge(app.snapshot.status.capacity as f64)
         }),
-        each(apps, "foolsgold_places_busy", "Places that are taken", |app| {
+        each(apps, "foolsgold_places_busy", "Requests that are running", |app| {
             let status = app.snapshot.status;
             Value::Gauge(status.capacity.saturating_sub(status.idle) as f64)
         }),
-        each(apps, "foolsgold_paused", "1 when requests wait because somebody said so", |app| {
-            gauge(app.snapshot.is_paused)
-        }),
+        each(apps, "foolsgold_paused", "1 during a pause", |app| gauge(app.snapshot.is_paused)),
     ]
 }
 
@@ -238,25 +245,25 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
     });
     vec![
         Family { name: "foolsgold_workers", help: "Workers by state", rows: states.collect() },
-        each(apps, "foolsgold_workers_min", "Workers there are at least", |app| {
+        each(apps, "foolsgold_workers_min", "Least number of workers", |app| {
             Value::Gauge(app.snapshot.pool.min as f64)
         }),
-        each(apps, "foolsgold_workers_max", "Workers there are at most", |app| {
+        each(apps, "foolsgold_workers_max", "Greatest number of workers", |app| {
             Value::Gauge(app.snapshot.pool.max as f64)
         }),
-        each(apps, "foolsgold_workers_wanted", "Workers there should be now", |app| {
+        each(apps, "foolsgold_workers_wanted", "Number of workers that is wanted now", |app| {
             Value::Gauge(app.snapshot.pool.wanted as f64)
         }),
-        each(apps, "foolsgold_workers_held_by_memory", "1 when workers were wanted and there was no memory", |app| {
+        each(apps, "foolsgold_workers_held_by_memory", "1 when a worker was not added for lack of memory", |app| {
             gauge(app.snapshot.pool.is_held_by_memory)
         }),
-        each(apps, "foolsgold_worker_restarts", "Workers replaced, for whatever reason", |app| {
+        each(apps, "foolsgold_worker_restarts", "Workers that were replaced", |app| {
             Value::Count(app.snapshot.status.restarts)
         }),
-        Family { name: "foolsgold_worker_ends", help: "Workers that ended, by reason", rows: restarts.collect() },
+        Family { name: "foolsgold_worker_ends", help: "Workers that exited, by reason", rows: restarts.collect() },
         Family {
             name: "foolsgold_memory_bytes",
-            help: "Shares in memory (PSS) of the processes that run the application",
+            help: "Proportional set sizes (PSS) of the application's processes",
             rows: memory.collect(),
         },
     ]
@@ -268,18 +275,18 @@ fn of_deploys(apps: &[Shown]) -> Vec<Family> {
         rows.collect::<Vec<Row>>()
     };
     vec![
-        each(apps, "foolsgold_generation", "Number of the loaded code that gets requests", |app| {
+        each(apps, "foolsgold_generation", "Number of the generation that gets requests", |app| {
             Value::Gauge(app.generation as f64)
         }),
         each(apps, "foolsgold_reloading", "1 while new code is being loaded", |app| gauge(app.is_reloading)),
         Family {
             name: "foolsgold_last_deploy_ok",
-            help: "0 when the last attempt to load new code failed",
+            help: "0 when the last deploy failed",
             rows: last(|(is_ok, _)| gauge(is_ok)),
         },
         Family {
             name: "foolsgold_last_deploy_time_seconds",
-            help: "When that attempt began",
+            help: "Time at which the last deploy began",
             rows: last(|(_, at)| Value::Gauge(at)),
         },
     ]
