@@ -1,5 +1,5 @@
-//! What a server says of itself on its control socket (`GET /v1/status`, which `foolsgold status --json` prints): all
-//! of it at one moment, and not, as in /proc, one process after the other while they come and go.
+//! Status of a server, from its control socket (`GET /v1/status`, which `foolsgold status --json` prints): all of one
+//! moment, unlike /proc, which shows one process after the other while they come and go.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -8,33 +8,33 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// A server that is busy, or stopped, may take so long to answer.
+/// Time for a busy or stopped server to respond.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// What it said.
+/// The status.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
-    /// Processes that run applications, whether they are ready or not.
+    /// Workers, ready or not.
     pub workers: Vec<Worker>,
-    /// Processes that hold a loaded application.
+    /// Processes that have loaded an application and fork workers.
     pub molds: Vec<u32>,
-    /// Older generations of applications that still have something to finish.
+    /// Number of old generations that still finish requests.
     pub leaving: usize,
-    /// All of it.
+    /// The whole response.
     pub all: Value,
 }
 
 /// A worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worker {
-    /// Its process, once there is one.
+    /// Its process id, once it has a process.
     pub id: Option<u32>,
     /// `ready`, `booting`, `draining`, ...
     pub state: String,
 }
 
 impl Worker {
-    /// Whether it is on its way out.
+    /// Whether it is being stopped.
     pub fn is_leaving(&self) -> bool {
         self.state == "draining"
     }
@@ -45,7 +45,7 @@ impl Worker {
     }
 }
 
-/// Asks the server with this control socket.
+/// Requests the status of the server with this control socket.
 pub fn status(socket: &Path) -> Result<Status, String> {
     let told = |error: std::io::Error| format!("{}: {error}", socket.display());
     let mut stream = UnixStream::connect(socket).map_err(told)?;

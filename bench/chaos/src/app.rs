@@ -1,10 +1,10 @@
-//! The applications that are loaded, and the right answers to what is asked of them.
+//! The applications under load, and the right responses to each request.
 
 use loadgen::{AskParts, Workload};
 
-/// apps/arena on Sinatra, with what a bad day needs.
+/// The arena's Sinatra application, with endpoints for bad days.
 pub const SINATRA: &str = "bench/chaos/apps/sinatra.ru";
-/// The page of FoolsGold on embedded interpreters, with the same.
+/// FoolsGold's page on embedded interpreters, with the same endpoints.
 pub const MRUBY: &str = "bench/chaos/apps/mruby.ru";
 /// One page of Rails.
 pub const RAILS: &str = "apps/rails-small/config.ru";
@@ -14,7 +14,7 @@ const OF_SINATRA: &str = r#"
     { "path": "/digits", "matches": "\\A3\\.14159265358979323846[0-9]{180}\n\\z" },
     { "path": "/short", "exactly": "short\n" }"#;
 
-/// What also holds while nothing is killed: requests that are not safe.
+/// A request that is not safe, for scenarios in which no worker is killed.
 const POST: &str = r#"
     { "path": "/digest", "method": "POST", "body": "gold",
       "exactly": "24d7f03d8dc3c3666969e6fa5bb1fac4736d3f1353c28307ed51b320f9dc42d3" }"#;
@@ -35,7 +35,7 @@ pub fn sinatra() -> Result<Workload, String> {
     workload(&[OF_SINATRA])
 }
 
-/// The same, and some that change something.
+/// The same with requests that are not safe.
 pub fn sinatra_with_posts() -> Result<Workload, String> {
     workload(&[OF_SINATRA, POST])
 }
@@ -50,7 +50,7 @@ pub fn mruby() -> Result<Workload, String> {
     workload(&[OF_MRUBY, OF_MRUBY_POST])
 }
 
-/// As recipes of the arena write them, in JSON.
+/// A workload from requests in JSON, as in the arena's recipes.
 pub fn workload(asks: &[&str]) -> Result<Workload, String> {
     let text = format!("[{}]", asks.join(","));
     let parts: Vec<AskParts> = serde_json::from_str(&text).map_err(|error| format!("{error} in {text}"))?;

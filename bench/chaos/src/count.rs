@@ -1,31 +1,31 @@
-//! What became of the requests of a load, and whether that is as it should be.
+//! Counts of a load's requests by outcome, and whether they are as they should be.
 
 use std::collections::BTreeMap;
 
 use loadgen::Seen;
 
-/// A deliberate refusal.
+/// Refused on purpose.
 pub const SHED: &str = "status 503";
-/// The request's own deadline.
+/// Timed out.
 pub const LATE: &str = "status 504";
-/// Nobody listens any more: right after a server was told to end.
+/// Connection refused: right after a shutdown has begun.
 pub const REFUSED: &str = "connect";
 
-/// Requests by what became of them.
+/// Counts of requests by outcome.
 #[derive(Debug, Clone, Default)]
 pub struct Count {
-    /// Right answers.
+    /// Right responses.
     pub right: u64,
-    /// All others, in kinds.
+    /// Failures by kind.
     pub errors: BTreeMap<String, u64>,
-    /// The longest wait for a right answer, or for none.
+    /// Longest latency in milliseconds, failures included.
     pub longest_ms: f64,
-    /// The first wrong answer, in words.
+    /// The first wrong response, as text.
     pub wrong: Option<String>,
 }
 
 impl Count {
-    /// Adds what one loop saw.
+    /// Adds the result of a loop.
     pub fn add(&mut self, seen: &Seen) {
         self.right += seen.number("requests").unwrap_or(0.0) as u64;
         for (kind, many) in &seen.outcome.errors {
@@ -45,22 +45,22 @@ impl Count {
         self.wrong = self.wrong.take().or_else(|| other.wrong.clone());
     }
 
-    /// All of them.
+    /// Number of all requests.
     pub fn requests(&self) -> u64 {
         self.right + self.errors.values().sum::<u64>()
     }
 
-    /// Those that were refused with a 503.
+    /// Number of requests refused with 503.
     pub fn shed(&self) -> u64 {
         self.errors.get(SHED).copied().unwrap_or(0)
     }
 
-    /// Those that failed in a way that is not among these.
+    /// Number of failures except these kinds.
     pub fn failed(&self, allowed: &[&str]) -> u64 {
         self.errors.iter().filter(|(kind, _)| !allowed.contains(&kind.as_str())).map(|(_, many)| many).sum()
     }
 
-    /// What is wrong with it, if anything.
+    /// A complaint, if there are failures except these kinds, or no right response.
     pub fn complaint(&self, allowed: &[&str]) -> Option<String> {
         if self.right == 0 {
             return Some("not one request was answered rightly".into());

@@ -1,6 +1,5 @@
-//! The processes of a server under test, as /proc shows them, with those that ended and were not buried, and those that
-//! left their parents: each is known by its session, its ancestors, a marker in its environment, or an open file in the
-//! scenario's folder.
+//! The processes of a server under test, as /proc shows them, zombies and orphans included: each is recognised by its
+//! session, its ancestors, a variable in its environment, or an open file in the scenario's folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,54 +8,54 @@ use std::process;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
-/// The variable that all processes of a scenario inherit.
+/// Variable that all processes of a scenario inherit.
 pub const MARK: &str = "CHAOS_MARK";
 
-/// One process.
+/// A process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kin {
-    /// Its process id.
+    /// Process id.
     pub id: u32,
-    /// That of its parent.
+    /// Process id of its parent.
     pub parent: u32,
-    /// That of the leader of its session.
+    /// Process id of its session's leader.
     session: u32,
-    /// `Z`: it has ended, and nobody has taken note.
+    /// `Z`: it has exited and was not reaped.
     pub is_zombie: bool,
-    /// Its command line, or its name when it has none any more.
+    /// Command line, or name if it has none any more.
     pub title: String,
 }
 
-/// By what they are known.
+/// What the processes are recognised by.
 #[derive(Debug, Clone)]
 pub struct Marks<'a> {
     /// Leaders of sessions.
     pub roots: Vec<u32>,
-    /// The value of [`MARK`].
+    /// Value of [`MARK`].
     pub mark: &'a str,
-    /// Where their output goes.
+    /// Folder of their output.
     pub folder: &'a Path,
 }
 
 impl Kin {
-    /// For messages.
+    /// Description for messages.
     pub fn in_words(&self) -> String {
         let zombie = if self.is_zombie { " (ended, not buried)" } else { "" };
         format!("{} {:?}{zombie}", self.id, self.title)
     }
 }
 
-/// From now on, processes whose parents have ended become children of this one, as they would of init.
+/// Makes orphans children of this process from now on, as they would be of init.
 pub fn adopt_orphans() -> Result<(), String> {
     set_child_subreaper(Pid::from_raw(1)).map_err(|error| format!("orphans cannot be seen: {error}"))
 }
 
-/// Quick: those of these sessions.
+/// The processes of these sessions: a quick search.
 pub fn of_session(roots: &[u32]) -> Vec<Kin> {
     bury(everybody(), roots).into_iter().filter(|one| roots.contains(&one.session)).collect()
 }
 
-/// Thorough: all that can be known as theirs.
+/// All processes that can be recognised: a thorough search.
 pub fn all(marks: &Marks) -> Vec<Kin> {
     let everybody = bury(everybody(), &marks.roots);
     let mine = process::id();
@@ -73,13 +72,13 @@ pub fn all(marks: &Marks) -> Vec<Kin> {
     }
 }
 
-/// Sends a signal. One that has ended needs none.
+/// Sends a signal. Returns whether the process existed.
 pub fn signal(id: u32, signal: Signal) -> bool {
     let id = i32::try_from(id).ok().and_then(Pid::from_raw);
     id.is_some_and(|id| kill_process(id, signal).is_ok())
 }
 
-/// Orphans that ended are ours to bury, as they would be init's. Those of servers are not: [`std`] waits for them.
+/// Reaps orphans that have exited, as init would. The servers themselves are excluded: [`std`] waits for them.
 fn bury(all: Vec<Kin>, roots: &[u32]) -> Vec<Kin> {
     let is_orphan = |one: &Kin| {
         one.is_zombie && one.parent == process::id() && roots.contains(&one.session) && !roots.contains(&one.id)
@@ -98,7 +97,7 @@ fn is_marked(id: u32, marks: &Marks) -> bool {
     if environment.split(|byte| *byte == 0).any(|one| one == setting.as_bytes()) {
         return true;
     }
-    // A process title is written over the environment; open files stay.
+    // A process title overwrites the environment; open files stay.
     let files = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
     let mut links = files.filter_map(|file| fs::read_link(file.path()).ok());
     links.any(|link| link.starts_with(marks.folder))
@@ -111,7 +110,7 @@ fn everybody() -> Vec<Kin> {
 
 fn kin(id: u32) -> Option<Kin> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The name, in parentheses, may hold anything.
+    // The name, in parentheses, may contain anything.
     let (name, rest) = text.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     let state = *fields.first()?;

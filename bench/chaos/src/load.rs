@@ -1,5 +1,5 @@
-//! Clients that ask until they are told to stop: 32 of them, three quarters with connections that they keep, a quarter
-//! with a new one for each request. Each answer is checked by the arena.
+//! Clients that send requests until they are stopped: 32, three quarters of them with keep-alive connections, the
+//! others with a new connection for each request. The arena's load generator checks each response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,27 +12,27 @@ use parking_lot::Mutex;
 use crate::count::Count;
 use crate::pace;
 
-/// As the issue asks.
+/// Number of clients.
 pub const CLIENTS: u32 = 32;
 /// Threads of clients.
 const GROUPS: u32 = 4;
-/// A loop of the arena ends by the clock; so one follows another.
+/// Seconds of one loop: those of the load generator end by the clock, so one follows another.
 const TURN_S: f64 = 0.5;
 
-/// The numbers as they grow, for whoever watches.
+/// Counts that grow, for progress output.
 pub type Counts = Arc<Mutex<Count>>;
 
 /// Running clients.
 pub struct Load {
     is_over: Arc<AtomicBool>,
     counts: Counts,
-    /// Loops that each group has ended: all it asked in them is answered.
+    /// Number of finished loops of each group: all their requests have responses.
     turns: Arc<Vec<AtomicU64>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Load {
-    /// Begins. A request without an answer after `patience` counts as failed: it hangs.
+    /// Starts the clients. A request without a response after `patience` counts as failed: it hangs.
     pub fn begin(port: u16, workload: &Workload, clients: u32, patience: Duration) -> Load {
         let is_over = Arc::new(AtomicBool::new(false));
         let counts = Counts::default();
@@ -62,28 +62,28 @@ impl Load {
         Load { is_over, counts, turns, threads }
     }
 
-    /// Waits until all that is asked now is answered; new requests go on meanwhile.
+    /// Waits until every request sent by now has a response; new requests go on meanwhile.
     pub fn let_through(&self, limit: Duration) -> bool {
         let now = |turns: &[AtomicU64]| turns.iter().map(|turn| turn.load(Ordering::Acquire)).collect::<Vec<_>>();
         let before = now(&self.turns);
         pace::within(limit, || now(&self.turns).iter().zip(&before).all(|(now, before)| now > before))
     }
 
-    /// The numbers as they grow.
+    /// The counts, which grow.
     pub fn counts(&self) -> Counts {
         self.counts.clone()
     }
 
-    /// The numbers of now.
+    /// The counts now.
     pub fn count(&self) -> Count {
         self.counts.lock().clone()
     }
 
-    /// Stops asking, waits for what was asked, and says what was seen.
+    /// Stops the clients, waits for their last responses, and returns the counts.
     pub fn end(mut self) -> Count {
         self.is_over.store(true, Ordering::Release);
         for thread in self.threads.drain(..) {
-            // A thread of the load generator that crashed has no answers: that is seen in the numbers.
+            // A crashed client thread has no responses, which the counts show.
             let _ = thread.join();
         }
         self.count()

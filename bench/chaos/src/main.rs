@@ -1,5 +1,5 @@
-//! The program behind bin/chaos: bad days for foolsgold, one after the other, each under load with every answer
-//! checked. It prints a table, and its exit code is 1 when one of them went wrong.
+//! The program behind bin/chaos: bad days for foolsgold, one after the other, each under load with every response
+//! checked. Prints a table; the exit code is 1 if one of them failed.
 
 mod api;
 mod app;
@@ -25,27 +25,27 @@ use clap::Parser;
 
 use scenarios::{ALL, Scenario};
 
-/// Bad days for foolsgold: deaths, deploys, full disks and overload, under load from 32 clients with every answer
+/// Bad days for foolsgold: deaths, deploys, full disks and overload, under load from 32 clients with every response
 /// checked.
 #[derive(Debug, Parser)]
 #[command(name = "chaos", max_term_width = 100)]
 struct Asked {
-    /// A few seconds for each: to see that all is well, not to find what is rare.
+    /// A few seconds per scenario: to see that all is well, not to find what is rare.
     #[arg(long)]
     quick: bool,
     /// Only scenarios with this in their names; may be given several times.
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
-    /// Says which scenarios there are.
+    /// List the scenarios.
     #[arg(long)]
     list: bool,
-    /// The foolsgold that is tried.
+    /// The foolsgold under test.
     #[arg(long, value_name = "PATH")]
     foolsgold: Option<PathBuf>,
-    /// The folder that has apps/ and bench/ in it.
+    /// The folder that contains apps/ and bench/.
     #[arg(long, value_name = "FOLDER")]
     home: Option<PathBuf>,
-    /// Keeps the folder of each scenario, with the server's log, and says where it is.
+    /// Keep the folder of each scenario, with the server's log, and print its path.
     #[arg(long)]
     keep: bool,
 }
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all that was asked for went well.
+/// Whether all scenarios went well.
 fn run(asked: &Asked) -> Result<bool, String> {
     let chosen = chosen(&asked.only)?;
     if asked.list {
@@ -87,7 +87,7 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Scenario>, String> {
     Ok(chosen)
 }
 
-/// The repository: as told, or above this program, or above the current folder.
+/// The repository: as configured, or above this program, or above the current folder.
 fn home(told: Option<&Path>) -> Result<PathBuf, String> {
     let is_home = |folder: &Path| folder.join("apps/arena/config.ru").is_file() && folder.join("bench/chaos").is_dir();
     if let Some(folder) = told {
@@ -99,7 +99,7 @@ fn home(told: Option<&Path>) -> Result<PathBuf, String> {
     found.map(Path::to_path_buf).ok_or_else(|| "where is the repository? Say it with --home FOLDER".into())
 }
 
-/// The program under test: as told, or beside this one.
+/// The program under test: as configured, or beside this one.
 fn foolsgold(told: Option<&Path>) -> Result<PathBuf, String> {
     let beside = env::current_exe().ok().map(|program| program.with_file_name("foolsgold"));
     let program = told.map(Path::to_path_buf).or(beside).unwrap_or_default();

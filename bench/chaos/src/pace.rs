@@ -1,5 +1,5 @@
-//! How slow this machine is at the moment. Other programs may use it as well: what takes a second on a quiet machine
-//! may take ten on a busy one, and is no mistake of the server.
+//! Speed of this machine at the moment. Other programs may use it as well: what takes a second on a quiet machine may
+//! take ten on a busy one, and is no fault of the server.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -11,18 +11,18 @@ use loadgen::process::until;
 
 use crate::server::pause;
 
-/// How often it is measured.
+/// Interval of the measurements.
 const EVERY: Duration = Duration::from_millis(250);
-/// A wait that has a limit is made of no more steps than this, each of which the machine may delay.
+/// Number of steps in a wait with a limit, each of which the machine may delay.
 const STEPS: u32 = 20;
-/// No limit grows by more than this.
+/// Greatest extension of a limit.
 const MORE_MAX: Duration = Duration::from_secs(60);
 
-/// The slowest start of a program since [`begin`], in milliseconds.
+/// Slowest start of a program since [`begin`], in milliseconds.
 static SLOWEST_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Measures from now on, as long as this program lives: how long it takes until a program that does nothing has been
-/// started and has ended.
+/// Measures from now on, as long as this program lives: the time until a program that does nothing has started and
+/// exited.
 pub fn watch() {
     thread::spawn(|| {
         loop {
@@ -36,29 +36,29 @@ pub fn watch() {
     });
 }
 
-/// Forgets what was measured: a scenario begins.
+/// Resets the measurements at the beginning of a scenario.
 pub fn begin() {
     SLOWEST_MS.store(0, Ordering::Release);
 }
 
-/// The slowest start of a program in this scenario.
+/// Slowest start of a program in this scenario.
 pub fn slowest() -> Duration {
     Duration::from_millis(SLOWEST_MS.load(Ordering::Acquire))
 }
 
-/// Time on processors until now, in ticks of the clock.
+/// Processor time so far, in clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Of all processors together, idle or not.
     all: u64,
-    /// In which they worked, or the host had given them to another machine.
+    /// Without idle time; with time that the host gave to other machines.
     busy: u64,
-    /// In which the given processes, and this one, worked.
+    /// Of the given processes and this one.
     own: u64,
 }
 
 impl Work {
-    /// Now, of these processes and this one.
+    /// Processor time so far, with that of these processes and this one.
     pub fn now(processes: &[u32]) -> Work {
         let (all, busy) = of_machine(&fs::read_to_string("/proc/stat").unwrap_or_default());
         let ids = processes.iter().copied().chain([std::process::id()]);
@@ -66,7 +66,7 @@ impl Work {
         Work { all, busy, own: stats.map(|stat| of_process(&stat)).sum() }
     }
 
-    /// The part of all processors that others have had since then, from 0 to 1.
+    /// Share of all processors that other programs have used since then, from 0 to 1.
     pub fn of_others_since(&self, before: &Work) -> f64 {
         let all = self.all.saturating_sub(before.all).max(1);
         let busy = self.busy.saturating_sub(before.busy);
@@ -74,27 +74,27 @@ impl Work {
     }
 }
 
-/// Of the line `cpu` in /proc/stat: all, and all but what was idle or waited for a disk.
+/// From the line `cpu` in /proc/stat: all time, and that without idling and waiting for disks.
 fn of_machine(stat: &str) -> (u64, u64) {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
-    // User, nice, system, idle, waiting, interrupts, soft interrupts, stolen; guests are in the first two.
+    // User, nice, system, idle, iowait, irq, softirq, steal; guests are included in the first two.
     let ticks: Vec<u64> = line.split_whitespace().take(8).filter_map(|word| word.parse().ok()).collect();
     let all: u64 = ticks.iter().sum();
     (all, all - ticks.iter().skip(3).take(2).sum::<u64>())
 }
 
-/// User and system time in /proc/PID/stat, behind the name, which is in brackets.
+/// User and system time in /proc/PID/stat, after the name in parentheses.
 fn of_process(stat: &str) -> u64 {
     let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     rest.split(' ').skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }
 
-/// A limit, and what a machine as slow as this one may take beyond it.
+/// A limit with an extension for a machine as slow as this one.
 pub fn allowed(limit: Duration) -> Duration {
     limit + (slowest() * STEPS).min(MORE_MAX)
 }
 
-/// Whether it becomes so within the limit, or what is [`allowed`] by then.
+/// Waits for a condition within the limit, as extended by [`allowed`]. Returns whether it came true.
 pub fn within(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What a person sees while scenarios run: a line that changes on a terminal, one line for each scenario elsewhere.
+//! Progress output: a line that changes on a terminal, one line for each scenario elsewhere.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal, Write, stderr};
@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::count::Count;
 use crate::table::Row;
 
-/// On the terminal that reads errors, so that the table stays clean.
+/// Prints to standard error, so that the table stays clean.
 pub struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
@@ -19,7 +19,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of so many scenarios.
+    /// Progress of `of` scenarios.
     pub fn new(of: usize) -> Progress {
         let is_terminal = stderr().is_terminal();
         let bar = if is_terminal { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
@@ -31,14 +31,14 @@ impl Progress {
         Progress { bar, is_terminal, of, at: Cell::new(0), now }
     }
 
-    /// The next one begins.
+    /// Begins the next scenario.
     pub fn begins(&self, name: &str) {
         self.at.set(self.at.get() + 1);
         self.now.replace((name.to_owned(), Instant::now()));
         self.shows(&Count::default(), "begins");
     }
 
-    /// How it stands.
+    /// Shows the state of the running scenario.
     pub fn shows(&self, count: &Count, doing: &str) {
         let now = self.now.borrow();
         let at = self.at.get();
@@ -52,7 +52,7 @@ impl Progress {
         self.bar.set_message(format!("{at}/{of} {name} {s} s: {doing}; {numbers}"));
     }
 
-    /// It is over.
+    /// Prints the result of a scenario.
     pub fn ends(&self, row: &Row) {
         let verdict = row.verdict();
         let at = self.at.get();
@@ -69,7 +69,7 @@ impl Progress {
         }
     }
 
-    /// All are over.
+    /// Clears the line at the end.
     pub fn over(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! Runs scenarios one after the other, each bounded in time, and shows how far it is.
+//! Runs scenarios one after the other, each with a time limit, and shows the progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,24 +14,24 @@ use crate::stage::Stage;
 use crate::table::Row;
 use crate::told::Told;
 
-/// What all scenarios have in common.
+/// Settings of all scenarios.
 pub struct Plan {
     /// The program under test.
     pub foolsgold: PathBuf,
     /// The repository.
     pub home: PathBuf,
-    /// Seconds instead of a minute.
+    /// Whether scenarios last seconds instead of a minute.
     pub is_quick: bool,
-    /// Folders stay.
+    /// Whether the scenarios' folders are kept.
     pub keeps: bool,
 }
 
-/// How often the numbers are shown anew.
+/// Interval of progress output.
 const LOOK: Duration = Duration::from_millis(200);
-/// After its processes were killed, a scenario notices.
+/// Time for a scenario to notice that its processes were killed.
 const NOTICE: Duration = Duration::from_secs(30);
 
-/// All of them.
+/// Runs all chosen scenarios.
 pub fn run(chosen: &[&'static Scenario], plan: &Plan) -> Vec<Row> {
     let progress = Progress::new(chosen.len());
     let rows = chosen.iter().map(|scenario| {
@@ -67,7 +67,7 @@ fn one(scenario: &'static Scenario, plan: &Plan, progress: &Progress) -> Result<
     Ok(told)
 }
 
-/// The scenario has a thread of its own. When its time is over, its processes are killed.
+/// Runs a scenario in a thread of its own. When its time is over, its processes are killed.
 fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> Result<Told, String> {
     let (sender, receiver) = sync_channel(1);
     let theirs = stage.clone();
@@ -93,7 +93,7 @@ fn bounded(scenario: &'static Scenario, stage: &Stage, progress: &Progress) -> R
     Err(format!("not over after {took} s, while it {doing:?}: its processes were killed"))
 }
 
-/// The ends of the logs, for whoever looks for the reason.
+/// The ends of the logs, to find the reason.
 fn last_words(folder: &Path) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("log-"));

@@ -1,5 +1,5 @@
-//! A foolsgold under test: started in a session of its own in the scenario's folder, ended politely, and looked after:
-//! which workers it says it has, which of its processes were not buried, which of them outlive it.
+//! A foolsgold under test: started in a session of its own in the scenario's folder, stopped gracefully, and checked:
+//! number of workers, zombies, and processes that outlive it.
 
 use std::env;
 use std::fs;
@@ -17,83 +17,84 @@ use crate::pace;
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// What a request may take, waiting included. Its client waits a little longer and then says that it hangs.
+/// Longest time of a request, queueing included. Its client waits a little longer and then reports that it hangs.
 const REQUEST_S: u64 = 15;
-/// A server that is told to end may take so long on a busy machine, beside what it runs.
+/// Time for a shutdown on a busy machine, beside that of running requests.
 const END: Duration = Duration::from_secs(30);
-/// Until it is ready; Rails takes its time.
+/// Time for a start; Rails is slow.
 const START: Duration = Duration::from_secs(60);
-/// Until all is as it should be after a disturbance.
+/// Time to recover after a disturbance.
 const SETTLE: Duration = Duration::from_secs(20);
-/// The processes of a server see within a second that it is gone.
+/// Time for a server's processes to exit after it: they notice within a second.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How it should end.
+/// Exit status of a good shutdown.
 const WELL: &str = "exit status: 0";
-/// The control socket, in the scenario's folder.
+/// Name of the control socket in the scenario's folder.
 const CONTROL: &str = "control.sock";
-/// Variables of others that foolsgold reads.
+/// Variables of other servers that foolsgold reads.
 const OF_OTHERS: [&str; 7] =
     ["RACK_ENV", "APP_ENV", "RAILS_ENV", "PORT", "WEB_CONCURRENCY", "RAILS_MAX_THREADS", "BUNDLE_GEMFILE"];
 
-/// How one is started.
+/// How a server is started.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
-    /// The application, from the root of the repository; none where a file of settings in the scenario's folder says.
+    /// The application, relative to the repository; empty if a settings file in the scenario's folder names
+    /// applications.
     pub rackup: &'static str,
-    /// What is said to it.
+    /// Options of its command line.
     pub options: Vec<String>,
-    /// Variables.
+    /// Environment variables.
     pub env: Vec<(&'static str, String)>,
-    /// Words before the program: `prlimit` and the like, which become it.
+    /// A command before the program, such as `prlimit`, which becomes the program.
     pub before: Vec<String>,
-    /// Worker processes that there should be; 0 where there are none.
+    /// Number of worker processes; 0 for embedded interpreters.
     pub workers: usize,
-    /// The file that has its log, where that is not its output.
+    /// File with its log, if that is not its output.
     pub log: Option<PathBuf>,
-    /// Its control socket, where that is not in the scenario's folder.
+    /// Its control socket, if that is not in the scenario's folder.
     pub control: Option<PathBuf>,
 }
 
 impl Setup {
-    /// On Ruby workers.
+    /// A setup with Ruby workers.
     pub fn ruby(rackup: &'static str, workers: usize, threads: usize) -> Setup {
         let setup = Setup { rackup, workers, ..Setup::default() };
         setup.with(&["--engine", "ruby", "-w", &workers.to_string(), "-t", &threads.to_string()])
     }
 
-    /// On embedded interpreters.
+    /// A setup with embedded interpreters.
     pub fn mruby(rackup: &'static str, interpreters: usize) -> Setup {
         let setup = Setup { rackup, ..Setup::default() };
         setup.with(&["--engine", "mruby", "-t", &interpreters.to_string()])
     }
 
-    /// With more options.
+    /// Adds options.
     pub fn with(mut self, options: &[&str]) -> Setup {
         self.options.extend(options.iter().map(|word| (*word).to_owned()));
         self
     }
 }
 
-/// Running.
+/// A running server.
 pub struct Server {
     process: Process,
-    /// The process to which signals are sent. A successor may have another id.
+    /// The process that gets signals. A successor has another id.
     pub id: u32,
-    /// On 127.0.0.1.
+    /// Port on 127.0.0.1.
     pub port: u16,
-    /// What a client waits for at most.
+    /// Longest time that a client waits.
     pub patience: Duration,
     /// See [`Setup`].
     pub workers: usize,
     log: PathBuf,
     control: PathBuf,
-    /// The process that was started has handed over to another one, and ended.
+    /// Whether the started process was replaced by a successor, and has exited.
     is_successor: bool,
     stage: Stage,
 }
 
 impl Server {
-    /// Starts one and waits until it serves.
+    /// Starts a server and waits until it serves.
     pub fn start(stage: &Stage, setup: &Setup) -> Result<Server, String> {
         stage.doing("starts");
         let number = stage.shown().roots.len() + 1;
@@ -120,7 +121,7 @@ impl Server {
         }
     }
 
-    /// All it has written so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
@@ -130,23 +131,23 @@ impl Server {
         kin::signal(self.id, signal);
     }
 
-    /// What it says of itself now.
+    /// Its status.
     pub fn status(&self) -> Result<Status, String> {
         api::status(&self.control)
     }
 
-    /// The processes of its workers that are not on their way out; none where it says nothing.
+    /// Processes of the workers that are not being stopped; empty if there is no status.
     pub fn workers(&self) -> Vec<u32> {
         let workers = self.status().unwrap_or_default().workers;
         workers.iter().filter(|worker| !worker.is_leaving()).filter_map(|worker| worker.id).collect()
     }
 
-    /// Its molds, likewise.
+    /// Processes of its molds.
     pub fn molds(&self) -> Vec<u32> {
         self.status().unwrap_or_default().molds
     }
 
-    /// How many workers serve.
+    /// Number of workers that serve.
     pub fn ready(&self) -> usize {
         let workers = self.status().unwrap_or_default().workers;
         workers.iter().filter(|worker| worker.is_ready()).count()
@@ -157,7 +158,7 @@ impl Server {
         kin::of_session(&self.stage.shown().roots.clone())
     }
 
-    /// Its successor has taken over.
+    /// Records the process of its successor, which has taken over.
     pub fn succeeded_by(&mut self, id: u32) {
         (self.id, self.is_successor) = (id, true);
     }
@@ -170,18 +171,18 @@ impl Server {
         command.output().map_err(|error| format!("foolsgold {}: {error}", words.join(" ")))
     }
 
-    /// Whether it has ended, and how.
+    /// Its exit status, if it has exited.
     pub fn ended(&mut self) -> Option<String> {
         let ended = self.process.ended();
         if !self.is_successor {
             return ended;
         }
-        // A successor is nobody's child that we could ask.
+        // A successor is no child of this process.
         let is_there = self.kin().iter().any(|one| one.id == self.id && !one.is_zombie);
         (!is_there).then(|| WELL.to_owned())
     }
 
-    /// Waits until there are as many workers as there should be, all of them ready, and no zombies.
+    /// Waits until all workers are ready, and there are no zombies.
     pub fn settle(&mut self, told: &mut Told) {
         self.stage.doing("settles");
         let mut found = (String::new(), Vec::new());
@@ -204,20 +205,20 @@ impl Server {
         }
     }
 
-    /// Whether all workers are there and ready, and nothing is left of older generations.
+    /// Whether all workers are ready, and no old generation is left.
     fn is_whole(&self, status: &Status) -> bool {
         // Embedded interpreters are no processes.
         let are_ready = status.workers.len() == self.workers && status.workers.iter().all(Worker::is_ready);
         (self.workers == 0 || are_ready) && status.leaving == 0
     }
 
-    /// Ends it by SIGTERM and looks whether anything is left.
+    /// Stops it with SIGTERM and checks that nothing is left.
     pub fn end(self, told: &mut Told) {
         self.signal(Signal::TERM);
         self.ends(END, told);
     }
 
-    /// Waits for the end it was told to come to, and looks whether anything is left.
+    /// Waits for a shutdown that has begun and checks that nothing is left.
     pub fn ends(mut self, limit: Duration, told: &mut Told) {
         self.stage.doing("ends");
         let begun = Instant::now();
@@ -241,7 +242,7 @@ impl Server {
     }
 }
 
-/// Nothing may outlive the server: neither a process nor the entry of one.
+/// Complains about processes that outlive the server, zombies included.
 fn left_over(stage: &Stage, told: &mut Told) {
     let mut left = Vec::new();
     let is_gone = pace::within(FAREWELL, || {
@@ -255,7 +256,7 @@ fn left_over(stage: &Stage, told: &mut Told) {
     }
 }
 
-/// Ends whatever is left of a scenario.
+/// Kills all processes of a scenario.
 pub fn end_all(stage: &Stage) {
     for one in stage.processes() {
         kin::signal(one.id, Signal::KILL);
@@ -271,7 +272,7 @@ fn command(stage: &Stage, setup: &Setup) -> Command {
     words.push(format!("{REQUEST_S}s"));
     words.extend(["--control".to_owned(), control(stage, setup).display().to_string()]);
     words.extend(setup.options.iter().cloned());
-    // Without one, the file of settings in the folder names the applications.
+    // Without one, the settings file in the folder names the applications.
     if !setup.rackup.is_empty() {
         words.push(app(stage, setup.rackup).display().to_string());
     }
@@ -287,7 +288,7 @@ fn control(stage: &Stage, setup: &Setup) -> PathBuf {
     setup.control.clone().unwrap_or_else(|| stage.folder.join(CONTROL))
 }
 
-/// For messages.
+/// The workers' states, for messages.
 fn in_words(status: &Result<Status, String>) -> String {
     let states = |status: &Status| {
         let states: Vec<&str> = status.workers.iter().map(|worker| worker.state.as_str()).collect();
@@ -296,7 +297,7 @@ fn in_words(status: &Result<Status, String>) -> String {
     status.as_ref().map_or_else(|why| format!("its status cannot be read ({why})"), states)
 }
 
-/// Untouched by settings of whoever runs this.
+/// Removes variables of the caller that foolsgold reads.
 fn clean(command: &mut Command) {
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
@@ -310,7 +311,7 @@ fn app(stage: &Stage, rackup: &str) -> PathBuf {
     stage.home.join(rackup)
 }
 
-/// The first real port on 127.0.0.1 that the log names as one that is served.
+/// The first port on 127.0.0.1 in the log except 0.
 fn port(log: &str) -> Option<u16> {
     log.match_indices("tcp://127.0.0.1:").find_map(|(at, mark)| {
         let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
@@ -318,7 +319,7 @@ fn port(log: &str) -> Option<u16> {
     })
 }
 
-/// Does `act` again and again, `every` so often, for so long.
+/// Calls `act` at an interval, for a period.
 pub fn each(every: Duration, time: Duration, mut act: impl FnMut()) {
     let end = Instant::now() + time;
     while Instant::now() < end {
@@ -327,7 +328,7 @@ pub fn each(every: Duration, time: Duration, mut act: impl FnMut()) {
     }
 }
 
-/// The same, and on until `act` says that it was enough: a busy machine may need three times as long.
+/// The same, and on until `act` returns true: a busy machine may need three times as long.
 pub fn each_until_enough(every: Duration, time: Duration, mut act: impl FnMut() -> bool) {
     let begun = Instant::now();
     let mut is_enough = false;
@@ -337,11 +338,11 @@ pub fn each_until_enough(every: Duration, time: Duration, mut act: impl FnMut() 
     }
 }
 
-/// Lets time pass.
+/// Sleeps for a time.
 pub fn pause(time: Duration) {
     let end = Instant::now() + time;
     while Instant::now() < end {
-        // Nobody unparks this thread: it only waits.
+        // No thread unparks this one: it only waits.
         thread::park_timeout(end.saturating_duration_since(Instant::now()));
     }
 }

@@ -1,4 +1,4 @@
-//! Clients that are not in a hurry: each reads one answer as slowly as it is told and says whether all of it came.
+//! Slow clients: each reads one response at a given pace and checks that it is complete.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -7,27 +7,27 @@ use std::time::{Duration, Instant};
 
 use crate::server::pause;
 
-/// How one reads.
+/// Settings of a slow client.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    /// What it asks for.
+    /// Path of the request.
     pub path: &'static str,
-    /// How much it reads at a time, at most.
+    /// Largest read in bytes.
     pub bytes: usize,
-    /// What it waits in between.
+    /// Pause between two reads.
     pub pace: Duration,
-    /// The length of the right answer.
+    /// Length of the right response.
     pub length: usize,
     /// Its last bytes.
     pub ending: &'static str,
-    /// When all must be there.
+    /// Time for the whole response.
     pub limit: Duration,
 }
 
-/// One that reads, and what it says in the end.
+/// A running client, with its result.
 pub type Reading = JoinHandle<Result<(), String>>;
 
-/// So many of them, each in a thread of its own.
+/// Starts clients, each in a thread of its own.
 pub fn readers(port: u16, count: usize, reader: &Reader) -> Vec<Reading> {
     let one = || {
         let reader = reader.clone();
@@ -36,13 +36,13 @@ pub fn readers(port: u16, count: usize, reader: &Reader) -> Vec<Reading> {
     (0..count).map(|_| one()).collect()
 }
 
-/// Waits for them; what went wrong.
+/// Waits for clients; returns the errors.
 pub fn outcome(readings: Vec<Reading>) -> Vec<String> {
     let ends = readings.into_iter().map(|reading| reading.join().unwrap_or_else(|_| Err("crashed".into())));
     ends.filter_map(Result::err).collect()
 }
 
-/// HTTP/1.0: the end of the answer is that of the connection, so that its length says whether it is whole.
+/// Uses HTTP/1.0: the response ends with the connection, so its length shows whether it is complete.
 fn read(port: u16, reader: &Reader) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;

@@ -1,5 +1,4 @@
-//! What a scenario is given: which foolsgold, where the applications are, a folder of its own, how much time; and what
-//! it shows of itself while it runs.
+//! The environment of a scenario: program, applications, folder and time; and its state for progress output.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,37 +11,37 @@ use crate::kin::{self, Kin, Marks};
 use crate::load::{CLIENTS, Counts, Load};
 use crate::server::Server;
 
-/// One scenario's surroundings. Clones are the same.
+/// Environment of a scenario. Clones share it.
 #[derive(Clone)]
 pub struct Stage {
     /// The program under test.
     pub foolsgold: PathBuf,
     /// The repository.
     pub home: PathBuf,
-    /// Seconds instead of a minute.
+    /// Whether scenarios last seconds instead of a minute.
     pub is_quick: bool,
-    /// Of this scenario alone.
+    /// Folder of this scenario.
     pub folder: PathBuf,
     /// See [`kin::MARK`].
     pub mark: String,
     shown: Arc<Mutex<Shown>>,
 }
 
-/// What others may see of it.
+/// State that the progress output shows.
 #[derive(Default)]
 pub struct Shown {
-    /// Leaders of sessions that were started.
+    /// Leaders of the sessions that were started.
     pub roots: Vec<u32>,
-    /// Loads that run or ran.
+    /// Counts of all loads so far.
     pub counts: Vec<Counts>,
-    /// What happens now.
+    /// The current step.
     pub doing: String,
 }
 
 impl Stage {
-    /// Nothing has happened yet.
+    /// An environment in which nothing has happened yet.
     pub fn new(foolsgold: &Path, home: &Path, is_quick: bool, folder: &Path) -> Stage {
-        // The folder's name is nobody else's.
+        // The folder's name is unique.
         let mark = folder.display().to_string();
         let foolsgold = foolsgold.to_path_buf();
         let home = home.to_path_buf();
@@ -50,17 +49,17 @@ impl Stage {
         Stage { foolsgold, home, is_quick, folder, mark, shown: Arc::default() }
     }
 
-    /// What others may see.
+    /// The state, for the progress output.
     pub fn shown(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock()
     }
 
-    /// Says what happens now.
+    /// Sets the current step.
     pub fn doing(&self, words: impl Into<String>) {
         self.shown().doing = words.into();
     }
 
-    /// The numbers so far.
+    /// Counts of all loads so far.
     pub fn count(&self) -> Count {
         let mut all = Count::default();
         for counts in &self.shown().counts {
@@ -69,28 +68,28 @@ impl Stage {
         all
     }
 
-    /// How long something lasts.
+    /// A duration: the first in full, the second with `--quick`.
     pub fn lasts(&self, full_s: f64, quick_s: f64) -> Duration {
         Duration::from_secs_f64(if self.is_quick { quick_s } else { full_s })
     }
 
-    /// All processes that belong to it.
+    /// All processes of the scenario.
     pub fn processes(&self) -> Vec<Kin> {
         let roots = self.shown().roots.clone();
         kin::all(&Marks { roots, mark: &self.mark, folder: &self.folder })
     }
 
-    /// Begins a load on this server.
+    /// Starts the usual load on a server.
     pub fn load(&self, server: &Server, workload: &loadgen::Workload) -> Load {
         self.load_of(server, workload, CLIENTS)
     }
 
-    /// With so many clients.
+    /// Starts a load with this number of clients.
     pub fn load_of(&self, server: &Server, workload: &loadgen::Workload, clients: u32) -> Load {
         self.begin(server.port, workload, clients, server.patience)
     }
 
-    /// On a proxy's port.
+    /// Starts the usual load on a proxy's port.
     pub fn load_at(&self, port: u16, patience: Duration, workload: &loadgen::Workload) -> Load {
         self.begin(port, workload, CLIENTS, patience)
     }

@@ -1,4 +1,4 @@
-//! The tables: which scenarios there are, and how they went.
+//! The tables of scenarios and of results.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -8,23 +8,23 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use crate::scenarios::Scenario;
 use crate::told::Told;
 
-/// How one went.
+/// Result of a scenario.
 pub struct Row {
-    /// Of the scenario.
+    /// Name of the scenario.
     pub name: &'static str,
-    /// What it told.
+    /// Its findings.
     pub told: Told,
-    /// Start and end of the server included.
+    /// Its duration, with start and stop of the server.
     pub took: Duration,
 }
 
 impl Row {
-    /// Whether nothing was wrong.
+    /// Whether there are no complaints.
     pub fn is_well(&self) -> bool {
         self.told.complaints.is_empty()
     }
 
-    /// In a word or two.
+    /// The result in a word or two.
     pub fn verdict(&self) -> &'static str {
         match (self.is_well(), self.told.is_skipped) {
             (true, true) => "not tried",
@@ -34,7 +34,7 @@ impl Row {
     }
 }
 
-/// Which there are.
+/// Prints the scenarios.
 pub fn list(scenarios: &[&Scenario], out: &mut dyn Write) -> io::Result<()> {
     let mut table = empty(&["scenario", "what happens"]);
     for scenario in scenarios {
@@ -43,7 +43,7 @@ pub fn list(scenarios: &[&Scenario], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{table}")
 }
 
-/// How they went.
+/// Prints the results.
 pub fn print(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
     let heads = ["scenario", "requests", "failed", "503s", "longest wait", "time", "verdict"];
     let mut table = empty(&heads);

@@ -1,42 +1,42 @@
-//! What a scenario tells: numbers of its requests, remarks, and all that was not as it should be.
+//! Findings of a scenario: counts of its requests, remarks, and complaints.
 
 use std::time::Duration;
 
 use crate::count::{Count, SHED};
 use crate::pace;
 
-/// The result of one scenario.
+/// Findings of a scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Told {
-    /// All requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Those that failed and may not.
+    /// Number of failures that are not allowed.
     pub failed: u64,
-    /// Those that were refused with a 503.
+    /// Number of requests refused with 503.
     pub shed: u64,
-    /// The longest wait.
+    /// Longest latency in milliseconds.
     pub longest_ms: f64,
-    /// What was done, in words.
+    /// What was done.
     pub remarks: Vec<String>,
-    /// What went wrong. None: all is well.
+    /// What went wrong; empty if all is well.
     pub complaints: Vec<String>,
-    /// It was not tried: this machine has not what it needs.
+    /// Whether it was skipped, as this machine lacks something.
     pub is_skipped: bool,
 }
 
 impl Told {
-    /// It cannot be tried here, for this reason.
+    /// A scenario that is skipped for this reason.
     pub fn skipped(why: impl Into<String>) -> Told {
         Told { remarks: vec![format!("not tried: {}", why.into())], is_skipped: true, ..Told::default() }
     }
 
-    /// Takes the numbers of the load that is called `which`, in which only these kinds of failures may be.
+    /// Adds the counts of the load named `which`, and complains about failures except the allowed kinds.
     pub fn count(&mut self, which: &str, count: &Count, allowed: &[&str]) {
         self.take(count, allowed);
         self.complaints.extend(count.complaint(allowed).map(|complaint| format!("{which}: {complaint}")));
     }
 
-    /// The numbers without a judgement.
+    /// Adds the counts without complaints.
     pub fn take(&mut self, count: &Count, allowed: &[&str]) {
         self.requests += count.requests();
         self.failed += count.failed(&[allowed, &[SHED]].concat());
@@ -44,7 +44,7 @@ impl Told {
         self.longest_ms = self.longest_ms.max(count.longest_ms);
     }
 
-    /// Takes what a part of the scenario has told.
+    /// Adds the findings of a part of the scenario.
     pub fn join(&mut self, other: Told) {
         self.requests += other.requests;
         self.failed += other.failed;
@@ -54,7 +54,7 @@ impl Told {
         self.complaints.extend(other.complaints);
     }
 
-    /// Nobody may have waited longer, as far as this machine lets anybody be quick.
+    /// Complains if the longest latency is above a limit, extended for a slow machine.
     pub fn bound(&mut self, limit: Duration) {
         let most = pace::allowed(limit).as_secs_f64() * 1_000.0;
         if self.longest_ms > most {
@@ -66,17 +66,17 @@ impl Told {
         }
     }
 
-    /// Something was done.
+    /// Adds a remark.
     pub fn remark(&mut self, words: impl Into<String>) {
         self.remarks.push(words.into());
     }
 
-    /// Something is wrong.
+    /// Adds a complaint.
     pub fn complain(&mut self, words: impl Into<String>) {
         self.complaints.push(words.into());
     }
 
-    /// Something is wrong unless this is so.
+    /// Adds a complaint unless the condition holds.
     pub fn expect(&mut self, is_so: bool, otherwise: impl FnOnce() -> String) {
         if !is_so {
             self.complaints.push(otherwise());

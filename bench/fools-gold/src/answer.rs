@@ -1,12 +1,12 @@
-//! Is the answer right? Asked before any clock starts and after it stopped: status, the page around the two values, the
-//! shape of the id, and the count.
+//! Checks responses before and after each measurement: status, the page around its two values, the shape of the id, and
+//! the count.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Where everybody serves the page.
+/// Path of the page on every server.
 pub const PATH: &str = "/fools-gold";
 
 /// The two values of a page.
@@ -25,7 +25,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads it from the application's folder.
+    /// Reads the template from the application's folder.
     pub fn read(app: &Path) -> Result<Template, String> {
         let file = app.join("page.html");
         let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -37,12 +37,12 @@ impl Template {
         Ok(Template { top, middle, bottom })
     }
 
-    /// A page with these values.
+    /// The page with these values.
     pub fn fill(&self, id: &str, count: u64) -> String {
         format!("{}{count}{}{id}{}", self.top, self.middle, self.bottom)
     }
 
-    /// The values of a page, or what is wrong with it.
+    /// The values of a page; the error says what is wrong with it.
     fn values(&self, page: &str) -> Result<Page, String> {
         let inner = page.strip_prefix(self.top.as_str()).and_then(|page| page.strip_suffix(self.bottom.as_str()));
         let (count, id) = inner.and_then(|inner| inner.split_once(&self.middle)).ok_or("this is not the page")?;
@@ -54,7 +54,7 @@ impl Template {
     }
 }
 
-/// Asks for the page on a connection of its own.
+/// Requests the page on a connection of its own.
 pub fn ask(port: u16, template: &Template) -> Result<Page, String> {
     let wrong = |why: &str| format!("port {port}: {why}");
     let text = fetch(port).map_err(|error| wrong(&error.to_string()))?;

@@ -1,6 +1,6 @@
-//! The yardstick: hyper alone, answering every request with the same bytes. It shows what this machine, this kernel and
-//! this load generator allow before any application server does its work.
-//! Called as `bare-hyper ADDRESS FILE`: where to listen, and the body to answer with.
+//! The yardstick: hyper alone, which answers every request with the same bytes. It shows what this machine, this kernel
+//! and this load generator allow before any application server does its work. Usage: `bare-hyper ADDRESS FILE`, the
+//! address to listen on and the body.
 
 use std::convert::Infallible;
 use std::env;
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(address.parse::<SocketAddr>()?).await?;
     loop {
         let (stream, _) = listener.accept().await?;
-        // What foolsgold does too: without it the kernel may hold back the end of an answer.
+        // As foolsgold does: without it the kernel may delay the end of a response.
         stream.set_nodelay(true)?;
         let body = body.clone();
         tokio::spawn(async move {
@@ -34,7 +34,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 let body = body.clone();
                 async move { Ok::<_, Infallible>(page(body)) }
             });
-            // A client that leaves ends its connection; that is nobody's fault.
+            // A client that leaves ends its connection; that is no error.
             let _ = http1::Builder::new().pipeline_flush(true).serve_connection(TokioIo::new(stream), answer).await;
         });
     }

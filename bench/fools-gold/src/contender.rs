@@ -1,5 +1,5 @@
-//! Who is measured and how each is started. A program that is not on this machine is reported with the way to get it,
-//! and the others are measured without it.
+//! The contenders and how each is started. A program that is not installed is reported with how to get it, and the
+//! others are measured without it.
 
 use std::net::TcpStream;
 use std::path::Path;
@@ -12,40 +12,40 @@ use crate::nginx;
 use crate::options::Options;
 use crate::report::Record;
 
-/// Names, as they stand in the report.
+/// Names in the report.
 pub const FOOLSGOLD: &str = "foolsgold";
 pub const BARE: &str = "bare-hyper";
 pub const THIN: &str = "thin-16";
-/// The same behind nginx, which is how sixteen Thins are used.
+/// The same behind nginx, which is how sixteen Thins are deployed.
 pub const THIN_NGINX: &str = "thin-16-nginx";
-/// Puma twice, since its best setting depends on the load; the report compares with the better one.
+/// Two Pumas, since the best setting depends on the load; the report compares with the better one.
 pub const PUMAS: [&str; 2] = ["puma-cluster", "puma-threads"];
 const ALL: [&str; 6] = [FOOLSGOLD, BARE, THIN, THIN_NGINX, PUMAS[0], PUMAS[1]];
 
-/// The original had sixteen of each.
+/// The original measurement had sixteen of each.
 const SERVERS: usize = 16;
 
 /// A server that is up.
 pub struct Running {
     pub name: &'static str,
-    /// Several only where the server is several processes without a common port.
+    /// Several only if the server is several processes without a common port.
     pub ports: Vec<u16>,
-    /// Whether one counter sees every request, so that none can be missing unseen.
+    /// Whether one counter sees every request, so that a lost one is noticed.
     pub counts_all: bool,
     template: Template,
     processes: Vec<Process>,
 }
 
-/// A server that is not here, and how to get it.
+/// A server that is not installed, and how to get it.
 pub type Missing = (&'static str, String);
 
 impl Running {
-    /// One page, checked.
+    /// Requests one page and checks it.
     pub fn page(&self) -> Result<Page, String> {
         answer::ask(self.ports[0], &self.template).map_err(|error| format!("{}: {error}", self.name))
     }
 
-    /// Two pages of each process: both right, and no two with the same id where ids are made.
+    /// Requests two pages from each process: both must be right, with different ids where ids are made.
     pub fn check(&mut self, record: &mut Record) -> Result<(), String> {
         for port in &self.ports {
             let first = answer::ask(*port, &self.template).map_err(|error| format!("{}: {error}", self.name))?;
@@ -65,7 +65,7 @@ impl Running {
     }
 }
 
-/// Starts all that are asked for and can be had.
+/// Starts all requested servers that are installed.
 pub fn start_all(options: &Options, folder: &Path) -> Result<(Vec<Running>, Vec<Missing>), String> {
     if let Some(unknown) = options.only.iter().find(|name| !ALL.contains(&name.as_str())) {
         return Err(format!("--only {unknown}: there are {}", ALL.join(", ")));
@@ -87,7 +87,7 @@ pub fn start_all(options: &Options, folder: &Path) -> Result<(Vec<Running>, Vec<
     if running.is_empty() { Err(format!("nobody is here to be measured: {missing:?}")) } else { Ok((running, missing)) }
 }
 
-/// How to get it, if it is not here.
+/// How to get a program; `None` if it is installed.
 fn absent(name: &str, options: &Options) -> Option<String> {
     let runs = |program: &str, flag: &str| Command::new(program).arg(flag).output().is_ok();
     match name {
@@ -116,7 +116,7 @@ fn start(name: &'static str, options: &Options, template: &Template, folder: &Pa
     if name == THIN_NGINX {
         let (port, mut process) = nginx::start(&ports, free_ports(1)?[0], folder)?;
         await_port(name, port, &mut process, folder)?;
-        // The proxy ends first, before what it stands for.
+        // First in the list, so that the proxy stops before the servers behind it.
         processes.insert(0, process);
         ports = vec![port];
     }

@@ -1,5 +1,5 @@
-//! The load: ab as in the original, and wrk with connections that stay. Runs one of them against one contender and
-//! reads what it printed. Anything but clean 200s is written down as an error, and disqualifies the sample.
+//! The load: ab as in the original measurement, and wrk with keep-alive connections. Runs one of them against one
+//! contender and parses its output. Anything but 200s is recorded as an error, and disqualifies the sample.
 
 use std::fs;
 use std::path::Path;
@@ -12,20 +12,20 @@ use crate::answer::PATH;
 use crate::contender::Running;
 use crate::options::Options;
 
-/// The concurrency of the original.
+/// Concurrency of the original measurement.
 const CLIENTS: u32 = 16;
 
-/// One kind of load.
+/// A kind of load.
 #[derive(Debug, Clone)]
 pub enum Mode {
     /// `ab -c 16 -n REQUESTS -l`: a new connection for each request.
     Ab { requests: u32 },
-    /// wrk with this many connections that stay.
+    /// wrk with this number of keep-alive connections.
     Wrk { clients: u32, seconds: u32 },
 }
 
 impl Mode {
-    /// The three of this benchmark.
+    /// The three kinds of this benchmark.
     pub fn all(options: &Options) -> Vec<Mode> {
         let seconds = options.seconds;
         vec![
@@ -35,7 +35,7 @@ impl Mode {
         ]
     }
 
-    /// The command, with the port left open.
+    /// The command without the port.
     pub fn in_words(&self) -> String {
         match self {
             Mode::Ab { requests } => format!("ab -c {CLIENTS} -n {requests} -l"),
@@ -44,7 +44,7 @@ impl Mode {
     }
 }
 
-/// One line for whoever watches.
+/// A line of progress.
 pub fn in_words(sample: &Sample, mode: &Mode) -> String {
     let errors =
         if sample.errors.is_empty() { String::new() } else { format!(" ERRORS: {}", sample.errors.join("; ")) };
@@ -53,12 +53,12 @@ pub fn in_words(sample: &Sample, mode: &Mode) -> String {
     format!("{name}: {:.0} requests/s, p50 {:.2} ms, p99 {p99:.2} ms{errors}", sample.per_second, sample.p50_ms)
 }
 
-/// Requests that are not measured.
+/// Sends requests that are not measured.
 pub fn warm_up(contender: &Running, options: &Options, folder: &Path) -> Result<(), String> {
     ab(contender, options.warm_up, folder).map(drop)
 }
 
-/// One measured run.
+/// A measured run.
 pub fn run(contender: &Running, mode: &Mode, folder: &Path) -> Result<Sample, String> {
     match mode {
         Mode::Ab { requests } => ab(contender, *requests, folder),
@@ -66,7 +66,8 @@ pub fn run(contender: &Running, mode: &Mode, folder: &Path) -> Result<Sample, St
     }
 }
 
-/// One ab for one port with all clients; for several ports one ab each, together with as many clients and requests.
+/// Runs ab with all clients against one port; against several ports one ab each, which together have as many clients
+/// and requests.
 fn ab(contender: &Running, requests: u32, folder: &Path) -> Result<Sample, String> {
     let servers = contender.ports.len() as u32;
     let mut started: Vec<(Child, std::path::PathBuf)> = Vec::new();
@@ -111,13 +112,13 @@ fn ab(contender: &Running, requests: u32, folder: &Path) -> Result<Sample, Strin
     Ok(sample)
 }
 
-/// The column `ttime` of what `ab -g` wrote: whole milliseconds per request.
+/// The column `ttime` of the output of `ab -g`: milliseconds per request.
 fn request_times(file: &Path) -> Vec<f64> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.lines().skip(1).filter_map(|line| line.split('\t').nth(4)?.trim().parse().ok()).collect()
 }
 
-/// One wrk. For several ports it gets a thread for each, and a script that gives every thread its own port.
+/// Runs wrk. For several ports it gets a thread for each, and a script that gives every thread its own port.
 fn wrk(contender: &Running, clients: u32, seconds: u32, folder: &Path) -> Result<Sample, String> {
     let mut command = Command::new("wrk");
     let servers = contender.ports.len();

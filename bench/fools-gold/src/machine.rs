@@ -1,4 +1,4 @@
-//! What machine this is, and which versions were measured.
+//! Facts about the machine, and the measured versions.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use bench_kit::machine::{self, Machine};
 
 use crate::options::Options;
 
-/// Asks the machine.
+/// The facts for the record.
 pub fn describe(options: &Options) -> Machine {
     let said = |program: &str, flag: &str| machine::said(Command::new(program).arg(flag));
     let mut machine = Machine::ask();

@@ -1,6 +1,6 @@
-//! Runs the original measurement of FoolsGold: the same page from foolsgold, from Thin's sixteen servers, from Puma and
-//! from a bare hyper server, loaded by ab and wrk in turn. README.md beside this says why it is done so, and what bias
-//! is left. Every server is started by this program and ended by its own process id.
+//! Repeats the original measurement of FoolsGold: the same page from foolsgold, from Thin's sixteen servers, from Puma
+//! and from a bare hyper server, loaded by ab and wrk in turn. The README beside this explains the method and the
+//! remaining bias. This program starts every server and stops it by its own process id.
 
 mod answer;
 mod contender;
@@ -42,7 +42,7 @@ fn failed(error: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The whole of it: start and check everybody, warm up, measure in rounds of random order, check again, report.
+/// The run: starts and checks all servers, warms them up, measures in rounds of random order, checks again, reports.
 fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
     let machine = machine::describe(options);
     let folder = record_folder(&options.runs, &machine.started)?;
@@ -84,7 +84,8 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
     say(out, &format!("record: {}", shown(&folder)))
 }
 
-/// One turn: a sample counts only if the page was right before and after, and had been counted in between.
+/// A measurement. It counts only if the page was right before and after, and the counter has seen all requests in
+/// between.
 fn measure(contender: &mut Running, mode: &Mode, folder: &Path) -> Result<Sample, String> {
     let before = contender.page()?;
     let mut sample = load::run(contender, mode, folder)?;

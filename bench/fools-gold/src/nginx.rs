@@ -1,4 +1,4 @@
-//! nginx as the balancer before several servers: round robin over connections that stay, and nothing else.
+//! nginx as the load balancer of several servers: round robin over keep-alive connections.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use bench_kit::process::Process;
 
-/// Starts it on `port` before these servers; its files go to `folder`.
+/// Starts nginx on `port` in front of these servers, with its files in `folder`.
 pub fn start(servers: &[u16], port: u16, folder: &Path) -> Result<(u16, Process), String> {
     let folder = folder.canonicalize().map_err(|error| error.to_string())?;
     let path = folder.join("nginx.conf");

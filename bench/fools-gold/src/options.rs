@@ -1,13 +1,13 @@
-//! What the command line says, checked.
+//! The command line.
 
 use std::path::{Path, PathBuf};
 
 use bench_kit::options::number;
 
-/// More of anything is a slip of the keyboard.
+/// Upper bound of numbers, to catch typing errors.
 const MOST: u32 = 1_000_000;
 
-/// The help.
+/// The text of `--help`.
 pub const HELP: &str = "\
 bench-fools-gold: foolsgold against Thin, Puma and bare hyper on the same page
 
@@ -30,17 +30,17 @@ pub struct Options {
     pub seconds: u32,
     pub requests: u32,
     pub warm_up: u32,
-    /// Empty means all.
+    /// Empty for all contenders.
     pub only: Vec<String>,
     pub foolsgold: PathBuf,
     pub bare: PathBuf,
-    /// The folder of the application and its twin.
+    /// Folder of the application and its twin.
     pub app: PathBuf,
     pub runs: PathBuf,
 }
 
 impl Options {
-    /// Reads the words of the command line.
+    /// Parses the words of the command line.
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
         let here = std::env::current_exe().map_err(|error| error.to_string())?;
         let beside = here.parent().map(Path::to_path_buf).unwrap_or_default();

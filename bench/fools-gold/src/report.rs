@@ -1,5 +1,5 @@
-//! The record of a run: all samples as JSON, and a table for people with medians, ranges and the ratios that the goal
-//! speaks of. Saved after every sample, so that a run that is cut short is not lost.
+//! The record of a run: all samples as JSON, and a table with medians, ranges and the ratios of the goals. Saved after
+//! every sample, so that an interrupted run is not lost.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::contender::{BARE, FOOLSGOLD, Missing, PUMAS, THIN, THIN_NGINX};
 use crate::load::Mode;
 
-/// Everything that is known of a run.
+/// The record of a run.
 pub struct Record {
     machine: Machine,
     modes: Vec<Mode>,
@@ -22,14 +22,14 @@ pub struct Record {
     samples: BTreeMap<(usize, &'static str), Vec<Sample>>,
 }
 
-/// Which number of a sample.
+/// Selects a number of a sample.
 type Of = fn(&Sample) -> f64;
 const PER_SECOND: Of = |sample| sample.per_second;
 const P50: Of = |sample| sample.p50_ms;
 const P99: Of = |sample| sample.p99_ms;
 
 impl Record {
-    /// An empty one.
+    /// An empty record.
     pub fn new(machine: Machine, modes: &[Mode]) -> Record {
         let missing = Vec::new();
         let checks = BTreeMap::new();
@@ -37,12 +37,12 @@ impl Record {
         Record { machine, modes: modes.to_vec(), missing, checks, samples }
     }
 
-    /// The answers of this contender were right once more.
+    /// Notes that a contender's responses were right.
     pub fn checked(&mut self, name: &'static str) {
         *self.checks.entry(name).or_default() += 1;
     }
 
-    /// One more sample.
+    /// Adds a sample.
     pub fn add(&mut self, name: &'static str, mode: usize, sample: Sample) {
         self.samples.entry((mode, name)).or_default().push(sample);
     }
@@ -54,7 +54,7 @@ impl Record {
         std::fs::write(folder.join("run.txt"), self.text()).map_err(|error| error.to_string())
     }
 
-    /// The table for people.
+    /// The table as text.
     pub fn text(&self) -> String {
         let mut text = format!("\nFoolsGold, the original measurement, {}\n", self.machine.started);
         for (name, value) in &self.machine.facts {
@@ -87,7 +87,7 @@ impl Record {
         format!("{name:<15}{:>26}{:>24}{:>24}", cell(PER_SECOND, 0), cell(P50, 2), cell(P99, 2))
     }
 
-    /// The median, unless a sample was disqualified or there is none.
+    /// The median; `None` without samples, or if one was disqualified.
     fn median(&self, mode: usize, name: &'static str, of: Of) -> Option<f64> {
         let samples = self.samples.get(&(mode, name))?;
         let clean = samples.iter().all(|sample| sample.errors.is_empty());

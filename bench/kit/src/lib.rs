@@ -1,5 +1,5 @@
-//! What the programs of bench/ share, and nothing that knows what is measured: options, servers as processes, wrk,
-//! statistics, and what machine this is.
+//! Code that the programs of bench/ share and that does not know what is measured: options, servers as processes, wrk,
+//! statistics, and facts about the machine.
 
 pub mod machine;
 pub mod options;

@@ -1,19 +1,19 @@
-//! What machine this is, and what programs say of themselves. A number without these is a rumour.
+//! Facts about the machine and the versions of programs: a figure means nothing without them.
 
 use std::fs;
 use std::process::Command;
 
-/// Facts that stand above a table.
+/// Facts for the head of a record.
 #[derive(Debug, Clone)]
 pub struct Machine {
-    /// When the run began, in UTC, as in ISO 8601.
+    /// Start of the run, in UTC, as in ISO 8601.
     pub started: String,
-    /// Name and value.
+    /// Name and value of each fact.
     pub facts: Vec<(&'static str, String)>,
 }
 
 impl Machine {
-    /// What is the same for every benchmark.
+    /// The facts that every benchmark reports.
     pub fn ask() -> Machine {
         let facts = vec![
             ("processor", processor()),
@@ -25,7 +25,7 @@ impl Machine {
     }
 }
 
-/// The first line of what a program says.
+/// The first line of a program's output.
 pub fn said(command: &mut Command) -> String {
     let Ok(output) = command.output() else { return "not here".into() };
     let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };

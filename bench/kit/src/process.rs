@@ -1,4 +1,4 @@
-//! A server that belongs to this run: its output goes to a file, and it is ended by its own process id, politely first.
+//! A server process of a run: its output goes to a file, and it is stopped by its own process id, with SIGTERM first.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,16 +8,16 @@ use std::time::Duration;
 pub use loadgen::process::{free_ports, until};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long a server may take to start or to end. Puma's workers need seconds on a busy machine.
+/// Time for a server to start or to exit. Puma's workers need seconds on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One process of ours.
+/// A process of this run.
 pub struct Process {
     child: Child,
 }
 
 impl Process {
-    /// Starts it with its output in `log`.
+    /// Starts a command with its output in `log`.
     pub fn start(mut command: Command, log: &Path) -> Result<Process, String> {
         let file = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
         let copy = file.try_clone().map_err(|error| error.to_string())?;
@@ -27,12 +27,12 @@ impl Process {
         Ok(Process { child })
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it has ended.
+    /// Whether it has exited.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -40,7 +40,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A cluster's master ends its workers when asked; killed outright it would leave them behind.
+        // A cluster's master stops its workers on SIGTERM; killed outright it would leave them behind.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         if !until(PATIENCE, || self.has_ended()) {
             let _ = self.child.kill();

@@ -1,22 +1,22 @@
-//! Reads what load generators print. Anything but clean answers is written down as an error, and disqualifies the
+//! Parses the output of load generators. Anything but good responses is recorded as an error, and disqualifies the
 //! sample.
 
-/// What one run gave.
+/// Result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
-    /// Requests answered.
+    /// Responses per second.
     pub per_second: f64,
-    /// Half of the answers took no longer.
+    /// Median latency in milliseconds.
     pub p50_ms: f64,
-    /// All but one in a hundred took no longer.
+    /// 99th percentile of the latency in milliseconds.
     pub p99_ms: f64,
-    /// How many were answered.
+    /// Number of responses.
     pub requests: u64,
-    /// Why it does not count.
+    /// Why the sample does not count.
     pub errors: Vec<String>,
 }
 
-/// From the output of `wrk --latency`.
+/// Parses the output of `wrk --latency`.
 pub fn read(text: &str) -> Sample {
     let mut sample = Sample {
         per_second: number_after(text, "Requests/sec:").unwrap_or(0.0),
@@ -49,7 +49,7 @@ fn word_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     line.split_whitespace().next()
 }
 
-/// wrk writes `812.00us`, `1.23ms`, `1.20s` or `1.02m`; the answer is in milliseconds.
+/// A duration in milliseconds; wrk prints `812.00us`, `1.23ms`, `1.20s` or `1.02m`.
 fn duration_after(text: &str, mark: &str) -> Option<f64> {
     let word = word_after(text, mark)?;
     let (number, factor) = [("us", 0.001), ("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0)]

@@ -1,15 +1,15 @@
-//! A client with one connection that stays, over a plain socket. It repeats nothing by itself: what fails is seen.
+//! A client with one keep-alive connection over a plain socket. It never retries: failures are counted.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-/// Longer than any server here may take.
+/// Read timeout, longer than any server here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// No answer here is longer.
+/// Largest response that is accepted.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub method: &'static str,
@@ -17,24 +17,24 @@ pub struct Request {
     pub body: Option<String>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
-/// One client.
+/// A client.
 pub struct Client {
     port: u16,
-    /// A new connection for each request.
+    /// Whether each request has a new connection.
     fresh: bool,
     stream: Option<TcpStream>,
-    /// What was read and not yet used.
+    /// Bytes that were read and not yet parsed.
     buffer: Vec<u8>,
 }
 
-/// How long the body is.
+/// Length of a body.
 enum Length {
     Bytes(usize),
     Chunked,
@@ -64,17 +64,17 @@ impl Request {
 }
 
 impl Client {
-    /// Keeps its connection as long as the server does.
+    /// A client that keeps its connection as long as the server does.
     pub fn kept(port: u16) -> Client {
         Client { port, fresh: false, stream: None, buffer: Vec::new() }
     }
 
-    /// A new connection for each request.
+    /// A client with a new connection for each request.
     pub fn fresh(port: u16) -> Client {
         Client { fresh: true, ..Client::kept(port) }
     }
 
-    /// One request and its answer. After an error the next call opens a new connection.
+    /// Sends a request and returns the response. After an error the next call opens a new connection.
     pub fn call(&mut self, request: &Request) -> Result<Answer, String> {
         let outcome = self.exchange(request);
         match &outcome {
@@ -89,7 +89,7 @@ impl Client {
         outcome.map(|(answer, _)| answer)
     }
 
-    /// The answer, and whether the connection may be used again.
+    /// The response, and whether the connection may be used again.
     fn exchange(&mut self, request: &Request) -> Result<(Answer, bool), String> {
         if self.stream.is_none() {
             let said = |error: std::io::Error| format!("connecting: {}", error.kind());
@@ -150,7 +150,7 @@ impl Client {
         }
     }
 
-    /// Whether there was more.
+    /// Reads more; returns whether there was any.
     fn read_more(&mut self, what: &str) -> Result<bool, String> {
         if self.buffer.len() > ANSWER_BYTES_MAX {
             return Err(format!("{what} is longer than {ANSWER_BYTES_MAX} bytes"));
@@ -170,7 +170,7 @@ impl Client {
     }
 }
 
-/// Status, length of the body, and whether the connection stays.
+/// Status, length of the body, and whether the connection stays open.
 fn read_head(head: &[u8]) -> Result<(u16, Length, bool), String> {
     let text = std::str::from_utf8(head).map_err(|_| "a head that is not text")?;
     let mut lines = text.split("\r\n");
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    /// Serves each of these on the same connection, after one read.
+    /// Serves these responses on the same connection, each after one read.
     fn serve(answers: &'static [&'static str]) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

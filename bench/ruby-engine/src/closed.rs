@@ -1,5 +1,5 @@
-//! A closed loop: some clients, each with one request at a time, until a number of requests was made. Every answer is
-//! judged. For warming up, and for counting failures; what is timed is loaded by wrk or the open loop.
+//! A closed loop: clients with one request at a time each, until a number of requests was made. Every response is
+//! checked. For warm-ups, and for counting failures; measurements use wrk or the open loop.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use std::time::Instant;
 
 use crate::client::{Answer, Client, Request};
 
-/// What came of it.
+/// Result of a loop.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     pub good: u64,
-    /// What went wrong, and how often.
+    /// Kinds of failures, with their counts.
     pub bad: BTreeMap<String, u64>,
     pub seconds: f64,
     pub longest_ms: f64,
 }
 
-/// The request with this number.
+/// Makes the request with this number.
 pub type Ask<'a> = &'a (dyn Fn(u64) -> Request + Sync);
-/// Whether this is the answer to the request with this number; if not, why.
+/// Checks the response to the request with this number; the error says what is wrong.
 pub type Judge<'a> = &'a (dyn Fn(u64, &Answer) -> Result<(), String> + Sync);
 
 /// Makes the requests 0 to `requests - 1`, each once.
@@ -69,19 +69,19 @@ impl Tally {
         }
     }
 
-    /// All that went wrong.
+    /// Number of failures.
     pub fn bad_count(&self) -> u64 {
         self.bad.values().sum()
     }
 
-    /// What went wrong, in one line.
+    /// The failures in one line.
     pub fn bad_in_words(&self) -> String {
         let words: Vec<String> = self.bad.iter().map(|(what, many)| format!("{many} x {what}")).collect();
         words.join("; ")
     }
 }
 
-/// Status 200 with this body; or what it is instead.
+/// Expects status 200 with this body; the error says what it is instead.
 pub fn expect(answer: &Answer, body: &str) -> Result<(), String> {
     match answer.status {
         200 if answer.body == body.as_bytes() => Ok(()),

@@ -1,4 +1,4 @@
-//! Who is measured, and how each is started. What is not here is reported with the way to get it.
+//! The contenders and how each is started. A missing one is reported with how to get it.
 
 use std::fmt;
 use std::net::TcpStream;
@@ -13,18 +13,18 @@ use crate::place::Place;
 /// The contenders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contender {
-    /// Our server with workers in plain Ruby.
+    /// foolsgold with workers in plain Ruby.
     Plain,
-    /// Our server with the accelerator in its workers.
+    /// foolsgold with the C extension in its workers.
     Native,
-    /// The one everybody has.
+    /// Puma, the usual choice.
     Puma,
 }
 
-/// The option of foolsgold that chooses between the two.
+/// foolsgold's option that chooses between the two.
 const RUBY_WORKER: &str = "--ruby-worker";
 
-/// What to start.
+/// Number of workers and threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub workers: u32,
@@ -36,18 +36,18 @@ pub struct Running {
     pub contender: Contender,
     pub port: u16,
     pub process: Process,
-    /// Its output.
+    /// File with its output.
     pub log: PathBuf,
 }
 
-/// A contender that is not here, and how to get it.
+/// A contender that is not installed, and how to get it.
 pub type Missing = (Contender, String);
 
 impl Contender {
-    /// In the order in which they are reported.
+    /// All contenders, in the order of the report.
     pub const ALL: [Contender; 3] = [Contender::Plain, Contender::Native, Contender::Puma];
 
-    /// As it stands in the report.
+    /// Name in the report.
     pub fn name(self) -> &'static str {
         match self {
             Contender::Plain => "foolsgold",
@@ -69,7 +69,7 @@ impl fmt::Display for Contender {
     }
 }
 
-/// Who of those asked for is here, and who is not.
+/// Of the requested contenders, those that are installed, and those that are missing.
 pub fn present(folder: &Path, options: &Options, place: &Place) -> Result<(Vec<Contender>, Vec<Missing>), String> {
     let names = Contender::ALL.map(Contender::name);
     if let Some(unknown) = options.only.iter().find(|name| !names.contains(&name.as_str())) {
@@ -87,7 +87,7 @@ pub fn present(folder: &Path, options: &Options, place: &Place) -> Result<(Vec<C
     if here.is_empty() { Err(format!("nobody is here to be measured: {missing:?}")) } else { Ok((here, missing)) }
 }
 
-/// How to get it, if it is not here.
+/// How to get a contender; `None` if it is installed.
 fn absent(contender: Contender, folder: &Path, options: &Options, place: &Place) -> Option<String> {
     if contender == Contender::Puma || options.stand_in {
         return (!place.succeeds("puma", &["--version"])).then(|| "apt install puma, or gem install puma".into());
@@ -102,20 +102,20 @@ fn absent(contender: Contender, folder: &Path, options: &Options, place: &Place)
     if contender == Contender::Plain {
         return None;
     }
-    // Whether there is a native worker for this Ruby is known only when it was tried.
+    // Only a try shows whether there is a C extension for this Ruby.
     let rackup = options.apps.join("hello/config.ru");
     let shape = Shape { workers: 1, threads: 1 };
     let error = start(contender, &rackup, shape, &folder.join("native-tried.log"), options, place).err()?;
     error.lines().last().map(str::to_owned)
 }
 
-/// Whether this foolsgold has such an option.
+/// Whether this foolsgold has an option.
 fn knows(option: &str, options: &Options) -> bool {
     let output = Command::new(&options.foolsgold).arg("--help").output();
     output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(option))
 }
 
-/// Starts it on this config.ru, with its output in `log`, and waits for its port.
+/// Starts a contender on this config.ru, with its output in `log`, and waits for its port.
 pub fn start(
     contender: Contender,
     rackup: &Path,
@@ -150,7 +150,7 @@ fn command(
         let mut command = place.command(Path::new("puma"), folder);
         command.args(["-q", "-e", "production", "-t", &format!("{threads}:{threads}"), "-b", &address, "--no-config"]);
         match workers {
-            // Puma itself advises against a cluster of one.
+            // Puma advises against a cluster of one worker.
             1 => command.args(["-w", "0"]),
             _ => command.args(["-w", &workers.to_string(), "--preload"]),
         };

@@ -1,5 +1,5 @@
-//! What the machine takes for the least that any server does: a byte to another thread and back, both asleep until it
-//! comes. On virtual machines this alone is often longer than the work of a request.
+//! The machine's floor for any server: the time of a byte to another thread and back, both asleep until it comes. On
+//! virtual machines this alone is often longer than the work of a request.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use crate::processor;
 
 const ROUND_TRIPS: usize = 3_000;
 
-/// For the record: the median of many, on all processors and on one.
+/// The median of many round trips as text, on all processors and on one.
 pub fn in_words() -> String {
     let shown = |one: bool| round_trip_us(one).map_or_else(|error| error, |us| format!("{us:.0} us"));
     format!("a byte to a sleeping thread and back: {}; both on one processor: {}", shown(false), shown(true))

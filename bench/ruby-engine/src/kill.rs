@@ -1,6 +1,6 @@
-//! What clients lose when a worker is killed outright every 200 ms. Each request has its number and must be answered
-//! with it. GET must lose nothing. A POST that a killed worker had begun cannot be repeated: it must have a 502, and
-//! there can be no more of them than threads were killed.
+//! Losses while a worker is killed every 200 ms. Each request has a number and must get it back. No GET may be lost. A
+//! POST that a killed worker had begun cannot be repeated: it must get a 502, and there can be no more of them than
+//! threads that were killed.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -25,10 +25,10 @@ use crate::{say, shown, tree};
 const SHAPE: Shape = Shape { workers: 4, threads: 2 };
 const CLIENTS: u32 = 64;
 const EVERY: Duration = Duration::from_millis(200);
-/// As the report of a POST that died with its worker begins.
+/// Beginning of the failure of a POST whose worker died.
 const LOST: &str = "status 502";
 
-/// What happened to one contender with one method.
+/// Result of one contender with one method.
 struct Outcome {
     contender: Contender,
     method: &'static str,
@@ -36,13 +36,13 @@ struct Outcome {
     tally: Tally,
 }
 
-/// Everything.
+/// Runs the benchmark.
 pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), String> {
     let mut record = Record::new(options, place);
     let folder = record_folder(&options.runs, &record.machine.started)?;
     let (mut contenders, missing) = contender::present(&folder, options, place)?;
     record.notes.extend(missing.iter().map(|(who, how)| format!("MISSING: {who} (to get it: {how})")));
-    // Puma promises nothing here; it is measured when it is asked for by name.
+    // Puma makes no promise here; it is measured only if it is requested by name.
     contenders.retain(|who| *who != Contender::Puma || !options.only.is_empty());
     let mut outcomes = Vec::new();
     for contender in contenders {
@@ -86,7 +86,7 @@ fn one(server: &Running, method: &'static str, options: &Options) -> Result<Outc
     Ok(Outcome { contender: server.contender, method, kills, tally })
 }
 
-/// Kills one worker, any of them, each 200 ms; says how many.
+/// Kills a random worker each 200 ms; returns how many.
 fn kill_now_and_then(server: &Running, options: &Options, done: &AtomicBool) -> u32 {
     let mut dice = Dice::from_clock();
     let mut kills = 0;
@@ -111,7 +111,7 @@ fn kill_now_and_then(server: &Running, options: &Options, done: &AtomicBool) -> 
 }
 
 impl Outcome {
-    /// No GET lost; no more POSTs lost than could be running, and each of them told so.
+    /// Whether no GET was lost; and no more POSTs than could be running, each with a 502.
     fn is_as_promised(&self) -> bool {
         let lost = self.tally.bad.get(LOST).copied().unwrap_or(0);
         match self.method {

@@ -1,4 +1,4 @@
-//! What is measured: the servers, the loads on them, and the goals, as one table. Runs one load against one server.
+//! The table of measurements: servers, loads on them, and goals. Runs one load against one server.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -22,40 +22,40 @@ pub const SHORT_P50: &str = "short p50 ms";
 pub const SHORT_P99: &str = "short p99 ms";
 pub const LONG_P50: &str = "long p50 ms";
 pub const LONG_P99: &str = "long p99 ms";
-/// Processor time of the whole server for one request.
+/// Processor time of the whole server per request.
 pub const CPU: &str = "CPU us";
 
-/// An application under one setting of workers and threads, the same for every contender.
+/// An application with a number of workers and threads, the same for every contender.
 pub struct Setup {
     /// Its folder in apps/.
     pub app: &'static str,
     pub shape: Shape,
-    /// What is asked when answers are checked and servers warmed up, and the only right body.
+    /// Path of checks and warm-ups, and the only right body.
     pub path: &'static str,
     pub body: &'static str,
 }
 
-/// How it is loaded.
+/// A kind of load.
 #[derive(Debug, Clone, Copy)]
 pub enum Mode {
-    /// wrk with this many connections that stay, from this many threads.
+    /// wrk with this number of keep-alive connections and threads.
     Wrk { threads: u32, clients: u32 },
-    /// wrk with one connection that stays, it and the server bound to one processor.
+    /// wrk with one keep-alive connection, bound to one processor together with the server.
     OneProcessor,
     /// The open loop: 200 requests a second, of which 5 % are long.
     Uneven { fresh: bool },
 }
 
-/// A load on a setup, and what is wanted of us.
+/// A load on a setup, with its goals.
 pub struct Load {
     pub name: &'static str,
-    /// Which of [`SETUPS`].
+    /// Index in [`SETUPS`].
     pub setup: usize,
     pub mode: Mode,
     pub goals: &'static [Goal],
 }
 
-/// The ratio of this contender's number to Puma's.
+/// A bound on the ratio of a contender's number to Puma's.
 pub struct Goal {
     pub of: &'static str,
     pub contender: Contender,
@@ -63,11 +63,11 @@ pub struct Goal {
     pub bound: f64,
 }
 
-/// What one run gave.
+/// Result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     pub numbers: BTreeMap<&'static str, f64>,
-    /// Why it does not count.
+    /// Why the sample does not count.
     pub errors: Vec<String>,
 }
 
@@ -122,12 +122,12 @@ const fn wrk_load(name: &'static str, setup: usize, threads: u32, clients: u32, 
 }
 
 impl Setup {
-    /// For the name of a log.
+    /// Name for log files.
     pub fn name(&self) -> String {
         format!("{}-w{}-t{}", self.app, self.shape.workers, self.shape.threads)
     }
 
-    /// One answer on a new connection, checked.
+    /// Requests the path on a new connection and checks the response.
     pub fn check(&self, port: u16) -> Result<(), String> {
         let answer = Client::fresh(port).call(&Request::get(self.path))?;
         expect(&answer, self.body)
@@ -135,7 +135,7 @@ impl Setup {
 }
 
 impl Load {
-    /// Those that were asked for.
+    /// The requested loads.
     pub fn chosen(options: &Options) -> Result<Vec<&'static Load>, String> {
         let asked =
             |load: &&Load| options.loads.is_empty() || options.loads.iter().any(|text| load.name.contains(text));
@@ -144,7 +144,7 @@ impl Load {
         if chosen.is_empty() { Err(format!("--load: there are {names}")) } else { Ok(chosen) }
     }
 
-    /// What is done, for the report.
+    /// Description for the report.
     pub fn in_words(&self, options: &Options) -> String {
         let Shape { workers, threads } = SETUPS[self.setup].shape;
         let how = match self.mode {
@@ -159,7 +159,7 @@ impl Load {
         format!("{} ({workers} x {threads}; {how})", self.name)
     }
 
-    /// The numbers it gives, in the order of the report.
+    /// Names of its numbers, in the order of the report.
     pub fn columns(&self) -> &'static [&'static str] {
         match self.mode {
             Mode::Wrk { .. } | Mode::OneProcessor => &[RATE, P50, P99, CPU],
@@ -167,7 +167,7 @@ impl Load {
         }
     }
 
-    /// One measured run. It counts only if the answers before and after were right.
+    /// A measured run. It counts only if the responses before and after were right.
     pub fn run(&self, server: &mut Running, round: u32, options: &Options) -> Result<Sample, String> {
         let setup = &SETUPS[self.setup];
         setup.check(server.port).map_err(|error| format!("{}, {}: {error}", server.contender, self.name))?;
@@ -211,7 +211,7 @@ fn wrk_run(
     Ok((Sample { numbers, errors }, read.requests as f64))
 }
 
-/// All contenders have the same requests at the same times in the same round.
+/// Runs the open loop. All contenders get the same requests at the same times in a round.
 fn uneven_run(port: u16, fresh: bool, round: u64, seconds: u32) -> (Sample, f64) {
     let plan = Plan::draw(round, seconds, UNEVEN_PER_SECOND, UNEVEN_LONG_SHARE, fresh);
     let mut times = plan.run(port);
@@ -226,7 +226,7 @@ fn uneven_run(port: u16, fresh: bool, round: u64, seconds: u32) -> (Sample, f64)
         ("waited for a connection", times.waited as f64),
     ]);
     let requests = (times.short_ms.len() + times.long_ms.len()) as f64;
-    // The first few say what it was; their number says how bad.
+    // The first few errors are reported in full, with the count of all.
     let many = times.errors.len();
     times.errors.truncate(3);
     if many > times.errors.len() {

@@ -1,6 +1,6 @@
-//! Measures the Ruby engine of foolsgold against Puma with the same workers and threads on the same Ruby, and counts
-//! what is lost when workers are killed. README.md beside this says why it is done so, and what bias is left. Every
-//! server is started by this program and ended by its own process id.
+//! Measures foolsgold's Ruby engine against Puma with the same workers and threads on the same Ruby, and counts losses
+//! when workers are killed. The README beside this explains the method and the remaining bias. This program starts
+//! every server and stops it by its own process id.
 
 mod client;
 mod closed;
@@ -46,7 +46,7 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
     }
 }
 
-/// A line for whoever watches.
+/// Prints a line of progress.
 fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
     writeln!(out, "{words}").map_err(|error| error.to_string())
 }

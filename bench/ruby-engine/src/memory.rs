@@ -1,5 +1,5 @@
-//! How much memory an application takes with four workers, after the same number of requests: the sum of PSS over the
-//! whole tree of processes. One server at a time, since servers that run at once share what they have in common.
+//! Memory of an application with four workers, after the same number of requests: the sum of PSS over the whole process
+//! tree. One server at a time, since servers that run at once share pages.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -20,17 +20,17 @@ use crate::{say, shown, tree};
 const SHAPE: Shape = Shape { workers: 4, threads: 5 };
 const CLIENTS: u32 = 16;
 
-/// What one server takes.
+/// Memory of one server.
 struct Taken {
     contender: Contender,
-    /// All of it before the first request and after the last.
+    /// Total before the first request and after the last.
     before_kib: u64,
     after_kib: u64,
-    /// After the last: title and share of each process.
+    /// After the last request: title and PSS of each process.
     members: Vec<(String, u64)>,
 }
 
-/// Everything.
+/// Runs the benchmark.
 pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), String> {
     let mut record = Record::new(options, place);
     let folder = record_folder(&options.runs, &record.machine.started)?;
@@ -51,7 +51,7 @@ fn one(contender: Contender, folder: &Path, options: &Options, place: &Place) ->
     let log = folder.join(format!("{contender}-memory.log"));
     let server = contender::start(contender, &options.app, SHAPE, &log, options, place)?;
     let id = server.process.id();
-    // A few requests, so that all workers are up whatever a server does at its start.
+    // A few requests, so that all workers are up, whatever the server does at its start.
     load(server.port, u64::from(CLIENTS), options).map_err(|error| format!("{contender}: {error}"))?;
     let before_kib = total(&shares(id)?);
     load(server.port, u64::from(options.requests), options).map_err(|error| format!("{contender}: {error}"))?;

@@ -1,6 +1,6 @@
-//! An open loop: requests come when they come, as from many people who do not know of each other, and not when the
-//! server has time for them. The times are drawn beforehand (Poisson); each request is sent at its time on the
-//! connection that has been idle longest, and its latency counts from that time even if it had to wait here.
+//! An open loop: requests have their own times, as from many independent people, whether or not the server is ready.
+//! The times are drawn beforehand (Poisson process); each request is sent at its time on the connection that has been
+//! idle longest, and its latency counts from that time even if it had to wait for a connection.
 
 use std::collections::VecDeque;
 use std::sync::Barrier;
@@ -13,27 +13,27 @@ use parking_lot::{Condvar, Mutex};
 use crate::client::{Client, Request};
 use crate::closed::expect;
 
-/// Connections: more than are ever busy at once unless a server stands still for longer than half a second.
+/// Connections: more than are ever busy at once, unless a server stalls for longer than half a second.
 const CONNECTIONS: usize = 128;
 
 /// A plan of requests.
 pub struct Plan {
-    /// When, from the start, and whether it is a long one.
+    /// Time since the start of each request, and whether it is a long one.
     requests: Vec<(Duration, bool)>,
-    /// A new connection for each request.
+    /// Whether each request has a new connection.
     pub fresh: bool,
     /// Path and right body of short and of long requests.
     pub short: (&'static str, &'static str),
     pub long: (&'static str, &'static str),
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Times {
     pub short_ms: Vec<f64>,
     pub long_ms: Vec<f64>,
     pub errors: Vec<String>,
-    /// Requests for which no connection was idle at their time.
+    /// Number of requests that found no idle connection at their time.
     pub waited: u64,
 }
 
@@ -49,7 +49,7 @@ struct Waiting {
     closed: bool,
 }
 
-/// Between the one who knows the times and the connections.
+/// The queue between the thread that knows the times and the connections.
 #[derive(Default)]
 struct Counter {
     waiting: Mutex<Waiting>,
@@ -57,7 +57,7 @@ struct Counter {
 }
 
 impl Plan {
-    /// As many seconds of requests as are asked for; the same for the same seed.
+    /// Draws a plan; the same for the same seed.
     pub fn draw(seed: u64, seconds: u32, per_second: f64, long_share: f64, fresh: bool) -> Plan {
         let mut dice = Dice::from_seed(seed);
         let mut requests = Vec::new();
@@ -73,7 +73,7 @@ impl Plan {
         }
     }
 
-    /// Sends it all, and waits for all answers.
+    /// Sends all requests and waits for all responses.
     pub fn run(&self, port: u16) -> Times {
         let counter = Counter::default();
         let ready = Barrier::new(CONNECTIONS + 1);
@@ -93,7 +93,7 @@ impl Plan {
         times
     }
 
-    /// Hands out each request at its time; says how many found no idle connection.
+    /// Queues each request at its time; returns how many found no idle connection.
     fn send(&self, counter: &Counter) -> u64 {
         let begun = Instant::now();
         let mut waited = 0;
@@ -141,7 +141,7 @@ impl Plan {
 }
 
 impl Counter {
-    /// The next request for an idle connection; none when there will be no more.
+    /// The next request for an idle connection; `None` after the last one.
     fn next(&self) -> Option<Job> {
         let mut waiting = self.waiting.lock();
         waiting.idle += 1;
@@ -153,7 +153,7 @@ impl Counter {
             if waiting.closed {
                 return None;
             }
-            // The kernel wakes those first who have waited longest.
+            // The kernel wakes the longest waiter first.
             self.news.wait(&mut waiting);
         }
     }

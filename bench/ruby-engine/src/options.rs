@@ -1,13 +1,13 @@
-//! What the command line says, checked.
+//! The command line.
 
 use std::path::{Path, PathBuf};
 
 use bench_kit::options::number;
 
-/// More of anything is a slip of the keyboard.
+/// Upper bound of numbers, to catch typing errors.
 const MOST: u32 = 10_000_000;
 
-/// The help.
+/// The text of `--help`.
 pub const HELP: &str = "\
 bench-ruby-engine: the Ruby engine of foolsgold against Puma on the same Ruby
 
@@ -32,7 +32,7 @@ bench-ruby-engine: the Ruby engine of foolsgold against Puma on the same Ruby
   -h, --help          this
 ";
 
-/// What is done.
+/// The kind of benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Help,
@@ -49,9 +49,9 @@ pub struct Options {
     pub seconds: u32,
     pub uneven_seconds: u32,
     pub warm_up: u32,
-    /// Empty means all.
+    /// Empty for all contenders.
     pub only: Vec<String>,
-    /// Empty means all.
+    /// Empty for all loads.
     pub loads: Vec<String>,
     pub app: PathBuf,
     pub path: String,
@@ -61,13 +61,13 @@ pub struct Options {
     pub foolsgold: PathBuf,
     pub with: Vec<String>,
     pub stand_in: bool,
-    /// The folder with the applications of this benchmark.
+    /// Folder of this benchmark's applications.
     pub apps: PathBuf,
     pub runs: PathBuf,
 }
 
 impl Options {
-    /// Reads the words of the command line.
+    /// Parses the words of the command line.
     pub fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
         let here = std::env::current_exe().map_err(|error| error.to_string())?;
         let beside = here.parent().map(Path::to_path_buf).unwrap_or_default();

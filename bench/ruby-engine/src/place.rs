@@ -1,17 +1,17 @@
-//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, or in a root of its own
-//! entered by chroot (a ring). What a server needs is copied into the ring, and removed at the end.
+//! The environment of the servers, so that all have the same Ruby: this machine, or a root folder entered by chroot (a
+//! ring). Files that a server needs are copied into the ring, and removed at the end.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The machine, or a ring on it.
+/// This machine, or a ring on it.
 pub struct Place {
     ring: Option<PathBuf>,
-    /// In the ring: what was copied there. Its path from outside.
+    /// Folder of the copies in the ring, by its path from outside.
     copies: Option<PathBuf>,
 }
 
-/// Settings of whoever calls this program must not reach the servers.
+/// Variables of the caller that must not reach the servers.
 const NOT_PASSED_ON: [&str; 9] = [
     "PORT",
     "WEB_CONCURRENCY",
@@ -24,12 +24,12 @@ const NOT_PASSED_ON: [&str; 9] = [
     "PUMA_PERSISTENT_TIMEOUT",
 ];
 
-/// What a ring's programs get.
+/// Environment of programs in a ring.
 const RING_ENVIRONMENT: [(&str, &str); 3] =
     [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("HOME", "/root"), ("LANG", "C.UTF-8")];
 
 impl Place {
-    /// Checks that there is such a place.
+    /// Opens the ring, or this machine without one.
     pub fn open(ring: Option<&Path>) -> Result<Place, String> {
         let Some(ring) = ring else { return Ok(Place { ring: None, copies: None }) };
         let ring = ring.canonicalize().map_err(|error| format!("--ring {}: {error}", ring.display()))?;
@@ -41,12 +41,12 @@ impl Place {
         Ok(Place { ring: Some(ring), copies: Some(copies) })
     }
 
-    /// For the record.
+    /// Description for the record.
     pub fn in_words(&self) -> String {
         self.ring.as_ref().map_or_else(|| "this machine".into(), |ring| format!("a ring, {}", ring.display()))
     }
 
-    /// Makes a file or folder of this machine reachable, and says what it is called there.
+    /// Makes a file or folder of this machine reachable, and returns its path there.
     pub fn bring(&self, from: &Path) -> Result<PathBuf, String> {
         let from = from.canonicalize().map_err(|error| format!("{}: {error}", from.display()))?;
         let (Some(ring), Some(copies)) = (&self.ring, &self.copies) else { return Ok(from) };
@@ -62,8 +62,8 @@ impl Place {
         Ok(Path::new("/").join(inside))
     }
 
-    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id
-    /// is the program's.
+    /// A command that runs there, in this folder. The started process becomes the program itself: its id is the
+    /// program's.
     pub fn command(&self, program: &Path, folder: &Path) -> Command {
         let mut command = match &self.ring {
             None => {
@@ -81,19 +81,19 @@ impl Place {
                 command
             }
         };
-        // Both servers are told the environment; Rails asks for a secret in production.
+        // Both servers get the environment; Rails wants a secret in production.
         command.envs([("RACK_ENV", "production"), ("APP_ENV", "production"), ("RAILS_ENV", "production")]);
         command.env("SECRET_KEY_BASE_DUMMY", "1");
         command
     }
 
-    /// Whether a program there says yes to these arguments.
+    /// Whether a program there succeeds with these arguments.
     pub fn succeeds(&self, program: &str, arguments: &[&str]) -> bool {
         let output = self.command(Path::new(program), Path::new("/")).args(arguments).output();
         output.is_ok_and(|output| output.status.success())
     }
 
-    /// What a program there says of itself.
+    /// The first line of a program's output there.
     pub fn said(&self, program: &str, arguments: &[&str]) -> String {
         bench_kit::machine::said(self.command(Path::new(program), Path::new("/")).args(arguments))
     }

@@ -1,29 +1,29 @@
-//! Binds processes to one processor, by taskset(1): where a request never crosses to another one, what is measured is
-//! the servers and not how long the machine takes to wake a processor that sleeps.
+//! Binds processes to one processor, with taskset(1): if no request crosses to another processor, the measurement shows
+//! the servers and not the time to wake a sleeping processor.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::tree;
 
-/// The one that everybody is bound to.
+/// The processor that all are bound to.
 const ONE: &str = "0";
 
-/// A command that runs there.
+/// A command that runs on it.
 pub fn bound(program: &str) -> Command {
     let mut command = Command::new("taskset");
     command.args(["-c", ONE, program]);
     command
 }
 
-/// A server with all its processes and threads, until this is dropped.
+/// Binds a server with all its processes and threads, until it is dropped.
 pub struct Binding {
     root: u32,
     before: String,
 }
 
 impl Binding {
-    /// Binds what runs now.
+    /// Binds all processes that run now.
     pub fn of(root: u32) -> Result<Binding, String> {
         let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
         let before = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
@@ -43,16 +43,16 @@ impl Binding {
 
 impl Drop for Binding {
     fn drop(&mut self) {
-        // A server that has ended needs it no more, and its run is marked.
+        // A server that has exited does not need it, and its run is marked.
         let _ = self.allow(&self.before);
     }
 }
 
-/// The thread that calls.
+/// Binds the calling thread.
 pub fn bind_this_thread() {
     if let Ok(link) = fs::read_link("/proc/thread-self") {
         let thread = link.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        // Without taskset the figure is that of all processors; the loads say that it is missing.
+        // Without taskset the figure is that of all processors; the loads report that it is missing.
         let _ = taskset(&["-c", "-p", ONE, &thread]);
     }
 }

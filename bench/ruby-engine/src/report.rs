@@ -1,5 +1,5 @@
-//! The record of a run: all samples as JSON, and a table for people with medians, ranges and the ratios that the goals
-//! speak of. Saved after every sample, so that a run that is cut short is not lost.
+//! The record of a run: all samples as JSON, and a table with medians, ranges and the ratios of the goals. Saved after
+//! every sample, so that an interrupted run is not lost.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use crate::load::{CPU, Goal, Load, P99, RATE, Sample};
 use crate::options::Options;
 use crate::place::Place;
 
-/// Everything that is known of a run.
+/// The record of a run.
 pub struct Record {
     pub machine: Machine,
     pub notes: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Record {
 }
 
 impl Sample {
-    /// One line for whoever watches.
+    /// A line of progress.
     pub fn in_words(&self) -> String {
         let mut words: Vec<String> =
             self.numbers.iter().map(|(name, number)| format!("{name} {number:.*}", digits(name))).collect();
@@ -34,7 +34,7 @@ impl Sample {
 }
 
 impl Record {
-    /// An empty one. Says what machine and which programs this is about.
+    /// An empty record with facts about machine and programs.
     pub fn new(options: &Options, place: &Place) -> Record {
         let mut machine = Machine::ask();
         let sinatra = ["-e", "require 'sinatra/base'; print 'Sinatra ', Sinatra::VERSION"];
@@ -58,7 +58,7 @@ impl Record {
         Record { machine, notes, samples: BTreeMap::new() }
     }
 
-    /// One more sample.
+    /// Adds a sample.
     pub fn add(&mut self, load: &Load, contender: Contender, sample: Sample) {
         self.samples.entry((load.name, contender)).or_default().push(sample);
     }
@@ -68,7 +68,7 @@ impl Record {
         save(folder, "run", &self.json(loads, options), &self.text(loads, options))
     }
 
-    /// What stands above a table.
+    /// The head of a table.
     pub fn head(&self, title: &str) -> String {
         let mut text = format!("\nFoolsGold, {title}, {}\n", self.machine.started);
         for (name, value) in &self.machine.facts {
@@ -80,13 +80,13 @@ impl Record {
         text
     }
 
-    /// The machine and the notes, for the start of a JSON record.
+    /// Machine and notes, for the beginning of a JSON record.
     pub fn json_head(&self) -> Value {
         let facts: BTreeMap<_, _> = self.machine.facts.iter().cloned().collect();
         json!({ "started": self.machine.started, "machine": facts, "notes": self.notes })
     }
 
-    /// The table for people.
+    /// The table as text.
     pub fn text(&self, loads: &[&Load], options: &Options) -> String {
         let mut text = self.head("the Ruby engine against Puma, workers x threads alike");
         for load in loads {
@@ -105,7 +105,7 @@ impl Record {
         text
     }
 
-    /// The median, unless a sample was disqualified or there is none.
+    /// The median; `None` without samples, or if one was disqualified.
     fn median(&self, load: &Load, contender: Contender, of: &str) -> Option<f64> {
         let samples = self.samples.get(&(load.name, contender))?;
         let clean = samples.iter().all(|sample| sample.errors.is_empty());
@@ -189,7 +189,7 @@ fn numbers(samples: &[Sample], of: &str) -> Vec<f64> {
     samples.iter().filter_map(|sample| sample.numbers.get(of).copied()).collect()
 }
 
-/// How many digits of a number mean something.
+/// Number of significant decimals.
 fn digits(name: &str) -> usize {
     match name {
         RATE => 0,

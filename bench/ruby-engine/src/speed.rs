@@ -1,4 +1,5 @@
-//! The measurement: start and check everybody, warm up, rounds of random order, check again, report.
+//! The speed measurement: starts and checks all servers, warms them up, measures in rounds of random order, checks
+//! again, reports.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,16 +16,16 @@ use crate::place::Place;
 use crate::report::Record;
 use crate::{say, shown};
 
-/// Said above the table.
+/// A note above the table.
 const SINATRA_MISSING: &str = "sinatra is not in this Ruby: its loads are left out (apt install ruby-sinatra)";
 
-/// A server with the setup it has.
+/// A server with its setup.
 struct Placed {
     setup: usize,
     server: Running,
 }
 
-/// Everything.
+/// Runs the benchmark.
 pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), String> {
     let mut record = Record::new(options, place);
     let folder = record_folder(&options.runs, &record.machine.started)?;

@@ -1,18 +1,18 @@
-//! A process and all its descendants, as /proc shows them: their titles, memory and processor time.
+//! A process and all its descendants in /proc: titles, memory and processor time.
 
 use std::fs;
 
-/// The kernel counts processor time in hundredths of a second for programs, whatever it uses itself.
+/// The kernel reports processor time to programs in hundredths of a second, whatever it uses itself.
 const TICK_US: u64 = 10_000;
 
-/// One process.
+/// A process.
 #[derive(Debug, Clone)]
 pub struct Member {
     pub id: u32,
     pub title: String,
 }
 
-/// This process and its descendants, parents before children.
+/// A process and its descendants, parents before children.
 pub fn members(root: u32) -> Vec<Member> {
     let all: Vec<(u32, u32)> = fs::read_dir("/proc")
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
@@ -27,13 +27,13 @@ pub fn members(root: u32) -> Vec<Member> {
     ids.into_iter().map(|id| Member { id, title: title(id) }).collect()
 }
 
-/// Its share of memory, in KiB: pages it shares count in parts.
+/// Proportional set size of a process in KiB.
 pub fn pss_kib(id: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next()?.parse().ok())
 }
 
-/// Processor time of a process and its living descendants.
+/// Processor time of a process and its living descendants in microseconds.
 pub fn cpu_us(root: u32) -> u64 {
     let ticks = |id| {
         let fields = stat(id)?;
@@ -51,7 +51,7 @@ fn parent(id: u32) -> Option<u32> {
     stat(id)?.get(1)?.parse().ok()
 }
 
-/// The fields of /proc/ID/stat from the third on; the second is a name, which may hold anything.
+/// The fields of /proc/ID/stat from the third on; the second is a name, which may contain anything.
 fn stat(id: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;

@@ -1,9 +1,9 @@
-//! The program `foolsgold`: parses, boots, waits, and turns the outcome into an exit code.
-//! 0 is an end as it was told to, 1 a start that failed, 2 options that cannot be used.
+//! The program `foolsgold`: picks the command, runs it, and turns its outcome into an exit code: 0 shut down as
+//! requested, 1 could not start, 2 unusable options.
 //!
-//! Its rooms, each of which takes from those behind it alone: `boot`, `admin`, `control`, `apps` and `log`, `config`,
-//! `process`. Beside the server that serves stand `client` (another process, which knows the control socket only) and
-//! `doctor` (looks at an application without serving it).
+//! Its folders, each of which uses only those after it: `boot`, `admin`, `control`, `apps` and `log`, `config`,
+//! `process`. Beside the server stand `client` (commands, which know only the control socket) and `doctor` (checks an
+//! application without serving it).
 
 mod admin;
 mod apps;
@@ -37,11 +37,11 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     // Before anything changes the working directory.
     let program = Program::note();
-    // Without it everything works but what is said of ends.
+    // If it fails, everything works except process 1's report of the server's exit.
     let _ = control::signals::hear_of_children();
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     if arguments.first().is_some_and(|first| first == engine_ruby::user::BECOME) {
-        // What is left of the way to a Ruby that runs as another user.
+        // The second half of starting a Ruby that runs as another user.
         return fail(&engine_ruby::user::become_user(&arguments[1..]));
     }
     if arguments.first().is_some_and(|first| first == trial::WORD) {
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: bool) -> ExitCode {
     match effective::find(asked, invocation, check) {
         Ok(_) if check && json => show("{}\n"),
-        Ok(settings) if check => show(&settings.verdict()),
+        Ok(settings) if check => show(&settings.summary()),
         Ok(settings) if json => show(&settings.json()),
         Ok(settings) => show(&settings.table()),
         Err(problems) => refuse(&problems),

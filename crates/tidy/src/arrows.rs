@@ -1,8 +1,9 @@
-//! Which crate of the workspace may depend on which: an arrow that is not written here is an event worth a discussion.
+//! Dependencies between the crates of the workspace: one that is not written here is an event worth a discussion.
 
 use crate::tree::Tree;
 
-/// (crate, what it may depend on). Programs of bench/ stand outside: they see servers over sockets only.
+/// Each crate with the crates that it may depend on. Programs of bench/ are not listed: they see servers over sockets
+/// only.
 const ARROWS: [(&str, &[&str]); 14] = [
     ("arena", &["loadgen"]),
     ("engine", &["files"]),
@@ -20,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("tidy", &[]),
 ];
 
-/// The arrows in all manifests of crates/.
+/// Complaints about dependencies in the manifests of crates/.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&["/Cargo.toml"]) {
@@ -43,7 +44,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Line, name and whether there is a comment, of each dependency in a manifest.
+/// Line, name, and whether there is a comment, of each dependency in a manifest.
 pub fn dependencies(manifest: &str) -> Vec<(usize, String, bool)> {
     let mut found = Vec::new();
     let mut inside = false;

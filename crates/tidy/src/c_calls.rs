@@ -1,12 +1,12 @@
-//! Which file of C takes what from which: its `#include`s, and names of functions that another file defines.
-//! A header's declarations are no arrows: it says what there is, and who has it is found by name.
+//! Dependencies between C files: their `#include`s, and names of functions that another file defines. Declarations in a
+//! header are no dependencies: the file that defines the function counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::imports::Arrows;
 use crate::tree::{SourceFile, Tree};
 
-/// The arrows between the files of C in this folder.
+/// The dependencies between the C files of a folder.
 pub fn of(tree: &Tree, folder: &str) -> Arrows {
     let is_here = |path: &str| path.rsplit_once('/').is_some_and(|(its, _)| its == folder);
     let files: Vec<&SourceFile> = tree.ending(&[".c", ".h"]).filter(|file| is_here(&file.path)).collect();
@@ -45,7 +45,7 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_prefix("#include \"")?.split('"').next())
 }
 
-/// Names and marks, without comments, texts and lines of the preprocessor.
+/// Names and punctuation, without comments, strings and preprocessor lines.
 fn words(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -74,7 +74,7 @@ fn words(text: &str) -> Vec<&str> {
     found
 }
 
-/// Length of a line of the preprocessor, with the lines that a backslash adds to it.
+/// Length of a preprocessor line, with its continuation lines.
 fn directive(rest: &str) -> usize {
     let mut length = 0;
     for line in rest.split_inclusive('\n') {
@@ -98,7 +98,7 @@ fn quoted(rest: &str, quote: u8) -> usize {
     rest.len()
 }
 
-/// Functions that stand here for all files: at the top level, with a body, and not static.
+/// Functions with external linkage that a file defines.
 fn defined<'a>(words: &[&'a str]) -> BTreeSet<&'a str> {
     functions(words).into_iter().filter(|(_, is_static)| !is_static).map(|(name, _)| name).collect()
 }
@@ -107,7 +107,7 @@ fn statics<'a>(words: &[&'a str]) -> BTreeSet<&'a str> {
     functions(words).into_iter().filter(|(_, is_static)| *is_static).map(|(name, _)| name).collect()
 }
 
-/// Names of functions with a body, and whether they are static.
+/// Names of the functions that a file defines, and whether they are static.
 fn functions<'a>(words: &[&'a str]) -> Vec<(&'a str, bool)> {
     let mut found = Vec::new();
     let mut depth = 0_usize;

@@ -1,13 +1,13 @@
-//! Files of a crate do not take from each other in a circle: who is in one cannot be read, tested or moved alone.
+//! Files of a crate do not depend on each other in a circle: a file in one cannot be read, tested or moved alone.
 //!
-//! An arrow goes from a file to the file that declares what it names: by `use crate::`, `super::` or `self::`, by a
-//! path in the code, and for C by `#include` and by a function's name. What is re-exported is followed to its home, so
-//! a facade (`mod a; pub use a::A;`) is no way to its other children, and neither `mod a;` nor `pub use` is an arrow of
-//! the facade itself. Parents count as any file: a parent that calls its child, which takes a type from the parent, is
-//! a circle of two, because a child is there to be understood without its parent; the type belongs in a child of its
-//! own. That holds for lib.rs and main.rs as well. Calls of methods are not seen.
+//! A file depends on the file that declares what it names: by `use crate::`, `super::` or `self::`, by a path in the
+//! code, and in C by `#include` and by a function's name. Re-exports are followed to the declaration, so a facade (`mod
+//! a; pub use a::A;`) does not lead to its other children, and `mod a;` and `pub use` are no dependencies of the
+//! facade. A parent counts like any file: if it calls its child, and the child uses a type of the parent, that is a
+//! circle of two, because a child must be understandable without its parent; the type belongs in a child of its own.
+//! That holds for lib.rs and main.rs as well. Method calls are not seen.
 //!
-//! The same holds for the folders of a crate's src/, its rooms: what is in one takes from rooms below it alone.
+//! The same holds for the folders of a crate's src/, called rooms: they depend on each other downwards only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::c_calls;
 use crate::imports::{self, Arrows};
 use crate::tree::Tree;
 
-/// One complaint for each circle of each crate.
+/// Complaints about circles, one for each.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for root in roots(tree) {
@@ -43,7 +43,7 @@ fn folders_of_c(tree: &Tree) -> BTreeSet<String> {
     files.filter_map(|file| Some(file.path.rsplit_once('/')?.0.to_owned())).collect()
 }
 
-/// The arrows from room to room; what stands in src/ itself is in none.
+/// The dependencies between rooms; files in src/ itself are in none.
 fn between_rooms(root: &str, arrows: &Arrows) -> Arrows {
     let source = &root[..=root.rfind('/').unwrap_or_default()];
     let room = |file: &str| Some(format!("{source}{}/", file.strip_prefix(source)?.split_once('/')?.0));
@@ -78,7 +78,7 @@ fn told(arrows: &Arrows) -> Vec<String> {
     circles(arrows).iter().map(tell).collect()
 }
 
-/// Groups of files of which each leads to each.
+/// Groups of files that all reach each other (strongly connected components).
 fn circles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
     let mut next: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (from, to) in arrows.keys() {
@@ -109,7 +109,7 @@ fn circles(arrows: &Arrows) -> Vec<BTreeSet<&str>> {
 mod tests {
     use super::*;
 
-    /// Files of a crate, with the modules of its root.
+    /// Complaints about the files of a crate, whose root declares the modules.
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let paths: Vec<(String, &str)> = files.iter().map(|(path, text)| (format!("crates/x/{path}"), *text)).collect();
         let files: Vec<(&str, &str)> = paths.iter().map(|(path, text)| (path.as_str(), *text)).collect();

@@ -1,6 +1,7 @@
-//! Which file of a Rust crate takes items from which: paths in `use` and in code, followed to the file of the item.
+//! Dependencies between the files of a Rust crate: paths in `use` and in code, followed to the file of the item.
 //!
-//! Methods are not seen, as their type is not known here, nor is what a macro writes. Tests are left out.
+//! Method calls are not seen, as their types are not known here; neither is code that macros generate. Tests are left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, Path, UseTree, Visibil
 
 use crate::tree::Tree;
 
-/// From file and to file, with the names that are taken.
+/// From file and to file, with the names that are used.
 pub type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
-/// The arrows between the files of the crate whose root (a lib.rs or main.rs) this is. Refuses what does not parse.
+/// The dependencies between the files of a crate; `root` is its lib.rs or main.rs. An error if a file does not parse.
 pub fn of(tree: &Tree, root: &str) -> Result<Arrows, String> {
     let mut modules = Modules::default();
     let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -21,7 +22,7 @@ pub fn of(tree: &Tree, root: &str) -> Result<Arrows, String> {
     let mut arrows = Arrows::new();
     for (at, module) in &modules.0 {
         for used in &module.used {
-            // A facade takes nothing from what it only offers.
+            // A facade does not depend on what it only re-exports.
             if used.offered.as_ref().is_some_and(|name| !module.words.contains(name)) {
                 continue;
             }
@@ -33,7 +34,7 @@ pub fn of(tree: &Tree, root: &str) -> Result<Arrows, String> {
     Ok(arrows)
 }
 
-/// A module's place under the root, by its names.
+/// A module's path from the crate's root.
 type Place = Vec<String>;
 
 #[derive(Default)]
@@ -42,27 +43,27 @@ struct Modules(BTreeMap<Place, Module>);
 #[derive(Default)]
 struct Module {
     file: String,
-    /// Names of what is declared here.
+    /// Names of the items declared here.
     items: BTreeSet<String>,
-    /// Names that `use` binds here, and the paths they stand for.
+    /// Names bound by `use`, with the paths that they stand for.
     bound: BTreeMap<String, Vec<String>>,
-    /// Modules of which everything is bound here.
+    /// Modules of glob imports.
     globs: Vec<Vec<String>>,
     used: Vec<Used>,
-    /// First words of all paths in code.
+    /// First segments of all paths in code.
     words: BTreeSet<String>,
 }
 
 struct Used {
     path: Vec<String>,
-    /// The name under which others find it here, for `pub use`.
+    /// The re-exported name, for `pub use`.
     offered: Option<String>,
 }
 
-/// What a path leads to.
+/// Target of a path.
 enum Found {
     Module,
-    /// In this file.
+    /// An item in this file.
     Item(String),
     Outside,
 }
@@ -97,7 +98,7 @@ impl Modules {
         Ok(())
     }
 
-    /// The file of the item that `path` means in the module at `from`; none for a module itself or another crate's.
+    /// The file of the item that `path` means in the module at `from`; `None` for a module, or another crate's item.
     fn file(&self, from: &[String], path: &[String], depth: usize) -> Option<String> {
         match self.follow(from, path, true, depth) {
             Found::Item(file) => Some(file),
@@ -115,7 +116,7 @@ impl Modules {
             _ => {}
         }
         let child = [from, std::slice::from_ref(word)].concat();
-        // `mod a; pub use a::a;`: a path that ends here means the item, one that goes on the module.
+        // `mod a; pub use a::a;`: a path that ends here means the item, a longer one the module.
         if self.0.contains_key(&child) && !(rest.is_empty() && module.bound.contains_key(word)) {
             return self.follow(&child, rest, false, depth);
         }
@@ -125,7 +126,7 @@ impl Modules {
         if let Some(meant) = module.bound.get(word).filter(|meant| meant.first() != Some(word) || first) {
             let whole = [meant.as_slice(), rest].concat();
             return match self.follow(from, &whole, true, depth + 1) {
-                // Another crate's, offered under a name of this module.
+                // An item of another crate, re-exported by this module.
                 Found::Outside if !first => Found::Item(module.file.clone()),
                 found => found,
             };
@@ -179,7 +180,7 @@ impl Reading {
         self.0.used.push(Used { path, offered: None });
     }
 
-    /// Paths in the tokens of a macro's call.
+    /// Collects paths in the tokens of a macro call.
     fn scan(&mut self, tokens: TokenStream) {
         let mut path = Vec::new();
         let mut colons = 0;
@@ -210,7 +211,7 @@ impl<'ast> Visit<'ast> for Reading {
         }
     }
 
-    // Modules inside are read as modules.
+    // Inner modules are read separately.
     fn visit_item_mod(&mut self, _: &'ast ItemMod) {}
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
@@ -229,7 +230,7 @@ impl<'ast> Visit<'ast> for Reading {
     }
 }
 
-/// Whether it is compiled for tests only.
+/// Whether an item is compiled for tests only.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",

@@ -1,5 +1,4 @@
-//! What is for the workbench and not for the house: notes to oneself, debugging, tests that do not run, and paths of
-//! somebody's machine.
+//! Leftovers of work: notes to oneself, debugging output, tests that do not run, and paths of a particular machine.
 
 use crate::tree::Tree;
 
@@ -16,7 +15,7 @@ const LEFTOVERS: [(&str, &str); 10] = [
     ("/home/", "no machine's paths: make it relative to the file or the root"),
 ];
 
-/// All files but those of this crate, which must spell what it forbids.
+/// Complaints about all files except those of this crate, which contain the forbidden words.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.files.iter().filter(|file| !file.path.starts_with("crates/tidy/")) {
@@ -29,7 +28,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// A path counts from the root only: `docs/work/x` and `net/home/x` are no machine's.
+/// Whether a word occurs; a path counts only from the root: `docs/work/x` and `net/home/x` are harmless.
 fn stands(line: &str, word: &str) -> bool {
     let inner = |c: char| c.is_alphanumeric() || "._-$}".contains(c);
     line.match_indices(word).any(|(at, _)| !word.starts_with('/') || !line[..at].ends_with(inner))

@@ -1,6 +1,6 @@
-//! The law of the house, as a test: rules over the tree's files, one file per rule.
-//! A rule is a function from the tree to complaints, each with its place and what to do instead. No rule reads a
-//! disk, so each is tested with a bad example beside it; tests/tidy.rs runs them all over the real tree.
+//! The rules of the repository, as a test. A rule is a function from the tree to complaints, each with its position and
+//! what to do instead. No rule reads a disk, so each is tested on a bad example; tests/tidy.rs runs them all on the
+//! real tree.
 
 pub mod arrows;
 mod c_calls;
@@ -19,10 +19,10 @@ pub mod widths;
 
 pub use tree::{SourceFile, Tree};
 
-/// A rule: all complaints about a tree, none when it is kept.
+/// A rule: returns its complaints about a tree.
 pub type Rule = fn(&Tree) -> Vec<String>;
 
-/// All rules, with the names they go by.
+/// All rules, with their names.
 pub const RULES: [(&str, Rule); 12] = [
     ("lines are narrow", widths::check),
     ("files say what they are", openings::check),

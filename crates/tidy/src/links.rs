@@ -1,8 +1,8 @@
-//! Links in pages of Markdown lead to files that are there.
+//! Links in Markdown pages lead to existing files.
 
 use crate::tree::Tree;
 
-/// Links to nowhere.
+/// Complaints about links to missing files.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&[".md"]) {
@@ -19,7 +19,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// A link's path from the root, given the page it stands on.
+/// The path from the root of a link in a page.
 fn resolve(page: &str, link: &str) -> String {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();

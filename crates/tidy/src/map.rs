@@ -1,13 +1,13 @@
-//! ARCHITECTURE.md is there, and the files and folders that it names are too.
-//! Names are those in backquotes with a slash in them or a source's ending. They may be given from the root, from
-//! crates/, from a crate or from its src/: a page for readers says no more than they need.
+//! ARCHITECTURE.md exists, and so do the files and folders that it names. A name is a text in backquotes with a slash
+//! or a source file's extension. It may start at the root, in crates/, at a crate or at its src/, so that the page can
+//! be short.
 
 use crate::tree::Tree;
 
 const PAGE: &str = "ARCHITECTURE.md";
 const SOURCES: [&str; 5] = [".rs", ".rb", ".c", ".h", ".sha256"];
 
-/// Names of the page that no file has, and no folder.
+/// Complaints about names without a file or folder.
 pub fn check(tree: &Tree) -> Vec<String> {
     let Some(page) = tree.files.iter().find(|file| file.path == PAGE) else {
         return vec![format!("{PAGE}: is missing; it draws the picture and says where things are")];
@@ -23,7 +23,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Neither a path of the kernel's nor a command.
+/// Whether a text is a path of the repository, and not one of the system or a command.
 fn is_path(name: &str) -> bool {
     let named = name.contains('/') || SOURCES.iter().any(|ending| name.ends_with(ending));
     named && !name.starts_with('/') && !name.contains(' ')

@@ -1,8 +1,8 @@
-//! Every source file opens with a comment that says what it is.
+//! Every source file begins with a comment that says what it is.
 
 use crate::tree::{SourceFile, Tree};
 
-/// The first lines of files.
+/// Complaints about files without such a comment.
 pub fn check(tree: &Tree) -> Vec<String> {
     tree.files.iter().filter_map(wanted).collect()
 }
@@ -15,7 +15,7 @@ fn wanted(file: &SourceFile) -> Option<String> {
         _ if file.is_script() => &["# "],
         _ => return None,
     };
-    // What the interpreter must see first may come before: `#!` lines and Ruby's magic comments.
+    // `#!` lines and Ruby's magic comments must come first.
     let magic = |line: &&str| line.starts_with("#!") || line.starts_with("# frozen_string_literal") || line.is_empty();
     let first = file.text.lines().find(|line| !magic(line)).unwrap_or("");
     if mark.iter().any(|mark| first.starts_with(mark)) {

@@ -1,10 +1,10 @@
-//! Words that have one place in the house: the HTTP library, unsafe code, the environment.
+//! Words that are allowed in certain places only: the HTTP library, unsafe code, arguments and the environment.
 
 use crate::tree::{Tree, has_word};
 
 struct Place {
     words: &'static [&'static str],
-    /// Paths that may say them, by how they begin.
+    /// Prefixes of paths that may contain them.
     may: &'static [&'static str],
     instead: &'static str,
 }
@@ -12,7 +12,7 @@ struct Place {
 const PLACES: [Place; 3] = [
     Place {
         words: &["hyper::", "use hyper"],
-        // The load generator is a client like any other: it knows of no engine.
+        // The load generator is an HTTP client and uses no engine.
         may: &["crates/front/", "crates/loadgen/src/", "bench/", "tests/"],
         instead: "only front names hyper: use the engine's types",
     },
@@ -36,11 +36,11 @@ const PLACES: [Place; 3] = [
     },
 ];
 
-/// Words outside their place.
+/// Complaints about words outside their places.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
-    // Build scripts run on the builder's machine, tests and examples are programs of their own, and this crate must
-    // spell what it forbids.
+    // Build scripts run on the builder's machine, tests and examples are programs of their own, and this crate contains
+    // the words that it forbids.
     let own_program = |path: &str| path.contains("/tests/") || path.contains("/examples/");
     let free = |path: &str| path.ends_with("build.rs") || path.starts_with("crates/tidy/") || own_program(path);
     for file in tree.ending(&[".rs"]).filter(|file| !free(&file.path)) {

@@ -1,19 +1,19 @@
-//! What needs a reason beside it: each dependency, and each piece of unsafe code.
+//! Reasons: each dependency and each piece of unsafe code has a comment that gives one.
 
 use crate::arrows;
 use crate::tree::{Tree, has_word};
 
-/// How far above its unsafe code a reason may begin: a statement's first lines may lie between.
+/// Lines above unsafe code in which its reason may begin: a statement may have several lines.
 const REASON_LINES: usize = 8;
 /// What stands after `SAFETY:` where the reason of another place is meant: it stays when that place changes.
 const ELSEWHERE: [&str; 5] = ["as above", "see above", "same as above", "as before", "ditto"];
 
-/// Every dependency line of every manifest says why it is there.
+/// Complaints about dependencies in manifests without a comment.
 pub fn dependencies(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.files.iter().filter(|file| file.path.ends_with("Cargo.toml")) {
         for (line, name, commented) in arrows::dependencies(&file.text) {
-            // In the root manifest the paths of our own crates speak for themselves.
+            // In the root manifest our own crates need none.
             let own = file.path == "Cargo.toml" && tree.holds(&format!("crates/{name}"));
             if !commented && !own {
                 complaints.push(format!("{}:{line}: say in a comment on this line why {name} is needed", file.path));
@@ -23,7 +23,8 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Every `unsafe` has a `SAFETY:` comment just above, or a line inside its block, which gives the reason of that place.
+/// Complaints about `unsafe` without a `SAFETY:` comment above it, or in the first line of its block, and about those that
+/// give the reason of another place.
 pub fn unsafe_code(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&[".rs"]).filter(|file| !file.path.starts_with("crates/tidy/")) {

@@ -1,4 +1,4 @@
-//! Every file of tests from outside is a module of the program that holds them: one that is not would never be run.
+//! Every file of tests from outside is a module of the program that runs them.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use crate::tree::Tree;
 
 const PROGRAM: &str = "tests/outside.rs";
 
-/// Files of tests/ that are no module of the program.
+/// Complaints about files of tests/ that are no module of that program.
 pub fn check(tree: &Tree) -> Vec<String> {
     let program = tree.files.iter().find(|file| file.path == PROGRAM).map_or("", |file| &file.text);
     let modules: HashSet<&str> =

@@ -1,29 +1,29 @@
-//! The files a rule sees: paths from the root of the repository, with forward slashes, and their text.
+//! The files that rules check: paths from the root of the repository, with forward slashes, and texts.
 
-/// One file of text.
+/// A text file.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     pub path: String,
-    /// All of it.
+    /// The whole text.
     pub text: String,
 }
 
-/// All of them.
+/// All files of the repository.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
-    /// In the order of git.
+    /// The files in git's order.
     pub files: Vec<SourceFile>,
 }
 
 impl Tree {
-    /// A tree out of paths and texts, for tests.
+    /// A tree of paths and texts, for tests.
     pub fn of(files: &[(&str, &str)]) -> Tree {
         let file = |(path, text): &(&str, &str)| SourceFile { path: (*path).into(), text: (*text).into() };
         Tree { files: files.iter().map(file).collect() }
     }
 
-    /// Files whose names end so.
+    /// Files whose names end with one of these.
     pub fn ending<'a>(&'a self, endings: &'a [&str]) -> impl Iterator<Item = &'a SourceFile> {
         self.files.iter().filter(|file| endings.iter().any(|ending| file.path.ends_with(ending)))
     }
@@ -36,12 +36,12 @@ impl Tree {
 }
 
 impl SourceFile {
-    /// Whether all of it is tests, or support for tests.
+    /// Whether the file contains only tests, or support for tests.
     pub fn is_test(&self) -> bool {
         self.path.starts_with("tests/") || self.path.contains("/tests/") || self.path.ends_with("_test.rs")
     }
 
-    /// Whether it is a script of a shell.
+    /// Whether it is a shell script.
     pub fn is_script(&self) -> bool {
         self.path.ends_with(".sh") || self.text.starts_with("#!/usr/bin/env bash") || self.text.starts_with("#!/bin/sh")
     }
@@ -62,15 +62,15 @@ impl SourceFile {
         lines
     }
 
-    /// Lines of the product with their numbers, from 1, comments taken off (for Rust; roughly, but a `//` in a string
-    /// only hides what follows it).
+    /// Lines outside the test module with their numbers, from 1, without comments; roughly, since a `//` in a string
+    /// cuts the line, too.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.product().into_iter().enumerate();
         lines.map(|(at, line)| (at + 1, line.find("//").map_or(line, |cut| &line[..cut])))
     }
 }
 
-/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+/// Whether `word` occurs in `line` with no letter, digit or underscore beside it.
 pub fn has_word(line: &str, word: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

@@ -1,11 +1,11 @@
-//! The gem has the version of the program: gem/ must load alone, so the version stands in it a second time.
+//! The gem has the program's version: gem/ must load alone, so it contains the version, too.
 
 use crate::tree::Tree;
 
 const GEM: &str = "gem/lib/foolsgold/version.rb";
 const MANIFEST: &str = "Cargo.toml";
 
-/// Two versions that differ.
+/// A complaint if the two versions differ.
 pub fn check(tree: &Tree) -> Vec<String> {
     let text = |path: &str| tree.files.iter().find(|file| file.path == path).map(|file| file.text.as_str());
     let after = |text: &str, mark: &str| {

@@ -2,11 +2,11 @@
 
 use crate::tree::Tree;
 
-/// Files with these endings are code; so are scripts, which have none.
+/// Extensions of code; scripts, which have none, count, too.
 const CODE: [&str; 5] = [".rs", ".rb", ".c", ".h", ".ru"];
 const COLUMNS: usize = 120;
 
-/// The width of lines.
+/// Complaints about longer lines.
 pub fn check(tree: &Tree) -> Vec<String> {
     let code = |path: &str| CODE.iter().any(|ending| path.ends_with(ending));
     let mut complaints = Vec::new();

@@ -1,4 +1,4 @@
-//! Runs every rule over the files git knows of, or would take, and tells all complaints at once.
+//! Runs every rule on the files that git tracks or would add, and prints all complaints at once.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn read_tree() -> Tree {
     let paths = String::from_utf8(output.stdout).expect("paths in this repository are plain text");
     let mut tree = Tree::default();
     for path in paths.split('\0').filter(|path| !path.is_empty() && *path != "Cargo.lock") {
-        // A file that is deleted but still in the index, a picture, or a folder behind a link has no text.
+        // A deleted file that is still in the index, a picture, or a folder behind a link has no text.
         if let Ok(text) = fs::read_to_string(root.join(path)) {
             tree.files.push(SourceFile { path: path.to_owned(), text });
         } else if root.join(path).is_file() {

@@ -1,4 +1,4 @@
-//! What containers do to a server: a root file system that cannot be written, and being process 1.
+//! Servers in containers: with a read-only root file system, and as process 1.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// A load or a fork may cost somebody a wait.
+/// Longest latency: a load or a fork may cause a wait.
 const LONGEST: Duration = Duration::from_secs(6);
-/// Bodies of so many bytes do not stay in ordinary memory.
+/// Size of bodies that are kept in files.
 const BODY_BYTES: usize = 600_000;
-/// The only folder that can be written, as in a container with a read-only root.
+/// The only writable folder, as in a container with a read-only root.
 const SHM: &str = "/dev/shm";
-/// Orphans end within a second, and are waited for within this time.
+/// Time for orphans, which end within a second, to be reaped.
 const BURIAL: Duration = Duration::from_secs(10);
 
-/// Every file system is read-only but that for shared memory.
+/// Every file system except shared memory is read-only.
 pub fn read_only(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     for (which, setup) in [("ruby", Setup::ruby(APP, 2, 3)), ("mruby", Setup::mruby(app::MRUBY, 8))] {
-        // The control socket must be where something can be written.
+        // The control socket needs a writable folder.
         let control = format!("{SHM}/{}-{which}.sock", stage.folder.file_name().unwrap_or_default().display());
         let mut server = Server::start(stage, &Setup { control: Some(control.into()), ..locked(setup) })?;
         stage.doing(format!("sends large bodies ({which})"));
@@ -42,7 +42,7 @@ pub fn read_only(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// In a mount namespace of its own, in which nothing can be written. A file that is open already, such as the log, can.
+/// Runs the server in a mount namespace without writable file systems. Open files, such as the log, stay writable.
 fn locked(mut setup: Setup) -> Setup {
     let lock = format!(
         "for place in $(awk '{{ print $5 }}' /proc/self/mountinfo); do case $place in {SHM}|/proc*|/sys*|/dev*) ;; \
@@ -61,7 +61,7 @@ fn bodies() -> Result<Workload, String> {
     app::workload(&[&large, r#"{ "path": "/short", "exactly": "short\n" }"#])
 }
 
-/// As process 1 of a namespace, with an application that leaves orphans: none stays as a zombie, and an upgrade works.
+/// As process 1 of a PID namespace, with an application that leaves orphans: none stays a zombie, and an upgrade works.
 pub fn orphans(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut setup = Setup::ruby(APP, 2, 3);

@@ -1,5 +1,5 @@
-//! One client takes all connections that there are and keeps them: with one request each and then silence, and with
-//! heads that never end. Others come meanwhile, and are answered.
+//! One client takes all connections and keeps them: with one request each and then silence, and with heads that never
+//! end. Other clients must get responses meanwhile.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -19,26 +19,26 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// Another address of this machine than that of those who poll.
+/// Address of the crowd, different from that of the other clients.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-/// As many as the server allows by default, and some more; where that many files may not be open, fewer.
+/// The server's default limit; fewer if the limit of open files is lower.
 const MOST: usize = 16_384;
 const QUICK: usize = 2_000;
-/// Files of the server and of this program that are no connections of the crowd.
+/// Open files of the server and of this program beside the crowd's connections.
 const OTHER_FILES: u64 = 500;
-/// Those who poll are answered within this time.
+/// Longest latency of the other clients.
 const IN_TIME: Duration = Duration::from_secs(2);
-/// Connections that one thread of the crowd holds.
+/// Connections of one thread of the crowd.
 const SHARE: usize = 1_024;
-/// How many that were closed it opens anew in a fifth of a second: it is to keep places, not to flood.
+/// Closed connections that it reopens in 200 ms: it must keep places, not flood.
 const ANEW: usize = 8;
-/// The lowest local port that the crowd connects from. It chooses its ports itself: with thousands of closed
-/// connections in TIME_WAIT, the kernel's search for a free one takes milliseconds, and the crowd would be late.
+/// The crowd's lowest local port. It chooses its ports itself: with thousands of closed connections in TIME_WAIT, the
+/// kernel's search for a free one takes milliseconds, and the crowd would be late.
 const FIRST_PORT: u16 = 10_240;
-/// How many ports are tried for one connection.
+/// Ports that are tried for one connection.
 const TRIES: usize = 1_000;
 
-/// What each of the crowd says, once.
+/// What each connection of the crowd sends, once.
 #[derive(Clone, Copy)]
 enum Says {
     Request,
@@ -76,14 +76,14 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// How long one request takes from connecting to the end of the answer, or to an error.
+/// Time of one request from connecting to the end of the response, or to an error.
 fn answer_time(port: u16) -> Duration {
     let begun = Instant::now();
     let _ = request(port, "/", "Connection: close\r\n").and_then(|mut stream| stream.read_to_end(&mut Vec::new()));
     begun.elapsed()
 }
 
-/// How many connections the server is to allow: as many files may be open here, and in it.
+/// The server's limit of connections: as many files may be open here and there.
 fn places(is_quick: bool) -> usize {
     let limits = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limits.maximum, maximum: limits.maximum });
@@ -91,7 +91,7 @@ fn places(is_quick: bool) -> usize {
     usize::try_from(files).unwrap_or(MOST).min(if is_quick { QUICK } else { MOST })
 }
 
-/// Of the metrics, on the address that the log names.
+/// The metric of displaced connections, from the address in the log.
 fn displaced(log: &str) -> Option<u64> {
     let (_, rest) = log.split_once("http://127.0.0.1:")?;
     let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
@@ -102,7 +102,7 @@ fn displaced(log: &str) -> Option<u64> {
     line?.trim().parse().ok()
 }
 
-/// Connections of one client, each of which is opened anew when it is closed, until this value goes.
+/// Connections of one client, reopened when they are closed, until this value is dropped.
 struct Crowd {
     shared: Arc<Shared>,
 }
@@ -112,7 +112,7 @@ struct Shared {
     is_over: AtomicBool,
     size: AtomicUsize,
     came: AtomicUsize,
-    /// Ports that were tried.
+    /// Number of ports that were tried.
     ports: AtomicUsize,
 }
 
@@ -188,7 +188,7 @@ fn one(port: u16, says: Says, shared: &Shared) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Reads what is there; whether more may come.
+/// Reads all available bytes; returns whether the connection is open.
 fn is_open(stream: &TcpStream) -> bool {
     let mut stream = stream;
     let mut bytes = [0; 4096];

@@ -1,4 +1,4 @@
-//! Processes that are killed, or stopped, while clients ask.
+//! Workers and molds are killed or stopped under load.
 
 use std::time::Duration;
 
@@ -13,27 +13,27 @@ use crate::server::{Server, Setup, each, each_until_enough, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// A death may cost somebody a wait, and never one that anybody would call hanging.
+/// Longest latency: a death may cause a wait, but no request may hang.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Between two storms, what they hit is answered. A request runs again twice at most, so that one that kills its worker
-/// cannot kill them all; here none is hit a third time.
+/// Time between two storms in which all affected requests must get responses. A request is retried twice at most, so
+/// that one that kills its worker cannot kill them all; so none may be hit a third time.
 const CALM: Duration = Duration::from_secs(20);
 
-/// Sinatra.
+/// A storm on Sinatra.
 pub fn storm(stage: &Stage) -> Result<Told, String> {
     killing(stage, &Setup::ruby(app::SINATRA, 4, 2), &app::sinatra()?)
 }
 
-/// Rails.
+/// A storm on Rails.
 pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
     let mut setup = Setup::ruby(app::RAILS, 3, 2);
-    // Its log would be in the repository.
+    // By default its log would be in the repository.
     setup.env.extend([("RAILS_LOG_TO_STDOUT", "1".to_owned()), ("RAILS_LOG_LEVEL", "error".to_owned())]);
     killing(stage, &setup, &app::rails()?)
 }
 
-/// All but one at once, and a moment later another one, maybe one that has just come.
+/// Kills all workers but one at once, and a moment later a random one, perhaps a new one.
 fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
@@ -60,7 +60,7 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     Ok(told)
 }
 
-/// As weights added up: each as likely as the others.
+/// Cumulative weights, all equal.
 fn sums(count: usize) -> Vec<f64> {
     (1..=count).map(|sum| sum as f64).collect()
 }
@@ -70,7 +70,7 @@ fn kill_one(server: &Server, dice: &mut Dice) -> bool {
     !workers.is_empty() && kin::signal(workers[dice.place(&sums(workers.len()))], Signal::KILL)
 }
 
-/// Nothing is left that could answer, for as long as it takes to fork.
+/// Kills all workers at once, so that none can answer until new ones are forked.
 pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 4, 2))?;
@@ -91,7 +91,7 @@ pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// A worker that dies after its mold needs a new mold first.
+/// Kills the mold, and then a worker, whose replacement needs a new mold.
 pub fn mold(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
@@ -120,7 +120,7 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// SIGSTOP: its requests have their deadline, and it is replaced.
+/// Stops workers with SIGSTOP: their requests time out, and they are replaced.
 pub fn frozen(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "4s", "--kill-time", "1s"]);
@@ -140,7 +140,7 @@ pub fn frozen(stage: &Stage) -> Result<Told, String> {
     let late = count.errors.get(LATE).copied().unwrap_or(0);
     told.count("the clients", &count, &[LATE]);
     told.remark(format!("{late} requests in them had their own deadline"));
-    // Each has two threads, and each of them may have had a few handed ahead.
+    // Each has two threads, and each thread may have a few pipelined requests.
     told.expect(late <= u64::from(frozen) * 8, || format!("{late} requests were late, with {frozen} stopped workers"));
     told.bound(LONGEST);
     server.settle(&mut told);

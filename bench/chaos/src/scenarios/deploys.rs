@@ -1,4 +1,4 @@
-//! New code under load: reloads that work, reloads that cannot, and a new program on the same sockets.
+//! New code under load: reloads that work, reloads that fail, and upgrades on the same sockets.
 
 use std::fs;
 use std::path::Path;
@@ -14,18 +14,18 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// A reload waits for nobody: whoever asks meanwhile may wait a little for processors, no more.
+/// Longest latency: requests during a reload may wait a little for processors, no more.
 const LONGEST: Duration = Duration::from_secs(5);
-/// Until new code serves.
+/// Time until new code serves.
 const NEW: Duration = Duration::from_secs(30);
 
-/// Sinatra.
+/// Reloads on Sinatra.
 pub fn storm(stage: &Stage) -> Result<Told, String> {
     let setup = Setup::ruby(app::SINATRA, 2, 4);
     reloading(stage, &setup, &app::sinatra_with_posts()?)
 }
 
-/// Embedded interpreters.
+/// Reloads on embedded interpreters.
 pub fn storm_mruby(stage: &Stage) -> Result<Told, String> {
     let setup = Setup::mruby(app::MRUBY, 8);
     reloading(stage, &setup, &app::mruby()?)
@@ -51,7 +51,7 @@ fn reloading(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, 
     Ok(told)
 }
 
-/// It does not boot, it fails its probe, it hangs: the old one goes on, and whoever asked is told why.
+/// New code that does not boot, fails its probe, or hangs: the old code goes on, and the command reports why.
 pub fn broken(stage: &Stage) -> Result<Told, String> {
     let setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--probe", "/fit", "--boot-time", "8s"]);
     failing(stage, &setup, &app::sinatra_with_posts()?)
@@ -89,7 +89,7 @@ fn failing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     Ok(told)
 }
 
-/// SIGUSR2: the program starts anew and takes the listening sockets over.
+/// SIGUSR2: the program is started again and takes over the listening sockets.
 pub fn upgrade(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     boots_as(stage, "1")?;
@@ -113,7 +113,7 @@ pub fn upgrade(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Starts the program anew; whether there is a new process of which `is_there` holds.
+/// Upgrades the program; returns whether there is a new process for which `is_there` holds.
 pub(super) fn upgraded(
     stage: &Stage,
     server: &mut Server,
@@ -152,12 +152,12 @@ pub(super) fn finish(server: &mut Server, load: Load, told: &mut Told, stage: &S
     told.expect(is_one, || format!("{} molds are left, not one", molds.len()));
 }
 
-/// How the application comes up from now on.
+/// Sets how the application boots from now on.
 pub(super) fn boots_as(stage: &Stage, word: &str) -> Result<(), String> {
     fs::write(stage.folder.join("boot"), word).map_err(|error| format!("boot: {error}"))
 }
 
-/// Reloads by the command, which must work, or must fail and say this.
+/// Reloads by the command, which must succeed, or fail with this text.
 pub(super) fn reload(server: &Server, told: &mut Told, says: Option<&str>) {
     let output = match server.command(&["reload"]) {
         Ok(output) => output,

@@ -1,5 +1,4 @@
-//! The server is told to end while long answers are under way: each of them is finished, and so is each request that
-//! was accepted.
+//! A shutdown while long responses are being sent: each of them is finished, and so is each accepted request.
 
 use std::time::Duration;
 
@@ -14,10 +13,10 @@ use crate::slow::{self, Reader};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// The end, streams included.
+/// Time for the shutdown, streams included.
 const END: Duration = Duration::from_secs(25);
 
-/// Streams of five seconds, and slow readers of much.
+/// Streams of five seconds, and slow readers of a large response.
 pub fn ruby(stage: &Stage) -> Result<Told, String> {
     let stream = Reader {
         path: "/stream",
@@ -65,7 +64,7 @@ fn again(
         stage.doing("drains");
         server.signal(Signal::TERM);
         pause(Duration::from_millis(500));
-        // Whoever comes now finds nobody: that is what a drain means. All others must be answered.
+        // New connections are refused during a drain. All other requests must get responses.
         told.count("the clients", &load.end(), &[REFUSED]);
         told.complaints.extend(slow::outcome(readings));
         server.ends(END, &mut told);

@@ -1,4 +1,4 @@
-//! What runs out: room on the disk, the size of files, open files.
+//! Exhausted resources: disk space, file size, open files.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -15,27 +15,27 @@ use crate::slow::{self, Reader};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// What says that there is no room.
+/// The failure of a request that finds no disk space.
 const NO_ROOM: &str = "status 507";
-/// Bodies of so many bytes are kept in files.
+/// Size of bodies that are kept in files.
 const BODY_BYTES: usize = 600_000;
-/// See apps/sinatra.ru.
+/// Length of the response of `/big` in apps/sinatra.ru.
 pub const BIG: usize = 64 * 65_536 + 4;
 
-/// A small disk of its own for temporary files.
+/// A small disk for temporary files.
 pub fn disk(stage: &Stage) -> Result<Told, String> {
     let folder = stage.folder.join("tmp");
     std::fs::create_dir(&folder).map_err(|error| error.to_string())?;
     let place = folder.display().to_string();
     let mut setup = Setup::ruby(app::SINATRA, 2, 4);
     setup.env.push(("TMPDIR", place.clone()));
-    // A mount in a namespace of its own goes away with the processes in it.
+    // A mount in a namespace of its own disappears with its processes.
     let mount = "mount -t tmpfs -o size=3m chaos \"$0\" && exec \"$@\"";
     setup.before = ["unshare", "--mount", "sh", "-c", mount, &place].map(str::to_owned).to_vec();
     spooling(stage, &setup)
 }
 
-/// No file may grow beyond half a megabyte; what writes more gets SIGXFSZ and an error.
+/// Files may not grow beyond half a megabyte; a larger write gets SIGXFSZ and an error.
 pub fn file_size(stage: &Stage) -> Result<Told, String> {
     let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--log", "off,server=info"]);
     setup.before = ["prlimit", "--fsize=524288:524288"].map(str::to_owned).to_vec();
@@ -58,7 +58,7 @@ fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
     stage.doing("fills the disk");
     let readings = slow::readers(server.port, 6, &reader);
     pause(stage.lasts(20.0, 4.0));
-    // It takes several bodies at once, which takes as long as it takes.
+    // Only several bodies at once fill it, which may take a while.
     pace::within(Duration::from_secs(10), || bodies.count().errors.contains_key(NO_ROOM));
     let bodies = bodies.end();
     told.count("safe ones", &load.end(), &[]);
@@ -71,7 +71,7 @@ fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
     Ok(told)
 }
 
-/// A body that finds no room is refused with words that say so.
+/// A body that finds no space must be refused with a clear response.
 fn judge_bodies(bodies: &Count, told: &mut Told) {
     let refused = bodies.errors.get(NO_ROOM).copied().unwrap_or(0);
     told.remark(format!("of {} request bodies, {refused} were refused because the disk was full", bodies.requests()));
@@ -83,12 +83,12 @@ fn judge_bodies(bodies: &Count, told: &mut Told) {
 
 fn uploads() -> Result<Workload, String> {
     let body = "gold".repeat(BODY_BYTES / 4);
-    // Without a type Rack takes a body for a form.
+    // Without a type Rack parses a body as a form.
     let rest = r#""headers": { "content-type": "application/octet-stream" }, "length": 64"#;
     app::workload(&[&format!(r#"{{ "path": "/digest", "method": "POST", "body": "{body}", {rest} }}"#)])
 }
 
-/// Idle connections take all there are; a worker dies meanwhile, and its successor needs some.
+/// Idle connections take all open files; a worker dies meanwhile, and its replacement needs some.
 pub fn open_files(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut setup = Setup::ruby(app::SINATRA, 3, 2);

@@ -1,4 +1,4 @@
-//! Log files that are moved away under load: each request has its line, in the old file or in the new.
+//! Log rotation under load: each request has a line, in the old file or in the new one.
 
 use std::fs;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// The log and what it was renamed to.
+/// Renames the log and sends SIGHUP, again and again.
 pub fn rotation(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let log = stage.folder.join("server.log");
@@ -40,7 +40,7 @@ pub fn rotation(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Lines of requests in all files.
+/// Number of lines about requests in all files.
 fn lines(stage: &Stage) -> Result<u64, String> {
     let entries = fs::read_dir(&stage.folder).map_err(|error| error.to_string())?.flatten();
     let logs = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("server.log"));

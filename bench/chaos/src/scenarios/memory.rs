@@ -1,5 +1,5 @@
-//! Little memory: a server in a control group with a limit. Workers may die of it, requests may wait, and the front
-//! goes on: the kernel never takes it, and nothing safe is lost.
+//! Memory shortage: a server in a control group with a limit. Workers may be killed, requests may wait, but the server
+//! goes on: the kernel never kills it, and no safe request is lost.
 
 use std::fs;
 use std::time::Duration;
@@ -17,26 +17,26 @@ use crate::stage::Stage;
 use crate::told::Told;
 
 const APP: &str = "bench/chaos/apps/hungry.ru";
-/// What the group may use.
+/// Memory limit of the group in bytes.
 const LIMIT: u64 = 160 << 20;
-/// A client waits for as long as it takes until there is memory, and no longer.
+/// Longest time that a client waits for a worker.
 const PATIENCE: Duration = Duration::from_secs(75);
 const TIMES: [&str; 6] = ["--queue-wait", "60s", "--request-time", "60s", "--drain-time", "10s"];
-/// Until what must be seen is seen.
+/// Time for an expected log line.
 const SEEN: Duration = Duration::from_secs(60);
 
-/// The ways in which memory runs out.
+/// A way in which memory runs out.
 struct Shortage {
     name: &'static str,
     options: &'static [&'static str],
-    /// Variables of the application.
+    /// Environment variables of the application.
     env: &'static [(&'static str, &'static str)],
     path: &'static str,
-    /// Two applications in one server, below `/one` and `/two`.
+    /// Whether there are two applications in one server, below `/one` and `/two`.
     are_two: bool,
-    /// What must come to pass: one of these is in the log.
+    /// One of these texts must be in the log.
     log: &'static [&'static str],
-    /// Code is loaded anew meanwhile.
+    /// Whether the code is reloaded meanwhile.
     reloads: bool,
 }
 
@@ -115,7 +115,7 @@ const SHORTAGES: [Shortage; 8] = [
     },
 ];
 
-/// All of them, one after the other.
+/// All shortages, one after the other.
 pub fn short(stage: &Stage) -> Result<Told, String> {
     let name = format!("chaos-{}", std::process::id());
     let group = match MemoryGroup::new(&name, LIMIT) {
@@ -183,19 +183,19 @@ fn asks(prefixes: &[&str], path: &str) -> Result<Workload, String> {
     app::workload(&[&prefixes.iter().map(ask).collect::<Vec<_>>().join(",")])
 }
 
-/// The settings of a server with the application twice.
+/// Settings of a server that has the application twice.
 fn two(stage: &Stage) -> String {
     let path = stage.home.join(APP);
     let app = |name: &str| format!("[[app]]\nname = \"{name}\"\npath = {path:?}\nprefix = \"/{name}\"\n");
     ["one", "two"].map(app).concat()
 }
 
-/// The kernel takes the process with the highest score first.
+/// Checks that the kernel would kill the server last: it kills the process with the highest score first.
 fn front_is_last(server: &Server, told: &mut Told) {
     let score =
         |id: u32| -> Option<i32> { fs::read_to_string(format!("/proc/{id}/oom_score_adj")).ok()?.trim().parse().ok() };
     let Some(front) = score(server.id) else { return told.complain("the front is gone") };
-    // One that was just forked has the score of its mold for a moment.
+    // A forked process has the score of its mold for a moment.
     let mut above = Vec::new();
     let is_last = pace::within(Duration::from_secs(5), || {
         let others = server.kin().into_iter().filter(|one| one.id != server.id && !one.is_zombie);

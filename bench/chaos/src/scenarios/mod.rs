@@ -1,4 +1,4 @@
-//! The bad days.
+//! The scenarios.
 
 mod containers;
 mod crowd;
@@ -20,21 +20,21 @@ use std::time::Duration;
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// One bad day.
+/// A scenario.
 #[derive(Debug)]
 pub struct Scenario {
-    /// A word for the command line and the table.
+    /// Name on the command line and in the table.
     pub name: &'static str,
-    /// What happens, in a sentence.
+    /// A sentence about it.
     pub about: &'static str,
-    /// Seconds after which it is ended and has failed: in full, and with `--quick`.
+    /// Time limit in seconds: in full, and with `--quick`.
     pub limit_s: (u64, u64),
-    /// Does it.
+    /// Runs it.
     pub run: fn(&Stage) -> Result<Told, String>,
 }
 
 impl Scenario {
-    /// When it is ended.
+    /// The time limit.
     pub fn limit(&self, is_quick: bool) -> Duration {
         Duration::from_secs(if is_quick { self.limit_s.1 } else { self.limit_s.0 })
     }
@@ -49,7 +49,7 @@ const fn scenario(
     Scenario { name, about, limit_s, run }
 }
 
-/// All of them, in the order in which they run.
+/// All scenarios, in their order.
 pub static ALL: [Scenario; 34] = [
     scenario("kill-storm", (180, 90), deaths::storm, "most workers are killed at once, again and again (Sinatra)"),
     scenario(

@@ -1,5 +1,5 @@
-//! Five times as many requests come as can be answered. Those that are answered must be as many as ever, the others
-//! are refused at once, and a second later all is as before.
+//! Overload: five times as many requests as the server can answer. It must answer as many as without overload, refuse
+//! the others at once, and be back to normal a second later.
 
 use std::time::Duration;
 
@@ -14,23 +14,23 @@ use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// How many times the capacity is asked.
+/// Load as a multiple of the capacity.
 const FACTOR: f64 = 5.0;
-/// Of the capacity, in percent.
+/// Least goodput, in percent of the capacity.
 const GOODPUT: f64 = 90.0;
-/// An answer that takes longer is no use.
+/// Latency above which a response is useless, in milliseconds.
 const DEADLINE_MS: u64 = 2_000;
-/// How often it is measured on a machine that others use at the same time.
+/// Number of attempts on a machine that other programs use.
 const ATTEMPTS: u32 = 3;
-/// The capacity before and after differ by no more than this factor where the machine is as fast all the time.
+/// Largest ratio of the capacities before and after on a machine of constant speed.
 const STEADY: f64 = 1.15;
-/// And nothing takes longer to start.
+/// Longest start of a program on such a machine.
 const STALL: Duration = Duration::from_millis(300);
-/// Nor may other programs use more than this part of the processor time.
+/// Largest share of processor time that other programs may use.
 const OTHERS: f64 = 0.1;
 
-/// Pi to 4000 places: real work, about as long as a page of Rails takes. With less, the clients on the same cores are
-/// what is measured: each request costs them as much as it costs us to refuse it.
+/// Pi to 4000 digits: real work, about as long as a page of Rails. With less work the clients on the same cores
+/// dominate: each request costs them as much as its refusal costs the server.
 pub fn ruby(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let setup = Setup::ruby(app::SINATRA, 2, 1).with(&["--queue", "32", "--queue-wait", "1s"]);
@@ -42,7 +42,7 @@ pub fn ruby(stage: &Stage) -> Result<Told, String> {
             told.join(seen);
             break;
         }
-        // Whoever else uses the machine has taken what the goodput is measured by.
+        // Other programs have changed the capacity that goodput is relative to.
         told.remark(format!("attempt {attempt}: the machine changed its pace, so this shows nothing: {}", {
             seen.complaints.join("; ")
         }));
@@ -53,7 +53,7 @@ pub fn ruby(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Measures once, and says whether the machine was as fast all the time.
+/// Measures once; returns whether the machine had constant speed.
 fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bool), String> {
     let mut told = Told::default();
     pace::begin();
@@ -73,7 +73,7 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bo
         seed: 5,
     };
     let all_seen = run(server.port, workload, &plan)?;
-    // Shared machines change their pace within a minute: what is possible now is between the two.
+    // Shared machines change their speed within a minute: the capacity is between the two.
     let after = capacity(stage, server, workload);
     told.remark(format!("capacity with {CLIENTS} clients: {before:.0}/s before, {after:.0}/s after"));
     for seen in all_seen {
@@ -81,7 +81,7 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bo
     }
     let others = Work::now(&ours).of_others_since(&begun);
     told.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
-    // As fast before and after does not mean as fast in between.
+    // Equal speed before and after does not mean equal speed in between.
     let is_steady = before.max(after) < STEADY * before.min(after) && pace::slowest() < STALL && others < OTHERS;
     Ok((told, is_steady))
 }

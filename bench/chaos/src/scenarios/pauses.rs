@@ -1,5 +1,5 @@
-//! Pauses that nobody is to blame for: a slow database, workers that get no processor, a machine that stands still.
-//! What waits meanwhile can be served afterwards, so nobody is refused.
+//! Pauses without a fault: a slow database, workers without a processor, a machine that stands still. Requests can be
+//! served afterwards, so none may be refused.
 
 use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
@@ -15,14 +15,14 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// Nobody waits longer by default (`--queue-wait`).
+/// Default of `--queue-wait`, the longest wait.
 const QUEUE_WAIT: Duration = Duration::from_secs(10);
-/// Requests in a second, of the thousand and more that two workers can answer.
+/// Requests per second; two workers can answer more than a thousand.
 const RATE: f64 = 250.0;
-/// Clients have more patience than any pause lasts.
+/// Timeout of clients, longer than any pause.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// All places are held for a second, and all workers are stopped for up to three.
+/// All worker threads are held for a second; all workers are stopped for up to three seconds.
 pub fn known(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &setup())?;
@@ -46,7 +46,7 @@ pub fn known(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Pauses of a tenth of a second to three seconds, of one worker, of all, or of what the application asks.
+/// Random pauses of 0.1 to 3 seconds, of one worker, of all workers, or of what the application waits for.
 pub fn random(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &setup())?;
@@ -73,7 +73,7 @@ pub fn random(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// The whole server is stopped, all of its processes, for longer than a worker may be silent, and goes on.
+/// All processes of the server are stopped for longer than `--worker-timeout`, and go on.
 pub fn machine(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let wait = Duration::from_secs(40);
@@ -101,7 +101,7 @@ fn setup() -> Setup {
     Setup::ruby(APP, 2, 3).with(&["--request-time", "30s"])
 }
 
-/// So many seconds of requests at an even rate, whether they are answered or not.
+/// Requests at an even rate for this number of seconds, whether or not they are answered.
 fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
     let plan = Steps { phases: vec![Phase { per_s: RATE, seconds }], connections: 8_000, keep: true, seed: 3 };
     thread::spawn(move || {
@@ -114,7 +114,7 @@ fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
     })
 }
 
-/// Requests that hold all threads of all workers for so long.
+/// Requests that hold all threads of all workers for this number of seconds.
 fn hold_all(port: u16, seconds: f64) -> Vec<Option<TcpStream>> {
     let path = format!("/hold?{seconds}");
     let holders = (0..6).map(|_| request(port, &path, "Connection: close\r\n").ok()).collect();
@@ -122,15 +122,15 @@ fn hold_all(port: u16, seconds: f64) -> Vec<Option<TcpStream>> {
     holders
 }
 
-/// Stops these for so long.
+/// Stops these processes for a time.
 fn stop(all: &[u32], time: Duration) {
     all.iter().for_each(|id| _ = kin::signal(*id, Signal::STOP));
     pause(time);
     all.iter().for_each(|id| _ = kin::signal(*id, Signal::CONT));
 }
 
-/// Nobody may be refused who could have been served in time. A machine that is so busy that others had to wait for that
-/// long shows nothing.
+/// Complains about refused requests that could have been served in time. On a machine so busy that others had to wait
+/// that long, nothing can be concluded.
 fn judge(count: &Count, wait: Duration, told: &mut Told) {
     let longest = Duration::from_secs_f64(count.longest_ms / 1_000.0);
     let is_overloaded = longest > wait.mul_f64(0.8);

@@ -1,4 +1,4 @@
-//! Workers that come and go because somebody said so, or because they are old or fat.
+//! Workers that are added, stopped and replaced: by order, by number of requests, or by size.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// Nobody may notice more than a busy machine.
+/// Longest latency, as on a busy machine.
 const LONGEST: Duration = Duration::from_secs(5);
-/// Until there are as many workers as was said.
+/// Time for an ordered number of workers.
 const SCALED: Duration = Duration::from_secs(20);
 
-/// From one to eight and back.
+/// From one worker to eight and back.
 pub fn scale(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2))?;
@@ -44,7 +44,7 @@ pub fn max_requests(stage: &Stage) -> Result<Told, String> {
     replaced(stage, &setup, "", 3)
 }
 
-/// The same of interpreters.
+/// The same with interpreters.
 pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::mruby(app::MRUBY, 8).with(&["--max-requests", "20"]))?;
@@ -58,13 +58,13 @@ pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Each request leaves forty kilobytes behind.
+/// Each request leaks forty kilobytes.
 pub fn memory(stage: &Stage) -> Result<Told, String> {
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--worker-memory", "40MiB"]);
     replaced(stage, &setup, r#"{ "path": "/leak", "exactly": "leaked\n" }"#, 1)
 }
 
-/// Workers are replaced, one at a time, and never missed.
+/// Checks that workers are replaced one at a time, and never missing.
 fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
@@ -77,7 +77,7 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     stage.doing("workers are replaced");
     let begun = Instant::now();
     let time = stage.lasts(30.0, 12.0);
-    // What the server says is of one moment: fewer that serve than there should be, or more than one too many.
+    // The status is of one moment: too few workers that serve, or more than one too many.
     while begun.elapsed() < time || (seen.len() < first + least && begun.elapsed() < pace::allowed(2 * time)) {
         if let Ok(status) = server.status() {
             let serve = status.workers.iter().filter(|one| one.is_ready()).count();

@@ -1,4 +1,4 @@
-//! A proxy of another user before a Unix socket, while new code and new programs come.
+//! A proxy that runs as another user, in front of a Unix socket, during reloads and upgrades.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -17,12 +17,12 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// The user that Debian runs proxies as. Started by anybody but root, nginx runs as that user, and logs a warning.
+/// User of proxies on Debian. If it is not started by root, nginx runs as the current user, with a warning.
 const USER: &str = "www-data";
 const SOCKET: &str = "web.sock";
 const START: Duration = Duration::from_secs(30);
 
-/// nginx, which has files of its own: it is none of the server's.
+/// nginx with files of its own, apart from the server's.
 struct Nginx {
     process: Process,
     port: u16,
@@ -54,7 +54,7 @@ impl Nginx {
 }
 
 impl Drop for Nginx {
-    /// Killed, it would leave its workers behind.
+    /// SIGKILL would leave its workers behind.
     fn drop(&mut self) {
         kin::signal(self.process.id(), Signal::TERM);
         until(START, || self.process.ended().is_some());
@@ -71,11 +71,11 @@ fn configuration(socket: &Path, port: u16) -> String {
     )
 }
 
-/// Reloads and upgrades by turns: no request that comes through the proxy fails, POST among them.
+/// Alternates reloads and upgrades: no request through the proxy fails, POST included.
 pub fn unix(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     boots_as(stage, "1")?;
-    // Others may pass through it, as through /run/shop.
+    // Other users may enter it, as /run/shop.
     fs::set_permissions(&stage.folder, Permissions::from_mode(0o711)).map_err(|error| error.to_string())?;
     let pidfile = stage.folder.join("pid");
     let socket = stage.folder.join(SOCKET);

@@ -1,5 +1,5 @@
-//! What the applications of others do: connections opened while they are loaded, requests that end their worker,
-//! WebSockets at a deploy.
+//! Behaviour of users' applications: connections opened while they are loaded, requests that end their worker,
+//! WebSockets during a deploy.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,17 +16,18 @@ use crate::server::{Server, Setup, each, each_until_enough, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// See bench/chaos/apps.
+/// An application in bench/chaos/apps.
 pub const APP: &str = "bench/chaos/apps/strangers.ru";
-/// A death, a load or a pause may cost somebody a wait.
+/// Longest latency: a death, a load or a pause may cause a wait.
 const LONGEST: Duration = Duration::from_secs(6);
 
-/// Quick ones.
+/// Quick requests.
 pub fn short() -> Result<Workload, String> {
     app::workload(&[r#"{ "path": "/", "exactly": "short\n" }"#])
 }
 
-/// Answers each line with the same line, a moment later, on as many connections as come; its port.
+/// Starts a server that answers each line with the same line, a moment later, on any number of connections. Returns its
+/// port.
 fn upstream() -> Result<u16, String> {
     let told = |error: std::io::Error| format!("the upstream: {error}");
     let listener = TcpListener::bind("127.0.0.1:0").map_err(told)?;
@@ -50,8 +51,8 @@ fn echo(stream: &TcpStream) {
     }
 }
 
-/// An application that connects while it is loaded, in several workers, which die and are loaded anew meanwhile: nobody
-/// gets another one's answer.
+/// An application that connects while it is loaded, in several workers, which are killed and reloaded: no request may
+/// get another one's response.
 pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let asks: Vec<String> = (0..200)
@@ -100,7 +101,7 @@ pub fn poison(stage: &Stage) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Asks for this path again and again; how often it was answered with 502.
+/// Requests a path again and again; returns how often the response was 502.
 fn poisoned(port: u16, path: &str, time: Duration) -> u32 {
     let mut count = 0;
     each_until_enough(Duration::from_millis(200), time, || {
@@ -115,7 +116,7 @@ fn poisoned(port: u16, path: &str, time: Duration) -> u32 {
     count
 }
 
-/// Asks, and reads nothing yet.
+/// Sends a request without reading the response.
 pub fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
@@ -123,7 +124,7 @@ pub fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStrea
     Ok(stream)
 }
 
-/// Fifty WebSockets, a reload and the end: each is told to go away, and none holds the server.
+/// Fifty WebSockets at each reload and at the shutdown: each must get 1001, and none may delay the server.
 pub fn websockets(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
@@ -153,7 +154,7 @@ fn open_websockets(port: u16, count: usize) -> Vec<JoinHandle<Result<(), String>
     (0..count).map(|_| thread::spawn(move || until_told_to_go(port))).collect()
 }
 
-/// Reads messages until the server says goodbye, in the way of the protocol, and answers it.
+/// Reads messages until the server closes the WebSocket, and answers the close frame.
 fn until_told_to_go(port: u16) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let handshake = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\

@@ -1,4 +1,4 @@
-//! Some requests never end: their own deadline ends them, and nobody else notices.
+//! Requests that never end: they time out, and other requests are not affected.
 
 use std::time::Duration;
 
@@ -11,14 +11,15 @@ use crate::server::{Server, Setup, pause};
 use crate::stage::Stage;
 use crate::told::Told;
 
-/// Deadline, and the time until a worker that does not listen is killed.
+/// Request timeout, and time until a worker that does not react is killed.
 const TIMES: [&str; 4] = ["--request-time", "4s", "--kill-time", "500ms"];
-/// What the quick ones may wait: those beside a deaf one run again when their worker is killed.
+/// Longest latency of quick requests: those beside one that ignores interruption are retried when their worker is
+/// killed.
 const LONGEST: Duration = Duration::from_secs(7);
-/// A machine on which a program takes this long to start is busy with something else.
+/// Start of a program above which the machine counts as busy.
 const STALL: Duration = Duration::from_millis(300);
 
-/// Asleep, computing, and deaf, each from two clients.
+/// Sleeping, computing, and ignoring interruption, each from two clients.
 pub fn ruby(stage: &Stage) -> Result<Told, String> {
     let never = app::workload(&[r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 },
            { "path": "/deaf", "status": 504 }"#])?;
@@ -26,7 +27,7 @@ pub fn ruby(stage: &Stage) -> Result<Told, String> {
     beside(stage, &setup, &app::sinatra()?, &never)
 }
 
-/// Computing, asleep, and taking all memory.
+/// Computing, sleeping, and taking all memory.
 pub fn mruby(stage: &Stage) -> Result<Told, String> {
     let never = app::workload(&[
         r#"{ "path": "/stuck", "status": 504 }, { "path": "/spin", "status": 504 }, { "path": "/hog", "status": 500 }"#,
@@ -44,7 +45,7 @@ fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> R
     pause(stage.lasts(30.0, 6.0));
     let count = load.end();
     let stuck = stuck.end();
-    // On a machine where nothing starts in time a quick request beside others that hang may time out, too.
+    // On such a busy machine a quick request beside others that hang may time out, too.
     let is_slow = pace::slowest() >= STALL;
     told.count("the quick ones", &count, if is_slow { &[LATE] } else { &[] });
     if is_slow {

@@ -1,4 +1,5 @@
-//! What the admin side answers: JSON, text, the page; and errors that say what would be right.
+//! Responses of the admin listener and the control socket: JSON, text, files of the page, and errors that say what
+//! would be right.
 
 use bytes::Bytes;
 use engine::{Body, Response, ResponseHead};
@@ -6,55 +7,55 @@ use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 
-/// What came of a request to the API.
-pub type Outcome = Result<Value, Trouble>;
+/// Outcome of a request to the control API: a JSON value, or an error with its status.
+pub type Outcome = Result<Value, ApiError>;
 
-/// Only our own files, and nobody may show them in a frame of another origin.
+/// Content-Security-Policy of all responses: only our own files, and no frame of another origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' \
                       data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// Why something was not done.
+/// An error of the control API, with the status of its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ApiError {
     pub status: StatusCode,
     /// What is wrong, and what would be right.
-    pub error: String,
+    pub message: String,
 }
 
-impl Trouble {
-    /// The request cannot be understood.
-    pub fn wrong(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::BAD_REQUEST, error: error.into() }
+impl ApiError {
+    /// 400: the request is not valid.
+    pub fn wrong(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::BAD_REQUEST, message: message.into() }
     }
 
-    /// What it is about is not there.
-    pub fn missing(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::NOT_FOUND, error: error.into() }
+    /// 404: the path, application or worker does not exist.
+    pub fn missing(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::NOT_FOUND, message: message.into() }
     }
 
-    /// It was tried, and could not be done.
-    pub fn failed(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::CONFLICT, error: error.into() }
+    /// 409: the action was tried and failed.
+    pub fn failed(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::CONFLICT, message: message.into() }
     }
 
-    /// Not for the one who asks.
-    pub fn refused(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::FORBIDDEN, error: error.into() }
+    /// 403: not allowed on this listener.
+    pub fn refused(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::FORBIDDEN, message: message.into() }
     }
 
-    /// Not yet, or not any more.
-    pub fn unready(error: impl Into<String>) -> Trouble {
-        Trouble { status: StatusCode::SERVICE_UNAVAILABLE, error: error.into() }
-    }
-}
-
-impl From<String> for Trouble {
-    fn from(error: String) -> Trouble {
-        Trouble::wrong(error)
+    /// 503: not while the server is starting or shutting down.
+    pub fn unready(message: impl Into<String>) -> ApiError {
+        ApiError { status: StatusCode::SERVICE_UNAVAILABLE, message: message.into() }
     }
 }
 
-/// A response of this type.
+impl From<String> for ApiError {
+    fn from(message: String) -> ApiError {
+        ApiError::wrong(message)
+    }
+}
+
+/// A response of this media type, with the security headers of the admin page.
 pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response {
     let mut head = ResponseHead::default();
     head.status = status;
@@ -72,11 +73,11 @@ pub fn respond(status: StatusCode, media_type: &'static str, body: impl Into<Byt
     Response { head, body: if body.is_empty() { Body::Empty } else { Body::Full(body) } }
 }
 
-/// JSON with a line feed at its end, for terminals.
+/// A JSON response, with a line feed at its end for terminals.
 pub fn json_of(outcome: Outcome) -> Response {
     let (status, value) = match outcome {
         Ok(value) => (StatusCode::OK, value),
-        Err(trouble) => (trouble.status, json!({ "error": trouble.error })),
+        Err(error) => (error.status, json!({ "error": error.message })),
     };
     respond(status, "application/json", format!("{value}\n"))
 }

@@ -1,5 +1,5 @@
-//! The engine behind the admin listener and the control socket: no Ruby, but the page, metrics, health and the API.
-//! What it answers may wait for a reload, so it runs in threads that may wait.
+//! The engine behind the admin listener and the control socket: no Ruby, but page, metrics, health and control API. An
+//! answer may take as long as a reload, so it is made in a thread that may block.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use crate::admin::answer::{Trouble, json_of, respond, with};
+use crate::admin::answer::{ApiError, json_of, respond, with};
 use crate::admin::guard::Guard;
 use crate::admin::metrics;
 use crate::admin::page;
+use crate::admin::prometheus;
 use crate::admin::routes::{self, Door};
-use crate::admin::sheet;
 use crate::admin::state::AdminState;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// One of the two.
+/// The engine of one listener: the control socket or the admin listener.
 pub struct AdminEngine {
     pub state: Arc<AdminState>,
     pub door: Door,
     pub guard: Guard,
-    /// A runtime with threads that may wait.
+    /// A runtime with threads that may block.
     pub runtime: Handle,
 }
 
@@ -50,7 +50,7 @@ impl Engine for AdminEngine {
 
 fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> Response {
     let path = request.path.as_str();
-    // Whoever asks these is often a program that knows no token, and they tell nothing else.
+    // Health checks are often programs without a token, and these answers reveal nothing else.
     match path {
         "/healthz" => return respond(StatusCode::OK, TEXT, "alive\n"),
         "/readyz" => return ready(state),
@@ -62,7 +62,7 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
     let body = match &request.input {
         Input::Memory(bytes) => bytes.as_ref(),
         Input::Empty => &[],
-        Input::File(..) | Input::Stream(_) => return json_of(Err(Trouble::wrong("the body is too long"))),
+        Input::File(..) | Input::Stream(_) => return json_of(Err(ApiError::wrong("the body is too long"))),
     };
     if let Some(outcome) = routes::answer(state, door, request, body) {
         return json_of(outcome);
@@ -75,13 +75,13 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
         Some(response) if [Method::GET, Method::HEAD].contains(&request.method) => response,
         Some(_) => {
             let status = StatusCode::METHOD_NOT_ALLOWED;
-            json_of(Err(Trouble { status, error: format!("{path}: say GET, not {}", request.method) }))
+            json_of(Err(ApiError { status, message: format!("{path}: say GET, not {}", request.method) }))
         }
-        None => json_of(Err(Trouble::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")))),
+        None => json_of(Err(ApiError::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")))),
     }
 }
 
-/// For load balancers: the status is what counts.
+/// `/readyz`, for load balancers: 200 if the server takes requests, else 503.
 fn ready(state: &AdminState) -> Response {
     let (is_ready, state) = match state.running() {
         Some(running) => (running.server.is_ready(), running.state()),
@@ -93,16 +93,16 @@ fn ready(state: &AdminState) -> Response {
 
 fn refused(is_token: bool, why: &str) -> Response {
     if !is_token {
-        return json_of(Err(Trouble::refused(why)));
+        return json_of(Err(ApiError::refused(why)));
     }
     let response = respond(StatusCode::UNAUTHORIZED, "application/json", format!("{}\n", json!({ "error": why })));
     with(response, header::WWW_AUTHENTICATE, "Basic realm=\"foolsgold\", charset=\"UTF-8\"")
 }
 
-/// In the newer of the two forms for whoever says that it takes it.
+/// `/metrics`: OpenMetrics for clients that accept it, else Prometheus's text format.
 fn metrics_of(state: &AdminState, headers: &HeaderMap) -> Option<Response> {
-    let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(metrics::OPEN_METRICS));
+    let takes = |value: &http::HeaderValue| value.to_str().is_ok_and(|text| text.contains(prometheus::OPEN_METRICS));
     let is_open = headers.get_all(header::ACCEPT).iter().any(takes);
-    let (media_type, text) = metrics::write(sheet::families(state), is_open);
+    let (media_type, text) = prometheus::write(metrics::families(state), is_open);
     Some(respond(StatusCode::OK, media_type, text))
 }

@@ -1,5 +1,5 @@
-//! Who may look at the admin listener: whoever says the token; without one, whoever is on this machine, but no page of
-//! another origin that a browser here has open.
+//! Access control of the admin listener: a request must carry the token; without one, it must come from this machine,
+//! and not from a page of another origin in a browser here.
 
 use std::net::IpAddr;
 
@@ -9,19 +9,20 @@ use http::header::{self, HeaderMap};
 
 use crate::config::admin::Token;
 
-/// What somebody must be, or say.
+/// What a request must fulfil.
 #[derive(Debug, Clone)]
 pub enum Guard {
-    /// Nothing: the file system decides who may open the socket, or somebody has said that everybody may.
+    /// Nothing: the file system decides who may open the socket, or it is configured so.
     Nobody,
-    /// The request must name this machine. A foreign page whose name was made to point here names its own.
+    /// The Host must name this machine. A page of another origin whose name was made to resolve to this machine sends
+    /// its own name.
     ThisMachine,
     /// The token, as `Authorization: Bearer` or as the password of `Basic`.
     Token(Token),
 }
 
 impl Guard {
-    /// Whether a request with these headers may pass; otherwise whether saying the token would help, and what is wrong.
+    /// Whether a request with these headers may pass. The error says whether the token would help, and what is wrong.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), (bool, &'static str)> {
         match self {
             Guard::Nobody => Ok(()),
@@ -47,7 +48,7 @@ fn names_this_machine(headers: &HeaderMap) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.is_empty() || name.parse::<IpAddr>().is_ok()
 }
 
-/// What was said as a token.
+/// The token that the request carries.
 fn said(headers: &HeaderMap) -> Option<Vec<u8>> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, rest) = value.split_once(' ')?;

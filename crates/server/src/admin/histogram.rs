@@ -1,4 +1,4 @@
-//! What classes of times say: how many, how long in the mean, and below which time so many of a hundred lie.
+//! Histograms of durations: counts, mean and quantiles.
 
 use engine::Fault;
 use engine::fault::Culprit;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 const CLASSES: usize = CLASS_BOUNDS_US.len() + 1;
 
-/// How many times lay in each class, their sum, and the longest.
+/// The count of durations in each class of [`CLASS_BOUNDS_US`], their sum and their maximum, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Histogram {
     pub counts: [u64; CLASSES],
@@ -21,7 +21,7 @@ impl Default for Histogram {
     }
 }
 
-/// The same for people.
+/// Count, mean, quantiles and maximum, in milliseconds, as the control API prints them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Summary {
     pub count: u64,
@@ -33,13 +33,13 @@ pub struct Summary {
 }
 
 impl Histogram {
-    /// All since the start.
+    /// All durations since the start.
     pub fn read(times: &Times) -> Histogram {
         let (counts, total_us) = times.read();
         Histogram { counts, total_us, longest_us: times.longest_us() }
     }
 
-    /// What came since an earlier reading, none of which was longer than this.
+    /// The durations since an earlier reading; `longest_us` is their maximum.
     pub fn since(&self, before: &Histogram, longest_us: u64) -> Histogram {
         let mut counts = self.counts;
         for (count, earlier) in counts.iter_mut().zip(before.counts) {
@@ -48,13 +48,13 @@ impl Histogram {
         Histogram { counts, total_us: self.total_us.saturating_sub(before.total_us), longest_us }
     }
 
-    /// How many in all.
+    /// Count of durations.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// The time below which this part of all lies, in milliseconds, within a class in proportion; 0 if there are none.
-    /// Never longer than the longest of them.
+    /// The quantile `part` (0 to 1) in milliseconds, interpolated within its class; at most the maximum; 0 without
+    /// durations.
     pub fn quantile_ms(&self, part: f64) -> f64 {
         if self.count() == 0 {
             return 0.0;
@@ -74,18 +74,18 @@ impl Histogram {
         longest
     }
 
-    /// The longest of them, in milliseconds.
+    /// The maximum in milliseconds.
     pub fn longest_ms(&self) -> f64 {
         self.longest_us as f64 / 1e3
     }
 
-    /// The upper bound of each bucket in seconds, the last without end, with how many times lie in it.
+    /// Upper bound of each bucket in seconds, the last infinite, and the count of durations in it.
     pub fn buckets_s(&self) -> Vec<(f64, u64)> {
         let bounds = BOUNDS_US.iter().map(|us| *us as f64 / 1e6).chain([f64::INFINITY]);
         bounds.zip(self.counts.chunks(PARTS).map(|parts| parts.iter().sum())).collect()
     }
 
-    /// In numbers for people.
+    /// The same as a [`Summary`].
     pub fn summary(&self) -> Summary {
         let count = self.count();
         let mean_ms = if count == 0 { 0.0 } else { self.total_us as f64 / count as f64 / 1e3 };
@@ -95,27 +95,27 @@ impl Histogram {
     }
 }
 
-/// To a thousandth: what is finer makes JSON long and tells nothing.
+/// Rounds to a thousandth: more digits only lengthen the JSON.
 pub fn rounded(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }
 
-/// All that a meter says at one moment.
+/// All counters of an application's meter at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reading {
     pub queue: Histogram,
     pub service: Histogram,
-    /// The longest since the last look of the history.
+    /// Maximum durations since the history's last sample.
     pub peaks: Peaks,
     pub answers: [u64; 5],
-    /// Requests that had no answer of the application, for whatever reason but that the client had gone.
+    /// Requests without an answer of the application, except those whose client went away.
     pub failed: u64,
-    /// Those among them that were never begun, for want of a place or as the server shuts down.
+    /// Those of `failed` that were never begun: the queue was full or timed out, or the server was shutting down.
     pub refused: u64,
     pub gone: u64,
 }
 
-/// The longest times of a while, in microseconds.
+/// Maximum queue and service times of a period, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Peaks {
     pub queue_us: u64,
@@ -123,7 +123,7 @@ pub struct Peaks {
 }
 
 impl Peaks {
-    /// The longer of both.
+    /// The greater of both, for each time.
     pub fn longest(self, other: Peaks) -> Peaks {
         let (queue_us, service_us) = (self.queue_us.max(other.queue_us), self.service_us.max(other.service_us));
         Peaks { queue_us, service_us }
@@ -131,13 +131,13 @@ impl Peaks {
 }
 
 impl Reading {
-    /// The same for the history, whose next look begins with no peaks.
+    /// A reading for the history, which resets the maxima for the next sample.
     pub fn take(meter: &Meter) -> Reading {
         let peaks = Peaks { queue_us: meter.queue.take_peak_us(), service_us: meter.service.take_peak_us() };
         Reading { peaks, ..Reading::of(meter) }
     }
 
-    /// Of a meter, now.
+    /// A reading of a meter.
     pub fn of(meter: &Meter) -> Reading {
         let faults = meter.faults();
         let gone = faults[0];
@@ -149,12 +149,12 @@ impl Reading {
         Reading { queue, service, peaks, answers: meter.answers(), failed, refused, gone }
     }
 
-    /// Requests that are over.
+    /// Requests that are finished, with or without an answer.
     pub fn requests(&self) -> u64 {
         self.answers.iter().sum::<u64>() + self.failed + self.gone
     }
 
-    /// Those that went wrong: no answer, or one that says so.
+    /// Requests that failed: without an answer, or answered with 5xx.
     pub fn errors(&self) -> u64 {
         self.answers[4] + self.failed
     }
@@ -189,7 +189,7 @@ mod tests {
         let summary = now.summary();
         assert!(summary.p99_ms <= 1010.0 && summary.p50_ms > 1000.0, "{summary:?}");
         assert_eq!((summary.max_ms, now.quantile_ms(1.0)), (1010.0, 1010.0));
-        // Of late all were shorter than the longest ever was.
+        // All recent durations were shorter than the maximum since the start.
         let before = now;
         times.add(Duration::from_millis(1100));
         assert!(Histogram::read(&times).since(&before, 1_100_000).summary().p99_ms <= 1100.0);

@@ -1,4 +1,4 @@
-//! What has been, second by second and minute by minute, so that somebody who comes to look sees what led there.
+//! Past numbers, by second and by minute, so that users see what led to the present.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,45 +8,45 @@ use serde::Serialize;
 
 use crate::admin::histogram::{Peaks, Reading, Summary, rounded};
 
-/// Steps that are kept, and how many of each: a quarter of an hour by seconds, a day by minutes.
+/// Steps, their seconds, and the number of points kept: 15 minutes by second, a day by minute.
 const STEPS: [(Step, u64, usize); 2] = [(Step::Second, 1, 900), (Step::Minute, 60, 1440)];
-/// Numbers of "now" are those of so many seconds.
+/// Seconds that the "recent" numbers cover.
 const RECENT: usize = 10;
-/// The longest times of so many seconds are shown to whoever asks as seldom as Prometheus does.
+/// Seconds that the maximum times of `/metrics` cover: Prometheus scrapes about that often.
 const LONGEST_OF: usize = 60;
 
-/// How fine.
+/// Resolution of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     Second,
     Minute,
 }
 
-/// What is looked at each second.
+/// A sample of an application, taken each second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Look {
+pub struct Sample {
     pub reading: Reading,
     pub queued: usize,
     pub oldest_wait_ms: f64,
     pub busy: usize,
     pub capacity: usize,
     pub workers: usize,
-    /// Of the application's processes.
+    /// Memory of the application's processes.
     pub memory_kib: u64,
-    pub server: ServerLook,
+    pub server: ServerSample,
 }
 
-/// What is looked at each second of the server and of the machine or control group around it.
+/// A sample of the server and of the machine or control group around it, taken each second.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ServerLook {
-    /// The memory of the server, without the workers: its proportional set size.
+pub struct ServerSample {
+    /// Memory of the server without its workers: its proportional set size.
     pub memory_kib: u64,
-    /// All that is used, by any process, and the limit; 0 where the kernel does not tell.
+    /// Memory used by all processes, and the limit; 0 if the kernel does not report it.
     pub memory_used_kib: u64,
     pub memory_limit_kib: u64,
 }
 
-/// One step: of depths the greatest, of times and rates those of the whole step.
+/// One point of a track: the maximum of depths, and times and rates of the whole step.
 #[derive(Debug, Clone, Copy, Default)]
 struct Point {
     at_ms: u64,
@@ -56,7 +56,7 @@ struct Point {
     capacity: usize,
     workers: usize,
     memory_kib: u64,
-    server: ServerLook,
+    server: ServerSample,
     rate: f64,
     error_rate: f64,
     refused_rate: f64,
@@ -72,9 +72,9 @@ struct Point {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Columns {
     pub app: String,
-    /// Seconds from one point to the next.
+    /// Seconds between two points.
     pub step_s: u64,
-    /// The number of the first point, and of the one that comes next: ask with `from` for what is new.
+    /// Numbers of the first point and of the next one to come: a request with `from` gets only new ones.
     pub from: u64,
     pub next: u64,
     pub at_ms: Vec<u64>,
@@ -97,7 +97,7 @@ pub struct Columns {
     pub max_ms: Vec<f64>,
 }
 
-/// The last seconds in numbers.
+/// Rates and times of the last [`RECENT`] seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Recent {
     pub seconds: f64,
@@ -108,7 +108,7 @@ pub struct Recent {
     pub service: Summary,
 }
 
-/// Of all applications.
+/// The history of all applications, by name.
 #[derive(Debug, Default)]
 pub struct History(Mutex<HashMap<String, Past>>);
 
@@ -116,7 +116,7 @@ pub struct History(Mutex<HashMap<String, Past>>);
 struct Past {
     tracks: HashMap<Step, Track>,
     last: VecDeque<(Instant, Reading)>,
-    /// The longest times of each second.
+    /// Maximum times of each second.
     peaks: VecDeque<Peaks>,
 }
 
@@ -124,14 +124,14 @@ struct Past {
 #[derive(Debug, Default)]
 struct Track {
     points: VecDeque<Point>,
-    /// Points that were dropped.
+    /// Number of points that were dropped at the old end.
     dropped: u64,
     begun: Option<(Instant, Reading)>,
     greatest: Point,
 }
 
 impl Step {
-    /// `second` or `minute`.
+    /// Parses `second` or `minute`.
     pub fn named(word: &str) -> Option<Step> {
         match word {
             "second" => Some(Step::Second),
@@ -142,24 +142,24 @@ impl Step {
 }
 
 impl History {
-    /// Takes note of what an application does now; to be called each second.
-    pub fn note(&self, app: &str, look: &Look, now: Instant) {
+    /// Records a sample of an application; to be called each second.
+    pub fn note(&self, app: &str, sample: &Sample, now: Instant) {
         let mut all = self.0.lock();
         let past = all.entry(app.to_owned()).or_default();
         for (step, seconds, kept) in STEPS {
-            past.tracks.entry(step).or_default().note(look, now, Duration::from_secs(seconds), kept);
+            past.tracks.entry(step).or_default().note(sample, now, Duration::from_secs(seconds), kept);
         }
-        past.peaks.push_back(look.reading.peaks);
+        past.peaks.push_back(sample.reading.peaks);
         if past.peaks.len() > LONGEST_OF {
             past.peaks.pop_front();
         }
-        past.last.push_back((now, look.reading));
+        past.last.push_back((now, sample.reading));
         if past.last.len() > RECENT + 1 {
             past.last.pop_front();
         }
     }
 
-    /// The points of an application from this number on.
+    /// The points of an application from number `from` on.
     pub fn columns(&self, app: &str, step: Step, from: u64) -> Columns {
         let all = self.0.lock();
         let seconds = STEPS.iter().find(|(of, _, _)| *of == step).map_or(1, |(_, seconds, _)| *seconds);
@@ -169,12 +169,12 @@ impl History {
         track.columns(app, seconds, from)
     }
 
-    /// The last seconds of an application.
+    /// Rates and times of the last seconds of an application.
     pub fn recent(&self, app: &str, reading: &Reading, now: Instant) -> Recent {
         let all = self.0.lock();
         let Some(past) = all.get(app) else { return Recent::default() };
         let Some((since, before)) = past.last.front() else { return Recent::default() };
-        // Those of the first look were before it.
+        // The maxima of the first sample belong to the time before it.
         let peaks = past.last.iter().skip(1).map(|(_, then)| then.peaks);
         let longest = peaks.fold(reading.peaks, Peaks::longest);
         let seconds = now.saturating_duration_since(*since).as_secs_f64().max(0.001);
@@ -189,7 +189,7 @@ impl History {
         }
     }
 
-    /// The longest times of the last minute.
+    /// Maximum times of the last minute.
     pub fn longest(&self, app: &str, reading: &Reading) -> Peaks {
         let all = self.0.lock();
         let peaks = all.get(app).map(|past| &past.peaks).into_iter().flatten();
@@ -198,24 +198,24 @@ impl History {
 }
 
 impl Track {
-    fn note(&mut self, look: &Look, now: Instant, step: Duration, kept: usize) {
+    fn note(&mut self, sample: &Sample, now: Instant, step: Duration, kept: usize) {
         let greatest = &mut self.greatest;
-        greatest.queued = greatest.queued.max(look.queued);
-        greatest.oldest_wait_ms = greatest.oldest_wait_ms.max(look.oldest_wait_ms);
-        greatest.busy = greatest.busy.max(look.busy);
-        greatest.capacity = greatest.capacity.max(look.capacity);
-        greatest.workers = greatest.workers.max(look.workers);
-        greatest.memory_kib = greatest.memory_kib.max(look.memory_kib);
-        greatest.peaks = greatest.peaks.longest(look.reading.peaks);
-        greatest.server = greatest.server.greatest(&look.server);
-        let (since, before) = *self.begun.get_or_insert((now, look.reading));
-        // Half a second of grace: the clock that calls this is not exact.
+        greatest.queued = greatest.queued.max(sample.queued);
+        greatest.oldest_wait_ms = greatest.oldest_wait_ms.max(sample.oldest_wait_ms);
+        greatest.busy = greatest.busy.max(sample.busy);
+        greatest.capacity = greatest.capacity.max(sample.capacity);
+        greatest.workers = greatest.workers.max(sample.workers);
+        greatest.memory_kib = greatest.memory_kib.max(sample.memory_kib);
+        greatest.peaks = greatest.peaks.longest(sample.reading.peaks);
+        greatest.server = greatest.server.greatest(&sample.server);
+        let (since, before) = *self.begun.get_or_insert((now, sample.reading));
+        // Half a second of tolerance: the clock that calls this is not exact.
         let took = now.saturating_duration_since(since);
         if took + Duration::from_millis(500) < step || took.is_zero() {
             return;
         }
-        let point = std::mem::take(&mut self.greatest).closed(&before, &look.reading, took.as_secs_f64());
-        self.begun = Some((now, look.reading));
+        let point = std::mem::take(&mut self.greatest).closed(&before, &sample.reading, took.as_secs_f64());
+        self.begun = Some((now, sample.reading));
         self.points.push_back(point);
         if self.points.len() > kept {
             self.points.pop_front();
@@ -225,7 +225,7 @@ impl Track {
 
     fn columns(&self, app: &str, step_s: u64, from: u64) -> Columns {
         let next = self.dropped + self.points.len() as u64;
-        // A number from before a restart of the server is in the future: then all is new.
+        // A number from before a restart of the server is in the future: then all points are new.
         let from = if from > next { self.dropped } else { from.max(self.dropped) };
         let skip = usize::try_from(from - self.dropped).unwrap_or(usize::MAX);
         let mut columns = Columns { app: app.to_owned(), step_s, from, next, ..Columns::default() };
@@ -253,9 +253,9 @@ impl Track {
     }
 }
 
-impl ServerLook {
-    fn greatest(&self, other: &ServerLook) -> ServerLook {
-        ServerLook {
+impl ServerSample {
+    fn greatest(&self, other: &ServerSample) -> ServerSample {
+        ServerSample {
             memory_kib: self.memory_kib.max(other.memory_kib),
             memory_used_kib: self.memory_used_kib.max(other.memory_used_kib),
             memory_limit_kib: self.memory_limit_kib.max(other.memory_limit_kib),
@@ -288,9 +288,9 @@ impl Point {
 mod tests {
     use super::*;
 
-    fn look(requests: u64, queued: usize) -> Look {
+    fn sample(requests: u64, queued: usize) -> Sample {
         let reading = Reading { answers: [0, requests, 0, 0, 0], ..Reading::default() };
-        Look { reading, queued, ..Look::default() }
+        Sample { reading, queued, ..Sample::default() }
     }
 
     #[test]
@@ -299,14 +299,14 @@ mod tests {
         let start = Instant::now();
         for second in 0..=60 {
             let queued = if second == 30 { 7 } else { 0 };
-            history.note("a", &look(second * 10, queued), start + Duration::from_secs(second));
+            history.note("a", &sample(second * 10, queued), start + Duration::from_secs(second));
         }
         let seconds = history.columns("a", Step::Second, 0);
         assert_eq!((seconds.rate.len(), seconds.next), (60, 60));
         assert!(seconds.rate.iter().all(|rate| *rate == 10.0), "{seconds:?}");
         let minutes = history.columns("a", Step::Minute, 0);
         assert_eq!((minutes.rate, minutes.queued), (vec![10.0], vec![7]));
-        let recent = history.recent("a", &look(620, 0).reading, start + Duration::from_secs(62));
+        let recent = history.recent("a", &sample(620, 0).reading, start + Duration::from_secs(62));
         assert_eq!((recent.requests_per_s, recent.seconds), (10.0, 12.0));
     }
 
@@ -316,9 +316,9 @@ mod tests {
         let start = Instant::now();
         for second in 0..=60 {
             let reading = Reading { failed: second * 5, refused: second * 3, ..Reading::default() };
-            let server = ServerLook { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
-            let look = Look { reading, memory_kib: second, server, ..Look::default() };
-            history.note("a", &look, start + Duration::from_secs(second));
+            let server = ServerSample { memory_kib: 10, memory_used_kib: 20 + second % 30, memory_limit_kib: 100 };
+            let sample = Sample { reading, memory_kib: second, server, ..Sample::default() };
+            history.note("a", &sample, start + Duration::from_secs(second));
         }
         let minutes = history.columns("a", Step::Minute, 0);
         assert_eq!((minutes.error_rate, minutes.refused_rate), (vec![5.0], vec![3.0]));
@@ -331,7 +331,7 @@ mod tests {
         let history = History::default();
         let start = Instant::now();
         for second in 0..=1000 {
-            history.note("a", &look(second, 0), start + Duration::from_secs(second));
+            history.note("a", &sample(second, 0), start + Duration::from_secs(second));
         }
         let all = history.columns("a", Step::Second, 0);
         assert_eq!((all.from, all.next, all.rate.len()), (100, 1000, 900));

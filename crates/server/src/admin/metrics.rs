@@ -1,152 +1,314 @@
-//! `/metrics`, in the text forms of Prometheus: OpenMetrics for whoever asks for it, the older form for all others.
-//! What is in it is said in sheet.rs, and for people in docs/metrics.md.
+//! The metrics that Prometheus gets. docs/metrics.md explains each; a test compares the names.
 
-use std::fmt;
+use std::collections::BTreeMap;
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::registry::Registry;
+use engine::fault::Culprit;
+use engine::{Fault, Snapshot};
+use machine::Standing;
 
-use crate::admin::histogram::Histogram;
+use crate::admin::histogram::{Peaks, Reading};
+use crate::admin::history::History;
+use crate::admin::process::Process;
+use crate::admin::prometheus::{Family, Value};
+use crate::admin::state::{AdminState, Running};
+use crate::admin::view::by_hundreds;
+use crate::apps::app::App;
+use crate::apps::deploy::Outcome;
+use crate::apps::engines;
+use crate::log::files::LogView;
 
-/// The media type by which the newer form is asked for.
-pub const OPEN_METRICS: &str = "application/openmetrics-text";
+/// Exit reasons of workers that are always shown.
+const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];
 
-const OPEN_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-const TEXT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+type Row = (Vec<(&'static str, String)>, Value);
 
-/// A number, or many.
-#[derive(Debug, Clone)]
-pub enum Value {
-    Count(u64),
-    /// A counter that is no whole number.
-    Sum(f64),
-    Gauge(f64),
-    Times(Box<Histogram>),
+/// What an application's metrics are made of.
+struct Shown {
+    labels: Vec<(&'static str, String)>,
+    snapshot: Snapshot,
+    reading: Reading,
+    longest: Peaks,
+    faults: [u64; Fault::NAMES.len()],
+    generation: u64,
+    last_deploy: Option<(bool, f64)>,
+    is_reloading: bool,
 }
 
-/// Numbers of one name.
-#[derive(Debug, Clone)]
-pub struct Family {
-    /// Of a counter: without `_total`.
-    pub name: &'static str,
-    pub help: &'static str,
-    pub rows: Vec<(Vec<(&'static str, String)>, Value)>,
-}
-
-/// All of them, as the library takes them.
-#[derive(Debug)]
-struct Sheet(Vec<Family>);
-
-/// The media type and the text.
-pub fn write(families: Vec<Family>, is_open: bool) -> (&'static str, String) {
-    let counters: Vec<&str> = families.iter().filter(|family| family.is_counter()).map(|family| family.name).collect();
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Sheet(families)));
-    let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = encode(&mut text, &registry);
-    if is_open { (OPEN_TYPE, text) } else { (TEXT_TYPE, older(&text, &counters)) }
-}
-
-impl Family {
-    fn is_counter(&self) -> bool {
-        matches!(self.rows.first(), Some((_, Value::Count(_) | Value::Sum(_))))
-    }
-
-    fn kind(&self) -> MetricType {
-        match self.rows.first() {
-            Some((_, Value::Count(_) | Value::Sum(_))) => MetricType::Counter,
-            Some((_, Value::Times(_))) => MetricType::Histogram,
-            Some((_, Value::Gauge(_))) | None => MetricType::Gauge,
+impl Shown {
+    fn of(app: &App, history: &History) -> Shown {
+        let current = app.current();
+        let snapshot = app.snapshot_of(&current);
+        let reading = Reading::of(app.meter());
+        let last = app.deploys().into_iter().next();
+        Shown {
+            labels: vec![("app", app.name().to_owned()), ("engine", snapshot.engine.clone())],
+            snapshot,
+            reading,
+            longest: history.longest(app.name(), &reading),
+            faults: app.meter().faults(),
+            generation: current.number,
+            last_deploy: last.map(|deploy| (deploy.outcome != Outcome::Failed, deploy.at_ms as f64 / 1e3)),
+            is_reloading: app.is_reloading(),
         }
     }
-}
 
-impl Collector for Sheet {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        for family in self.0.iter().filter(|family| !family.rows.is_empty()) {
-            let mut metric = encoder.encode_descriptor(family.name, family.help, None, family.kind())?;
-            for (labels, value) in &family.rows {
-                let labels: Vec<(&str, &str)> = labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                match labels.is_empty() {
-                    true => put(&mut metric, value)?,
-                    false => put(&mut metric.encode_family(&labels)?, value)?,
-                }
-            }
-        }
-        Ok(())
+    fn row(&self, value: Value) -> Row {
+        (self.labels.clone(), value)
+    }
+
+    fn with(&self, more: &[(&'static str, &str)], value: Value) -> Row {
+        let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        (self.labels.iter().cloned().chain(more).collect(), value)
     }
 }
 
-fn put(row: &mut MetricEncoder<'_>, value: &Value) -> Result<(), fmt::Error> {
-    match value {
-        Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None),
-        Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None),
-        Value::Gauge(number) => row.encode_gauge(number),
-        Value::Times(classes) => {
-            let total = classes.total_us as f64 / 1e6;
-            row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.buckets_s(), None)
-        }
-    }
+/// All metrics; while the server starts, those of the process only.
+pub fn families(state: &AdminState) -> Vec<Family> {
+    let mut families = of_process(&Process::look());
+    families.extend(of_memory(state.memory.look()));
+    families.extend(of_log(&state.logs.view()));
+    let ready = state.running().is_some_and(|running| running.server.is_ready());
+    families.push(one("foolsgold_ready", "1 when load balancers should send requests", gauge(ready)));
+    let Some(running) = state.running() else { return families };
+    families.extend(of_server(running));
+    let apps: Vec<Shown> = running.server.apps().all().iter().map(|app| Shown::of(app, &state.history)).collect();
+    families.extend(of_requests(&apps));
+    families.extend(of_workers(&apps));
+    families.extend(of_deploys(&apps));
+    families
 }
 
-/// The older form names counters with their `_total` in the head lines too, and has no last line.
-fn older(text: &str, counters: &[&str]) -> String {
-    let mut out = String::with_capacity(text.len() + 64 * counters.len());
-    for line in text.lines().filter(|line| *line != "# EOF") {
-        let head = line.strip_prefix("# HELP ").map(|rest| ("# HELP ", rest));
-        match head.or_else(|| line.strip_prefix("# TYPE ").map(|rest| ("# TYPE ", rest))) {
-            Some((mark, rest)) if rest.split(' ').next().is_some_and(|name| counters.contains(&name)) => {
-                let (name, words) = rest.split_once(' ').unwrap_or((rest, ""));
-                out.push_str(mark);
-                out.push_str(name);
-                out.push_str("_total ");
-                out.push_str(words);
-            }
-            _ => out.push_str(line),
-        }
-        out.push('\n');
-    }
-    out
+fn of_process(process: &Process) -> Vec<Family> {
+    let kib = |size: Option<u64>| size.map(|kib| Value::Gauge(kib as f64 * 1024.0));
+    let number = |number: Option<u64>| number.map(|number| Value::Gauge(number as f64));
+    let known = |name, help, value: Option<Value>| value.map(|value| one(name, help, value));
+    [
+        known("process_cpu_seconds", "Processor time of the server", Some(Value::Sum(process.cpu_s))),
+        known(
+            "process_resident_memory_bytes",
+            "Resident memory of the server without its workers",
+            kib(process.rss_kib),
+        ),
+        known(
+            "foolsgold_memory_pss_bytes",
+            "Proportional set size (PSS) of the server without its workers",
+            kib(process.pss_kib),
+        ),
+        known("process_threads", "Threads of the server", number(process.threads)),
+        known("process_open_fds", "Open files and sockets of the server", number(process.open_files)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn of_memory(standing: Option<Standing>) -> Vec<Family> {
+    let Some(seen) = standing else { return Vec::new() };
+    let bytes = |name, help, bytes: u64| one(name, help, Value::Gauge(bytes as f64));
+    vec![
+        bytes("foolsgold_memory_limit_bytes", "Memory limit: of the control group, or the machine", seen.limit),
+        bytes("foolsgold_memory_used_bytes", "Memory used by all processes within that limit", seen.used),
+        one(
+            "foolsgold_memory_short",
+            "1 when memory is so short that the kernel may soon kill a process",
+            gauge(seen.is_short()),
+        ),
+    ]
+}
 
-    #[test]
-    fn the_older_form_has_totals_in_its_heads_and_no_end() {
-        let open = "# HELP a_b Words.\n# TYPE a_b counter\na_b_total 1\n# HELP c D.\n# TYPE c gauge\nc 2\n# EOF\n";
-        let older = older(open, &["a_b"]);
-        let right =
-            "# HELP a_b_total Words.\n# TYPE a_b_total counter\na_b_total 1\n# HELP c D.\n# TYPE c gauge\nc 2\n";
-        assert_eq!(older, right);
-    }
+fn of_log(log: &LogView) -> Vec<Family> {
+    let lost = Value::Count(log.lost_lines);
+    let help = "Lines of the log that could not be written, or were dropped";
+    vec![
+        one("foolsgold_log_lost_lines", help, lost),
+        one("foolsgold_log_failing", "1 when a file of the log cannot be written", gauge(log.is_failing())),
+    ]
+}
 
-    #[test]
-    fn all_kinds_are_written_and_labels_escaped() {
-        let mut classes = Histogram { total_us: 1_500_000, ..Histogram::default() };
-        (classes.counts[0], classes.counts[128]) = (2, 1);
-        let label = |value: &str| vec![("app", value.to_owned())];
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(Sheet(vec![
-            Family { name: "n", help: "N", rows: vec![(label("a\"b\\"), Value::Count(3))] },
-            Family { name: "t_seconds", help: "T", rows: vec![(label("x"), Value::Times(Box::new(classes)))] },
-        ])));
-        let mut text = String::new();
-        encode(&mut text, &registry).unwrap();
-        for line in [
-            "n_total{app=\"a\\\"b\\\\\"} 3",
-            "t_seconds_sum{app=\"x\"} 1.5",
-            "t_seconds_count{app=\"x\"} 3",
-            "t_seconds_bucket{le=\"0.00025\",app=\"x\"} 2",
-            "t_seconds_bucket{le=\"30.0\",app=\"x\"} 2",
-            "t_seconds_bucket{le=\"+Inf\",app=\"x\"} 3",
-        ] {
-            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+fn of_server(running: &Running) -> Vec<Family> {
+    let server = &running.server;
+    let counts = &running.counts;
+    let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let build = vec![("version", server.version().to_owned()), ("mruby", engines::mruby())];
+    let answers = by_hundreds(counts.answers()).into_iter();
+    let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
+    vec![
+        Family {
+            name: "foolsgold_build_info",
+            help: "Always 1; the labels have the versions",
+            rows: vec![(build, Value::Gauge(1.0))],
+        },
+        one("process_start_time_seconds", "When the server started", Value::Gauge(since)),
+        one("foolsgold_draining", "1 when the server is shutting down", gauge(server.is_draining())),
+        one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
+        one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
+        one(
+            "foolsgold_connections_displaced",
+            "Connections closed for new ones, at the limit of connections",
+            Value::Count(counts.displaced_connections()),
+        ),
+        one(
+            "foolsgold_connections_refused",
+            "Connections refused to clients at their limit",
+            Value::Count(counts.refused_connections()),
+        ),
+        one("foolsgold_refused", "Requests whose head was refused", Value::Count(counts.refused())),
+        Family {
+            name: "foolsgold_http_responses",
+            help: "Responses by status class, those of the server itself included",
+            rows: answers.collect(),
+        },
+    ]
+}
+
+fn of_requests(apps: &[Shown]) -> Vec<Family> {
+    let answers = apps.iter().flat_map(|app| {
+        let rows = by_hundreds(app.reading.answers).into_iter();
+        rows.map(|(code, count)| app.with(&[("code", code)], Value::Count(count)))
+    });
+    let errors = apps.iter().flat_map(|app| {
+        let named = Fault::NAMES.iter().zip(app.faults);
+        named.map(|((fault, whose), count)| {
+            app.with(&[("culprit", culprit(*whose)), ("fault", fault)], Value::Count(count))
+        })
+    });
+    vec![
+        Family {
+            name: "foolsgold_requests",
+            help: "Responses of the application by status class",
+            rows: answers.collect(),
+        },
+        Family {
+            name: "foolsgold_errors",
+            help: "Requests without a response of the application, by culprit and fault",
+            rows: errors.collect(),
+        },
+        each(apps, "foolsgold_queue_time_seconds", "Time that requests waited in the queue", |app| {
+            Value::Times(Box::new(app.reading.queue))
+        }),
+        each(apps, "foolsgold_service_time_seconds", "Time that the application took to respond", |app| {
+            Value::Times(Box::new(app.reading.service))
+        }),
+        each(apps, "foolsgold_queue_time_max_seconds", "Longest wait in the queue in the last minute", |app| {
+            Value::Gauge(app.longest.queue_us as f64 / 1e6)
+        }),
+        each(
+            apps,
+            "foolsgold_service_time_max_seconds",
+            "Longest response time of the application in the last minute",
+            |app| Value::Gauge(app.longest.service_us as f64 / 1e6),
+        ),
+        each(apps, "foolsgold_queue_depth", "Requests in the queue", |app| {
+            Value::Gauge(app.snapshot.status.queued as f64)
+        }),
+        each(apps, "foolsgold_queue_oldest_seconds", "Time that the first request in the queue has waited", |app| {
+            Value::Gauge(app.snapshot.oldest_wait_ms / 1e3)
+        }),
+        each(apps, "foolsgold_places", "Requests that can run at once", |app| {
+            Value::Gauge(app.snapshot.status.capacity as f64)
+        }),
+        each(apps, "foolsgold_places_busy", "Requests that are running", |app| {
+            let status = app.snapshot.status;
+            Value::Gauge(status.capacity.saturating_sub(status.idle) as f64)
+        }),
+        each(apps, "foolsgold_paused", "1 during a pause", |app| gauge(app.snapshot.is_paused)),
+    ]
+}
+
+fn of_workers(apps: &[Shown]) -> Vec<Family> {
+    let states = apps.iter().flat_map(|app| {
+        // The usual states are always present, so that their graphs have no holes.
+        let mut counts =
+            BTreeMap::from(["booting", "ready", "draining", "hung", "stopped"].map(|state| (state, 0_u32)));
+        for worker in &app.snapshot.workers {
+            *counts.entry(worker.state.as_str()).or_default() += 1;
         }
+        let rows: Vec<Row> = counts
+            .into_iter()
+            .map(|(state, count)| app.with(&[("state", state)], Value::Gauge(f64::from(count))))
+            .collect();
+        rows
+    });
+    let restarts = apps.iter().flat_map(|app| {
+        // From the start, so that the first exit of each kind is seen as a step.
+        let mut counts: BTreeMap<&str, u64> = ENDS.into_iter().map(|reason| (reason, 0)).collect();
+        counts.extend(app.snapshot.restarts_by.iter().map(|(reason, count)| (reason.as_str(), *count)));
+        let rows: Vec<Row> =
+            counts.into_iter().map(|(reason, count)| app.with(&[("reason", reason)], Value::Count(count))).collect();
+        rows
+    });
+    let memory = apps.iter().flat_map(|app| {
+        let workers = app.snapshot.workers.iter().filter_map(|worker| worker.pss_kib).sum::<u64>();
+        let molds = app.snapshot.molds.iter().filter_map(|mold| mold.pss_kib).sum::<u64>();
+        let row = |kind, kib: u64| app.with(&[("process", kind)], Value::Gauge(kib as f64 * 1024.0));
+        [row("workers", workers), row("molds", molds)]
+    });
+    vec![
+        Family { name: "foolsgold_workers", help: "Workers by state", rows: states.collect() },
+        each(apps, "foolsgold_workers_min", "Least number of workers", |app| {
+            Value::Gauge(app.snapshot.pool.min as f64)
+        }),
+        each(apps, "foolsgold_workers_max", "Greatest number of workers", |app| {
+            Value::Gauge(app.snapshot.pool.max as f64)
+        }),
+        each(apps, "foolsgold_workers_wanted", "Number of workers that is wanted now", |app| {
+            Value::Gauge(app.snapshot.pool.wanted as f64)
+        }),
+        each(apps, "foolsgold_workers_held_by_memory", "1 when a worker was not added for lack of memory", |app| {
+            gauge(app.snapshot.pool.is_held_by_memory)
+        }),
+        each(apps, "foolsgold_worker_restarts", "Workers that were replaced", |app| {
+            Value::Count(app.snapshot.status.restarts)
+        }),
+        Family { name: "foolsgold_worker_ends", help: "Workers that exited, by reason", rows: restarts.collect() },
+        Family {
+            name: "foolsgold_memory_bytes",
+            help: "Proportional set sizes (PSS) of the application's processes",
+            rows: memory.collect(),
+        },
+    ]
+}
+
+fn of_deploys(apps: &[Shown]) -> Vec<Family> {
+    let last = |of: fn((bool, f64)) -> Value| {
+        let rows = apps.iter().filter_map(move |app| app.last_deploy.map(|last| app.row(of(last))));
+        rows.collect::<Vec<Row>>()
+    };
+    vec![
+        each(apps, "foolsgold_generation", "Number of the generation that gets requests", |app| {
+            Value::Gauge(app.generation as f64)
+        }),
+        each(apps, "foolsgold_reloading", "1 while new code is being loaded", |app| gauge(app.is_reloading)),
+        Family {
+            name: "foolsgold_last_deploy_ok",
+            help: "0 when the last deploy failed",
+            rows: last(|(is_ok, _)| gauge(is_ok)),
+        },
+        Family {
+            name: "foolsgold_last_deploy_time_seconds",
+            help: "Time at which the last deploy began",
+            rows: last(|(_, at)| Value::Gauge(at)),
+        },
+    ]
+}
+
+fn one(name: &'static str, help: &'static str, value: Value) -> Family {
+    Family { name, help, rows: vec![(Vec::new(), value)] }
+}
+
+fn each(apps: &[Shown], name: &'static str, help: &'static str, of: impl Fn(&Shown) -> Value) -> Family {
+    Family { name, help, rows: apps.iter().map(|app| app.row(of(app))).collect() }
+}
+
+fn gauge(truth: bool) -> Value {
+    Value::Gauge(f64::from(u8::from(truth)))
+}
+
+fn culprit(culprit: Culprit) -> &'static str {
+    match culprit {
+        Culprit::Client => "client",
+        Culprit::App => "app",
+        Culprit::Engine => "engine",
+        Culprit::Load => "load",
     }
 }

@@ -1,6 +1,6 @@
-//! How the server is watched and told what to do: a control socket for commands, an admin listener for machines and
-//! people. Both are served by the front like any other listener, in a thread of their own, from the start of the
-//! program to its end: so they answer while applications are loaded and while the last requests are finished.
+//! Control and monitoring: a control socket for commands, and an admin listener for machines and people. The front
+//! serves both like any other listener, in a thread of their own, from the start of the program to its exit: they
+//! answer while applications are loaded and while the last requests are finished.
 
 pub mod answer;
 pub mod engine;
@@ -12,9 +12,9 @@ pub mod orders;
 pub mod page;
 pub mod params;
 pub mod process;
+pub mod prometheus;
 pub mod routes;
 pub mod service;
-pub mod sheet;
 pub mod state;
 pub mod view;
 
@@ -34,25 +34,24 @@ use crate::config::admin::{AdminSettings, Control, Token};
 use crate::config::control_path;
 use crate::log::files::LogFiles;
 
-/// Both, until the value goes.
+/// Both listeners. Dropping the value closes them.
 pub struct Admin {
     state: Arc<AdminState>,
     serving: Serving,
     control: Control,
     token: Option<Token>,
-    /// An older process of this server has both until we serve.
+    /// The previous process has both listeners until this one serves.
     waits: bool,
     listener: Mutex<Option<Listener>>,
-    /// The control socket, if it is there already.
+    /// The control socket, if it was made already.
     made: Mutex<Option<Listener>>,
 }
 
 impl Admin {
-    /// Opens what the settings say. A listener that was asked for and cannot be opened is an error; without a control
-    /// socket that nobody asked for the server goes on, as it does on machines where there is no place for one.
-    /// `place` and `logs`: what there is to see from the start; `listener`: that of the admin page, bound; `made`: the
-    /// control socket, where it is there; `is_successor`: an older process still has both, and keeps them until this
-    /// one runs; `called_off` ends the loading of applications.
+    /// Opens the configured listeners. A configured listener that cannot be opened is an error; without the default
+    /// control socket the server goes on, as on machines that have no place for one. `place` and `logs` are shown from
+    /// the start; `listener` is the bound admin listener; `made` the control socket, if it exists; `is_successor` if
+    /// the previous process keeps both until this one serves; `called_off` cancels the loading of applications.
     pub fn start(
         settings: &AdminSettings,
         (place, logs): (Place, Arc<LogFiles>),
@@ -85,7 +84,7 @@ impl Admin {
         Ok(admin)
     }
 
-    /// The server runs: now there is something to see.
+    /// Shows a server that runs from now on, and opens the listeners of a successor.
     pub fn open(&self, running: Running) -> Result<(), String> {
         self.state.open(running);
         if self.waits {
@@ -97,12 +96,12 @@ impl Admin {
         Ok(())
     }
 
-    /// Whether somebody has ended the server before it ran.
+    /// Whether a shutdown was requested before the server ran.
     pub fn is_unwanted(&self) -> bool {
         self.state.is_unwanted()
     }
 
-    /// Where it is told what to do.
+    /// Path of the control socket.
     pub fn control(&self) -> Option<PathBuf> {
         self.state.control_file().map(|(path, _)| path)
     }
@@ -145,7 +144,7 @@ impl Admin {
     }
 }
 
-/// The admin listener on a port, bound but not open: with those of applications, while ports below 1024 may be taken.
+/// Binds the admin listener on a TCP port, without accepting: early, while ports below 1024 may be bound.
 pub fn bind(settings: &AdminSettings) -> Result<Option<Listener>, String> {
     match &settings.bind {
         Some(bind @ Bind::Tcp(_)) => Listener::bind(bind).map(Some).map_err(|error| format!("--admin: {error}")),
@@ -157,7 +156,7 @@ fn private(path: &Path, is_successor: bool) -> Result<Listener, String> {
     front::listen_privately(path, is_successor).map_err(|error| format!("--admin: {error}"))
 }
 
-/// As a browser takes it, where it can.
+/// The address as a URL for a browser, if it is TCP.
 fn shown(bind: &Bind) -> String {
     match bind {
         Bind::Tcp(address) => format!("http://{address}/"),

@@ -1,4 +1,4 @@
-//! What the control API does: each order, told to the server or to applications. All of it waits; not for I/O threads.
+//! The actions of the control API, on the server or on applications. All of them may block, so not for I/O threads.
 
 use std::sync::Arc;
 
@@ -6,40 +6,40 @@ use engine::{Order, count};
 use serde_json::json;
 use tracing::{info, warn};
 
-use crate::admin::answer::{Outcome, Trouble};
+use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::params::Params;
 use crate::admin::state::Running;
 use crate::apps::app::App;
 use crate::apps::registry::named;
 
-/// More workers, or interpreters, than anybody has.
+/// Upper bound of workers, or interpreters, that a request may ask for.
 const WORKERS_MAX: u64 = 1024;
 
-/// New code and settings for one application or all.
+/// Reloads one application or all: new code and settings.
 pub fn reload(running: &Running, params: &Params) -> Outcome {
     let app = one_or_all(running, params)?;
     told(running.server.reload(app.as_ref().map(|app| app.name())))
 }
 
-/// New code, settings and program for the whole server.
+/// Upgrades the server: new code, settings and program.
 pub fn restart(running: &Running, _: &Params) -> Outcome {
     told(running.server.upgrade())
 }
 
-/// The end.
+/// Shuts the server down.
 pub fn stop(running: &Running, params: &Params) -> Outcome {
     let now = params.is("now")?;
     running.server.stop(now);
     told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
-/// The end, but for load balancers first.
+/// Shuts the server down after load balancers have noticed.
 pub fn drain(running: &Running, _: &Params) -> Outcome {
     running.server.drain();
-    told(Ok("draining: not ready any more; then no new connections; running requests are finished".to_owned()))
+    told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
 
-/// Log files that were moved away.
+/// Reopens the log files, after they were renamed.
 pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
     let outcome = running.server.reopen_logs();
     match &outcome {
@@ -49,22 +49,22 @@ pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
     told(outcome)
 }
 
-/// Requests wait.
+/// Makes requests wait.
 pub fn pause(running: &Running, params: &Params) -> Outcome {
     order(running, params, &Order::Pause)
 }
 
-/// They go on.
+/// Ends a pause.
 pub fn resume(running: &Running, params: &Params) -> Outcome {
     order(running, params, &Order::Resume)
 }
 
-/// New workers of the same loaded application.
+/// Replaces the workers without loading the application again.
 pub fn recycle(running: &Running, params: &Params) -> Outcome {
     order(running, params, &Order::Recycle)
 }
 
-/// More or fewer workers.
+/// Sets the bounds of the number of workers.
 pub fn scale(running: &Running, params: &Params) -> Outcome {
     let app = the_one(running, params)?;
     let (min, max, workers) = (params.number("min")?, params.number("max")?, params.number("workers")?);
@@ -74,16 +74,16 @@ pub fn scale(running: &Running, params: &Params) -> Outcome {
         (Some(min), Some(max), None) => (min, max),
         (Some(min), None, None) => (min, (now.max as u64).max(min)),
         (None, Some(max), None) => ((now.min as u64).min(max), max),
-        _ => return Err(Trouble::wrong("say workers, such as workers=4, or min and max")),
+        _ => return Err(ApiError::wrong("say workers, such as workers=4, or min and max")),
     };
     if let Some(why) = unusable(min, max) {
-        return Err(Trouble::wrong(why));
+        return Err(ApiError::wrong(why));
     }
     let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     told(running.server.apps().scale(&app, small(min), small(max)))
 }
 
-/// Why there cannot be so many workers.
+/// Why these bounds cannot be used.
 fn unusable(min: u64, max: u64) -> Option<String> {
     if max == 0 {
         return Some(format!(
@@ -97,23 +97,23 @@ fn unusable(min: u64, max: u64) -> Option<String> {
     (max > WORKERS_MAX).then(|| format!("{max} workers are more than there can be: {WORKERS_MAX} at most"))
 }
 
-/// The end of one worker.
+/// Stops one worker.
 pub fn kill(running: &Running, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     told(app.order(Order::EndWorker { worker, now: params.is("now")? }))
 }
 
-/// What one worker does, thread by thread.
+/// Backtraces of the threads of one worker.
 pub fn backtraces(running: &Running, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
-    let text = app.order(Order::Backtraces(worker)).map_err(Trouble::failed)?;
+    let text = app.order(Order::Backtraces(worker)).map_err(ApiError::failed)?;
     Ok(json!({ "app": app.name(), "worker": worker, "backtraces": text }))
 }
 
-fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble> {
+fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), ApiError> {
     let app = the_one(running, params)?;
     let number = params.number("worker")?.and_then(|number| u32::try_from(number).ok());
-    let number = number.ok_or_else(|| Trouble::wrong("the worker must be a number, such as 3"))?;
+    let number = number.ok_or_else(|| ApiError::wrong("the worker must be a number, such as 3"))?;
     let workers = app.engine().snapshot().workers;
     if workers.iter().any(|worker| worker.id == number) {
         return Ok((app, number));
@@ -121,10 +121,10 @@ fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), Trouble
     let numbers: Vec<String> = workers.iter().map(|worker| worker.id.to_string()).collect();
     let there =
         if numbers.is_empty() { "there are none now".into() } else { format!("there is {}", numbers.join(", ")) };
-    Err(Trouble::missing(format!("{} has no worker {number}; {there}", app.name())))
+    Err(ApiError::missing(format!("{} has no worker {number}; {there}", app.name())))
 }
 
-/// An order to one application or to each; one that cannot follow does not keep the others from it.
+/// Runs an order on one application or on each; a failure does not keep it from the others.
 fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
     let apps = match one_or_all(running, params)? {
         Some(app) => vec![app],
@@ -138,17 +138,17 @@ fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
     told(if has_failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) })
 }
 
-/// The application that was named, if one was.
-pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, Trouble> {
+/// The application that `app` names; `None` if it is absent, for all.
+pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, ApiError> {
     let Some(name) = params.text("app") else { return Ok(None) };
     let apps = running.server.apps();
     match apps.get(name) {
         Some(app) => Ok(Some(app)),
-        None => Err(Trouble::missing(format!("there is no application {name}; there is {}", names(running)))),
+        None => Err(ApiError::missing(format!("there is no application {name}; there is {}", names(running)))),
     }
 }
 
-fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
+fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, ApiError> {
     if let Some(app) = one_or_all(running, params)? {
         return Ok(app);
     }
@@ -157,7 +157,7 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, Trouble> {
         all => {
             let number = count(all.len(), "application");
             let names = names(running);
-            Err(Trouble::wrong(format!(
+            Err(ApiError::wrong(format!(
                 "there are {number}: say which one with app, on the command line with --app: {names}"
             )))
         }
@@ -170,5 +170,5 @@ fn names(running: &Running) -> String {
 }
 
 fn told(outcome: Result<String, String>) -> Outcome {
-    outcome.map(|message| json!({ "message": message })).map_err(Trouble::failed)
+    outcome.map(|message| json!({ "message": message })).map_err(ApiError::failed)
 }

@@ -1,4 +1,4 @@
-//! The live page for people. Its files are in page/: no framework, nothing from elsewhere, no step to build it.
+//! The live page. Its files are in `page/`: no framework, nothing from other servers, no build step.
 
 use engine::Response;
 use http::StatusCode;
@@ -13,7 +13,7 @@ const FILES: [(&str, &str, &str); 5] = [
     ("/words.js", "text/javascript; charset=utf-8", include_str!("page/words.js")),
 ];
 
-/// One of them.
+/// The response for a file of the page.
 pub fn file(path: &str) -> Option<Response> {
     let (_, media_type, text) = FILES.iter().find(|(name, _, _)| *name == path)?;
     Some(respond(StatusCode::OK, media_type, *text))

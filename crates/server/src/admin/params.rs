@@ -1,4 +1,4 @@
-//! What a request to the control API says: names and values, from its query or from a JSON object in its body.
+//! Parameters of a control API request, from its query or from a JSON object in its body.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::config::suggest::nearest;
 pub struct Params(BTreeMap<String, String>);
 
 impl Params {
-    /// Of a query and a body; what is in neither of these forms is an error that says what would be right.
+    /// Parses query and body; the error says what would be right.
     pub fn read(query: &str, body: &[u8]) -> Result<Params, String> {
         let mut params = BTreeMap::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -38,7 +38,7 @@ impl Params {
         Ok(Params(params))
     }
 
-    /// Refuses names that mean nothing here.
+    /// Refuses unknown names.
     pub fn only(&self, known: &[&str]) -> Result<(), String> {
         let Some(name) = self.0.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
         let right = match (nearest(name, known.iter().copied()), known) {
@@ -49,18 +49,18 @@ impl Params {
         Err(format!("{name}: there is no such parameter; {right}"))
     }
 
-    /// As it was said.
+    /// A parameter as it was sent.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// A whole number.
+    /// A parameter as a whole number.
     pub fn number(&self, name: &str) -> Result<Option<u64>, String> {
         let number = |text: &str| text.parse().map_err(|_| format!("{name}: {text:?} must be a whole number"));
         self.text(name).map(number).transpose()
     }
 
-    /// Yes or no; no if nothing is said.
+    /// A parameter as a boolean; absent is false.
     pub fn is(&self, name: &str) -> Result<bool, String> {
         match self.text(name) {
             Some("true" | "yes" | "1") => Ok(true),
@@ -69,13 +69,13 @@ impl Params {
         }
     }
 
-    /// Adds what the path says.
+    /// Sets a parameter that is part of the path.
     pub fn set(&mut self, name: &str, value: &str) {
         self.0.insert(name.to_owned(), value.to_owned());
     }
 }
 
-/// Of `%41` and `+`.
+/// Decodes `%41` and `+`.
 fn decoded(text: &str) -> Result<String, String> {
     let wrong = || format!("{text:?} in the query is not rightly written: % must be followed by two digits, as in %20");
     let mut bytes = Vec::with_capacity(text.len());

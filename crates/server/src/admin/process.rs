@@ -1,30 +1,30 @@
-//! What the kernel says of this process: memory, time, threads, files. Where it says nothing, nothing is known.
-//! Lines are read by their names and not by the crate procfs, which knows nothing of a whole file where a kernel leaves
-//! one line out (gVisor). The other crates of the server read /proc in the same way.
+//! Memory, processor time, threads and files of this process, as the kernel reports them; `None` if it does not. Lines
+//! are found by name and not by the crate procfs, which fails on a file in which a kernel leaves one line out (gVisor).
+//! The other crates of the server read /proc in the same way.
 
 use std::fs;
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// The process of the server, without its workers.
+/// The server's process, without its workers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Process {
-    /// Its share of memory (proportional set size), and all that is in memory for it.
+    /// Proportional set size, and resident set size.
     pub pss_kib: Option<u64>,
     pub rss_kib: Option<u64>,
-    /// Time that it has had on processors.
+    /// Processor time in seconds.
     pub cpu_s: f64,
     pub threads: Option<u64>,
     pub open_files: Option<u64>,
 }
 
 impl Process {
-    /// Now. Takes a millisecond or so: the kernel goes through all pages.
+    /// Reads the current numbers. Takes about a millisecond: the kernel walks all pages.
     pub fn look() -> Process {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
-        // One of them is that of the folder that is being read.
+        // One of them is that of the folder being read.
         let files = fs::read_dir("/proc/self/fd").ok().map(|files| files.count().saturating_sub(1) as u64);
         Process {
             pss_kib: number(&rollup, "Pss:"),
@@ -36,8 +36,7 @@ impl Process {
     }
 }
 
-/// The share of memory of this process (proportional set size), or where the kernel does not tell that, all that is in
-/// memory for it.
+/// Proportional set size of this process, or its resident set size if the kernel does not report that.
 pub fn share_kib() -> u64 {
     let of = |file: &str, name: &str| number(&fs::read_to_string(file).ok()?, name);
     of("/proc/self/smaps_rollup", "Pss:").or_else(|| of("/proc/self/status", "VmRSS:")).unwrap_or(0)

@@ -1,27 +1,27 @@
-//! The control API: one table of all that can be asked, and the way from a request to its row.
+//! The control API: a table of its routes, and the dispatch of requests.
 
 use engine::Request;
 use engine::snapshot::Past;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::admin::answer::{Outcome, Trouble};
+use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::history::Step;
 use crate::admin::orders;
 use crate::admin::params::Params;
 use crate::admin::state::{AdminState, Running};
 use crate::admin::view::{ServerView, StatusView};
 
-/// One thing that can be asked.
+/// A route of the control API.
 pub struct Route {
     pub method: &'static str,
-    /// `{}` is a worker's number.
+    /// Path; `{}` is a worker's number.
     pub path: &'static str,
-    /// Names of what it takes.
+    /// Names of its parameters.
     pub takes: &'static [&'static str],
     pub help: &'static str,
     answer: fn(&AdminState, &Running, &Params) -> Outcome,
-    /// For the control socket only: it changes something, or costs something.
+    /// Only on the control socket: it changes something, or is expensive.
     is_order: bool,
 }
 
@@ -37,56 +37,59 @@ type Answer = fn(&AdminState, &Running, &Params) -> Outcome;
 
 const APP: &[&str] = &["app"];
 
-/// All of it.
+/// All routes.
 pub static ROUTES: [Route; 17] = [
-    look("/v1", &[], "what can be asked", |_, _, _| Ok(index())),
+    look("/v1", &[], "the routes of this API", |_, _, _| Ok(index())),
     look("/v1/status", APP, "the server and its applications, worker by worker", status),
     look("/v1/workers", APP, "the workers and what each of them runs", workers),
-    look("/v1/recorder", APP, "what runs now, and the last slow, failed and refused requests", recorder),
-    look("/v1/deploys", APP, "what was loaded when, and what came of it", deploys),
+    look("/v1/recorder", APP, "running requests, and the last slow, failed and refused ones", recorder),
+    look("/v1/deploys", APP, "the last deploys and their outcomes", deploys),
     look("/v1/history", &["app", "step", "from"], "numbers of each second, or minute, of the past", history),
     Route {
         is_order: true,
-        ..look("/v1/workers/{}/backtraces", APP, "what the threads of a worker do", |_, running, params| {
+        ..look("/v1/workers/{}/backtraces", APP, "backtraces of the threads of a worker", |_, running, params| {
             orders::backtraces(running, params)
         })
     },
-    order("/v1/workers/{}/kill", &["app", "now"], "end a worker, when it has finished or now", |_, running, params| {
-        orders::kill(running, params)
-    }),
-    order("/v1/reload", APP, "load new code and settings, and go over to them if they work", |_, running, params| {
+    order(
+        "/v1/workers/{}/kill",
+        &["app", "now"],
+        "stop a worker, when it has finished or now",
+        |_, running, params| orders::kill(running, params),
+    ),
+    order("/v1/reload", APP, "load new code and settings, and switch to them if they work", |_, running, params| {
         orders::reload(running, params)
     }),
-    order("/v1/restart", &[], "start the program anew, keeping the sockets", |_, running, params| {
+    order("/v1/restart", &[], "start the program again, with the same sockets", |_, running, params| {
         orders::restart(running, params)
     }),
-    order("/v1/recycle", APP, "replace the workers, without loading anything anew", |_, running, params| {
+    order("/v1/recycle", APP, "replace the workers by new ones with the same code", |_, running, params| {
         orders::recycle(running, params)
     }),
-    order("/v1/scale", &["app", "workers", "min", "max"], "have so many workers", |_, running, params| {
+    order("/v1/scale", &["app", "workers", "min", "max"], "set the number of workers", |_, running, params| {
         orders::scale(running, params)
     }),
-    order("/v1/pause", APP, "let requests wait", |_, running, params| orders::pause(running, params)),
-    order("/v1/resume", APP, "let them go on", |_, running, params| orders::resume(running, params)),
-    order("/v1/drain", &[], "end, but not before load balancers know", |_, running, params| {
+    order("/v1/pause", APP, "make requests wait", |_, running, params| orders::pause(running, params)),
+    order("/v1/resume", APP, "end a pause", |_, running, params| orders::resume(running, params)),
+    order("/v1/drain", &[], "shut down after load balancers have noticed", |_, running, params| {
         orders::drain(running, params)
     }),
-    order("/v1/stop", &["now"], "end, when running requests are finished or now", |_, running, params| {
+    order("/v1/stop", &["now"], "shut down, when running requests are finished or now", |_, running, params| {
         orders::stop(running, params)
     }),
-    order("/v1/reopen-logs", &[], "open the log files anew", |_, running, params| orders::reopen_logs(running, params)),
+    order("/v1/reopen-logs", &[], "reopen the log files", |_, running, params| orders::reopen_logs(running, params)),
 ];
 
-/// Who asks.
+/// The listener that a request came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// The control socket: whoever may open it may do everything.
+    /// The control socket: full access for users who may open it.
     Control,
-    /// The admin listener: to look, not to touch.
+    /// The admin listener: read-only.
     Admin,
 }
 
-/// What the API says to this; nothing where it is not meant.
+/// The response of the API to a request; `None` if the path is not the API's.
 pub fn answer(state: &AdminState, door: Door, request: &Request, body: &[u8]) -> Option<Outcome> {
     let path = request.path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&request.path);
     let path = if path == "/status.json" { "/v1/status" } else { path };
@@ -104,40 +107,40 @@ pub fn answer(state: &AdminState, door: Door, request: &Request, body: &[u8]) ->
     }))
 }
 
-/// What there is to see of a server that starts, and what can be done with it.
+/// The response while applications are loaded: status and shutdown only.
 fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
     match route.path {
         "/v1" => Ok(index()),
         "/v1/status" => json_value(StatusView { server: ServerView::starting(state), apps: Vec::new() }),
         "/v1/drain" | "/v1/stop" => {
             params.is("now")?;
-            state.call_off().map_err(Trouble::failed)?;
+            state.call_off().map_err(ApiError::failed)?;
             Ok(json!({ "message": "ending; it has not begun to serve" }))
         }
-        _ => Err(Trouble::unready("the server is starting: its applications are being loaded")),
+        _ => Err(ApiError::unready("the server is starting: its applications are being loaded")),
     }
 }
 
-/// The row for a path and a method, and the worker in the path.
-fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), Trouble> {
+/// The route for path and method, and the worker number in the path.
+fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), ApiError> {
     let at_path: Vec<_> =
         ROUTES.iter().filter_map(|route| matched(route.path, path).map(|worker| (route, worker))).collect();
     if at_path.is_empty() {
-        return Err(Trouble::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")));
+        return Err(ApiError::missing(format!("{path}: there is nothing here; GET /v1 tells what there is")));
     }
     let is_meant = |route: &Route| method == route.method || (*method == Method::HEAD && route.method == "GET");
     let Some(found) = at_path.iter().find(|(route, _)| is_meant(route)) else {
         let right = at_path[0].0.method;
         let status = http::StatusCode::METHOD_NOT_ALLOWED;
-        return Err(Trouble { status, error: format!("{path}: say {right}, not {method}") });
+        return Err(ApiError { status, message: format!("{path}: say {right}, not {method}") });
     };
     if found.0.is_order && door == Door::Admin {
-        return Err(Trouble::refused(format!("{path}: only the control socket takes orders; here one can only look")));
+        return Err(ApiError::refused(format!("{path}: only the control socket takes orders; here one can only look")));
     }
     Ok(*found)
 }
 
-/// Whether a path is this one; what stands in the place of `{}`.
+/// Whether a path matches a route, and the part in place of `{}`.
 fn matched<'a>(route: &str, path: &'a str) -> Option<Option<&'a str>> {
     let Some((before, after)) = route.split_once("{}") else { return (route == path).then_some(None) };
     let middle = path.strip_prefix(before)?.strip_suffix(after)?;
@@ -157,11 +160,11 @@ fn status(state: &AdminState, running: &Running, params: &Params) -> Outcome {
     json_value(StatusView::look(state, running, app.as_ref().map(|app| app.name())))
 }
 
-/// One row for each application, made by `of`.
+/// A JSON array with one row for each application, made by `of`.
 fn each(running: &Running, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
     let one = orders::one_or_all(running, params)?;
     let apps = running.server.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
-    let rows: Result<Vec<Value>, Trouble> = apps.map(|app| of(app)).collect();
+    let rows: Result<Vec<Value>, ApiError> = apps.map(|app| of(app)).collect();
     Ok(json!({ "apps": rows? }))
 }
 
@@ -191,7 +194,7 @@ fn recorder(_: &AdminState, running: &Running, params: &Params) -> Outcome {
     })
 }
 
-/// With the status that clients got where the application has not answered.
+/// Adds the status that clients got for requests that the application did not answer.
 fn answered(mut requests: Vec<Past>) -> Vec<Past> {
     for request in requests.iter_mut().filter(|request| request.status.is_none()) {
         request.status = Some(front::status_of(&request.fault).as_u16());
@@ -205,13 +208,13 @@ fn deploys(_: &AdminState, running: &Running, params: &Params) -> Outcome {
 
 fn history(state: &AdminState, running: &Running, params: &Params) -> Outcome {
     let word = params.text("step").unwrap_or("second");
-    let step = Step::named(word).ok_or_else(|| Trouble::wrong(format!("step: {word:?} must be second or minute")))?;
+    let step = Step::named(word).ok_or_else(|| ApiError::wrong(format!("step: {word:?} must be second or minute")))?;
     let from = params.number("from")?.unwrap_or(0);
     each(running, params, |app| json_value(state.history.columns(app.name(), step, from)))
 }
 
 fn json_value(view: impl serde::Serialize) -> Outcome {
-    let unshown = |error| Trouble { status: http::StatusCode::INTERNAL_SERVER_ERROR, error: format!("{error}") };
+    let unshown = |error| ApiError { status: http::StatusCode::INTERNAL_SERVER_ERROR, message: format!("{error}") };
     serde_json::to_value(view).map_err(unshown)
 }
 
@@ -219,7 +222,7 @@ fn json_value(view: impl serde::Serialize) -> Outcome {
 mod tests {
     use super::*;
 
-    fn found(path: &str, method: Method, door: Door) -> Result<(&'static str, Option<&str>), Trouble> {
+    fn found(path: &str, method: Method, door: Door) -> Result<(&'static str, Option<&str>), ApiError> {
         find(path, &method, door).map(|(route, worker)| (route.path, worker))
     }
 
@@ -240,7 +243,7 @@ mod tests {
         for route in ROUTES.iter().filter(|route| route.is_order) {
             let path = route.path.replace("{}", "1");
             let method: Method = route.method.parse().unwrap();
-            assert_eq!(find(&path, &method, Door::Admin).err().map(|trouble| trouble.status.as_u16()), Some(403));
+            assert_eq!(find(&path, &method, Door::Admin).err().map(|error| error.status.as_u16()), Some(403));
         }
         assert!(ROUTES.iter().all(|route| route.is_order || route.method == "GET"));
     }

@@ -1,5 +1,5 @@
-//! The thread that serves both, looks each second at what the server does, and sees to it that the control socket can
-//! be found as long as the server lives.
+//! The thread that serves the admin listener and the control socket, samples the server each second, and keeps the
+//! control socket's file in place.
 
 use std::io;
 use std::sync::Arc;
@@ -18,39 +18,39 @@ use crate::admin::engine::AdminEngine;
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
 use crate::admin::state::{AdminState, inode_of};
-use crate::admin::view::{look_at_server, look_briefly};
+use crate::admin::view::{sample, sample_server};
 
-/// Who asks has little to say, and a minute to begin with it or to take the answer; and a day for what it may take: a
-/// reload loads an application.
+/// Time for a client to send a request, to begin with one or to take the response; and the time that an answer may
+/// take, since a reload loads an application.
 const SAY_TIME: Duration = Duration::from_secs(10);
 const ASK_TIME: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// So many may ask at once, at each listener. Whoever then comes is taken instead of somebody who asks nothing: a probe
-/// must not fail because others hold connections open.
+/// Connections at each listener. A further one replaces an idle one: a probe must not fail because others hold
+/// connections open.
 const CONNECTIONS: usize = 64;
-/// Nobody has more to say.
+/// Limits of a request to the API.
 const HEADER_BYTES: usize = 16 * 1024;
 const BODY_BYTES: usize = 64 * 1024;
-/// At the end, answers under way have so long.
+/// At shutdown, time for responses that are being sent.
 const END_TIME: Duration = Duration::from_millis(500);
-/// Threads that were needed once are kept for so long.
+/// How long idle threads are kept: a started thread stays.
 const STAY_TIME: Duration = Duration::from_secs(u32::MAX as u64);
-/// The control socket is looked for each so many seconds.
+/// Seconds between two checks of the control socket's file.
 const SEEK_EACH: u64 = 5;
 
-/// What the thread and its owner share.
+/// State shared by the admin thread and its owner.
 pub struct Service {
     state: Arc<AdminState>,
     lanes: Lanes,
     runtime: Handle,
     end: Notify,
-    /// Of the listeners for orders, and of those to look at.
+    /// Shut down the control socket and the admin listener.
     control: Stop,
     admin: Stop,
     serving: Mutex<Vec<Task<()>>>,
 }
 
-/// The thread, which ends with this value.
+/// The thread. Dropping the value ends it.
 pub struct Serving {
     pub service: Arc<Service>,
     thread: Option<JoinHandle<()>>,
@@ -60,8 +60,7 @@ impl Serving {
     /// Starts the thread; nothing listens yet.
     pub fn start(state: Arc<AdminState>) -> io::Result<Serving> {
         let runtime = Builder::new_current_thread().enable_all().thread_keep_alive(STAY_TIME).build()?;
-        // The thread that answers is there from the start, and stays: when the limit of threads is reached, somebody
-        // will want to know why.
+        // The thread that answers is started now and stays: at the limit of threads, users will want to know why.
         thread::Builder::new().spawn(|| ())?;
         drop(runtime.spawn_blocking(|| ()));
         let service = Arc::new(Service {
@@ -76,7 +75,7 @@ impl Serving {
         let theirs = service.clone();
         let work = move || {
             runtime.block_on(theirs.run());
-            // A reload that somebody waits for is given up with the server.
+            // A reload that a client waits for is abandoned at shutdown.
             runtime.shutdown_background();
         };
         let thread = thread::Builder::new().name("admin".into()).spawn(work)?;
@@ -94,7 +93,7 @@ impl Drop for Serving {
 }
 
 impl Service {
-    /// Serves this listener, too, until the end.
+    /// Serves this listener, too, until the shutdown.
     pub fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard) {
         let desktop = AdminEngine { state: self.state.clone(), door, guard, runtime: self.runtime.clone() };
         let stop = if door == Door::Control { self.control.clone() } else { self.admin.clone() };
@@ -114,11 +113,11 @@ impl Service {
                 () = self.end.notified() => break,
                 _ = seconds.tick() => {}
             }
-            look(&self.state);
+            take_samples(&self.state);
             passed += 1;
             let Some(running) = self.state.running() else { continue };
             if running.server.is_replaced() {
-                // Whoever looks there from now on is to see the successor, which has this listener, too.
+                // New connections must reach the successor, which has this listener, too.
                 self.admin.drain();
             } else if passed.is_multiple_of(SEEK_EACH) && !running.server.is_draining() && !running.server.is_followed()
             {
@@ -129,18 +128,18 @@ impl Service {
         self.admin.drain();
         let tasks = std::mem::take(&mut *self.serving.lock());
         for task in tasks {
-            // One that panicked has said so.
+            // A panic has been reported already.
             let _ = task.await;
         }
     }
 
-    /// Opens the control socket again if its file is gone: some programs clean up folders for temporary files; or if a
-    /// successor has put its own there, and died.
+    /// Makes the control socket again if its file is gone, since some programs clean up folders for temporary files, or
+    /// if a successor has replaced it and died.
     fn seek(self: &Arc<Service>) {
         let Some((path, _)) = self.state.control_file().filter(|(path, inode)| inode_of(path) != Some(*inode)) else {
             return;
         };
-        // Whoever listens there now is a living server, and this one is found by others means only.
+        // If a live server listens there, this one stays without a file.
         match front::listen_privately(&path, false) {
             Ok(listener) => {
                 info!(target: "server", "the control socket {} was gone, and is there again", path.display());
@@ -152,13 +151,13 @@ impl Service {
     }
 }
 
-/// Notes in the history what the server and its applications do. To be called each second.
-fn look(state: &AdminState) {
+/// Samples the server and its applications for the history. To be called each second.
+fn take_samples(state: &AdminState) {
     state.logs.retry();
     let Some(running) = state.running() else { return };
-    let server = look_at_server(&state.memory, state.share_kib());
+    let server = sample_server(&state.memory, state.share_kib());
     for app in running.server.apps().all() {
-        state.history.note(app.name(), &look_briefly(app, server), Instant::now());
+        state.history.note(app.name(), &sample(app, server), Instant::now());
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the admin listener and the control socket see: nothing but that the server starts, and from then on, all of it.
+//! State behind the admin listener and the control socket: while the server starts, little more than that; then
+//! everything.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,18 +20,18 @@ use crate::apps::generation::wait_until;
 use crate::control::handle::ServerHandle;
 use crate::log::files::LogFiles;
 
-/// A start that is called off has so long to end by itself.
+/// Time for a cancelled start to end by itself.
 const CALL_OFF_TIME: Duration = Duration::from_secs(2);
 
-/// The memory of the server is looked at so often: the kernel goes through all pages of it.
+/// Interval between two readings of the server's memory: the kernel walks all pages for it.
 const SHARE_TIME: Duration = Duration::from_secs(5);
 
-/// Where the server is, for commands that look for it.
+/// Folders by which commands find the server.
 #[derive(Debug, Clone, Default)]
 pub struct Place {
-    /// The current folder at the start, as the shell called it: perhaps by way of a link.
+    /// The working directory at the start, by the shell's name for it: perhaps a symlink.
     pub started_in: String,
-    /// The folder of what it serves.
+    /// Folder of the served application.
     pub folder: PathBuf,
 }
 
@@ -38,33 +39,33 @@ pub struct Place {
 pub struct Running {
     pub server: ServerHandle,
     pub counts: Arc<front::Counts>,
-    /// Where it listens.
+    /// Addresses of its listeners.
     pub listeners: Vec<String>,
 }
 
-/// The view of everything.
+/// State shared by the admin listener and the control socket.
 pub struct AdminState {
     pub place: Place,
     pub history: History,
-    /// That of this process and of the groups around it, which are looked for once.
+    /// Memory of this process and of its control groups, which are found once.
     pub memory: Memory,
-    /// The files that take the log.
+    /// The files that the log goes to.
     pub logs: Arc<LogFiles>,
     /// When the program started.
     pub since: SystemTime,
     running: OnceLock<Running>,
-    /// Set, it ends the loading of applications.
+    /// Cancels the loading of applications when set.
     called_off: Arc<AtomicBool>,
-    /// Somebody has ended it before it ran.
+    /// A shutdown was requested before the server ran.
     is_unwanted: AtomicBool,
     control: Mutex<Option<ControlFile>>,
     admin: OnceLock<String>,
-    /// The memory of the server, and when that was looked at.
+    /// Memory of the server, and when it was read.
     share: Mutex<Option<(Instant, u64)>>,
 }
 
 impl AdminState {
-    /// Of a server that starts.
+    /// The state of a server that starts.
     pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
         let history = History::default();
         let control = Mutex::default();
@@ -88,7 +89,7 @@ impl AdminState {
         }
     }
 
-    /// Ends a server that starts. What does not let itself be called off ends with the process, as by a signal.
+    /// Cancels the start. Whatever does not react ends with the process, as by a signal.
     pub fn call_off(&self) -> Result<(), String> {
         self.is_unwanted.store(true, Ordering::SeqCst);
         self.called_off.store(true, Ordering::SeqCst);
@@ -96,54 +97,54 @@ impl AdminState {
         let spawned = thread::Builder::new().name("end of a start".into()).spawn(|| {
             let until = Instant::now() + CALL_OFF_TIME;
             wait_until(until, || false);
-            // Once the server runs this is a graceful end, which it is on its way to.
+            // If the server runs by now, this is a graceful shutdown, which has begun anyway.
             let _ = kill_process(getpid(), Signal::TERM);
         });
         spawned.map(drop).map_err(|error| format!("no thread to end the start: {error}"))
     }
 
-    /// Whether somebody has ended it before it ran.
+    /// Whether a shutdown was requested before the server ran.
     pub fn is_unwanted(&self) -> bool {
         self.is_unwanted.load(Ordering::SeqCst)
     }
 
-    /// The server runs.
+    /// Shows a server that runs.
     pub fn open(&self, running: Running) {
         let _ = self.running.set(running);
     }
 
-    /// The server that runs, once it does.
+    /// The server, once it runs.
     pub fn running(&self) -> Option<&Running> {
         self.running.get()
     }
 
-    /// Where it is told what to do: a socket that is there now.
+    /// Sets the path of the control socket, whose file exists now.
     pub fn set_control(&self, path: &Path) {
         let file = inode_of(path).map(|inode| (path.to_owned(), inode));
         *self.control.lock() = file;
     }
 
-    /// The file of the control socket.
+    /// Path and inode of the control socket.
     pub fn control_file(&self) -> Option<ControlFile> {
         self.control.lock().clone()
     }
 
-    /// Where it shows itself.
+    /// Sets the address of the admin listener.
     pub fn set_admin(&self, address: String) {
         let _ = self.admin.set(address);
     }
 
-    /// The control socket.
+    /// Path of the control socket.
     pub fn control(&self) -> Option<String> {
         self.control_file().map(|(path, _)| path.display().to_string())
     }
 
-    /// The admin listener.
+    /// Address of the admin listener.
     pub fn admin(&self) -> Option<String> {
         self.admin.get().cloned()
     }
 
-    /// The memory of the server, looked at now and then.
+    /// Memory of the server in KiB, at most [`SHARE_TIME`] old.
     pub fn share_kib(&self) -> u64 {
         let mut share = self.share.lock();
         let (then, kib) = *share.get_or_insert_with(|| (Instant::now(), share_kib()));
@@ -155,7 +156,7 @@ impl AdminState {
 }
 
 impl Running {
-    /// In a word.
+    /// `draining`, `serving` or `starting`.
     pub fn state(&self) -> &'static str {
         if self.server.is_draining() {
             "draining"
@@ -167,10 +168,10 @@ impl Running {
     }
 }
 
-/// What tells a file from another that was put in its place.
+/// Device and inode, which identify a file.
 pub fn inode_of(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// A socket file, as it was when it was made.
+/// Path of a socket file, with device and inode.
 pub type ControlFile = (PathBuf, (u64, u64));

@@ -1,5 +1,4 @@
-//! What the server and its applications are doing, as the control API prints it. Field names are documented in
-//! docs/control.md.
+//! Status of the server and its applications, as the control API prints it. docs/control.md documents the fields.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -9,21 +8,21 @@ use machine::Memory;
 use serde::Serialize;
 
 use crate::admin::histogram::{Histogram, Reading, Summary, rounded};
-use crate::admin::history::{Look, Recent, ServerLook};
+use crate::admin::history::{Recent, Sample, ServerSample};
 use crate::admin::process::Process;
 use crate::admin::state::{AdminState, Running};
 use crate::apps::app::App;
 use crate::apps::deploy::Deploy;
 use crate::log::files::LogView;
 
-/// All of it.
+/// Status of server and applications.
 #[derive(Debug, Serialize)]
 pub struct StatusView {
     pub server: ServerView,
     pub apps: Vec<AppView>,
 }
 
-/// The server.
+/// Status of the server.
 #[derive(Debug, Serialize)]
 pub struct ServerView {
     pub version: String,
@@ -33,48 +32,48 @@ pub struct ServerView {
     pub ready: bool,
     pub since_ms: u64,
     pub uptime_s: f64,
-    /// Since it began to end.
+    /// Time since the shutdown began.
     pub draining_s: Option<f64>,
-    /// Where it was started, as the shell called the place, and the folder of what it serves.
+    /// Working directory at the start, by the shell's name for it, and folder of the application.
     pub started_in: String,
     pub folder: String,
     pub listeners: Vec<String>,
     pub control: Option<String>,
     pub admin: Option<String>,
     pub connections: Connections,
-    /// Answers to all requests, those of the server itself among them, by the hundreds of their status.
+    /// Responses by status class, the server's own included.
     pub answers: BTreeMap<&'static str, u64>,
-    /// Requests that never became one: their head was refused.
+    /// Requests whose head was refused.
     pub refused: u64,
     pub process: Process,
-    /// What there is for the server and its workers; none where the kernel does not tell.
+    /// Memory of the control group or machine; none if the kernel does not report it.
     pub memory: Option<MemoryView>,
     pub log: LogView,
 }
 
-/// The memory of the control group around the server, or of the machine, whichever has less left.
+/// Memory of the control group around the server, or of the machine, whichever has less left.
 #[derive(Debug, Serialize)]
 pub struct MemoryView {
     pub limit_kib: u64,
-    /// By whomever, without what the kernel can take back at once.
+    /// Used by all processes, without what the kernel can reclaim at once.
     pub used_kib: u64,
     pub is_machine: bool,
     /// Whether the kernel may soon kill a process.
     pub is_short: bool,
 }
 
-/// Connections.
+/// Connections, now and since the start.
 #[derive(Debug, Default, Serialize)]
 pub struct Connections {
     pub open: u64,
     pub accepted: u64,
-    /// Closed for new ones, as there were no places left.
+    /// Closed for new ones, as all places were taken.
     pub displaced: u64,
-    /// Of clients that had all they may have.
+    /// Closed at once, as their client had reached its limit.
     pub refused: u64,
 }
 
-/// An application.
+/// Status of an application.
 #[derive(Debug, Serialize)]
 pub struct AppView {
     pub name: String,
@@ -84,22 +83,22 @@ pub struct AppView {
     pub environment: String,
     pub generation: u64,
     pub is_reloading: bool,
-    /// Numbers of generations that finish what they have.
+    /// Numbers of old generations that finish their requests.
     pub leaving: Vec<u64>,
     #[serde(flatten)]
     pub snapshot: Snapshot,
     pub recent: Recent,
-    /// How long requests waited and ran, since the start of the server.
+    /// Queue and service times since the start of the server.
     pub queue_time: Summary,
     pub service_time: Summary,
     pub answers: BTreeMap<&'static str, u64>,
-    /// Requests that had no answer of the application, by the fault's one word; those that never happened are left out.
+    /// Requests without an answer of the application, by fault; faults that never happened are left out.
     pub faults: BTreeMap<&'static str, u64>,
     pub last_deploy: Option<Deploy>,
 }
 
 impl StatusView {
-    /// Of all applications, or of one.
+    /// The status with all applications, or with the one of this name.
     pub fn look(state: &AdminState, running: &Running, app: Option<&str>) -> StatusView {
         let apps = running.server.apps().all().iter().filter(|one| app.is_none_or(|name| one.name() == name));
         StatusView {
@@ -110,7 +109,7 @@ impl StatusView {
 }
 
 impl ServerView {
-    /// Of one that loads its applications.
+    /// The status of a server that loads its applications.
     pub fn starting(state: &AdminState) -> ServerView {
         let since = state.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         ServerView {
@@ -202,23 +201,23 @@ impl AppView {
     }
 }
 
-/// What the history notes each second of the server.
-pub fn look_at_server(memory: &Memory, share_kib: u64) -> ServerLook {
+/// A sample of the server for the history.
+pub fn sample_server(memory: &Memory, share_kib: u64) -> ServerSample {
     let memory = memory.look();
-    ServerLook {
+    ServerSample {
         memory_kib: share_kib,
         memory_used_kib: memory.map_or(0, |seen| seen.used / 1024),
         memory_limit_kib: memory.map_or(0, |seen| seen.limit / 1024),
     }
 }
 
-/// What the history notes each second of an application.
-pub fn look_briefly(app: &App, server: ServerLook) -> Look {
+/// A sample of an application for the history.
+pub fn sample(app: &App, server: ServerSample) -> Sample {
     let snapshot = app.engine().snapshot();
     let kib = |sizes: &mut dyn Iterator<Item = Option<u64>>| sizes.flatten().sum::<u64>();
     let workers = kib(&mut snapshot.workers.iter().map(|worker| worker.pss_kib));
     let molds = kib(&mut snapshot.molds.iter().map(|mold| mold.pss_kib));
-    Look {
+    Sample {
         reading: Reading::take(app.meter()),
         queued: snapshot.status.queued,
         oldest_wait_ms: snapshot.oldest_wait_ms,
@@ -230,7 +229,7 @@ pub fn look_briefly(app: &App, server: ServerLook) -> Look {
     }
 }
 
-/// `2xx` and so on; those that never happened are there too.
+/// Counts by status class (`2xx`), zeros included.
 pub fn by_hundreds(counts: [u64; 5]) -> BTreeMap<&'static str, u64> {
     ["1xx", "2xx", "3xx", "4xx", "5xx"].into_iter().zip(counts).collect()
 }

@@ -1,5 +1,5 @@
-//! An application as the server has it: the generation that gets its requests, those before it that still have some,
-//! and what was said and done about it.
+//! An application: the generation that gets its requests, earlier ones that still finish theirs, and the log of its
+//! deploys and manual orders.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::process::parent::Ordered;
 
-/// So many deploys are remembered.
+/// Number of deploys that are kept.
 const DEPLOYS_MAX: usize = 50;
-/// A reload that is given up when the server ends has so long to notice.
+/// At shutdown, time for a running reload to give up.
 const GIVE_UP_TIME: Duration = Duration::from_secs(2);
 
 /// An application.
@@ -34,19 +34,19 @@ pub struct App {
     entry: ArcSwap<Entry>,
     pub(crate) turns: SharedTurns<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
-    /// Generations that were begun.
+    /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
     log: Mutex<Log>,
-    remembered: Mutex<Remembered>,
+    overrides: Mutex<Overrides>,
 }
 
-/// Where requests go. It is held while one is handed over, and at no other time: so whoever has put another in its
-/// place knows when nobody can give requests to this generation any more.
+/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once nobody holds the
+/// previous entry, the old generation gets no more requests.
 struct Entry {
     generation: Arc<Generation>,
-    /// The one before, as long as both get requests.
-    elder: Option<Arc<Generation>>,
-    /// Where the application's times are not those that the front has given to the request.
+    /// The previous generation, while both get requests.
+    previous: Option<Arc<Generation>>,
+    /// The application's time limits, if they differ from those that the front has set in the request.
     times: Option<Times>,
 }
 
@@ -59,15 +59,15 @@ struct Times {
 #[derive(Default)]
 struct Log {
     deploys: VecDeque<Deploy>,
-    /// Old ones that still have something to finish.
+    /// Old generations that still finish requests.
     leaving: Vec<Arc<Generation>>,
-    /// One that is about to leave: until it does it may have requests, too.
+    /// The generation that is being replaced; it may get requests until it is.
     outgoing: Option<Arc<Generation>>,
-    /// Of those that are gone.
+    /// Counts of generations that have ended.
     past: Past,
 }
 
-/// What was counted.
+/// Counts that outlive a generation.
 #[derive(Default, Clone)]
 struct Past {
     served: u64,
@@ -85,17 +85,17 @@ impl Past {
     }
 }
 
-/// What somebody ordered by hand: it holds for the next generations, too.
+/// Manual orders, which hold for later generations, too.
 #[derive(Default)]
-pub struct Remembered {
+pub struct Overrides {
     pub scale: Option<(usize, usize)>,
     pub is_paused: bool,
-    /// The server ends, and nothing is held back any more.
+    /// The server is shutting down: pauses are refused.
     is_ending: bool,
 }
 
 impl App {
-    /// Loads it.
+    /// Loads the application; returns once it can serve.
     pub fn start(found: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
         let name = settings.name.clone();
         let begun = Instant::now();
@@ -104,20 +104,20 @@ impl App {
         let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
-        let remembered = Mutex::default();
+        let overrides = Mutex::default();
         let turns = SharedTurns::new();
         let begun_ones = AtomicU64::new(1);
-        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, remembered };
+        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
         app.note(Deploy::new(1, begun, Outcome::Started, None));
         Ok(app)
     }
 
-    /// What it is called in commands and metrics.
+    /// Name in commands and metrics.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What becomes of its requests, over all generations.
+    /// Counts and times of its requests, over all generations.
     pub fn meter(&self) -> &Arc<Meter> {
         &self.base.meter
     }
@@ -132,84 +132,84 @@ impl App {
         self.entry.load().generation.clone()
     }
 
-    /// Its number; 1 is what the server started with.
+    /// Number of the current generation; 1 is the one that the server started with.
     pub fn generation(&self) -> u64 {
         self.entry.load().generation.number
     }
 
-    /// Generations that finish what they have, the oldest first.
+    /// Old generations that finish their requests, the oldest first.
     pub fn leaving(&self) -> Vec<Arc<Generation>> {
         self.log.lock().leaving.clone()
     }
 
-    /// What was deployed, the last one first; the start counts as one.
+    /// The last deploys, newest first; the start counts as one.
     pub fn deploys(&self) -> Vec<Deploy> {
         self.log.lock().deploys.iter().cloned().collect()
     }
 
-    /// Whether a reload is on its way.
+    /// Whether a reload is running.
     pub fn is_reloading(&self) -> bool {
         self.turns.is_running()
     }
 
-    /// Whether requests are held back because somebody said so.
+    /// Whether a pause was ordered.
     pub fn is_paused(&self) -> bool {
-        self.remembered().is_paused
+        self.overrides().is_paused
     }
 
-    /// Loads the application anew and gives it the requests; what is wrong if that does not come to pass, and then the
-    /// old code goes on. Waits for it; not for I/O threads. Who asks while this is being done waits for the next one.
+    /// Reloads the application. On failure the old code goes on, and the error says why. Blocks; not for I/O threads. A
+    /// call during a reload waits for the next one.
     pub fn reload(self: &Arc<App>) -> Result<String, String> {
         self.turns.take(|| self.deploy())
     }
 
-    /// Tells the engine. What would otherwise be forgotten with the next generation is remembered.
+    /// Runs an order on the engine. Pauses and scales are kept for later generations.
     pub fn order(&self, order: Order) -> Result<String, String> {
-        let mut remembered = self.remembered();
-        if order == Order::Pause && remembered.is_ending {
+        let mut overrides = self.overrides();
+        if order == Order::Pause && overrides.is_ending {
             return Err("the server ends: who waits is answered, and nothing is held back any more".to_owned());
         }
         if matches!(order, Order::Pause | Order::Resume) {
-            return self.hold(&mut remembered, order);
+            return self.hold(&mut overrides, order);
         }
         let told = self.engine().order(order.clone())?;
         if let Order::Scale { min, max } = order {
-            remembered.scale = Some((min, max));
+            overrides.scale = Some((min, max));
         }
         Ok(told)
     }
 
-    fn hold(&self, remembered: &mut Remembered, order: Order) -> Result<String, String> {
+    fn hold(&self, overrides: &mut Overrides, order: Order) -> Result<String, String> {
         let is_paused = order == Order::Pause;
         for old in self.leaving() {
-            // One that is just ending has nothing to hold back.
+            // A generation that is just ending has nothing to pause.
             let _ = old.engine().order(order.clone());
         }
         let told = self.engine().order(order)?;
-        remembered.is_paused = is_paused;
+        overrides.is_paused = is_paused;
         self.shutdown.set_paused(is_paused);
         Ok(told)
     }
 
-    /// The server ends: who waits in a pause is answered, and there is no other pause.
+    /// Ends a pause at shutdown, so that waiting requests are answered; later pauses are refused.
     pub fn end_pause(&self) {
-        let mut remembered = self.remembered();
-        remembered.is_ending = true;
-        if remembered.is_paused
-            && let Err(why) = self.hold(&mut remembered, Order::Resume)
+        let mut overrides = self.overrides();
+        overrides.is_ending = true;
+        if overrides.is_paused
+            && let Err(why) = self.hold(&mut overrides, Order::Resume)
         {
             warn!(target: "server", "the pause of {} cannot be ended: {why}", self.name);
         }
     }
 
-    /// What somebody ordered by hand, for a process that takes the place of this one.
+    /// The manual orders, for a successor process.
     pub fn ordered(&self) -> Option<Ordered> {
-        let remembered = self.remembered();
-        let Remembered { scale, is_paused, .. } = *remembered;
+        let overrides = self.overrides();
+        let Overrides { scale, is_paused, .. } = *overrides;
         (is_paused || scale.is_some()).then(|| Ordered { app: self.name.clone(), scale, is_paused })
     }
 
-    /// What was ordered in the process before this one. Returns when there are as many workers.
+    /// Repeats the manual orders of the previous process. Blocks until as many workers are ready.
     pub fn follow(&self, ordered: &Ordered) -> Result<(), String> {
         if ordered.is_paused {
             self.order(Order::Pause)?;
@@ -222,7 +222,7 @@ impl App {
         Ok(())
     }
 
-    /// All processes end within this time, and what is being loaded is given up.
+    /// Stops all processes within `time`, and cancels a reload.
     pub fn stop(&self, time: Duration) {
         self.shutdown.hurry(time);
         wait_until(Instant::now() + GIVE_UP_TIME, || !self.turns.is_running());
@@ -230,12 +230,12 @@ impl App {
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());
     }
 
-    /// Requests given to it since the start.
+    /// Number of requests since the start.
     pub fn served(&self) -> u64 {
         self.snapshot_of(&self.current()).status.served
     }
 
-    /// What this generation, the current one, does now, with the counts of all generations since the start.
+    /// A snapshot of the current generation, with the counts of all generations since the start.
     pub fn snapshot_of(&self, current: &Arc<Generation>) -> Snapshot {
         let (mut past, others) = {
             let log = self.log.lock();
@@ -251,33 +251,33 @@ impl App {
         snapshot
     }
 
-    /// This generation is to be replaced: it counts until it is gone.
+    /// Marks a generation as about to be replaced: its counts are included until it is gone.
     pub(crate) fn part_with(&self, old: &Arc<Generation>) {
         self.log.lock().outgoing = Some(old.clone());
     }
 
-    pub(crate) fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.remembered.lock()
+    pub(crate) fn overrides(&self) -> MutexGuard<'_, Overrides> {
+        self.overrides.lock()
     }
 
-    /// Writes it down.
+    /// Adds a deploy to the log.
     pub(crate) fn note(&self, deploy: Deploy) {
         let mut log = self.log.lock();
         log.deploys.push_front(deploy);
         log.deploys.truncate(DEPLOYS_MAX);
     }
 
-    /// From now on this generation gets requests, and the elder some of them. Returns when nobody can give any to
-    /// another generation.
-    pub(crate) fn enter(&self, generation: Arc<Generation>, elder: Option<Arc<Generation>>) {
-        let entry = Arc::new(Entry::new(generation, elder, &self.context));
+    /// Makes a generation the current one. `previous`, if given, still gets requests that find no idle worker in the
+    /// new one. Returns when no other generation can get any.
+    pub(crate) fn enter(&self, generation: Arc<Generation>, previous: Option<Arc<Generation>>) {
+        let entry = Arc::new(Entry::new(generation, previous, &self.context));
         let before = self.entry.swap(entry);
-        // Whoever still looks at it is handing over a request: that takes a moment, or, where a script that runs in the
-        // I/O thread cannot be interrupted, as long as that script.
+        // A holder of the previous entry is handing over a request. That takes a moment, or, if a script in the I/O
+        // thread cannot be interrupted, as long as that script.
         wait_until(Instant::now() + self.context.drain_time, || Arc::strong_count(&before) == 1);
     }
 
-    /// Lets a generation that gets no requests any more finish what it has, in a thread of its own.
+    /// Lets an old generation finish its requests, in a thread of its own.
     pub(crate) fn retire(self: &Arc<App>, old: Arc<Generation>) {
         {
             let mut log = self.log.lock();
@@ -303,20 +303,20 @@ impl App {
 }
 
 impl Entry {
-    fn new(generation: Arc<Generation>, elder: Option<Arc<Generation>>, context: &AppContext) -> Entry {
+    fn new(generation: Arc<Generation>, previous: Option<Arc<Generation>>, context: &AppContext) -> Entry {
         let times = Times { request: generation.settings.request_time, queue: generation.settings.queue_wait };
         let is_usual = times.request == context.request_time && times.queue == context.queue_wait;
-        Entry { generation, elder, times: (!is_usual).then_some(times) }
+        Entry { generation, previous, times: (!is_usual).then_some(times) }
     }
 
-    /// While both get requests, the elder has those for which the new one has no idle place: it has not all its workers
-    /// yet.
+    /// The engine for the next request. While both generations get requests, the old one gets those for which the new
+    /// one, which lacks workers, has no idle one.
     fn engine(&self) -> &dyn Engine {
-        if let Some(elder) = &self.elder
+        if let Some(previous) = &self.previous
             && self.generation.engine().status().idle == 0
-            && elder.engine().status().idle > 0
+            && previous.engine().status().idle > 0
         {
-            return &**elder.engine();
+            return &**previous.engine();
         }
         &**self.generation.engine()
     }

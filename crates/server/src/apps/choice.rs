@@ -1,4 +1,4 @@
-//! Which engine runs the application: the one that was named, else the one it needs.
+//! Chooses the engine of an application: the configured one, else the one that it needs.
 
 use std::path::Path;
 
@@ -7,66 +7,66 @@ use crate::config::engine_kind::EngineKind;
 use crate::process::program;
 
 /// What is known of an application before it is loaded.
-pub struct Look<'a> {
+pub struct AppTraits<'a> {
     pub rackup: &'a Path,
-    /// That Bundler would take.
+    /// The Gemfile that Bundler would use.
     pub gemfile: Option<&'a Path>,
-    /// What the settings ask for that only one engine has, each with the words for it.
+    /// Settings that only one engine has, each with a text for the log.
     pub leanings: &'a [(EngineKind, String)],
-    /// As `--ruby` names it.
+    /// The Ruby program (`--ruby`).
     pub ruby: &'a Path,
 }
 
-/// The engine, and a line for the log that says why. Where there is any doubt, and a Ruby, it is Ruby's.
-pub fn choose(named: Option<EngineKind>, look: &Look<'_>) -> (EngineKind, String) {
+/// The engine, and a log line that says why. In any doubt it is Ruby, if there is one.
+pub fn choose(named: Option<EngineKind>, traits: &AppTraits<'_>) -> (EngineKind, String) {
     match named {
         Some(engine) => (engine, format!("engine: {}, as asked for", engine.name())),
         None => {
-            let (engine, why) = needed(look);
+            let (engine, why) = needed(traits);
             (engine, format!("engine: {}, {why}; --engine {} is the other one", engine.name(), engine.other().name()))
         }
     }
 }
 
-/// Whether an application that was given to the embedded engine by itself is given to Ruby where it does not load: what
-/// it does meanwhile cannot be read in its files.
-pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, look: &Look<'_>) -> bool {
-    let wants_mruby = look.leanings.iter().any(|(kind, _)| *kind == EngineKind::Mruby);
-    named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(look.ruby).is_some()
+/// Whether an application for which the embedded engine was chosen automatically is given to Ruby if it does not load:
+/// reading its files cannot show everything that loading them does.
+pub fn may_be_ruby(named: Option<EngineKind>, chosen: EngineKind, traits: &AppTraits<'_>) -> bool {
+    let wants_mruby = traits.leanings.iter().any(|(kind, _)| *kind == EngineKind::Mruby);
+    named.is_none() && chosen == EngineKind::Mruby && !wants_mruby && program::find_program(traits.ruby).is_some()
 }
 
-fn needed(look: &Look<'_>) -> (EngineKind, String) {
-    let file = look.rackup.file_name().unwrap_or_default().to_string_lossy();
-    // Bundler is Ruby's.
-    if let Some(gemfile) = look.gemfile {
+fn needed(traits: &AppTraits<'_>) -> (EngineKind, String) {
+    let file = traits.rackup.file_name().unwrap_or_default().to_string_lossy();
+    // Only Ruby has Bundler.
+    if let Some(gemfile) = traits.gemfile {
         let why = match gemfile.file_name() {
-            Some(name) if gemfile.parent() == look.rackup.parent() => format!("{} is beside {file}", name.display()),
+            Some(name) if gemfile.parent() == traits.rackup.parent() => format!("{} is beside {file}", name.display()),
             _ => format!("BUNDLE_GEMFILE is {}", gemfile.display()),
         };
         return (EngineKind::Ruby, format!("because {why}"));
     }
-    let found = requires::look(look.rackup, &engine_mruby::provides);
+    let found = requires::look(traits.rackup, &engine_mruby::provides);
     if let Some(unmet) = found.unmet {
         return (EngineKind::Ruby, format!("because {unmet}"));
     }
-    let leaning = |engine| look.leanings.iter().find(|(kind, _)| *kind == engine).map(|(_, why)| why.clone());
+    let leaning = |engine| traits.leanings.iter().find(|(kind, _)| *kind == engine).map(|(_, why)| why.clone());
     if let Some(why) = leaning(EngineKind::Mruby) {
         return (EngineKind::Mruby, format!("because {why}"));
     }
-    let doubt = leaning(EngineKind::Ruby).or_else(|| rails(look.rackup)).or(found.doubt);
-    match (doubt, program::find_program(look.ruby)) {
+    let doubt = leaning(EngineKind::Ruby).or_else(|| rails(traits.rackup)).or(found.doubt);
+    match (doubt, program::find_program(traits.ruby)) {
         (None, _) => {
             (EngineKind::Mruby, format!("because {file} has no Gemfile and requires nothing that mruby lacks"))
         }
         (Some(doubt), Some(_)) => (EngineKind::Ruby, format!("because {doubt}")),
         (Some(doubt), None) => {
-            let ruby = look.ruby.display();
+            let ruby = traits.ruby.display();
             (EngineKind::Mruby, format!("because there is no Ruby ({ruby}), although {doubt}"))
         }
     }
 }
 
-/// The sign of a Rails application.
+/// The file by which a Rails application is recognised.
 fn rails(rackup: &Path) -> Option<String> {
     let file = Path::new("config").join("application.rb");
     rackup.with_file_name(&file).is_file().then(|| format!("there is a {}", file.display()))
@@ -86,7 +86,7 @@ mod tests {
         let rackup = folder.path().join("config.ru");
         let gemfile = crate::config::rackup::gemfile(&rackup, None);
         let ruby = Path::new(ruby);
-        choose(None, &Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby })
+        choose(None, &AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby })
     }
 
     fn chosen(files: &[(&str, &str)]) -> (EngineKind, String) {
@@ -132,12 +132,12 @@ mod tests {
     fn a_name_or_a_variable_decides_before_the_files() {
         let rackup = Path::new("/nowhere/config.ru");
         let gemfile = Some(Path::new("/srv/Gemfile"));
-        let look = Look { rackup, gemfile, leanings: &[], ruby: Path::new("/bin/sh") };
-        let chosen = choose(Some(EngineKind::Mruby), &look);
+        let traits = AppTraits { rackup, gemfile, leanings: &[], ruby: Path::new("/bin/sh") };
+        let chosen = choose(Some(EngineKind::Mruby), &traits);
         assert_eq!(chosen, (EngineKind::Mruby, "engine: mruby, as asked for".into()));
-        let (engine, line) = choose(None, &look);
+        let (engine, line) = choose(None, &traits);
         assert_eq!(engine, EngineKind::Ruby);
         assert!(line.starts_with("engine: ruby, because BUNDLE_GEMFILE is /srv/Gemfile"), "{line}");
-        assert_eq!(choose(None, &Look { gemfile: None, ..look }).0, EngineKind::Mruby);
+        assert_eq!(choose(None, &AppTraits { gemfile: None, ..traits }).0, EngineKind::Mruby);
     }
 }

@@ -1,4 +1,4 @@
-//! What all applications of a server have in common.
+//! What all applications of a server share.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -12,36 +12,36 @@ use crate::apps::engines::{Budget, EngineContext};
 use crate::config::arguments::Problem;
 use crate::config::settings::Settings;
 
-/// Reads the settings again, as they are now.
+/// Reads the settings again.
 pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
 
-/// What all applications of a server have in common.
+/// What all applications of a server share.
 pub struct AppContext {
-    /// The event loops of the I/O threads.
+    /// Event loops of the I/O threads.
     pub lanes: Vec<Handle>,
-    /// The times that the front gives to each request.
+    /// Time limits that the front sets in each request.
     pub request_time: Duration,
     pub queue_wait: Duration,
-    /// For what old code still has to do.
+    /// Time for old generations to finish requests.
     pub drain_time: Duration,
-    /// `BUNDLE_GEMFILE`.
+    /// Value of `BUNDLE_GEMFILE`.
     pub bundle_gemfile: Option<OsString>,
     pub reload_settings: ReloadSettings,
-    /// A bound on the workers of all of them together.
+    /// Limit of the workers of all applications together (`--total-workers`).
     pub budget: Option<Arc<Budget>>,
-    /// Whether the start goes on trying while a hook of another server's configuration fails: not at an upgrade, where
-    /// the older process serves.
+    /// Whether the start retries while a hook of another server's configuration fails; not in an upgrade, where the
+    /// previous process serves.
     pub retries_hooks: bool,
-    /// Set when the server ends, or cannot start: nothing that is being loaded is wanted any more.
+    /// Set when the server shuts down or cannot start: cancels loading.
     pub called_off: Arc<AtomicBool>,
-    /// Notices that are in the log already.
+    /// Notices that were logged already.
     pub noticed: Mutex<Vec<String>>,
-    /// Changes of the settings that take a new start, as of the last reload.
+    /// Settings changes that need a restart, as of the last reload.
     pub waiting: Mutex<Vec<String>>,
 }
 
 impl AppContext {
-    /// What a new application's engines are given of it.
+    /// The engine context of a new application.
     pub fn base(&self) -> EngineContext {
         EngineContext {
             called_off: self.called_off.clone(),
@@ -52,7 +52,7 @@ impl AppContext {
         }
     }
 
-    /// Which of these are not in the log yet. They are from now on.
+    /// Those of these notices that were not logged yet; they count as logged from now on.
     pub fn news(&self, notices: &[String]) -> Vec<String> {
         let mut noticed = self.noticed.lock();
         let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();
@@ -60,12 +60,12 @@ impl AppContext {
         news
     }
 
-    /// What a reload could not change.
+    /// Sets the changes that the last reload could not apply.
     pub fn set_waiting(&self, changes: Vec<String>) {
         *self.waiting.lock() = changes;
     }
 
-    /// What the last reload could not change.
+    /// Changes that the last reload could not apply.
     pub fn waiting(&self) -> Vec<String> {
         self.waiting.lock().clone()
     }

@@ -1,37 +1,37 @@
-//! One attempt to bring code to life, and what came of it.
+//! Deploys: attempts to load code, and their outcomes.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-/// One attempt to bring code to life, for people who want to know what runs since when.
+/// An attempt to load code, as the control API shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Deploy {
     /// When it began, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The number of the generation; that of one that failed is not used again.
+    /// Number of the generation; a failed one's is not used again.
     pub generation: u64,
     pub outcome: Outcome,
     /// Why it failed.
     pub error: Option<String>,
-    /// Until it was ready for requests, or had failed.
+    /// Time until it was ready for requests, or had failed.
     pub took_ms: f64,
 }
 
-/// What came of it.
+/// Outcome of a deploy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The server started with it.
     Started,
-    /// It took the place of the one before.
+    /// It replaced the generation before.
     Live,
-    /// It did not; the one before went on.
+    /// It failed; the generation before went on.
     Failed,
 }
 
 impl Deploy {
-    /// One that is decided now.
+    /// A deploy that has its outcome now.
     pub fn new(generation: u64, begun: Instant, outcome: Outcome, error: Option<String>) -> Deploy {
         let took = begun.elapsed();
         let at = SystemTime::now().checked_sub(took).and_then(|at| at.duration_since(UNIX_EPOCH).ok());

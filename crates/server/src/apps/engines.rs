@@ -1,4 +1,4 @@
-//! The engines, and the one that runs. The only place that names them.
+//! The engines, and which of them runs. The only place that names them.
 
 use std::io;
 use std::path::PathBuf;
@@ -23,34 +23,34 @@ use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
 use crate::process::open_files;
 
-/// How much of an engine is started.
+/// Number of workers that an engine starts with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
-    /// All of it, as at the server's start.
+    /// All, as at the server's start.
     Full,
-    /// So many workers, until it is told otherwise.
+    /// This many, until an order changes it.
     Workers(usize),
 }
 
-/// What outlives a generation of an application, and what all of them are given.
+/// What outlives a generation of an application and is given to each.
 pub struct EngineContext {
-    /// The event loops of the I/O threads.
+    /// Event loops of the I/O threads.
     pub lanes: Vec<Handle>,
     pub meter: Arc<Meter>,
-    /// Set when the server ends: nothing that is being started is wanted any more.
+    /// Set when the server shuts down: cancels starts.
     pub called_off: Arc<AtomicBool>,
-    /// For connections that an application took over, when it or one of its workers goes.
+    /// Time for upgraded connections to close when the application or its worker goes.
     pub drain_time: Duration,
-    /// What it may have of the workers of all applications together.
+    /// The application's share of `--total-workers`.
     pub budget: Option<Arc<Budget>>,
-    /// Whether the server's start goes on trying while a hook of another server's configuration fails in workers.
+    /// Whether the server's start retries while a hook of another server's configuration fails in workers.
     pub retries_hooks: bool,
-    /// What of the embedded interpreter outlives a generation.
+    /// State of the embedded interpreter that outlives a generation.
     pub keep: engine_mruby::Keep,
 }
 
 impl EngineContext {
-    /// Of an application that has had no request yet, on these event loops.
+    /// The context of an application that has had no request yet, on these event loops.
     pub fn new(lanes: Vec<Handle>) -> EngineContext {
         EngineContext {
             lanes,
@@ -64,14 +64,14 @@ impl EngineContext {
     }
 }
 
-/// A base for an application that no server serves, and what it stands on.
+/// An engine context without a server, with its runtime.
 pub struct Alone {
     pub base: Arc<EngineContext>,
     _runtime: Runtime,
 }
 
 impl Alone {
-    /// One event loop, on a thread of its own.
+    /// With one event loop, on a thread of its own.
     pub fn new() -> io::Result<Alone> {
         let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let base = EngineContext::new(vec![runtime.handle().clone()]);
@@ -79,17 +79,17 @@ impl Alone {
     }
 }
 
-/// The embedded interpreter, by name and version.
+/// Name and version of the embedded interpreter.
 pub fn mruby() -> String {
     engine_mruby::version()
 }
 
-/// What several applications share: so many workers in all.
+/// A limit of workers that several applications share.
 pub fn budget(workers: usize) -> Arc<Budget> {
     Budget::new(workers)
 }
 
-/// The engine that runs the application.
+/// The engine that runs an application.
 pub enum Running {
     Mruby(Arc<MrubyEngine>),
     Ruby(Arc<RubyEngine>),
@@ -102,19 +102,19 @@ pub struct Refusal {
     pub words: String,
 }
 
-/// Who refuses to load it.
+/// The side that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The engine cannot run, or is not wanted any more.
+    /// The engine cannot run, or was cancelled.
     Engine,
-    /// The engine was there, and the application did not load in it: another engine may load it.
+    /// The application did not load in a working engine: another engine may load it.
     App,
-    /// The application could be loaded, and a hook has failed after that.
+    /// A hook failed after the application was loaded.
     Hook,
 }
 
 impl From<String> for Refusal {
-    /// What hinders the engine itself.
+    /// A failure of the engine itself.
     fn from(words: String) -> Refusal {
         Refusal { kind: RefusalKind::Engine, words }
     }
@@ -143,8 +143,8 @@ impl Running {
         })
     }
 
-    /// Where the application's code could end this process (embedded), loads it in another process first: for whoever
-    /// must live on.
+    /// Loads the application in a child process first if its code could end this process (embedded engine): for a
+    /// server that must go on.
     pub fn try_in_a_child(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> Result<(), Refusal> {
         if found.engine != EngineKind::Mruby {
             return Ok(());
@@ -155,7 +155,7 @@ impl Running {
         })
     }
 
-    /// As the front calls it.
+    /// The engine, as the front calls it.
     pub fn engine(&self) -> Arc<dyn Engine> {
         match self {
             Running::Mruby(engine) => engine.clone(),
@@ -163,7 +163,7 @@ impl Running {
         }
     }
 
-    /// What runs, with its numbers, for the log.
+    /// A description with numbers of workers or interpreters, for the log.
     pub fn in_words(&self, settings: &AppSettings) -> String {
         match self {
             Running::Mruby(_) => {
@@ -187,7 +187,7 @@ impl Running {
         }
     }
 
-    /// Ends it: what has processes ends them within this time.
+    /// Stops the engine; its processes exit within this time.
     pub fn stop(&self, time: Duration) {
         match self {
             Running::Mruby(engine) => engine.close(),
@@ -299,8 +299,8 @@ fn start_ruby(
     Ok(engine)
 }
 
-/// The file with hooks, and whose it is. Another server's configuration without any is evaluated too: its code may set
-/// variables that the application reads.
+/// The file with hooks, and the server that it is written for. Another server's configuration without hooks is
+/// evaluated, too: its code may set variables that the application reads.
 fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
     let named = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
     let (path, kind) = match (named, &ruby.evaluated) {
@@ -314,12 +314,12 @@ fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str)
     Ok((path, if ruby.is_single && kind == compat::Kind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
 }
 
-/// What process titles call the application.
+/// The application's name in process titles.
 fn tag(found: &AppSpec, settings: &AppSettings) -> String {
     settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
 }
 
-/// The name of an application that has been given one.
+/// The application's name, if it was configured.
 fn name(settings: &AppSettings) -> Option<&String> {
     Some(&settings.name).filter(|name| *name != NOBODY_NAMED_IT)
 }

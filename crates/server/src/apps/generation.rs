@@ -1,4 +1,4 @@
-//! One generation of an application: its code and its settings of one moment, loaded in an engine of its own.
+//! A generation: an application's code and settings of one moment, loaded in an engine of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,21 +12,21 @@ use crate::apps::engines::{EngineContext, Refusal, RefusalKind, Running, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, FOREVER};
 
-/// How often it is looked whether something has come to pass.
+/// Interval of polling.
 const LOOK: Duration = Duration::from_millis(10);
-/// An old generation is over when it has had nothing to do for so long: a connection that an application takes over is
-/// for a moment neither a request any more nor a connection of the application yet.
+/// An old generation has finished when it was idle for this long: a connection that an application takes over is, for a
+/// moment, neither a request nor an upgraded connection.
 const QUIET: Duration = Duration::from_millis(100);
-/// Processes of an old generation have so long to end when they have nothing to do: for hooks and `at_exit` blocks.
+/// Time for idle processes of an old generation to exit: hooks and `at_exit` blocks run in it.
 const END_TIME: Duration = Duration::from_secs(10);
-/// And so long when something is cut off.
+/// The same if something is cut off.
 const CUT_TIME: Duration = Duration::from_secs(1);
-/// A wait for a worker is taken to be no longer than this where it has no limit.
+/// Upper bound of the wait for a worker if that has no limit.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Loaded code.
 pub struct Generation {
-    /// 1 is what the server started with.
+    /// 1 is the generation that the server started with.
     pub number: u64,
     pub found: AppSpec,
     pub settings: AppSettings,
@@ -34,7 +34,7 @@ pub struct Generation {
     engine: Arc<dyn Engine>,
 }
 
-/// What all generations of an application must know that have to go.
+/// Shutdown state that all generations of an application share.
 #[derive(Debug)]
 pub struct ShutdownState {
     is_hurried: Arc<AtomicBool>,
@@ -43,14 +43,14 @@ pub struct ShutdownState {
 }
 
 impl Generation {
-    /// Loads the application. Returns when the first request could be served.
+    /// Loads the application. Returns when it could serve a request.
     pub fn start(
         number: u64,
         (found, settings): (AppSpec, AppSettings),
         size: Size,
         base: &EngineContext,
     ) -> Result<Generation, String> {
-        // At the start there is no server yet that could be ended, and an application need not be loaded twice.
+        // At the start there is no server yet that could be ended, so the application is loaded only once.
         let tried = if number > 1 { Running::try_in_a_child(&found, &settings, base) } else { Ok(()) };
         let running = tried.and_then(|()| Running::start(&found, &settings, size, base));
         let (running, found, settings) = match (running, found.instead.clone()) {
@@ -65,28 +65,28 @@ impl Generation {
         Ok(Generation { number, found, settings, running, engine })
     }
 
-    /// What runs the requests.
+    /// The engine that runs the requests.
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
     }
 
-    /// What runs, with its numbers, for the log.
+    /// A description of the engine, for the log.
     pub fn in_words(&self) -> String {
         self.running.in_words(&self.settings)
     }
 
-    /// The fewest and the most workers that its settings say; none where nothing can be counted in workers.
+    /// Configured least and greatest number of workers; `None` for the embedded engine.
     pub fn bounds(&self) -> Option<(usize, usize)> {
         let ruby = &self.settings.ruby;
         matches!(self.running, Running::Ruby(_)).then_some((ruby.min_workers, ruby.max_workers))
     }
 
-    /// How many workers are there now, those that are leaving among them.
+    /// Number of workers now, including those that are exiting.
     pub fn workers_now(&self) -> usize {
         self.engine.status().capacity / self.settings.ruby.threads.max(1)
     }
 
-    /// How many processes its workers have, those that have left and have not ended yet among them.
+    /// Number of worker processes now, including those that were stopped and have not exited.
     pub fn processes_now(&self) -> usize {
         match &self.running {
             Running::Ruby(engine) => engine.processes(),
@@ -94,12 +94,12 @@ impl Generation {
         }
     }
 
-    /// Lets it finish, and ends it: requests within their own times, and what the application streams or has taken over
-    /// within this time. Nobody may give it requests any more.
+    /// Lets the generation finish and stops it: requests have their own time limits, streams and upgraded connections
+    /// `time`. It must get no requests any more.
     pub fn finish(&self, time: Duration, shutdown: &ShutdownState) {
         self.engine.close();
         let mut until = Instant::now() + time;
-        // Requests end by their own deadlines: this bound is for what should not be.
+        // Requests end by their own deadlines: this bound is a safeguard.
         let mut at_last = until + self.longest();
         let mut quiet_since = None;
         while !shutdown.is_hurried() {
@@ -115,12 +115,12 @@ impl Generation {
             }
             thread::park_timeout(LOOK);
         }
-        // What has had its time is not asked twice.
+        // What has had its time gets no more.
         let end_time = if self.engine.unfinished() == 0 { shutdown.end_time() } else { CUT_TIME };
         self.running.stop(end_time.min(shutdown.end_time()));
     }
 
-    /// How long a request may take from its coming to its end, whatever it does; nothing where that has no limit.
+    /// Longest time from a request's arrival to its end; zero if that has no limit.
     fn longest(&self) -> Duration {
         if self.settings.request_time == FOREVER {
             return Duration::ZERO;
@@ -128,31 +128,31 @@ impl Generation {
         self.settings.queue_wait.min(LONGEST_WAIT) + self.settings.request_time + self.settings.ruby.kill_time
     }
 
-    /// Ends it within this time, whatever it does.
+    /// Stops it within this time, whatever it does.
     pub fn stop(&self, time: Duration) {
         self.running.stop(time);
     }
 }
 
 impl ShutdownState {
-    /// Nobody has to hurry until the flag is set: the server ends then.
+    /// The state of an application that runs until the flag is set, by a shutdown.
     pub fn new(is_hurried: Arc<AtomicBool>) -> ShutdownState {
         let end_ms = AtomicU64::new(END_TIME.as_millis() as u64);
         ShutdownState { is_hurried, is_paused: AtomicBool::new(false), end_ms }
     }
 
-    /// The server ends: nothing is waited for any more, and processes have this time.
+    /// The server shuts down: nothing is waited for, and processes have this time to exit.
     pub fn hurry(&self, time: Duration) {
         self.end_ms.store(time.as_millis() as u64, Ordering::Relaxed);
         self.is_hurried.store(true, Ordering::SeqCst);
     }
 
-    /// Whether the server ends.
+    /// Whether the server shuts down.
     pub fn is_hurried(&self) -> bool {
         self.is_hurried.load(Ordering::SeqCst)
     }
 
-    /// While requests are held back, the time in which they must be finished stands still.
+    /// Sets whether requests are paused; meanwhile the time to finish them stands still.
     pub fn set_paused(&self, is_paused: bool) {
         self.is_paused.store(is_paused, Ordering::Relaxed);
     }
@@ -162,8 +162,8 @@ impl ShutdownState {
     }
 }
 
-/// Loads with the user's Ruby what the embedded engine could not load. What neither can load is told in the words of
-/// both, unless they agree: then the fault is the application's.
+/// Loads with the user's Ruby what the embedded engine could not load. If both fail, the error has both texts, unless
+/// they agree: then the application is at fault.
 fn start_instead(
     refusal: &Refusal,
     found: &AppSpec,
@@ -188,7 +188,7 @@ fn start_instead(
     Ok(running)
 }
 
-/// Looks again and again; whether it came to pass.
+/// Polls until the condition holds, or the time has come. Returns whether it holds.
 pub fn wait_until(until: Instant, mut is_so: impl FnMut() -> bool) -> bool {
     loop {
         if is_so() {

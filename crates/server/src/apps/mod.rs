@@ -1,6 +1,6 @@
-//! Applications: what is to be loaded, in which engine, one generation after another, and which of them gets a request.
-//! Only this room starts engines. Old code gets no request once new code serves, and is never closed while a
-//! request is handed to it; whatever fails before that leaves the old code as it was.
+//! Applications: what is to be loaded, in which engine, generation after generation, and which of them gets a request.
+//! Only this folder starts engines. Old code gets no request once new code serves, and is never closed while a request
+//! is handed to it; whatever fails before that leaves the old code as it was.
 
 pub mod app;
 pub mod choice;

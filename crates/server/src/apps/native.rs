@@ -1,4 +1,4 @@
-//! Which worker reads the requests of the Ruby engine: the native one where it has been built, or plain Ruby.
+//! Chooses how workers read requests: with the C extension, if it has been built, or in plain Ruby.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,10 +12,10 @@ use rustix::process::geteuid;
 
 use crate::config::app_settings::RubyWorker;
 
-/// Where what root builds is kept, for all users.
+/// Folder of extensions that root builds, for all users.
 const OF_ALL: &str = "/var/cache/foolsgold/native";
 
-/// `foolsgold native`: builds it, and says where it is.
+/// `foolsgold native`: builds the extension and returns its path.
 pub fn build(ruby: &Path) -> Result<PathBuf, String> {
     if !geteuid().is_root() || set("XDG_CACHE_HOME").is_some() {
         return native::build(ruby, &cache()?);
@@ -23,7 +23,7 @@ pub fn build(ruby: &Path) -> Result<PathBuf, String> {
     let told = |error: io::Error| format!("{OF_ALL}: {error}");
     let folder = Path::new(OF_ALL);
     fs::create_dir_all(folder).map_err(told)?;
-    // Whatever the umask is: it is for all users.
+    // Independent of the umask, since it is for all users.
     [folder.parent(), Some(folder)]
         .into_iter()
         .flatten()
@@ -36,14 +36,14 @@ pub fn build(ruby: &Path) -> Result<PathBuf, String> {
     Ok(built)
 }
 
-/// The extension that workers are to load. `auto` never builds: that would make a start slow. `for_other`: workers run
-/// as another user, who cannot read what is kept for this one.
+/// The extension that workers load. `auto` never builds one: that would make a start slow. With `for_other`, workers
+/// run as another user, who cannot read this user's cache.
 pub fn choose(wanted: RubyWorker, ruby: &Path, for_other: bool) -> Result<Option<PathBuf>, String> {
     let told = |error| format!("the native worker cannot be built: {error}; say --ruby-worker plain to go without it");
     match wanted {
         RubyWorker::Plain => Ok(None),
         RubyWorker::Native => build(ruby).map(Some).map_err(told),
-        // Without a word about what is wrong: the engine will find it out, too, and say it better.
+        // Errors are ignored: the engine will find them, too, and report them better.
         RubyWorker::Auto => {
             let own = cache().ok().filter(|cache| cache.is_dir() && !for_other);
             let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
@@ -52,7 +52,7 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, for_other: bool) -> Result<Option
     }
 }
 
-/// What there is to say about what workers have become, from what the Ruby says of itself.
+/// Advice to build the extension, given the Ruby's description, if workers run without it.
 pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<String> {
     if wanted != RubyWorker::Auto || is_native || !description.starts_with("ruby ") {
         return None;
@@ -61,7 +61,7 @@ pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<
     Some(format!("worker: plain Ruby; `foolsgold native` builds the faster native one for {}", ruby.join(" ")))
 }
 
-/// Rubies that are slow to start have no use for it, and are not asked.
+/// An extension that is built for this Ruby. Rubies that cannot use one, and are slow to start, are not asked.
 fn found(ruby: &Path, cache: &Path) -> Option<PathBuf> {
     let name = ruby.file_name()?.to_string_lossy();
     if name.starts_with("jruby") || name.starts_with("truffleruby") {
@@ -70,7 +70,7 @@ fn found(ruby: &Path, cache: &Path) -> Option<PathBuf> {
     native::find(ruby, cache).ok().flatten()
 }
 
-/// Whether nobody but root can have put something there.
+/// Whether only root can have put a file there.
 fn is_of_root(folder: &Path) -> bool {
     let is_roots = |found: fs::Metadata| found.is_dir() && found.uid() == 0 && found.mode() & 0o022 == 0;
     let folders = [Some(folder), folder.parent()];
@@ -81,7 +81,7 @@ fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| Path::new(value).is_absolute())
 }
 
-/// Where built ones are kept, for each user.
+/// The current user's folder of built extensions.
 fn cache() -> Result<PathBuf, String> {
     let base = set("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&set("HOME")?).join(".cache")));
     let base = base.ok_or("neither HOME nor XDG_CACHE_HOME says where to keep it")?;

@@ -1,4 +1,4 @@
-//! The request that new code must answer before it gets those of clients.
+//! The probe: a request that new code must answer before it gets those of clients.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use tracing::warn;
 use crate::apps::router;
 use crate::config::app_settings::AppSettings;
 
-/// Where Rails has an answer for health checks; and what every application has.
+/// The health check of Rails, and the path that every application has.
 const USUAL: [&str; 2] = ["/up", "/"];
 
-/// Asks for the path that was named; the answer must come within the time, and be a success or a redirection.
+/// Sends the configured probe. The response must come within `time`, with a status from 200 to 399.
 pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<(), String> {
     match answer(engine, settings, path, Scheme::Http, time) {
         Answer::Status(status, _) if status.is_success() || status.is_redirection() => Ok(()),
@@ -26,18 +26,17 @@ pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Durati
     }
 }
 
-/// One side of a comparison: what runs, and its settings.
+/// One side of a comparison: an engine and its settings.
 pub type Side<'a> = (&'a dyn Engine, &'a AppSettings);
 
-/// Asks the new code for what every application has: `/up` if that answers with a success or a redirection, else `/`.
-/// Code that breaks down there is refused, unless the old code does, too. The old code is asked only then; `None` where
-/// it cannot be.
+/// Probes the new code with `/up`, if that has a response from 200 to 399, else with `/`. New code that fails there is
+/// refused, unless the old code fails, too. The old code is asked only then; `None` if it cannot be.
 pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Duration) -> Result<(), String> {
     for path in USUAL {
         let new = with_tls(engine, settings, path, time);
         match &new {
             Answer::Status(status, _) if status.is_success() || status.is_redirection() => return Ok(()),
-            // There is no such thing, or a visitor must say who he is.
+            // The path does not exist, or needs a login.
             Answer::Status(status, _) if !status.is_server_error() => {}
             _ => {
                 let before = old.map(|(engine, settings)| with_tls(engine, settings, path, time));
@@ -64,9 +63,9 @@ fn judge(path: &str, new: &Answer, old: Option<&Answer>) -> Result<(), String> {
     }
 }
 
-/// What came of a request.
+/// Outcome of a probe.
 enum Answer {
-    /// With the value of Location.
+    /// The status, and the value of Location.
     Status(StatusCode, Option<String>),
     Fault(Fault),
     Late(Duration),
@@ -83,7 +82,7 @@ impl Answer {
         }
     }
 
-    /// Whether the application does not work. What is only busy may.
+    /// Whether the application does not work. One that is only busy may work.
     fn is_broken(&self) -> bool {
         match self {
             Answer::Status(status, _) => status.is_server_error(),
@@ -94,7 +93,7 @@ impl Answer {
     }
 }
 
-/// The same over TLS where the application wants that: behind a proxy that ends TLS it sees nothing else.
+/// The response over TLS, if the application redirects to that: behind a proxy that ends TLS it gets nothing else.
 fn with_tls(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Answer {
     match answer(engine, settings, path, Scheme::Http, time) {
         Answer::Status(status, Some(location)) if status.is_redirection() && location.starts_with("https://") => {

@@ -22,14 +22,14 @@ use crate::process::parent::Ordered;
 pub struct Apps(Vec<Arc<App>>);
 
 impl Apps {
-    /// Loads all of them, side by side; the first that cannot be loaded ends the start.
+    /// Loads all applications in parallel; the first failure ends the start.
     pub fn start(settings: &Settings, found: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, String> {
         let several = settings.apps.len() > 1;
         let problem = Mutex::new(None);
         let load = |settings: AppSettings, found: AppSpec| {
             let name = settings.name.clone();
             let app = App::start(found, settings, context.clone());
-            // What fails later fails because it was called off.
+            // Later failures are consequences of the cancellation.
             if let (Err(why), false) = (&app, context.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
                 *problem.lock() = Some(named(several, &name, why));
             }
@@ -52,17 +52,17 @@ impl Apps {
         }
     }
 
-    /// Every one.
+    /// All applications.
     pub fn all(&self) -> &[Arc<App>] {
         &self.0
     }
 
-    /// The one of this name.
+    /// The application of this name.
     pub fn get(&self, name: &str) -> Option<Arc<App>> {
         self.0.iter().find(|app| app.name() == name).cloned()
     }
 
-    /// Loads this one anew, or all of them one after the other; what came of it in words.
+    /// Reloads the application of this name, or all one after the other. Returns a report for the user.
     pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
         let told = match name.map(|name| self.get(name)) {
             None => self.reload_all()?,
@@ -76,7 +76,7 @@ impl Apps {
         Ok(waiting.iter().fold(told, |told, change| format!("{told}\nnot by a reload: {change}")))
     }
 
-    /// One that fails does not keep the others from their new code.
+    /// Reloads all applications; a failure does not stop the others.
     pub fn reload_all(&self) -> Result<String, String> {
         let several = self.0.len() > 1;
         let outcomes: Vec<_> = self.0.iter().map(|app| (app.name(), app.reload())).collect();
@@ -88,7 +88,7 @@ impl Apps {
         if failed { Err(lines.join("\n")) } else { Ok(lines.join("\n")) }
     }
 
-    /// Has so many workers of an application, if all together may have them.
+    /// Sets the bounds of an application's workers, if `--total-workers` allows it.
     pub fn scale(&self, app: &App, min: usize, max: usize) -> Result<String, String> {
         let total = app.context.budget.as_ref().map(|budget| budget.places());
         let is_counted = |app: &App| app.current().bounds().is_some();
@@ -107,17 +107,17 @@ impl Apps {
         Ok(if max <= total { told } else { format!("{told}; with all other applications {total} at most") })
     }
 
-    /// The server ends: nobody waits in a pause any more.
+    /// Ends all pauses, at shutdown.
     pub fn end_pauses(&self) {
         self.0.iter().for_each(|app| app.end_pause());
     }
 
-    /// What was ordered by hand, for a process that takes the place of this one.
+    /// All manual orders, for a successor process.
     pub fn ordered(&self) -> Vec<Ordered> {
         self.0.iter().filter_map(|app| app.ordered()).collect()
     }
 
-    /// Does what was ordered in the process before this one.
+    /// Repeats the manual orders of the previous process.
     pub fn follow(&self, all: &[Ordered]) {
         for ordered in all {
             let outcome = match self.get(&ordered.app) {
@@ -131,8 +131,8 @@ impl Apps {
         }
     }
 
-    /// Runs the hooks of all of them that are for the time before the program is started anew, and gives what these
-    /// have changed for it.
+    /// Runs the `before_exec` hooks of all applications and returns the variables and the folder that they set for the
+    /// new program.
     pub fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
         let mut wanted = Surroundings::default();
         for app in &self.0 {
@@ -143,7 +143,7 @@ impl Apps {
         Ok(wanted)
     }
 
-    /// What the front calls.
+    /// The engine that the front calls.
     pub fn router(&self) -> Arc<dyn Engine> {
         if let [app] = &*self.0 {
             let current = app.current();
@@ -154,7 +154,7 @@ impl Apps {
         Arc::new(Router::new(&self.0))
     }
 
-    /// Ends all of them within this time.
+    /// Stops all applications within this time.
     pub fn stop(&self, time: Duration) {
         thread::scope(|scope| {
             for app in &self.0 {
@@ -163,7 +163,7 @@ impl Apps {
         });
     }
 
-    /// Requests given to them since the start.
+    /// Number of requests since the start.
     pub fn served(&self) -> u64 {
         self.0.iter().map(|app| app.served()).sum()
     }
@@ -174,7 +174,7 @@ impl Apps {
     }
 }
 
-/// Says which application it is about, where there are several.
+/// Prefixes a text with the application's name, if there are several.
 pub fn named(several: bool, name: &str, words: impl Display) -> String {
     if several { format!("{name}: {words}") } else { words.to_string() }
 }

@@ -1,5 +1,5 @@
-//! From old code to new: a generation is loaded beside the one that serves, must answer a probe, gets the requests, and
-//! the old one goes when it has finished. Whatever fails before the requests move leaves the old one as it was.
+//! From old code to new: a generation is loaded beside the current one, must answer a probe, and gets the requests; the
+//! old one is stopped when it has finished. Whatever fails before the requests move leaves the old one as it was.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,15 +16,15 @@ use crate::apps::probe;
 use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME, Probe};
 
-/// What has failed has so long to end.
+/// Time for a failed generation to stop.
 const FAILED_END_TIME: Duration = Duration::from_secs(1);
-/// A probe has at least this long, however long loading took.
+/// Least time for a probe, however long loading took.
 const PROBE_TIME_MIN: Duration = Duration::from_secs(1);
-/// One that nobody has named has as long as a request of a client, and no longer than this.
+/// Longest time for an automatic probe, which otherwise has that of a request.
 const PROBE_TIME_MAX: Duration = Duration::from_secs(60);
 
 impl App {
-    /// A reload from its beginning to its end; what came of it in words.
+    /// Runs a reload and records it as a deploy. Returns a report for the user.
     pub(crate) fn deploy(self: &Arc<App>) -> Result<String, String> {
         let begun = Instant::now();
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
@@ -58,7 +58,7 @@ impl App {
         }
     }
 
-    /// A generation that is ready for requests, and how many workers it has so far if the old one is to give it more.
+    /// A generation that is ready for requests; and its number of workers so far, if the old one must give it the rest.
     fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), String> {
         let (found, settings) = self.look()?;
         let until = begun + settings.ruby.boot_time;
@@ -75,7 +75,7 @@ impl App {
         }
     }
 
-    /// Settings and files, as they are now.
+    /// Settings and files as they are now.
     fn look(&self) -> Result<(AppSpec, AppSettings), String> {
         let settings = (self.context.reload_settings)().map_err(|problems| Missing::Options(problems).to_string())?;
         let is_only_one = settings.apps.len() == 1;
@@ -91,7 +91,7 @@ impl App {
         Ok((found, mine))
     }
 
-    /// With how many workers the new code begins, if not with all.
+    /// Number of workers that the new code starts with, if not all.
     fn surge(&self, settings: &AppSettings) -> Option<usize> {
         let current = self.current();
         current.bounds()?;
@@ -99,10 +99,10 @@ impl App {
         (surge < current.workers_now()).then_some(surge)
     }
 
-    /// As many workers as the old code has, within the bounds: load does not begin anew with the code.
+    /// As many workers as the old code has, within the bounds: the load is the same after a reload.
     fn as_many(&self, settings: &AppSettings) -> usize {
         let own = (settings.ruby.min_workers, settings.ruby.max_workers);
-        let (min, max) = self.remembered().scale.unwrap_or(own);
+        let (min, max) = self.overrides().scale.unwrap_or(own);
         let current = self.current();
         let now = if current.bounds().is_some() { current.workers_now() } else { min };
         now.clamp(min, max)
@@ -132,19 +132,19 @@ impl App {
                 let time = until.saturating_duration_since(Instant::now()).max(PROBE_TIME_MIN);
                 probe::ask(&**new.engine(), &new.settings, path, time)
             }
-            // There a page with an error is what somebody wants to see.
+            // In development, an error page is what the user wants to see.
             Probe::Usual if new.settings.environment == "development" => Ok(()),
             Probe::Usual => {
                 let time = new.settings.request_time.clamp(PROBE_TIME_MIN, PROBE_TIME_MAX);
                 let old = self.current();
-                // What is held back would answer nothing.
+                // Paused code would not answer.
                 let old = (!self.is_paused()).then_some((&**old.engine(), &old.settings));
                 probe::compare((&**new.engine(), &new.settings), old, time)
             }
         }
     }
 
-    /// Gives the requests to the new generation, at once or, where it has but some of its workers, bit by bit.
+    /// Moves the requests to the new generation: at once, or batch by batch if it has only some of its workers.
     fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) {
         let old = self.current();
         self.part_with(&old);
@@ -153,9 +153,9 @@ impl App {
             self.shrink(&old, new, workers);
         }
         {
-            // Nobody orders anything between the two.
-            let remembered = self.remembered();
-            if remembered.is_paused
+            // The lock keeps orders out between the two steps.
+            let overrides = self.overrides();
+            if overrides.is_paused
                 && let Err(why) = new.engine().order(Order::Pause)
             {
                 warn!(target: "server", "the new code cannot be told to hold requests back: {why}");
@@ -168,7 +168,7 @@ impl App {
         self.retire(old);
     }
 
-    /// Takes workers from the old generation and gives as many to the new one, until the old one has one batch left.
+    /// Moves workers from the old generation to the new one, batch by batch, until one batch is left.
     fn shrink(&self, old: &Generation, new: &Generation, surge: usize) {
         let (_, most) = self.wanted(new);
         let batch = new.settings.reload.batch.unwrap_or(surge);
@@ -177,7 +177,7 @@ impl App {
         while left > batch && !self.shutdown.is_hurried() {
             left -= batch;
             self.scale(old, (left, left));
-            // One that is busy for long does not hold up the others for longer than it may run at all.
+            // A worker that stays busy must not delay the others for longer than the drain time.
             wait_until(Instant::now() + self.context.drain_time, || old.processes_now() <= left);
             grown = (grown + batch).min(most);
             self.scale(new, (grown, grown));
@@ -186,9 +186,9 @@ impl App {
         }
     }
 
-    /// What somebody ordered, or what the settings say.
+    /// The bounds that were ordered, else the configured ones.
     fn wanted(&self, new: &Generation) -> (usize, usize) {
-        self.remembered().scale.or(new.bounds()).unwrap_or((1, 1))
+        self.overrides().scale.or(new.bounds()).unwrap_or((1, 1))
     }
 
     fn scale(&self, generation: &Generation, (min, max): (usize, usize)) {

@@ -1,7 +1,7 @@
-//! Looks for libraries that an application requires and an engine does not have. It reads Ruby without running it, so
-//! some is certain: `require "name"` at the beginning of a line, outside of any block and without a condition, in
-//! config.ru and in files of the application that are required in the same way. What may be required, or cannot be told
-//! by reading, is a doubt.
+//! Finds libraries that an application requires and an engine does not have. It reads Ruby without running it, so only
+//! this is certain: `require "name"` at the beginning of a line, outside of blocks and without a condition, in
+//! config.ru and in files that are required in the same way. Whatever may be required, or cannot be determined by
+//! reading, is a doubt.
 
 use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
@@ -12,19 +12,19 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::apps::statements::{self, Possible, Required};
 
-/// So many files are read, of such a size. What comes later does not count: this must not make a start slow.
+/// Limits of files and their size. Files beyond them are a doubt: this must not make a start slow.
 const FILES_MAX: usize = 200;
 const BYTES_MAX: u64 = 1 << 20;
-/// So many libraries are looked for, in so many folders of the application.
+/// Limits of libraries to look for, and of folders of the application to look in.
 const REQUIRED_MAX: usize = 5000;
 const FOLDERS_MAX: usize = 50;
 
-/// A library that is required and not there.
+/// A required library that is missing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unmet {
-    /// Of the library.
+    /// Name of the library.
     name: String,
-    /// As the application's folder sees it.
+    /// Path of the requiring file, relative to the application's folder.
     file: String,
     line: usize,
 }
@@ -36,16 +36,16 @@ impl fmt::Display for Unmet {
     }
 }
 
-/// What was found by reading.
+/// Result of reading the files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// The first library that is required for certain and not there, in the order in which Ruby would come to it.
+    /// The first library that is certainly required and missing, in the order in which Ruby would load it.
     pub unmet: Option<Unmet>,
-    /// The first thing that makes it uncertain that nothing else is needed, in words.
+    /// The first thing that may need another engine, as a text.
     pub doubt: Option<String>,
 }
 
-/// Reads the application's files.
+/// Reads the application's files. `provides` says whether the engine has a library.
 pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Found {
     let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
     let app = fs::canonicalize(&app).unwrap_or(app);
@@ -62,12 +62,12 @@ struct Search<'a> {
     /// Folders that the application adds to `$LOAD_PATH`.
     load_path: Vec<PathBuf>,
     seen: HashSet<PathBuf>,
-    /// So many libraries were looked for.
+    /// Number of libraries that were looked for.
     looked: usize,
     found: Found,
 }
 
-/// Where a statement stands.
+/// Position of a statement.
 struct Place<'a> {
     path: &'a Path,
     folder: &'a Path,
@@ -76,14 +76,14 @@ struct Place<'a> {
 }
 
 impl Search<'_> {
-    /// `is_certain` says that nothing can keep Ruby from reading it.
+    /// Reads a file and those that it requires. `is_certain`: Ruby cannot fail to load it.
     fn file(&mut self, path: &Path, is_certain: bool) {
         let Ok(path) = fs::canonicalize(path) else { return };
         if self.found.unmet.is_some() || self.seen.contains(&path) {
             return;
         }
         let shown = self.shown(&path);
-        // A pipe would wait for whoever writes into it.
+        // Opening a pipe would wait for a writer.
         let is_short_file = fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() <= BYTES_MAX);
         if !is_short_file || self.seen.len() >= FILES_MAX {
             return self.doubt(|| format!("{shown} is more than is looked through"));
@@ -145,7 +145,7 @@ impl Search<'_> {
         if let Some(found) = bases.iter().find_map(|base| with_suffix(&base.join(name))) {
             return self.file(&found, place.is_certain);
         }
-        // A file of the application that is missing is missing for every engine.
+        // A missing file of the application is missing for every engine.
         if is_own || (self.provides)(name) {
             return;
         }
@@ -162,13 +162,13 @@ impl Search<'_> {
         self.found.doubt.get_or_insert_with(words);
     }
 
-    /// As the application's folder sees it.
+    /// A path relative to the application's folder.
     fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.app).unwrap_or(path).display().to_string()
     }
 
-    /// The words in quotes are parts of paths in all usual ways to write this, as are `__dir__` and its kin. One folder
-    /// too many does no harm: it counts only when the file that is looked for is in it.
+    /// Adds the folders that a line adds to `$LOAD_PATH`: its quoted words are parts of paths, in all usual forms, as
+    /// are `__dir__` and the like. A wrong folder does no harm: it counts only if it has a required file.
     fn add_load_path(&mut self, folder: &Path, line: &str) {
         let mut folders = vec![folder.to_owned()];
         for word in line.split(['"', '\'']).skip(1).step_by(2) {
@@ -184,8 +184,8 @@ impl Search<'_> {
     }
 }
 
-/// The file that `File.expand_path("../app", __FILE__)` and its kin name: in all of them the words in quotes are the
-/// parts of a path that begins at the file, at its folder, or where the server was started.
+/// The file that `File.expand_path("../app", __FILE__)` and similar code names: the quoted words are parts of a path
+/// that begins at the file, at its folder, or in the application's folder.
 fn computed(words: &[String], place: &Place<'_>, app: &Path) -> Option<PathBuf> {
     let tail: PathBuf = words.iter().map(|word| word.replace("#{__dir__}/", "")).collect();
     let tail = tail.strip_prefix("/").unwrap_or(&tail);
@@ -196,7 +196,7 @@ fn computed(words: &[String], place: &Place<'_>, app: &Path) -> Option<PathBuf> 
     bases.iter().find_map(|base| with_suffix(&without_dots(&base.join(tail))))
 }
 
-/// `/a/config.ru/../app` is `/a/app`, whatever is on disk.
+/// Resolves dots without the disk: `/a/config.ru/../app` is `/a/app`.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -209,7 +209,7 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// As Ruby's `require` finds it.
+/// The file that Ruby's `require` would find for this path.
 fn with_suffix(path: &Path) -> Option<PathBuf> {
     if path.extension().is_some_and(|extension| extension == "rb" || extension == "ru") && path.is_file() {
         return Some(path.to_owned());
@@ -219,10 +219,10 @@ fn with_suffix(path: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(longer)).filter(|path| path.is_file())
 }
 
-/// The lines of a program with their numbers, without comment blocks, here-documents and what follows `__END__`.
+/// Lines of a program with their numbers, without comment blocks, here-documents and what follows `__END__`.
 pub fn code(source: &str) -> Vec<(usize, &str)> {
     let lines: Vec<&str> = source.strip_prefix('\u{feff}').unwrap_or(source).lines().collect();
-    // Where each text stands alone in a line: looking through all lines for each here-document could take minutes.
+    // Lines by their text: a search through all lines for each here-document could take minutes.
     let places = LazyCell::new(|| {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         lines.iter().enumerate().for_each(|(at, line)| places.entry(line.trim()).or_default().push(at));
@@ -238,7 +238,7 @@ pub fn code(source: &str) -> Vec<(usize, &str)> {
         };
         let last = match heredoc(line) {
             _ if line.starts_with("=begin") => Some(ends("=end").unwrap_or(lines.len())),
-            // A name after `<<` that never comes alone was no here-document but, say, a push.
+            // A word after `<<` that never stands alone in a line began no here-document; it may be a push.
             Some(end) => ends(end),
             None => None,
         };

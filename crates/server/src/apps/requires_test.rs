@@ -1,4 +1,4 @@
-//! Applications in temporary folders, and the one thing each is found to lack.
+//! Applications in temporary folders, and what each is found to lack.
 
 use std::time::{Duration, Instant};
 
@@ -142,6 +142,6 @@ fn no_file_takes_long_to_look_through() {
     let folders: String = (0..20_000).map(|number| format!("$: << 'lib{number}'\n")).collect();
     let config = folders + &"require 'json'\n".repeat(30_000);
     assert_eq!(looked(&[("config.ru", &config)]), None);
-    // Without the bounds, each of them takes minutes.
+    // Without the limits, each of them takes minutes.
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }

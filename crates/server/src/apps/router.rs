@@ -1,4 +1,4 @@
-//! Which application gets a request: by its host first, then by the longest prefix of its path.
+//! Routes a request to its application: by host first, then by the longest prefix of the path.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use crate::apps::app::App;
 /// Several applications behind one front.
 pub struct Router(Vec<Route>);
 
-/// Where an application is found.
+/// Host and prefix of an application.
 struct Route {
     host: Option<String>,
     prefix: String,
     app: Arc<App>,
-    /// What the log calls it.
+    /// Name in the log.
     name: Arc<str>,
 }
 
 impl Router {
-    /// A way to each of them.
+    /// Routes to all these applications.
     pub fn new(apps: &[Arc<App>]) -> Router {
         let mut routes: Vec<Route> = apps.iter().map(Route::to).collect();
-        // The most exact first: then the first that fits is the right one.
+        // The most specific first, so that the first match is the right one.
         routes.sort_by_key(|route| std::cmp::Reverse((route.host.is_some(), route.prefix.len())));
         Router(routes)
     }
@@ -57,19 +57,19 @@ impl Route {
     }
 }
 
-/// The host that was asked for, without its port, and without the dot that a name may end with.
+/// The requested host, without port and without a final dot.
 fn host(request: &Request) -> &str {
     let authority = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let (name, _) = split_authority(authority);
     name.strip_suffix('.').unwrap_or(name)
 }
 
-/// `/shop` and all below it, but not `/shopping`.
+/// Whether a path is `/shop` or below it, but not `/shopping`.
 fn is_below(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| prefix.is_empty() || rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Says that the application is found at this prefix, if the path is below it.
+/// Sets SCRIPT_NAME to the application's prefix, if the path is below it.
 pub fn mount(request: &mut Request, prefix: &str) {
     if is_below(&request.path, prefix) {
         request.script_length = prefix.len();

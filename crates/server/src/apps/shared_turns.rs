@@ -1,9 +1,9 @@
-//! Turns, one at a time: whoever asks for something while it is being done waits for the next turn, and shares it with
-//! all others who have asked meanwhile. What is being done may have begun too early to see what they have changed.
+//! Single flight with a difference: a call during a run waits for the next run, and shares it with all other calls that
+//! came meanwhile. The current run may have begun too early to see what the caller has changed.
 
 use parking_lot::{Condvar, Mutex};
 
-/// The turns of one thing that is done again and again, such as a reload.
+/// The runs of an action, such as a reload.
 #[derive(Debug)]
 pub struct SharedTurns<T> {
     state: Mutex<State<T>>,
@@ -18,18 +18,18 @@ struct State<T> {
 }
 
 impl<T: Clone> SharedTurns<T> {
-    /// Nothing has been done yet.
+    /// Without a run so far.
     pub fn new() -> SharedTurns<T> {
         SharedTurns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
     }
 
-    /// Whether it is being done.
+    /// Whether the action is running.
     pub fn is_running(&self) -> bool {
         let state = self.state.lock();
         state.begun > state.ended
     }
 
-    /// Does it, or lets somebody else who waits do it; what came of a time that began after this call.
+    /// Runs the action, or waits for another caller's run. The result is of a run that began after this call.
     pub fn take(&self, act: impl FnOnce() -> T) -> T {
         let mut state = self.state.lock();
         let mine = state.begun + 1;

@@ -1,39 +1,38 @@
-//! What is to be loaded: an application's file, its Gemfile and the engine it needs. Looked for at the start, and again
-//! at each reload.
+//! What is to be loaded: an application's file, its Gemfile and its engine. Determined at the start and at each reload.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::apps::choice::{self, Look};
+use crate::apps::choice::{self, AppTraits};
 use crate::config::app_settings::AppSettings;
 use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
 use crate::config::rackup;
 
-/// An application, found.
+/// An application that was found.
 #[derive(Debug, Clone)]
 pub struct AppSpec {
     pub engine: EngineKind,
-    /// Why that engine, as a line for the log.
+    /// Log line that says why it is that engine.
     pub why: String,
-    /// Absolute, like the next.
+    /// Absolute path, as the next.
     pub rackup: PathBuf,
     pub gemfile: Option<PathBuf>,
-    /// Folders that its Ruby is to look through before all others.
+    /// Folders at the beginning of Ruby's load path.
     pub load_path: Vec<PathBuf>,
-    /// The same for the user's Ruby, with the settings for that: where the embedded engine was taken only because
-    /// nothing spoke against it, and the application does not load in it.
+    /// The same for the user's Ruby, with its settings: if the embedded engine was chosen only because nothing spoke
+    /// against it, and the application does not load in it.
     pub instead: Option<Arc<(AppSpec, AppSettings)>>,
 }
 
-/// Why nothing can be loaded.
+/// Why an application cannot be loaded.
 #[derive(Debug)]
 pub enum Missing {
     /// Options that do not fit the engine.
     Options(Vec<Problem>),
-    /// There is no such file, or the like.
+    /// Its file is missing, or cannot be used.
     File(String),
 }
 
@@ -49,17 +48,17 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Looks for one application. `BUNDLE_GEMFILE` is meant for the only one; among several, each has its own Gemfile, and
-/// the variable is for those that have none.
+/// Finds an application. `BUNDLE_GEMFILE` is for the only one; among several, each has its own Gemfile, and the
+/// variable is for those without one.
 pub fn find(settings: &mut AppSettings, bundle_gemfile: Option<&OsStr>, is_only_one: bool) -> Result<AppSpec, Missing> {
     let rackup = rackup::find(settings.rackup.as_deref()).map_err(Missing::File)?;
     let own = if is_only_one { None } else { rackup::gemfile(&rackup, None) };
     let gemfile = own.or_else(|| rackup::gemfile(&rackup, bundle_gemfile));
     let leanings = &*settings.leanings;
     let ruby = &*settings.ruby.program;
-    let look = Look { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
-    let (engine, why) = choice::choose(settings.engine, &look);
-    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &look);
+    let traits = AppTraits { rackup: &rackup, gemfile: gemfile.as_deref(), leanings, ruby };
+    let (engine, why) = choice::choose(settings.engine, &traits);
+    let may_be_ruby = choice::may_be_ruby(settings.engine, engine, &traits);
     let mut for_ruby = may_be_ruby.then(|| settings.clone());
     settings.fit_to(engine).map_err(Missing::Options)?;
     let mut found = AppSpec { engine, why, rackup, gemfile, load_path: Vec::new(), instead: None };

@@ -1,18 +1,18 @@
-//! The statements of a line of Ruby that load other code: those that run for certain, and those that may.
+//! Finds the statements in a line of Ruby that load other code: those that certainly run, and those that may.
 
-/// What is required by its name.
+/// A file that is required by name.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Required {
     Library(String),
-    /// With `require_relative`.
+    /// By `require_relative`.
     Beside(String),
 }
 
-/// What may be required.
+/// A file that may be required.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Possible {
     Named(Required),
-    /// By code, with these words in quotes; none where the code is more than a path.
+    /// By an expression with these quoted words; empty if it is more than a path.
     Computed(Vec<String>),
 }
 
@@ -22,7 +22,7 @@ const LOADERS: [&str; 4] = ["require", "require_relative", "load", "autoload"];
 /// Methods of Kernel that the embedded interpreter lacks.
 const RUBYS_METHODS: [&str; 6] = ["fork", "spawn", "system", "exec", "trap", "syscall"];
 
-/// Constants of Ruby's with what the embedded interpreter lacks of them; nothing where that lacks all.
+/// Ruby's constants, and those of their methods that the embedded interpreter lacks; an empty list is all.
 const RUBYS_CONSTANTS: [(&str, &[&str]); 22] = [
     ("Thread", &["new", "start", "fork"]),
     ("Process", &["fork", "spawn", "daemon", "detach", "kill", "wait", "wait2", "waitpid", "setproctitle"]),
@@ -48,11 +48,11 @@ const RUBYS_CONSTANTS: [(&str, &[&str]); 22] = [
     ("RubyVM", &[]),
 ];
 
-/// In code that makes a path of words in quotes.
+/// Words in an expression that joins quoted words to a path.
 const PATH_WORDS: [&str; 10] =
     ["File", "expand_path", "join", "dirname", "__FILE__", "__dir__", "Dir", "pwd", "Pathname", "new"];
 
-/// What a line requires for certain, and the rest of it; several statements may stand in it.
+/// The files that a line certainly requires, and the rest of the line; a line may have several statements.
 pub fn certain(line: &str) -> (Vec<Required>, &str) {
     let mut found = Vec::new();
     let mut rest = line;
@@ -63,7 +63,7 @@ pub fn certain(line: &str) -> (Vec<Required>, &str) {
     (found, rest)
 }
 
-/// The statement that a text begins with, and what follows it.
+/// The require at the beginning of a text, and the rest.
 fn first_required(text: &str) -> Option<(Required, &str)> {
     let (is_beside, rest) = match text.strip_prefix("require_relative") {
         Some(rest) => (true, rest),
@@ -74,7 +74,7 @@ fn first_required(text: &str) -> Option<(Required, &str)> {
     }
     let (name, rest) = literal(rest.trim_start().trim_start_matches('(').trim_start())?;
     let rest = rest.trim_start().trim_start_matches(')').trim_start();
-    // With a condition or a rescue behind it, it may be left out.
+    // With a condition or a rescue behind it, it may not run.
     if !(rest.is_empty() || rest.starts_with(['#', ';'])) {
         return None;
     }
@@ -85,21 +85,21 @@ fn named(is_beside: bool, name: &str) -> Required {
     if is_beside { Required::Beside(name.to_owned()) } else { Required::Library(name.to_owned()) }
 }
 
-/// The text in quotes that this begins with, and what follows. One with code in it is not known here.
+/// The quoted text at the beginning, and the rest; `None` if it contains code.
 fn literal(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let (name, rest) = text[1..].split_once(quote)?;
     (!name.is_empty() && !name.contains(['#', '\\'])).then_some((name, rest))
 }
 
-/// What a line may require: in blocks, under conditions, by computed names.
+/// Files that a line may require: in blocks, under conditions, by computed names.
 pub fn possible(line: &str) -> Vec<Possible> {
     let words = words(line).0.into_iter();
     let methods = words.filter(|word| LOADERS.contains(&word.text) && word.is_method);
     methods.filter_map(|word| by_loader(word.text, word.rest)).collect()
 }
 
-/// What a line uses that only a Ruby has, in words; by all signs, since an object of the application may have the name.
+/// Something in a line that only Ruby has, as a text; a guess, since an object of the application may have the name.
 pub fn only_ruby(line: &str) -> Option<String> {
     let (words, has_command) = words(line);
     let found = words.iter().find_map(|word| {
@@ -122,7 +122,7 @@ pub fn only_ruby(line: &str) -> Option<String> {
 
 fn by_loader(word: &str, rest: &str) -> Option<Possible> {
     let argument = rest.trim_start().trim_start_matches('(').trim_start();
-    // A method of that name, an assignment, a key.
+    // A method of that name, an assignment, or a key.
     if argument.starts_with('=') || (rest.starts_with(':') && !rest.starts_with("::")) {
         return None;
     }
@@ -139,7 +139,7 @@ fn by_loader(word: &str, rest: &str) -> Option<Possible> {
     if let Some((name, after)) = literal(argument) {
         let after = after.trim_start().trim_start_matches(')').trim_start();
         if !after.starts_with(['+', '%', '.']) {
-            // What `load` takes has its suffix, and begins at the current folder, too.
+            // The argument of `load` has its suffix, and may start at the current folder.
             let name = if word == "load" && !name.starts_with(['/', '.']) { format!("./{name}") } else { name.into() };
             return Some(Possible::Named(named(is_beside, &name)));
         }
@@ -147,7 +147,7 @@ fn by_loader(word: &str, rest: &str) -> Option<Possible> {
     Some(Possible::Computed(path_words(argument)))
 }
 
-/// The words in quotes of code that makes a path of nothing else.
+/// The quoted words of an expression that does nothing but make a path.
 fn path_words(code: &str) -> Vec<String> {
     let code =
         code.match_indices(" #").find(|(at, _)| !code[at + 2..].starts_with('{')).map_or(code, |(at, _)| &code[..at]);
@@ -167,15 +167,15 @@ fn path_words(code: &str) -> Vec<String> {
 /// A name in a line of code.
 struct Word<'a> {
     text: &'a str,
-    /// What follows it.
+    /// The rest of the line.
     rest: &'a str,
-    /// By what is before it, it may be a method of the object itself.
+    /// Whether it may be a method of the object itself, by the character before it.
     is_method: bool,
-    /// Or a constant that is looked up from the top.
+    /// Whether it may be a constant that is looked up from the top level.
     is_constant: bool,
 }
 
-/// The names outside of texts and comments, and whether there is a command in backticks.
+/// All names outside of strings and comments, and whether there is a command in backticks.
 fn words(line: &str) -> (Vec<Word<'_>>, bool) {
     let mut found = Vec::new();
     let mut has_command = false;
@@ -210,7 +210,7 @@ fn words(line: &str) -> (Vec<Word<'_>>, bool) {
     (found, has_command)
 }
 
-/// `def load` defines a method, and `:load` is a symbol, unless it is handed on as one: `&method(:require)`.
+/// Whether the next name is only defined or a symbol: `def load` and `:load`, but not `&method(:require)`.
 fn is_defined(before: &str) -> bool {
     let before = before.trim_end();
     before.ends_with("def") || (before.ends_with(':') && !before.ends_with("method(:") && !before.ends_with("::"))

@@ -1,5 +1,5 @@
-//! Loads an application for the embedded interpreter in a process of its own first, which is this program again. Code
-//! that ends its process while it is parsed, compiled or run so ends that one, and never a server.
+//! Loads an application for the embedded interpreter in a child process first, which is this program again. Code that
+//! crashes its process while it is parsed, compiled or run then ends the child, and not a server.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -19,27 +19,27 @@ use tracing::warn;
 
 use crate::process::exit;
 
-/// The first argument by which this program is asked to load an application and end.
+/// First argument of the child.
 pub const WORD: &str = "--try-to-load";
 
 /// This program, even after its file was replaced.
 const PROGRAM: &str = "/proc/self/exe";
-/// The engine keeps the time of loading itself, but for what cannot be interrupted. This is added then.
+/// Added to the time of loading, which the engine limits itself, except where it cannot interrupt.
 const GRACE: Duration = Duration::from_secs(5);
-/// How often the process is looked after, at first and at last.
+/// First and last interval at which the child is polled.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 const LAST_LOOK: Duration = Duration::from_millis(20);
-/// Address space beside the interpreter's own memory: the program, stacks, and what natives hold.
+/// Address space beside the interpreter's memory: the program, stacks, and memory of native functions.
 const SPARE_BYTES: u64 = 2 << 30;
 
 /// Why the application must not be loaded in this process.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Its process was killed by this signal.
+    /// The child was killed by this signal.
     Killed(i32),
-    /// Loading did not end within this time (`--boot-time`), nor when the engine interrupted it.
+    /// Loading did not end within this time (`--boot-time`), even when the engine interrupted it.
     Stuck(Duration),
-    /// The server shuts down meanwhile.
+    /// The server is shutting down.
     CalledOff,
 }
 
@@ -60,8 +60,8 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Tries to load the application as these settings say. Whether it raises does not matter: that can be found out, in
-/// more words, in this process. Where no process can be started nothing is tried.
+/// Tries to load the application with these settings. An exception does not count: loading it in this process will
+/// report that in more detail. If no process can be started, the trial is skipped.
 pub fn load(settings: &Settings, called_off: &AtomicBool) -> Result<(), Verdict> {
     match spawn(settings) {
         Ok(child) => wait(child, settings.boot_time, called_off),
@@ -72,9 +72,9 @@ pub fn load(settings: &Settings, called_off: &AtomicBool) -> Result<(), Verdict>
     }
 }
 
-/// What the other process does, with the arguments after [`WORD`].
+/// Runs the child, with the arguments after [`WORD`].
 pub fn run(arguments: &[OsString]) -> ExitCode {
-    // With whoever waits for it.
+    // It ends with its parent.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let Some(settings) = read(arguments) else {
         return exit::fail(&format!("{WORD} is for foolsgold itself"));
@@ -125,7 +125,7 @@ fn wait(mut child: Child, boot_time: Duration, called_off: &AtomicBool) -> Resul
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return judge(status),
-            // Somebody else has waited for it: nothing is known of its end.
+            // Another waiter has reaped it, so its exit is unknown.
             Err(_) => return Ok(()),
             Ok(None) => {}
         }

@@ -1,6 +1,6 @@
-//! From a command line that is understood to a server that serves, and on to its end: `run` is the whole way, with
-//! three steps in it, `prepare` (who started this process, its terminal, its output), `setup` (what it takes while it
-//! may still be root), and `serve`. Whatever one step has taken is given back when a later one fails.
+//! From a parsed command line to a serving process, and to its shutdown. `run` is the whole way; its three steps are
+//! `prepare` (parent process, terminal, output), `setup` (what must be taken while the process may still be root) and
+//! `serve`. When a step fails, everything that earlier steps have taken is released.
 
 pub mod prepare;
 pub mod run;

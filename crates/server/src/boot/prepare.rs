@@ -1,5 +1,5 @@
-//! What a process does before it loads anything: finds out who started it, goes into the background if it is to, and
-//! turns its output to the log files.
+//! What a process does before it loads anything: finds out who started it, goes into the background if configured, and
+//! redirects its output to the log files.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -12,33 +12,34 @@ use crate::log::files::LogFiles;
 use crate::process::daemon;
 use crate::process::exit::NotServing;
 use crate::process::inherited;
-use crate::process::parent::{Handed, Parent, StartedAs};
+use crate::process::parent::{InheritedSocket, Parent, StartedAs};
 use crate::process::program::Program;
 
-/// What it is given on the way.
+/// The state of this process after `prepare`, for `serve`.
 pub struct Prepared {
     pub program: Program,
     pub parent: Option<Parent>,
-    /// Sockets from systemd or from an older process.
-    pub sockets: Vec<Handed>,
+    /// Sockets from systemd or from the previous process.
+    pub sockets: Vec<InheritedSocket>,
     pub log_files: Arc<LogFiles>,
 }
 
 impl Prepared {
-    /// Whether an older process of this server still serves.
+    /// Whether the previous process of this server still serves.
     pub fn is_successor(&self) -> bool {
         self.parent.as_ref().is_some_and(|parent| parent.started_as == StartedAs::Upgrade)
     }
 }
 
-/// What this process was started with.
+/// The parent process, and the sockets that this process was started with.
 pub struct Arrived {
     pub parent: Option<Parent>,
-    /// Sockets from systemd or from an older process.
-    pub sockets: Vec<Handed>,
+    /// Sockets from systemd or from the previous process.
+    pub sockets: Vec<InheritedSocket>,
 }
 
-/// To be called before this process starts any other.
+/// Takes over the channel to the parent and inherited sockets. Must run before this process starts any other, which
+/// would inherit them.
 pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
     let mut parent = Parent::find(environment)?;
     let sockets = match &mut parent {
@@ -51,7 +52,8 @@ pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
     Ok(Arrived { parent, sockets })
 }
 
-/// `None` when a process in the background serves by now, and this one is done.
+/// Applies umask, folders and log files. `None` when the server was started in the background, so that this process is
+/// done.
 pub fn prepare(
     program: Program,
     arrived: Arrived,
@@ -69,7 +71,7 @@ pub fn prepare(
     if operating.makes_folders {
         let pidfile = fixed(operating.pidfile.as_deref());
         let files = [&stdout, &stderr, &pidfile].into_iter().flatten();
-        // What cannot be made is told when the file is.
+        // A folder that cannot be made is reported when its file is opened.
         files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
     }
     let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr, form)

@@ -1,5 +1,5 @@
-//! The whole way of a server, from its command line to its exit code: what was asked for is settled, applications are
-//! found, the process is prepared, and then all of it is served.
+//! The whole way of a server, from its command line to its exit code: resolves the settings, finds the applications,
+//! prepares the process, and serves.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,8 @@ use crate::process::parent::StartOutcome;
 use crate::process::program::Program;
 use crate::process::{daemon, init};
 
-/// Serves until somebody ends it; what comes of it is told to whoever asked for it, which may be another process.
+/// Runs the server until it shuts down. A failure is reported to the process that started this one, or on standard
+/// error.
 pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
@@ -24,7 +25,7 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     if let Err(why) = init::settle(&program) {
         return fail(&why);
     }
-    // Before any process is started that would inherit what is handed over, or the terminal that is left.
+    // Before any process is started that would inherit the handed-over sockets or the old terminal.
     let arrived = match prepare::arrive(&invocation.environment) {
         Ok(arrived) => arrived,
         Err(why) => return fail(&why),
@@ -33,14 +34,14 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     match run(invocation, program, arrived) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => match channel.map(|channel| channel.report(&StartOutcome::NotServing(why.clone()))) {
-            // Whoever started us tells it to the one who asked.
+            // The parent prints it.
             Some(Ok(())) => why.exit_code(),
             None | Some(Err(_)) => why.tell(),
         },
     }
 }
 
-/// From what was asked for to what is served.
+/// Resolves the settings and runs the server with them.
 fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(), NotServing> {
     if arrived.parent.is_none() && invocation.leaves_file_to_background() {
         return daemon::start(&program, &arrived.sockets, None).map(drop);

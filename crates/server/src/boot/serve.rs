@@ -1,4 +1,4 @@
-//! Puts the program together and runs it to its end. The only place that names the front.
+//! Assembles the server and runs it until it shuts down. The only file here that sets up `front`.
 
 use std::ffi::OsString;
 use std::io;
@@ -38,19 +38,19 @@ use crate::process::run_files::RunFiles;
 use crate::process::sockets::Sockets;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// After the end, connections that were cut off have so long to notice: they write their last log lines then.
+/// Time after the shutdown for connections that were cut off to write their last log lines.
 const CUT_TIME: Duration = Duration::from_millis(200);
 
-/// Workers have so long to end after the last request: for the application's hooks and `at_exit` blocks.
+/// Time for workers to exit after the last request: the application's hooks and `at_exit` blocks run in it.
 const WORKERS_TIME: Duration = Duration::from_secs(10);
 
-/// And so long when requests were cut off: whoever runs one still is not waited for any more.
+/// Time for workers to exit when requests were cut off: a worker that still runs one is not waited for.
 const WORKERS_CUT_TIME: Duration = Duration::from_secs(1);
 
-/// A successor must serve so long after the slowest application may have been loaded.
+/// Time for a successor to be ready, beyond the boot time of its slowest application.
 const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
 
-/// What is to be served, and how.
+/// Everything that `serve` needs.
 pub struct Plan {
     pub settings: Settings,
     /// The applications, in the order of the settings.
@@ -62,20 +62,20 @@ pub struct Plan {
     pub flush: Flush,
 }
 
-/// The versions of the program and of the engine in it, and the allocator where it is not that of the C library.
+/// Versions of the program and of the embedded engine, and the allocator unless it is the C library's.
 pub fn versions() -> String {
-    // Whoever builds it for others says of which commit it is; a figure of "0.1.0" could be of any.
+    // Builds for distribution name their commit, since a figure of "0.1.0" could be of any.
     let commit = option_env!("FOOLSGOLD_COMMIT").map_or_else(String::new, |commit| format!("+{commit}"));
     let allocator = if cfg!(feature = "jemalloc") { ", jemalloc" } else { "" };
     format!("foolsgold {VERSION}{commit} ({}{allocator})", engines::mruby())
 }
 
-/// Serves until somebody ends it. The error is a text for whoever started the program.
+/// Serves until the shutdown. The error is a text for the user who started the program.
 pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(warning) = open_files::make_room(plan.settings.limits.connections) {
         warn!(target: "server", "{warning}");
     }
-    // They go last of all, as they were there first.
+    // Bound to names first, so dropped last.
     let (mut sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
     files::temporary::look();
     let Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush } = plan;
@@ -86,18 +86,19 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
     let context = context(&settings, &threads.lanes, bundle_gemfile, reload_settings, &prepared);
-    // It answers from here to the end, so that load balancers and people see a server that starts, and one that ends.
+    // It answers from here to the shutdown, so that load balancers and people see a server that starts, and one that
+    // shuts down.
     let made = (sockets.admin.take(), sockets.control.take());
     let called_off = context.called_off.clone();
     let admin = {
         let seen = (place(&found), prepared.log_files.clone());
         Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
     };
-    let ground = Ground { threads, admin, front_settings };
+    let server_context = ServerContext { threads, admin, front_settings };
     let restart_files = RestartFiles::note(&settings);
-    // The applications first: as long as they are not ready, no client should find an open door.
+    // The applications first: until they are ready, no client should be able to connect.
     let apps = match Apps::start(&settings, found, context) {
-        Err(_) if ground.admin.is_unwanted() => {
+        Err(_) if server_context.admin.is_unwanted() => {
             info!(target: "server", "shut down before it served");
             return Ok(());
         }
@@ -106,16 +107,17 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     if let Some(parent) = &prepared.parent {
         apps.follow(&parent.ordered);
     }
-    let mut server = Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, ground };
+    let mut server =
+        Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, context: server_context };
     let stage = Stage {
         settings: &settings,
         apps: &apps,
-        ground: &server.ground,
+        context: &server.context,
         run_files: &run_files.0,
         restart_files,
         flush,
     };
-    let ended = server.ground.threads.waiting.block_on(run(stage, sockets, prepared, signals))?;
+    let ended = server.context.threads.waiting.block_on(run(stage, sockets, prepared, signals))?;
     if ended.cut == 0 {
         server.apps.end_time = WORKERS_TIME;
     }
@@ -127,16 +129,16 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// What serves, from the top down: each value ends before what it stands on, as fields are dropped in their order.
+/// The running server. Fields are dropped in their order, so each value ends before the ones that it depends on.
 struct Server {
     apps: Loaded,
-    ground: Ground,
+    context: ServerContext,
 }
 
-/// Applications that are loaded. Their workers end with the value.
+/// The loaded applications. Dropping the value stops their workers.
 struct Loaded {
     apps: Arc<Apps>,
-    /// How long that may take: no longer than a moment, unless every request was finished.
+    /// Time for the workers to exit: [`WORKERS_CUT_TIME`] unless every request was finished.
     end_time: Duration,
 }
 
@@ -146,16 +148,16 @@ impl Drop for Loaded {
     }
 }
 
-/// What applications are served on.
-struct Ground {
+/// What the applications run on: threads, admin listeners, settings of the front.
+struct ServerContext {
     threads: Threads,
-    /// It can be looked at until no request is running any more.
+    /// Answers until no request is running.
     admin: Admin,
-    /// The last holder of the access log, whose end writes the lines that wait.
+    /// Holds the access log last; dropping it writes the pending lines.
     front_settings: Arc<front::Settings>,
 }
 
-/// The event loops.
+/// The event loops: the main thread's and those of the I/O threads.
 struct Threads {
     waiting: Waiting,
     lanes: Lanes,
@@ -170,7 +172,7 @@ impl Threads {
     }
 }
 
-/// The event loop of the main thread, which only waits for signals and for the end.
+/// The event loop of the main thread, which only waits for signals and for the shutdown.
 struct Waiting(Option<Runtime>);
 
 impl Waiting {
@@ -180,7 +182,8 @@ impl Waiting {
 }
 
 impl Drop for Waiting {
-    /// What still runs has been given up; waiting for it would make the end as slow as the slowest script.
+    /// Does not wait for blocked tasks: they have been given up, and the shutdown would take as long as the slowest
+    /// script.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_timeout(CUT_TIME);
@@ -188,19 +191,19 @@ impl Drop for Waiting {
     }
 }
 
-/// What is there when the listeners open.
+/// The parts that exist when the listeners open.
 struct Stage<'a> {
     settings: &'a Settings,
     apps: &'a Arc<Apps>,
-    ground: &'a Ground,
+    context: &'a ServerContext,
     run_files: &'a Arc<RunFiles>,
     restart_files: RestartFiles,
     flush: Flush,
 }
 
 async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals: Signals) -> Result<Ended, String> {
-    let Stage { settings, apps, ground, run_files, restart_files, flush } = stage;
-    let Ground { threads: Threads { lanes, .. }, admin, front_settings } = ground;
+    let Stage { settings, apps, context, run_files, restart_files, flush } = stage;
+    let ServerContext { threads: Threads { lanes, .. }, admin, front_settings } = context;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
@@ -225,7 +228,7 @@ async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals
     run_files.write()?;
     let serving = front::serve(listeners, lanes, apps.router(), front_settings.clone(), stop);
     server.set_open();
-    // Whoever is told that it serves may read in the log where.
+    // Before the parent reports success, so that the log says where the server listens.
     flush();
     started.let_starter_go();
     setup::tell(prepared.parent, upgrade, run_files, &taken, lanes)?;
@@ -243,7 +246,7 @@ fn deaf(error: io::Error) -> String {
     format!("signals cannot be listened to: {error}")
 }
 
-/// Where commands look for this server.
+/// The folders by which commands find this server.
 fn place(found: &[AppSpec]) -> Place {
     let served = match found {
         [one] => one.rackup.parent().map(Path::to_owned),
@@ -289,7 +292,7 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         LogForm::Json => Some(LogFormat::Json),
         LogForm::NoAccess => None,
     };
-    // These lines go past the log's own filter, for speed; so it is asked here, once.
+    // These lines bypass the log's own filter, for speed; so it is asked here, once.
     let format = format.filter(|_| settings.log_filter.shows("access"));
     front::Settings {
         limits: settings.limits.clone(),
@@ -300,14 +303,15 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| {
             AccessLog::new(format, settings.log_query.clone(), log_files.own_lines(), log_files.dropped())
         }),
-        // Pages tell what went wrong only where that is right for all of them.
+        // Error pages show details only if every application is in development.
         development: settings.apps.iter().all(|app| app.environment == "development"),
         json_errors: false,
         counts: Arc::default(),
     }
 }
 
-/// Says what is served, where, by what and how: what somebody who reads the log a year later will want to know.
+/// Logs what is served, where, by which engine and with which settings: what someone who reads the log later will want
+/// to know.
 fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
     for notice in settings.notices.iter().chain(settings.apps.iter().flat_map(|app| &app.notices)) {
         warn!(target: "server", "{notice}");

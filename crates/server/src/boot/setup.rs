@@ -1,5 +1,5 @@
-//! The place of this process among others: what it takes before it gives up root, and what it tells the process and the
-//! service manager that started it once it serves.
+//! What this process takes while it may still be root, and what it reports, once it serves, to the process and the
+//! service manager that started it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use crate::boot::prepare::Prepared;
 use crate::config::admin::Control;
 use crate::config::settings::Settings;
 use crate::control::upgrade::{Upgrade, follow};
-use crate::process::parent::{Handed, Parent};
+use crate::process::parent::{InheritedSocket, Parent};
 use crate::process::run_files::{Claimed, RunFiles};
 use crate::process::sockets::{Shared, Sockets, Wanted, gather};
 use crate::process::systemd;
 
-/// Binds addresses, takes the pid file and the state file, and becomes who it is to be.
+/// Binds addresses, claims the pid file and the state file, and switches to the configured user and group.
 pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Claimed), String> {
     let operating = &settings.operating;
     let wanted =
@@ -50,11 +50,11 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     Ok((sockets, run_files))
 }
 
-/// The admin listener: that of an older process, or one of our own.
-fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<Listener>, String> {
+/// The admin listener: handed over by the previous process, or newly bound; `None` without `--admin`.
+fn gather_admin(settings: &Settings, handed: &mut Vec<InheritedSocket>) -> Result<Option<Listener>, String> {
     let Some(bind) = &settings.admin.bind else { return Ok(None) };
-    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
-    // Addresses may be asked for in the same words, such as port 0; that of the admin listener is handed over last.
+    let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
+    // Several addresses may be written alike, such as port 0; the admin listener's is handed over last.
     let others = settings.binds.iter().filter(|other| other.bind.to_string() == bind.to_string()).count();
     let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
     let Some(at) = at else { return admin::bind(&settings.admin) };
@@ -62,11 +62,12 @@ fn gather_admin(settings: &Settings, handed: &mut Vec<Handed>) -> Result<Option<
     adopted.map(Some).map_err(|error| format!("--admin: {error}"))
 }
 
-/// The control socket at a place that was named, of a server that gives up root: the folder may be one in which only
-/// root can make it. A successor, who has not been root, is handed it.
+/// The control socket at a path that was configured, of a server that gives up root: only root may be able to create it
+/// in that folder. A successor, which is never root, gets it from the previous process. The flag says whether it was
+/// handed over.
 fn gather_control(
     settings: &Settings,
-    handed: &mut Vec<Handed>,
+    handed: &mut Vec<InheritedSocket>,
     is_successor: bool,
 ) -> Result<Option<(Listener, bool)>, String> {
     let (Control::Path(path), Some(_)) = (&settings.admin.control, &settings.operating.identity) else {
@@ -74,7 +75,7 @@ fn gather_control(
     };
     let told = |error: front::BindError| format!("--control: {error}");
     let bind = Bind::Unix(std::path::absolute(path).unwrap_or_else(|_| path.clone()));
-    let is_it = |one: &Handed| !one.is_activated && one.asked == bind.to_string();
+    let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
     if let Some(at) = handed.iter().rposition(is_it) {
         let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
         return adopted.map(|listener| Some((listener, true))).map_err(told);
@@ -87,7 +88,7 @@ fn gather_control(
     }
 }
 
-/// Says that this process serves.
+/// Reports that this process serves: to its parent, and to the service manager.
 pub fn tell(
     parent: Option<Parent>,
     upgrade: Arc<Upgrade>,
@@ -97,7 +98,7 @@ pub fn tell(
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Handle::current();
     let lanes = lanes.handles();
-    // A successor is the service when the process before it says so.
+    // A successor becomes the service only when the previous process says so.
     let serve = move |status: &str| {
         systemd::ready(status);
         drop(runtime.spawn(systemd::watchdog(lanes)));

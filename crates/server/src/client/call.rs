@@ -1,4 +1,4 @@
-//! What a command was told: its flags and its value, and how to find the server it is for.
+//! The arguments of a command: its flags and value, and how to find its server.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::client::outcome::Failure;
 use crate::config::commands::{Command, Flag};
 use crate::config::suggest::nearest;
 
-/// Flags that say which server.
+/// Options of all commands.
 const WHICH: [&str; 5] = ["control", "state", "dir", "config", "help"];
 
 /// How the server is found.
@@ -22,21 +22,21 @@ pub struct Which {
     pub config: Option<PathBuf>,
 }
 
-/// A command that is to be run.
+/// A command with its arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     pub which: Which,
     pub app: Option<String>,
     pub value: Option<String>,
-    /// A word where none is expected, which may be meant as the name of an application.
+    /// An unexpected word, which may be meant as the name of an application.
     pub surplus: Option<String>,
-    /// As the program was started with it: a settings file may name the socket.
+    /// The environment of this program: a settings file may use it to name the socket.
     pub environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
 }
 
 impl Call {
-    /// Reads the words after the command; nothing when help is asked for.
+    /// Parses the words after the command; `None` if help is requested.
     pub fn read(
         command: &Command,
         arguments: &[OsString],
@@ -88,7 +88,7 @@ impl Call {
         self.flags.contains(&flag)
     }
 
-    /// What the API takes as a query, for the application that was named.
+    /// The query of an API request, for the named application.
     pub fn query(&self) -> String {
         self.app.as_deref().map(|app| format!("?app={}", encoded(app))).unwrap_or_default()
     }
@@ -117,7 +117,7 @@ fn unknown(command: &Command, word: &str) -> Failure {
     })
 }
 
-/// As it may stand in a query.
+/// Percent-encodes a text for a query.
 pub fn encoded(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
@@ -162,7 +162,7 @@ mod tests {
             let why = read(words, &[]).unwrap_err();
             assert!(why.contains(right), "{words:?}: {why}");
         }
-        // What may be an application is answered with those that the server has.
+        // A word that may be an application is answered with the names of the server's applications.
         assert_eq!(read(&["status", "shop"], &[]).unwrap().unwrap().surplus.as_deref(), Some("shop"));
     }
 }

@@ -1,4 +1,4 @@
-//! The way to a server: one request after another on its control socket, each on a connection of its own.
+//! The client of a server's control socket: sends requests one after another, each on a connection of its own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,72 +13,72 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::outcome::Failure;
 
-/// A server that lives says what it does within this time.
+/// Time for a server to report its status.
 const LOOK_TIME: Duration = Duration::from_secs(10);
-/// And a server among others within this.
+/// The same for one server among several.
 const GLANCE_TIME: Duration = Duration::from_secs(2);
-/// A reload takes as long as it takes.
+/// Time for an action: a reload takes as long as it takes.
 const ORDER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A server, to be asked.
+/// A client of one server.
 pub struct ControlClient {
     runtime: Runtime,
     pub socket: PathBuf,
 }
 
-/// Ctrl-C, as something that can be waited for.
+/// Ctrl-C as an awaitable signal.
 pub struct Interrupts(Signal);
 
-/// Why there was no good answer.
+/// Why there was no good response.
 #[derive(Debug)]
-pub enum Trouble {
-    /// It says so itself.
+pub enum ClientError {
+    /// The server's own error.
     Refused(StatusCode, String),
-    /// There is nobody.
+    /// No server listens on the socket.
     Gone(io::Error),
-    /// Somebody has the socket, and did not answer within this time.
+    /// A process has the socket, but did not answer within this time.
     Silent(Duration),
-    /// It did not answer as it should.
+    /// The response was not valid.
     Other(String),
 }
 
 impl ControlClient {
-    /// To this socket; nobody is asked yet.
+    /// A client of this socket; does not connect yet.
     pub fn to(socket: &Path) -> Result<ControlClient, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::failed(format!("there is no way to ask: {error}")))?;
         Ok(ControlClient { runtime, socket: socket.to_owned() })
     }
 
-    /// What the server says of this.
-    pub fn look(&self, target: &str) -> Result<Value, Trouble> {
+    /// GETs a path of the API.
+    pub fn look(&self, target: &str) -> Result<Value, ClientError> {
         self.ask(Method::GET, target, "", LOOK_TIME)
     }
 
-    /// What it does, if it says so soon: one that is stopped must not hide the others.
-    pub fn glance(&self) -> Result<Value, Trouble> {
+    /// The status, with a short time limit: a stopped server must not hide the others.
+    pub fn glance(&self) -> Result<Value, ClientError> {
         self.ask(Method::GET, "/v1/status", "", GLANCE_TIME)
     }
 
-    /// Tells it to do something, and waits until it is done; but not when it does not answer at all.
-    pub fn order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+    /// POSTs an action and waits until it is done, after checking that the server answers at all.
+    pub fn order(&self, target: &str, parameters: &Value) -> Result<Value, ClientError> {
         self.look("/v1")?;
         self.ask(Method::POST, target, &parameters.to_string(), ORDER_TIME)
     }
 
-    /// Tells it to do what it says yes or no to at once.
-    pub fn brief_order(&self, target: &str, parameters: &Value) -> Result<Value, Trouble> {
+    /// POSTs an action that the server answers at once.
+    pub fn brief_order(&self, target: &str, parameters: &Value) -> Result<Value, ClientError> {
         self.ask(Method::POST, target, &parameters.to_string(), LOOK_TIME)
     }
 
-    /// From now on Ctrl-C does not end this program but what waits.
+    /// From now on Ctrl-C ends waits, and not this program.
     pub fn interrupts(&self) -> Result<Interrupts, Failure> {
         let _inside = self.runtime.enter();
         let signal = signal(SignalKind::interrupt());
         signal.map(Interrupts).map_err(|error| Failure::failed(format!("Ctrl-C cannot be listened to: {error}")))
     }
 
-    /// Waits for whichever is first: this time, or Ctrl-C. Whether it was the time.
+    /// Waits for this time, or until Ctrl-C. Returns whether the time has passed.
     pub fn wait(&self, time: Duration, interrupts: &mut Interrupts) -> bool {
         self.runtime.block_on(async {
             tokio::select! {
@@ -89,44 +89,44 @@ impl ControlClient {
         })
     }
 
-    fn ask(&self, method: Method, target: &str, json: &str, time: Duration) -> Result<Value, Trouble> {
+    fn ask(&self, method: Method, target: &str, json: &str, time: Duration) -> Result<Value, ClientError> {
         let answer = self.runtime.block_on(ask(&self.socket, method, target, json, time));
         let (status, body) = match answer {
             Ok(answer) => answer,
-            // The kernel holds no more connections for a server that takes none.
+            // The backlog of a server that does not accept is full.
             Err(AskError::Connect(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                return Err(Trouble::Silent(Duration::ZERO));
+                return Err(ClientError::Silent(Duration::ZERO));
             }
-            Err(AskError::Late(time)) => return Err(Trouble::Silent(time)),
-            Err(AskError::Connect(error)) => return Err(Trouble::Gone(error)),
-            Err(error) => return Err(Trouble::Other(format!("{} {error}", self.socket.display()))),
+            Err(AskError::Late(time)) => return Err(ClientError::Silent(time)),
+            Err(AskError::Connect(error)) => return Err(ClientError::Gone(error)),
+            Err(error) => return Err(ClientError::Other(format!("{} {error}", self.socket.display()))),
         };
         let value = serde_json::from_slice::<Value>(&body).map_err(|error| {
             let socket = self.socket.display();
             let status = status.as_u16();
-            Trouble::Other(format!("{socket} is no FoolsGold: it answered {status}, and no JSON ({error})"))
+            ClientError::Other(format!("{socket} is no FoolsGold: it answered {status}, and no JSON ({error})"))
         })?;
         if status.is_success() {
             return Ok(value);
         }
         let why = value["error"].as_str().unwrap_or("for no reason that it tells").to_owned();
-        Err(Trouble::Refused(status, why))
+        Err(ClientError::Refused(status, why))
     }
 }
 
-impl Trouble {
-    /// As the end of the command.
+impl ClientError {
+    /// The error as a failure of the command.
     pub fn failure(self, socket: &Path) -> Failure {
         match self {
-            Trouble::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
-            Trouble::Refused(_, why) | Trouble::Other(why) => Failure::failed(why),
-            Trouble::Gone(error) => Failure::no_server(gone(socket, &error)),
-            Trouble::Silent(time) => Failure::failed(silent(socket, time)),
+            ClientError::Refused(status, why) if status == StatusCode::BAD_REQUEST => Failure::usage(why),
+            ClientError::Refused(_, why) | ClientError::Other(why) => Failure::failed(why),
+            ClientError::Gone(error) => Failure::no_server(gone(socket, &error)),
+            ClientError::Silent(time) => Failure::failed(silent(socket, time)),
         }
     }
 }
 
-/// A server is there, and does not answer.
+/// The message about a server that does not answer.
 pub fn silent(socket: &Path, time: Duration) -> String {
     let shown = socket.display();
     let within = if time.is_zero() { String::new() } else { format!(" within {}", brief(time)) };

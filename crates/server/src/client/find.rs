@@ -1,4 +1,4 @@
-//! Which server a command is for: the one that was named, or the one that serves the folder in which it is called.
+//! Finds the server that a command is for: the named one, or the one that serves the current folder.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use machine::Machine;
 use serde_json::Value;
 
 use crate::client::call::{Call, Which};
-use crate::client::control_client::{ControlClient, Trouble, silent};
+use crate::client::control_client::{ClientError, ControlClient, silent};
 use crate::client::outcome::Failure;
 use crate::config::arguments::Arguments;
 use crate::config::control_path;
@@ -19,7 +19,7 @@ use crate::config::invocation::Invocation;
 use crate::config::options::Name;
 use crate::process::folder;
 
-/// A server that answers, or of which that is not known.
+/// A server that answers, or one that has a socket but does not answer.
 struct Living {
     line: ControlClient,
     pid: u64,
@@ -58,7 +58,7 @@ pub fn server(call: &Call) -> Result<ControlClient, Failure> {
             Some(living) => others.push(living),
             None => {}
         }
-        // Another server of this folder has such a name, too, and those stand first.
+        // Another server of this folder has such a name, too, and those come first.
         if !is_named_after_us && !ours.is_empty() {
             break;
         }
@@ -73,7 +73,7 @@ pub fn server(call: &Call) -> Result<ControlClient, Failure> {
     }
 }
 
-/// The folder for which a server is looked for, as the shell calls it and as it is.
+/// The folder whose server is wanted: by the shell's name, and its real path.
 struct Here {
     said: PathBuf,
     real: PathBuf,
@@ -105,14 +105,14 @@ impl Here {
     }
 }
 
-/// Whether somebody answers there, and who.
+/// The server on a socket, if there is one.
 fn look(socket: &Path) -> Result<Option<Living>, Failure> {
     let line = ControlClient::to(socket)?;
     let status = match line.glance() {
         Ok(status) => status,
-        // It is starting: whoever asks will be told so.
-        Err(Trouble::Refused(..)) => Value::Null,
-        Err(Trouble::Silent(time)) => return Ok(Some(Living::silent(line, time))),
+        // It is starting: the request itself will report that.
+        Err(ClientError::Refused(..)) => Value::Null,
+        Err(ClientError::Silent(time)) => return Ok(Some(Living::silent(line, time))),
         Err(_) => return Ok(None),
     };
     let server = &status["server"];
@@ -123,7 +123,7 @@ fn look(socket: &Path) -> Result<Option<Living>, Failure> {
 }
 
 impl Living {
-    /// What is known of it without its help.
+    /// A server that does not answer, with what the kernel knows of it.
     fn silent(line: ControlClient, time: Duration) -> Living {
         let pid = front::listener_of(&line.socket).map_or(0, u64::from);
         let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string();
@@ -131,15 +131,15 @@ impl Living {
     }
 }
 
-/// What the settings file beside the application in this folder says. One that is Ruby is not run for it: no other
-/// server's can name a control socket.
+/// Settings from the file beside the application in this folder. A Ruby file is not run for this: no other server's can
+/// name a control socket.
 fn by_folder(here: &Here, call: &Call) -> Option<Arguments> {
     let invocation = Invocation::new(vec![here.real.clone().into()], call.environment.clone(), Machine::here());
-    // What is wrong with other settings is none of our business.
+    // Errors in other settings do not matter here.
     (!file::is_code(&invocation.typed())).then(|| invocation.asked())
 }
 
-/// What the named settings file says: where its server runs, and perhaps the control socket.
+/// Settings from the named file: the server's folder, and perhaps its control socket.
 fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Arguments, Failure> {
     let dir = dir.map(|dir| [OsString::from("--dir"), dir.into()]);
     let words = [OsString::from("-C"), file.into()].into_iter().chain(dir.into_iter().flatten()).collect();
@@ -151,14 +151,14 @@ fn by_file(file: &Path, dir: Option<&Path>, call: &Call) -> Result<Arguments, Fa
         )));
     }
     let asked = invocation.asked();
-    // Errors in other settings do not matter. Where no folder is given, the error may be that the file cannot be read.
+    // Errors in other settings do not matter. Without a folder, the error may be that the file cannot be read.
     match asked.problems.first().filter(|_| asked.values(Name::Dir).is_empty()) {
         Some(problem) => Err(Failure::usage(problem.to_string())),
         None => Ok(asked),
     }
 }
 
-/// The control socket that these settings name; a relative path begins at the served folder.
+/// The control socket in these settings; a relative path starts at the served folder.
 fn in_settings(here: &Here, asked: &Arguments) -> Option<PathBuf> {
     let given = asked.values(Name::Control).last().copied()?;
     let path = given.value.strip_prefix("unix://").unwrap_or(&given.value);

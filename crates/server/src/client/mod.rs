@@ -1,6 +1,5 @@
-//! The commands that talk to a running server by its control socket: `foolsgold status`, `foolsgold reload` and so on.
-//! Each is one or two requests to the API that docs/control.md describes: of a server this room knows its control
-//! socket and nothing else.
+//! Commands for a running server, over its control socket: `foolsgold status`, `foolsgold reload` and so on. Each is
+//! one or two requests to the API in docs/control.md; this folder uses nothing else of a server.
 
 mod call;
 mod control_client;
@@ -21,7 +20,7 @@ use outcome::{Failure, fail, say};
 use crate::config::commands::{self, Action, COMMANDS, Command};
 use crate::config::invocation::Invocation;
 
-/// What the first word asks for, if it is a command of these.
+/// Runs the command that the first word names, if it is one of these.
 pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     let word = invocation.arguments.first()?.to_str()?;
     let command = COMMANDS.iter().find(|command| command.word == word)?;
@@ -39,7 +38,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     Some(outcome.map_or_else(|failure| fail(command.word, &failure), |()| ExitCode::SUCCESS))
 }
 
-/// What does it.
+/// The function of a command.
 fn action(action: Action) -> fn(&Call) -> Result<(), Failure> {
     match action {
         Action::Status => watch::status,
@@ -60,7 +59,7 @@ fn action(action: Action) -> fn(&Call) -> Result<(), Failure> {
     }
 }
 
-/// What to say of a word where none is expected: most often an application is meant.
+/// The error about an unexpected word: most often it is meant as an application.
 fn surplus(command: &Command, word: &str, call: &Call) -> String {
     let status = find::server(call).ok().and_then(|line| line.look("/v1/status").ok());
     let status = status.unwrap_or_default();

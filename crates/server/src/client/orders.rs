@@ -1,4 +1,4 @@
-//! Commands that tell a server to do something: one request each, and what came of it on standard output.
+//! Commands that change a server: one request each; prints the outcome.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::{Map, Value, json};
 
 use crate::client::call::Call;
-use crate::client::control_client::{ControlClient, Trouble};
+use crate::client::control_client::{ClientError, ControlClient};
 use crate::client::find;
 use crate::client::outcome::{Failure, say};
 use crate::config::commands::Flag;
 
-/// How often it is looked whether a server is gone.
+/// Interval at which a server is polled until it is gone.
 const LOOK: Duration = Duration::from_millis(100);
-/// A process that does not answer any more has written its last lines and removed its files in this time.
+/// Time for a process that does not answer any more to write its last lines and remove its files.
 const LAST_TIME: Duration = Duration::from_secs(10);
 
 pub fn reload(call: &Call) -> Result<(), Failure> {
@@ -70,12 +70,12 @@ pub fn stop(call: &Call) -> Result<(), Failure> {
     end(call, "/v1/stop", json!({ "now": call.has(Flag::Now) }))
 }
 
-/// Tells the server to end, and waits until it is gone: until nobody answers on its socket, or another process does,
-/// and its own has ended. Then another one finds nothing taken.
+/// Shuts the server down and waits until it is gone: until its socket has no listener, or another process's, and its
+/// own process has exited. A new server then finds nothing in use.
 fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     let before = match pid(&line) {
-        Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
+        Err(error @ ClientError::Silent(_)) => return Err(error.failure(&line.socket)),
         known => known.ok().flatten(),
     };
     let process = before.and_then(|pid| process(&line, pid));
@@ -87,10 +87,10 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let unwaited = || Failure::failed("not waited for any longer; the server goes on to end");
     loop {
         match pid(&line) {
-            Err(Trouble::Gone(_) | Trouble::Other(_)) => break,
-            Err(trouble @ Trouble::Silent(_)) => return Err(trouble.failure(&line.socket)),
+            Err(ClientError::Gone(_) | ClientError::Other(_)) => break,
+            Err(error @ ClientError::Silent(_)) => return Err(error.failure(&line.socket)),
             Ok(now) if now != before => break,
-            Ok(_) | Err(Trouble::Refused(..)) => {}
+            Ok(_) | Err(ClientError::Refused(..)) => {}
         }
         if !line.wait(LOOK, &mut interrupts) {
             return Err(unwaited());
@@ -106,7 +106,7 @@ fn end(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The process with this number, if it is the one that listens: in another namespace it has another number.
+/// A descriptor of the process with this id, if it is the listener: in another namespace the id differs.
 fn process(line: &ControlClient, pid: u64) -> Option<OwnedFd> {
     let listener = front::listener_of(&line.socket).ok().filter(|listener| u64::from(*listener) == pid)?;
     pidfd_open(Pid::from_raw(listener.try_into().ok()?)?, PidfdFlags::empty()).ok()
@@ -117,11 +117,11 @@ fn runs(process: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&at_once)) == Ok(0)
 }
 
-fn pid(line: &ControlClient) -> Result<Option<u64>, Trouble> {
+fn pid(line: &ControlClient) -> Result<Option<u64>, ClientError> {
     line.look("/v1/status").map(|status| status["server"]["pid"].as_u64())
 }
 
-/// Tells it, and says what the server says.
+/// Sends an action and prints the response.
 fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
     let line = find::server(call)?;
     tell(&line, call, |all| line.order(target, all), parameters)
@@ -130,7 +130,7 @@ fn order(call: &Call, target: &str, parameters: Value) -> Result<(), Failure> {
 fn tell(
     line: &ControlClient,
     call: &Call,
-    order: impl FnOnce(&Value) -> Result<Value, Trouble>,
+    order: impl FnOnce(&Value) -> Result<Value, ClientError>,
     parameters: Value,
 ) -> Result<(), Failure> {
     let mut all = match parameters {
@@ -140,7 +140,7 @@ fn tell(
     if let Some(app) = &call.app {
         all.insert("app".to_owned(), json!(app));
     }
-    let answer = order(&Value::Object(all)).map_err(|trouble| trouble.failure(&line.socket))?;
+    let answer = order(&Value::Object(all)).map_err(|error| error.failure(&line.socket))?;
     say(&format!("{}\n", answer["message"].as_str().unwrap_or("done")));
     Ok(())
 }

@@ -1,16 +1,16 @@
-//! What comes of a command: text on standard output, or why it ends badly, with its exit code.
+//! Outcome of a command: text on standard output, or a failure with its exit code.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// It was tried, and could not be done.
+/// Exit code: the action was tried and failed.
 const FAILED: u8 = 1;
-/// The command line cannot be understood.
+/// Exit code: the command line is not valid.
 const BAD_USAGE: u8 = 2;
-/// There is no server, as for services: the program is not running.
+/// Exit code: there is no server; as of LSB init scripts, "program is not running".
 const NO_SERVER: u8 = 3;
 
-/// Why a command ends badly.
+/// Why a command failed.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
@@ -31,12 +31,12 @@ impl Failure {
     }
 }
 
-/// Writes to standard output. When its reader has gone there is nobody to tell.
+/// Writes to standard output. An error means that the reader has gone.
 pub fn say(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Says why a command ends badly.
+/// Prints why a command failed and returns its exit code.
 pub fn fail(command: &str, failure: &Failure) -> ExitCode {
     let hint = if failure.code == BAD_USAGE { format!("\nSee foolsgold {} --help.", command) } else { String::new() };
     let _ = writeln!(io::stderr(), "foolsgold {}: {}{hint}", command, failure.why);

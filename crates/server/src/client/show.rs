@@ -1,4 +1,4 @@
-//! Commands that show something: what the API says, as tables for people or as it is.
+//! Commands that show something: data of the API, as tables or as JSON.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use crate::client::table::Table;
 use crate::client::text::{lasting, millis, plain, size};
 use crate::config::commands::Flag;
 
-/// So many requests of the past are shown in a table.
+/// Past requests in a table.
 const PAST_ROWS: usize = 20;
-/// Paths in tables are cut.
+/// Longest path in a table, in characters.
 const PATH_LETTERS: usize = 60;
 
 /// `foolsgold workers`
@@ -54,11 +54,11 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
         for (app, worker) in busy(&answer["apps"]) {
             let query = format!("?app={}", crate::client::call::encoded(&app));
             let target = format!("/v1/workers/{worker}/backtraces{query}");
-            // It may have ended in the meantime, or be stuck for good: the others are shown all the same.
+            // It may have exited meanwhile, or be stuck for good: the others are shown all the same.
             dumps.push(match line.look(&target) {
                 Ok(dump) => dump,
-                Err(trouble) => {
-                    let why = trouble.failure(&line.socket).why;
+                Err(error) => {
+                    let why = error.failure(&line.socket).why;
                     serde_json::json!({ "app": app, "worker": worker, "backtraces": why })
                 }
             });
@@ -82,17 +82,17 @@ pub fn recorder(call: &Call) -> Result<(), Failure> {
 /// `foolsgold control`
 pub fn control(call: &Call) -> Result<(), Failure> {
     let line = find::server(call)?;
-    line.look("/v1").map_err(|trouble| trouble.failure(&line.socket))?;
+    line.look("/v1").map_err(|error| error.failure(&line.socket))?;
     let path = std::path::absolute(&line.socket).unwrap_or_else(|_| PathBuf::from(&line.socket));
     say(&format!("{}\n", path.display()));
     Ok(())
 }
 
-/// What the server says of the application that was named, or of all.
+/// GETs a path of the API for the named application, or for all.
 fn ask(call: &Call, target: &str) -> Result<(ControlClient, Value), Failure> {
     let line = find::server(call)?;
     let answer = line.look(&format!("{target}{}", call.query()));
-    let answer = answer.map_err(|trouble| trouble.failure(&line.socket))?;
+    let answer = answer.map_err(|error| error.failure(&line.socket))?;
     Ok((line, answer))
 }
 
@@ -101,7 +101,7 @@ fn show(call: &Call, answer: &Value, table: impl FnOnce() -> String) -> Result<(
     Ok(())
 }
 
-/// The workers of these applications.
+/// Table of the workers of these applications.
 pub fn worker_table(apps: &Value) -> String {
     let mut table = Table::new(&["app", ">worker", ">process", "state", ">threads", ">served", ">age", ">PSS", "runs"]);
     for (app, worker) in pairs(apps, "workers") {
@@ -163,7 +163,7 @@ fn past_table(apps: &Value, name: &str) -> String {
     if table.is_empty() { "none\n".to_owned() } else { table.text() }
 }
 
-/// Applications and workers that run something now.
+/// Application and worker of each running request.
 fn busy(apps: &Value) -> Vec<(String, u64)> {
     let mut busy: Vec<(String, u64)> =
         pairs(apps, "running").filter_map(|(app, run)| Some((text(&app["name"]), run["worker"].as_u64()?))).collect();
@@ -176,7 +176,7 @@ fn pairs<'a>(apps: &'a Value, name: &'a str) -> impl Iterator<Item = (&'a Value,
     rows(apps).iter().flat_map(move |app| rows(&app[name]).iter().map(move |row| (app, row)))
 }
 
-/// The elements of a list; none of what is no list.
+/// The elements of a JSON array; none of another value.
 pub fn rows(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
@@ -194,12 +194,12 @@ fn path(value: &Value) -> String {
     path.chars().take(PATH_LETTERS - 1).chain(['…']).collect()
 }
 
-/// A number; 0 for what is none.
+/// A JSON number; 0 for another value.
 pub fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(0.0)
 }
 
-/// As it may be shown; nothing for what is not there.
+/// A JSON value as text; empty for null.
 pub fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -213,7 +213,7 @@ fn first_line(value: &Value) -> String {
     plain(text(value).lines().next().unwrap_or_default())
 }
 
-/// How long ago a moment was.
+/// Time since a moment, as text.
 pub fn ago(at_ms: &Value) -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let seconds = now.as_secs_f64() - number(at_ms) / 1e3;

@@ -1,4 +1,4 @@
-//! `foolsgold status` as text: tables where they fit the terminal, and otherwise a paragraph for each application.
+//! `foolsgold status` as text: tables if they fit the terminal, otherwise a paragraph for each application.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::client::show::{ago, in_short, number, rows, text, worker_table};
 use crate::client::table::Table;
 use crate::client::text::{lasting, millis, plain, rate, size};
 
-/// The server and its applications. No line of a table is longer than the width; a path may be.
+/// Text about the server and its applications. No line of a table is longer than the width; a path may be.
 pub fn status_text(status: &Value, width: Option<usize>) -> String {
     let apps = &status["apps"];
     let tables = format!("{}\n{}", app_table(apps), worker_table(apps));
@@ -30,7 +30,7 @@ fn server_text(server: &Value, is_wide: bool) -> String {
     let (version, pid, state) = (text(&server["version"]), text(&server["pid"]), text(&server["state"]));
     let mut out = format!("foolsgold {version}, process {pid}, {state} since {}", lasting(since));
     let listeners: Vec<String> = rows(&server["listeners"]).iter().map(text).collect();
-    // A server that loads its applications listens nowhere yet.
+    // A server that loads its applications has no listeners yet.
     if !listeners.is_empty() {
         let (before, between) = if is_wide { (" on ", ", ") } else { ("\non ", "\n   ") };
         out.push_str(before);
@@ -52,7 +52,7 @@ fn server_text(server: &Value, is_wide: bool) -> String {
     out
 }
 
-/// What is wrong with the log, if anything is.
+/// Problems of the log, if there are any.
 fn log_text(log: &Value, is_wide: bool) -> String {
     let mut out = String::new();
     let between = if is_wide { " " } else { "\n  " };
@@ -69,7 +69,7 @@ fn log_text(log: &Value, is_wide: bool) -> String {
     out
 }
 
-/// How much there is for the server and its workers, and how much of it is used by any process.
+/// Memory limit of the server and its workers, and how much all processes use of it.
 fn used_memory(memory: &Value) -> Option<String> {
     let (limit, used) = (memory["limit_kib"].as_f64()?, memory["used_kib"].as_f64()?);
     let whose = if memory["is_machine"] == true { "the machine's" } else { "the cgroup's" };
@@ -130,7 +130,7 @@ fn marks(app: &Value) -> Vec<&'static str> {
     marks
 }
 
-/// An application and its workers in lines of this width.
+/// Text about an application and its workers, in lines of this width.
 fn app_text(app: &Value, width: usize) -> String {
     let recent = &app["recent"];
     let (name, engine, generation) = (text(&app["name"]), text(&app["engine"]), text(&app["generation"]));
@@ -169,7 +169,7 @@ fn app_text(app: &Value, width: usize) -> String {
     out
 }
 
-/// The workers, and below each of them what it runs.
+/// Table of the workers, with the running requests below each.
 fn worker_lines(app: &Value, width: usize) -> String {
     let mut table = Table::new(&[">worker", ">process", "state", ">served", ">age", ">PSS"]);
     let workers = rows(&app["workers"]);
@@ -198,7 +198,7 @@ fn worker_lines(app: &Value, width: usize) -> String {
     out
 }
 
-/// The line in this width; of one that is longer the end stays, which is the age of the request.
+/// Cuts a line to this width in the middle: its end is the age of the request.
 fn cut(line: &str, width: usize) -> String {
     const END: usize = 10;
     let letters: Vec<char> = line.chars().collect();

@@ -1,33 +1,33 @@
-//! Tables for a terminal: columns as wide as they must be, numbers to the right.
+//! Tables for a terminal: columns as wide as needed, numbers aligned right.
 
-/// Between two columns.
+/// Space between two columns.
 const GAP: &str = "  ";
 
-/// Rows under headings. A heading that begins with `>` is of a column that goes to the right.
+/// Rows under headings. A heading that begins with `>` aligns its column right.
 pub struct Table {
     rights: Vec<bool>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// With these headings.
+    /// An empty table with these headings.
     pub fn new(headings: &[&str]) -> Table {
         let rights = headings.iter().map(|heading| heading.starts_with('>')).collect();
         let first = headings.iter().map(|heading| heading.trim_start_matches('>').to_owned()).collect();
         Table { rights, rows: vec![first] }
     }
 
-    /// One row more.
+    /// Adds a row.
     pub fn add(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
 
-    /// Whether there are headings only.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 
-    /// As text, each row on its line.
+    /// The table as lines of text.
     pub fn text(&self) -> String {
         let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| letters(cell)).max();
         let widths: Vec<usize> = (0..self.rights.len()).map(|column| width(column).unwrap_or(0)).collect();

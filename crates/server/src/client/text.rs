@@ -1,6 +1,6 @@
-//! Numbers as people read them in a terminal.
+//! Numbers as text for a terminal.
 
-/// Milliseconds: `0.3 ms`, `12 ms`, `1.20 s`, `3m 20s`, `2h 13m`, `4d 1h`.
+/// Formats milliseconds: `0.3 ms`, `12 ms`, `1.20 s`, `3m 20s`, `2h 13m`, `4d 1h`.
 pub fn millis(ms: f64) -> String {
     let seconds = ms / 1e3;
     // Whole seconds are enough from a minute on.
@@ -15,12 +15,12 @@ pub fn millis(ms: f64) -> String {
     }
 }
 
-/// Seconds of something that lasts: `12s`, `3m 20s`.
+/// Formats a duration in seconds: `12s`, `3m 20s`.
 pub fn lasting(seconds: f64) -> String {
     if seconds < 60.0 { format!("{seconds:.0}s") } else { millis(seconds * 1e3) }
 }
 
-/// KiB: `812 KiB`, `45.2 MiB`, `1.20 GiB`.
+/// Formats KiB: `812 KiB`, `45.2 MiB`, `1.20 GiB`.
 pub fn size(kib: f64) -> String {
     match kib {
         _ if kib < 1024.0 => format!("{kib:.0} KiB"),
@@ -29,12 +29,12 @@ pub fn size(kib: f64) -> String {
     }
 }
 
-/// So many in a second.
+/// Formats a number per second.
 pub fn rate(number: f64) -> String {
     if number == 0.0 || number >= 100.0 { format!("{number:.0}") } else { format!("{number:.1}") }
 }
 
-/// What a terminal must not be told: an application decides on paths, and some letters steer terminals.
+/// Replaces control characters: paths come from clients, and such characters would control the terminal.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

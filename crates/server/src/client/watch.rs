@@ -1,4 +1,4 @@
-//! `foolsgold status`: once, or drawn anew each second until Ctrl-C.
+//! `foolsgold status`: once, or redrawn each second until Ctrl-C.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use rustix::termios::tcgetwinsize;
 
 use crate::client::call::Call;
-use crate::client::control_client::{ControlClient, Trouble};
+use crate::client::control_client::{ClientError, ControlClient};
 use crate::client::outcome::{Failure, say};
 use crate::client::{find, status};
 use crate::config::commands::Flag;
 
-/// The terminal's second screen, without a cursor, long lines cut off; and back.
+/// Enters the terminal's alternate screen, without cursor and line wrap; and leaves it.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-/// To the upper left; the rest of a line, and of the screen, is cleared.
+/// Cursor to the upper left; clearing the rest of a line, and of the screen.
 const HOME: &str = "\x1b[H";
 const CLEAR_LINE: &str = "\x1b[K\n";
 const CLEAR_REST: &str = "\x1b[J";
@@ -27,11 +27,11 @@ pub fn status(call: &Call) -> Result<(), Failure> {
         return watch(call, &line);
     }
     let width = size().map(|(width, _)| width);
-    say(&look(call, &line, width).map_err(|trouble| trouble.failure(&line.socket))?);
+    say(&look(call, &line, width).map_err(|error| error.failure(&line.socket))?);
     Ok(())
 }
 
-fn look(call: &Call, line: &ControlClient, width: Option<usize>) -> Result<String, Trouble> {
+fn look(call: &Call, line: &ControlClient, width: Option<usize>) -> Result<String, ClientError> {
     let status = line.look(&format!("/v1/status{}", call.query()))?;
     Ok(if call.has(Flag::Json) { format!("{status}\n") } else { status::status_text(&status, width) })
 }
@@ -43,7 +43,7 @@ fn size() -> Option<(usize, usize)> {
 }
 
 fn watch(call: &Call, line: &ControlClient) -> Result<(), Failure> {
-    // Into a file or a program go plain texts, one after the other, and JSON line by line.
+    // A file or a pipe gets plain texts one after the other, or JSON line by line.
     let draws = io::stdout().is_terminal() && !call.has(Flag::Json);
     if draws {
         say(ENTER);
@@ -55,22 +55,22 @@ fn watch(call: &Call, line: &ControlClient) -> Result<(), Failure> {
     outcome
 }
 
-/// Until Ctrl-C, or until the server is gone.
+/// Shows the status until Ctrl-C, or until the server is gone.
 fn watch_on(call: &Call, line: &ControlClient, draws: bool) -> Result<(), Failure> {
     let mut interrupts = line.interrupts()?;
     loop {
-        // It may have been made wider or narrower.
+        // The terminal may have been resized.
         let size = size().filter(|_| draws);
         let width = size.map(|(width, _)| width);
         let text = match look(call, line, width) {
-            // It may have been asked in the moment of its end: then it is gone now.
-            Err(Trouble::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line, width),
+            // The request may have met the server's exit: then it is gone now.
+            Err(ClientError::Other(_)) if line.wait(AGAIN, &mut interrupts) => look(call, line, width),
             looked => looked,
         };
-        let text = text.map_err(|trouble| trouble.failure(&line.socket))?;
+        let text = text.map_err(|error| error.failure(&line.socket))?;
         let screen = if draws { screen(&text, size.map(|(_, rows)| rows)) } else { text };
         let mut out = io::stdout().lock();
-        // Whoever looked has gone, as with `| head`.
+        // The reader has gone, as with `| head`.
         if out.write_all(screen.as_bytes()).and_then(|()| out.flush()).is_err() {
             return Ok(());
         }
@@ -80,10 +80,10 @@ fn watch_on(call: &Call, line: &ControlClient, draws: bool) -> Result<(), Failur
     }
 }
 
-/// The text on a screen of so many rows; lines that do not fit are counted on the last one.
+/// The text for a screen with this number of rows; the last one counts lines that do not fit.
 fn screen(text: &str, rows: Option<usize>) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    // The cursor stands in a row of its own.
+    // The cursor is in a row of its own.
     let room = rows.map_or(lines.len(), |rows| rows.saturating_sub(1));
     let shown = if lines.len() <= room { lines.len() } else { room.saturating_sub(1) };
     let mut out = HOME.to_owned();

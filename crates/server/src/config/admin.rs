@@ -1,4 +1,4 @@
-//! Where the server can be watched and told what to do, as settings: the control socket, the admin listener, its token.
+//! Settings of control and monitoring: the control socket, the admin listener, and its token.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,23 +8,23 @@ use crate::config::arguments::RawValue;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 
-/// A shorter one could be guessed.
+/// Least length of a token; a shorter one could be guessed.
 const TOKEN_LETTERS: usize = 16;
 
 /// Where the control socket is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Control {
     Off,
-    /// Where the commands look for it by themselves.
+    /// In the folder where the commands look for it.
     Usual,
     Path(PathBuf),
 }
 
-/// What whoever looks must say; never shown.
+/// The token that requests to the admin listener must carry. Its `Debug` output hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
-/// All of it.
+/// All settings of control and monitoring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdminSettings {
     pub control: Control,
@@ -39,12 +39,12 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// A token of these letters.
+    /// A token with this text.
     pub fn new(text: &str) -> Token {
         Token(text.to_owned())
     }
 
-    /// Whether these are the letters. How long it takes tells nothing about where they differ.
+    /// Whether a text is the token, compared in constant time.
     pub fn is(&self, said: &[u8]) -> bool {
         let ours = self.0.as_bytes();
         let differing = ours.iter().zip(said).fold(0, |sum, (one, other)| sum | (one ^ other));
@@ -53,7 +53,7 @@ impl Token {
 }
 
 impl SettingsReader<'_> {
-    /// What was said of them.
+    /// Reads the settings of control and monitoring.
     pub fn admin(&mut self) -> AdminSettings {
         let control = self.control();
         let token = self.admin_token();
@@ -77,7 +77,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// Nothing when nobody said anything; no token when somebody said that there shall be none.
+    /// The token: `None` if it is not set, `Some(None)` if it is set to none.
     fn admin_token(&mut self) -> Option<Option<Token>> {
         let given = self.pick(Name::AdminToken);
         match given.value.as_str() {
@@ -114,14 +114,14 @@ impl SettingsReader<'_> {
     }
 }
 
-/// A port alone is one of this machine.
+/// The address of the admin listener; a port alone is one of 127.0.0.1.
 fn parse_bind(given: &RawValue) -> Result<front::Bind, String> {
     match given.value.parse::<u16>() {
         Ok(port) => Ok(front::Bind::Tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))),
         Err(_) => {
             let bind: Result<front::Bind, String> = given.value.parse();
             let bind = bind.map_err(|error| format!("{error}; or only a port, or off"))?;
-            // One address is enough for whoever looks.
+            // One address of a name is enough here.
             let first = bind.addresses().ok().and_then(|addresses| addresses.into_iter().next());
             Ok(first.map_or(bind, front::Bind::Tcp))
         }

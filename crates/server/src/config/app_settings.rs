@@ -1,4 +1,4 @@
-//! What one application is given: its engine, its workers, its limits. A server has one or several.
+//! Settings of one application: engine, workers, limits. A server has one or several applications.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::config::arguments::Problem;
 use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::Incompatible;
 
-/// What embedded interpreters are given.
+/// Settings of embedded interpreters.
 #[derive(Debug, Clone)]
 pub struct Mruby {
     pub interpreters: usize,
@@ -20,123 +20,124 @@ pub struct Mruby {
 /// How a Ruby worker reads requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RubyWorker {
-    /// Native where it can be.
+    /// With the C extension if possible.
     Auto,
     Plain,
     Native,
 }
 
-/// What Ruby processes are given.
+/// Settings of Ruby processes.
 #[derive(Debug, Clone)]
 pub struct Ruby {
     /// A name on PATH, or a path.
     pub program: PathBuf,
-    /// Whom they run as, if not whom the server does.
+    /// User of the processes, if not the server's.
     pub user: Option<engine_ruby::User>,
-    /// Never fewer, and never more.
+    /// Least and greatest number of workers.
     pub min_workers: usize,
     pub max_workers: usize,
-    /// Where the application is loaded.
+    /// Whether the application is loaded before workers are forked.
     pub preload: engine_ruby::Preload,
-    /// When one too many leaves.
+    /// Time after which a surplus idle worker exits.
     pub idle_time: Duration,
-    /// In bytes of its proportional share.
+    /// Limit of a worker's proportional set size in bytes.
     pub worker_memory: Option<u64>,
-    /// In which it must answer the server; zero means that it need not.
+    /// Time for a worker to answer the server; zero is no limit.
     pub worker_timeout: Duration,
     pub oob_gc: bool,
     pub early_hints: bool,
-    /// Of each worker.
+    /// Threads of each worker.
     pub threads: usize,
     pub worker: RubyWorker,
-    /// The hooks file that was named; see [`crate::config::rackup::hooks`] for the one that is found.
+    /// The configured hooks file; [`crate::config::rackup::hooks`] finds the default one.
     pub hooks: Option<PathBuf>,
-    /// Another server's configuration, as it was evaluated.
+    /// Another server's configuration, after its evaluation.
     pub evaluated: Option<engine_ruby::Evaluated>,
-    /// With such a file Puma would run a single process, and no hooks of workers.
+    /// With this configuration Puma would run in single mode, without workers' hooks.
     pub is_single: bool,
-    /// In which the application must be loaded, and a worker be ready, [`FOREVER`] where there is no limit; of the
-    /// other engine, too.
+    /// Time to load the application, and for a worker to be ready; [`FOREVER`] is no limit. Holds for the embedded
+    /// engine, too.
     pub boot_time: Duration,
-    /// From the soft interrupt of a request to the end of its worker.
+    /// Time from the interruption of a request to the kill of its worker.
     pub kill_time: Duration,
 }
 
-/// What new code must answer before it gets requests of clients.
+/// The probe that new code must pass before it gets requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Probe {
-    /// What every application has, unless the old code cannot answer it either.
+    /// `/up` or `/`, unless the old code fails there, too.
     #[default]
     Usual,
     None,
     Path(String),
 }
 
-/// How a reload goes from old code to new.
+/// How a reload replaces old code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reload {
     pub probe: Probe,
-    /// How many workers may exist beside the old ones; `None` is as many as there are to be.
+    /// Number of workers of the new code beside the old ones; `None` is all.
     pub surge: Option<usize>,
-    /// How many old workers go at a time; `None` is as many as `surge`.
+    /// Number of old workers replaced at a time; `None` is `surge`.
     pub batch: Option<usize>,
 }
 
 /// The environment in which a person works on the application.
 pub const DEVELOPMENT: &str = "development";
-/// The time for a boot while old code, or another worker, serves: one that hangs must not keep later ones from coming.
+/// Boot time while old code, or another worker, serves: one that hangs must not block later ones.
 pub const LATER_BOOT_TIME: Duration = Duration::from_secs(600);
-/// The time for loading an application into embedded interpreters when nobody says any.
+/// Default boot time of embedded interpreters.
 const MRUBY_BOOT_TIME: Duration = Duration::from_secs(60);
 
-/// The name of an application that has none.
+/// Name of an application without a configured one.
 pub const NOBODY_NAMED_IT: &str = "app";
 
-/// One application.
+/// Settings of one application.
 #[derive(Debug, Clone)]
 pub struct AppSettings {
-    /// What it is called in commands, metrics and titles; of one that nobody named: `app`.
+    /// Name in commands, metrics and process titles; `app` by default.
     pub name: String,
     /// Its config.ru, or the folder of that; `None` is the current folder.
     pub rackup: Option<PathBuf>,
-    /// It gets requests for this host only, in lower case and without a port; `None` is every host.
+    /// Host whose requests it gets, in lower case and without port; `None` is every host.
     pub host: Option<String>,
-    /// It gets requests whose path is this or below it, without a slash at its end: `` is all, `/shop`.
+    /// Path prefix of its requests, without a slash at the end: `` for all, or `/shop`.
     pub prefix: String,
-    /// What it finds in RACK_ENV.
+    /// Value of RACK_ENV.
     pub environment: String,
-    /// The engine that was named; otherwise the application decides.
+    /// The configured engine; `None` if the application decides.
     pub engine: Option<EngineKind>,
-    /// What was asked for that only one engine has, where none was named, each with the words for it.
+    /// Settings that only one engine has, if no engine is configured, each with a text for the log.
     pub leanings: Vec<(EngineKind, String)>,
     pub mruby: Mruby,
     pub ruby: Ruby,
-    /// What process titles call the application, if somebody said it.
+    /// Name in process titles, if it is configured.
     pub tag: Option<String>,
     pub reload: Reload,
-    /// Whoever touches this file has the application loaded anew.
+    /// Touching this file reloads the application.
     pub restart_file: Option<PathBuf>,
     pub queue_places: usize,
-    /// After which an interpreter or a worker is replaced; zero means never.
+    /// Number of requests after which an interpreter or a worker is replaced; zero is never.
     pub max_requests: u64,
-    /// How many more it may be, in percent.
+    /// Random addition to `max_requests`, at most this percentage.
     pub max_requests_jitter: u64,
-    /// From when on a request is slow.
+    /// Duration from which on a request is recorded as slow.
     pub slow_time: Duration,
-    /// From the last byte of a request to its answer; [`FOREVER`] where there is no limit.
+    /// Time from the last byte of a request to its answer; [`FOREVER`] is no limit.
     pub request_time: Duration,
-    /// Somebody said how long that is.
+    /// Whether `request_time` is configured.
     pub has_request_time: bool,
-    /// How long a request may wait; [`FOREVER`] where there is no limit.
+    /// Time that a request may wait in the queue; [`FOREVER`] is no limit.
     pub queue_wait: Duration,
-    /// Things that are worth a warning at start.
+    /// Warnings for the log at the start.
     pub notices: Vec<String>,
-    /// What does not fit an engine that nobody named, for when it is known.
+    /// What does not fit each engine, if no engine is configured.
     pub incompatible: Vec<(EngineKind, Incompatible)>,
 }
 
 impl AppSettings {
-    /// To be called when the application has decided on its engine.
+    /// Adapts the settings to the engine, once the application has decided on it; the error lists settings that do not
+    /// fit.
     pub fn fit_to(&mut self, engine: EngineKind) -> Result<(), Vec<Problem>> {
         match engine {
             EngineKind::Mruby if self.ruby.boot_time == FOREVER => self.ruby.boot_time = MRUBY_BOOT_TIME,

@@ -1,5 +1,5 @@
-//! What was asked for: the words of the command line and of the environment, matched with the table of options; what a
-//! settings file says is added by file.rs. Pure: no value is looked into, so help works in a broken folder too.
+//! The parsed arguments: words of the command line and of the environment, matched with the table of options; `file.rs`
+//! adds the settings file. No value is checked, so help works in a broken folder, too.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -10,43 +10,43 @@ use lexopt::Arg;
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::suggest::nearest;
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The command line, with the flag as it was spelt.
+    /// The command line; the flag as it was spelt.
     Flag(String),
-    /// This variable of the environment.
+    /// A variable of the environment.
     Variable(String),
     /// A settings file.
     File(Place),
-    /// Nobody said anything.
+    /// The default.
     Default,
 }
 
-/// Where in a settings file something is said.
+/// A position in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// As messages show it.
+    /// The path as messages show it.
     pub file: String,
-    /// Nothing for what another server does without being told.
+    /// `None` for a default of another server.
     pub line: Option<usize>,
-    /// What is said there, such as `threads = 5`.
+    /// The text there, such as `threads = 5`.
     pub written: String,
-    /// The file is another server's: there it counts more than variables that are not this program's own.
+    /// Whether the file is another server's: it then counts more than variables that are not this program's own.
     pub is_old: bool,
 }
 
-/// One value for one option.
+/// An option's value before it is checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawValue {
     pub name: Name,
     pub value: String,
     pub origin: Origin,
-    /// The application it is for, of those in [`Arguments::apps`]; otherwise it is for all of them.
+    /// Index of its application in [`Arguments::apps`]; `None` for all applications.
     pub app: Option<usize>,
 }
 
-/// One application that a settings file names.
+/// An application in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppArguments {
     pub name: String,
@@ -57,25 +57,25 @@ pub struct AppArguments {
     pub place: Place,
 }
 
-/// What is wrong with what was asked, and what would be right.
+/// An error in the arguments: what is wrong, and what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem(pub String);
 
-/// In the place of what is not shown.
+/// Shown in place of a secret value.
 pub const HIDDEN: &str = "...";
 
-/// How this program's own variables begin.
+/// Prefix of this program's own variables.
 pub const OWN_VARIABLES: &str = "FOOLS_GOLD_";
 
-/// How the refusal of a second application begins, after its name.
+/// Beginning of the error about a second application, after its name.
 pub const ONE_AT_A_TIME: &str = "one application is served at a time";
 
-/// What Thin and Passenger are told to do, in a word.
+/// The command of Thin and Passenger that starts a server.
 const START: &str = "start";
 /// `--config -`, as Puma spells it.
 const NO_CONFIG: &str = "--no-config";
 
-/// What the program is to do.
+/// The command of the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Command {
     #[default]
@@ -84,9 +84,9 @@ pub enum Command {
     Version,
     /// `options --markdown`: print docs/options.md.
     OptionsPage,
-    /// `native`: build the native worker for a Ruby.
+    /// `native`: build the C extension for a Ruby.
     Native,
-    /// `config`: print the settings that count, or only check them.
+    /// `config`: print the resulting settings, or only check them.
     Config {
         json: bool,
         check: bool,
@@ -95,26 +95,26 @@ pub enum Command {
     Explain,
 }
 
-/// Everything that was asked.
+/// All parsed arguments.
 #[derive(Debug, Clone, Default)]
 pub struct Arguments {
     pub command: Command,
     pub rackup: Option<PathBuf>,
-    /// Those of a settings file; when there are none, there is the one of `rackup`.
+    /// Applications of a settings file; if there are none, `rackup` is the only one.
     pub apps: Vec<AppArguments>,
     /// The settings file that was read.
     pub file: Option<PathBuf>,
-    /// The working directory by the name that its user knows; empty where nobody has gone there.
+    /// The working directory by the user's name for it; empty before it was entered.
     pub folder: PathBuf,
-    /// That file as messages show it and the server whose it is, if it is another server's.
+    /// Another server's configuration that was read: its path as messages show it, and the server's name.
     pub old: Option<(String, &'static str)>,
-    /// The process that has evaluated it, which may go on as the mold.
+    /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
-    /// Another server's file that is there and is not read, as messages show it.
+    /// Another server's configuration that exists and is not read, as messages show it.
     pub unread: Option<String>,
     pub given: Vec<RawValue>,
     pub problems: Vec<Problem>,
-    /// Things that are not wrong enough to refuse.
+    /// Warnings.
     pub notices: Vec<String>,
 }
 
@@ -137,7 +137,7 @@ impl fmt::Display for Place {
 }
 
 impl RawValue {
-    /// How much it counts; the least counts most.
+    /// Precedence; the least counts most.
     fn rank(&self) -> u8 {
         match &self.origin {
             Origin::Flag(_) => 0,
@@ -150,7 +150,7 @@ impl RawValue {
         }
     }
 
-    /// Whether that is only what another server does without being told: directives in Ruby have a line.
+    /// Whether it is only a default of another server: directives in Ruby files have a line.
     pub fn is_assumed(&self) -> bool {
         matches!(&self.origin, Origin::File(place) if place.line.is_none() && place.file.ends_with(".rb"))
     }
@@ -178,7 +178,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads the arguments after the program's name, and the environment.
+/// Parses the arguments after the program's name, and the environment.
 pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) -> Arguments {
     let mut asked = Arguments::default();
     if arguments.first().is_some_and(|first| first == "options") {
@@ -197,7 +197,7 @@ pub fn read(mut arguments: Vec<OsString>, environment: &[(OsString, OsString)]) 
     asked
 }
 
-/// The command that the first word names, with the flags that only it has; what is left are options.
+/// Removes the command and the flags that only it has; the rest are options.
 fn command(arguments: &mut Vec<OsString>) -> Command {
     let command = match arguments.first().and_then(|first| first.to_str()) {
         Some("native") => Command::Native,
@@ -217,13 +217,12 @@ fn command(arguments: &mut Vec<OsString>) -> Command {
 }
 
 impl Arguments {
-    /// The values of an option that count, for the server or for any application that says nothing itself.
+    /// The values of an option that count for the server, and for applications without their own.
     pub fn values(&self, name: Name) -> Vec<&RawValue> {
         self.values_for(None, name)
     }
 
-    /// The values of an option that count for an application: those of the command line, else those of the environment,
-    /// else those of the settings file.
+    /// The values of an option that count for an application: those of the source with the highest precedence.
     pub fn values_for(&self, app: Option<usize>, name: Name) -> Vec<&RawValue> {
         let heard = |given: &&RawValue| given.name == name && (given.app.is_none() || given.app == app);
         let all: Vec<&RawValue> = self.given.iter().filter(heard).collect();
@@ -231,12 +230,12 @@ impl Arguments {
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }
 
-    /// How much the values of an option count, if there are any; the least counts most.
+    /// Precedence of the values of an option, if there are any; the least counts most.
     pub fn rank_for(&self, app: Option<usize>, name: Name) -> Option<u8> {
         self.values_for(app, name).first().map(|given| given.rank())
     }
 
-    /// Notes what is wrong.
+    /// Adds an error.
     pub fn refuse(&mut self, why: impl Into<String>) {
         self.problems.push(Problem(why.into()));
     }
@@ -247,7 +246,7 @@ impl Arguments {
             let (row, spelt) = match parser.next() {
                 Ok(None) => return,
                 Ok(Some(Arg::Value(path))) => {
-                    // After an unknown flag nobody can tell whether this was its value.
+                    // After an unknown flag it is unclear whether this was its value.
                     if !unknown {
                         self.take_rackup(path);
                     }
@@ -269,7 +268,7 @@ impl Arguments {
                     (TABLE.iter().find(|row| row.short == Some(letter)), format!("-{letter}"))
                 }
                 Ok(Some(Arg::Long(word))) => (TABLE.iter().find(|row| row.long == word), format!("--{word}")),
-                // Only a value where none is taken can fail here, as in --help=x.
+                // Only a value where none is expected can fail here, as in --help=x.
                 Err(error) => {
                     self.refuse(format!("the command line: {error}"));
                     continue;
@@ -277,7 +276,7 @@ impl Arguments {
             };
             match row {
                 Some(row) => self.take_flag(row, spelt, &mut parser),
-                None if self.take_foreign(&spelt, &mut parser) => {}
+                None if self.take_other_flag(&spelt, &mut parser) => {}
                 None => {
                     unknown = true;
                     let _ = parser.optional_value();
@@ -287,7 +286,7 @@ impl Arguments {
         }
     }
 
-    /// Takes what stands alone, or behind another server's flag for it.
+    /// Takes a word that stands alone, or behind another server's flag for the application's file.
     pub fn take_rackup(&mut self, path: OsString) {
         if path == START {
             return self.notices.push(
@@ -308,7 +307,8 @@ impl Arguments {
     fn take_flag(&mut self, row: &'static Row, spelt: String, parser: &mut lexopt::Parser) {
         let value = if row.takes_value() {
             match parser.value() {
-                // A shell makes an empty word of a variable that is not set: the default would be a surprise.
+                // An empty word may come from a shell variable that is not set: falling back to the default would be a
+                // surprise.
                 Ok(value) if !value.is_empty() => Some(value),
                 _ => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
             }
@@ -327,7 +327,7 @@ impl Arguments {
             // The first counts; but between our own and the others stands another server's file.
             let mut others = false;
             for name in row.variables() {
-                // An empty variable counts as absent: container tools cannot take one away again.
+                // An empty variable counts as absent: container tools cannot remove one.
                 let Some(value) = find(&name).filter(|value| !value.is_empty()) else { continue };
                 if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
                     self.take(row, value, Origin::Variable(name));
@@ -341,7 +341,7 @@ impl Arguments {
         }
     }
 
-    /// Takes one value, or each of a list.
+    /// Adds a value, or each element of a list.
     pub fn take(&mut self, row: &'static Row, value: &OsStr, origin: Origin) {
         let Some(value) = value.to_str() else {
             return self.refuse(format!("{origin}: its value is not valid UTF-8"));
@@ -351,10 +351,10 @@ impl Arguments {
             let origin = origin.clone();
             RawValue { name: row.name, value, origin, app: None }
         };
-        // A variable cannot be given twice, so a list stands in it.
+        // A variable cannot be given twice, so it contains a list.
         let is_list = row.kind == Kind::List || (row.name == Name::Bind && matches!(origin, Origin::Variable(_)));
         let parts: Vec<&str> = value.split(',').filter(|part| !part.trim().is_empty()).collect();
-        // What has nothing between its commas is refused as what it is.
+        // A list of nothing but commas is refused as it is.
         if is_list && !parts.is_empty() {
             self.given.extend(parts.into_iter().map(one));
         } else {
@@ -372,7 +372,7 @@ fn unknown_flag(spelt: &str) -> String {
     }
 }
 
-/// A word about a variable that looks like ours and is not.
+/// A warning about a variable with our prefix that is no option.
 fn unknown_variable(key: &str) -> Option<String> {
     let rest = key.strip_prefix(OWN_VARIABLES)?;
     let ours: Vec<String> = TABLE.iter().flat_map(Row::variables).collect();

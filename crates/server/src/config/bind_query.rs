@@ -1,21 +1,21 @@
-//! What stands behind the question mark of an address to listen on: `unix:///run/shop.sock?mode=0660&group=www-data`.
+//! The options after the question mark of an address to listen on: `unix:///run/shop.sock?mode=0660&group=www-data`.
 
 use front::{Bind, Endpoint, SocketOptions};
 
 use crate::process::identity::{group_number, user_number};
 
-/// Of a Unix socket; of a TCP socket.
+/// Options of a Unix socket, and of a TCP socket.
 const OF_UNIX: &str = "mode, umask, user (or owner), group, backlog";
 const OF_TCP: &str = "backlog, low_latency";
-/// Whoever may look into its folder may connect, as with Puma and Unicorn: a proxy is mostly another user.
+/// Every user who can reach the socket's folder may connect, as with Puma and Unicorn: a proxy is mostly another user.
 const MODE: u32 = 0o777;
 const BACKLOG_MAX: i32 = 65_535;
 
-/// An address with its options. Unless they say otherwise the file of a Unix socket is open to all users; but `umask`,
-/// that of the process where it was set on purpose, counts.
+/// Parses an address with its options. By default the file of a Unix socket is open to all users; but a `umask` that is
+/// configured for the process counts.
 pub fn parse(text: &str, umask: Option<u32>) -> Result<Endpoint, String> {
     let (address, query) = text.split_once('?').unwrap_or((text, ""));
-    // Spaces are the only thing that Puma takes in another spelling.
+    // Puma decodes nothing but spaces.
     let bind = match address.strip_prefix("unix://") {
         Some(path) => format!("unix://{}", path.replace("%20", " ")).parse::<Bind>()?,
         None => address.parse::<Bind>()?,
@@ -29,7 +29,7 @@ pub fn parse(text: &str, umask: Option<u32>) -> Result<Endpoint, String> {
             ("backlog", Bind::Tcp(_) | Bind::Name(..) | Bind::Unix(_)) => {
                 options.backlog = Some(backlog(value).map_err(told)?)
             }
-            // Nothing ever waits for more to send.
+            // Writes are never delayed to be merged.
             ("low_latency", Bind::Tcp(_) | Bind::Name(..)) => {}
             ("mode", Bind::Unix(_)) => options.mode = Some(octal(value, "0660").map_err(told)?),
             ("umask", Bind::Unix(_)) => own_umask = Some(umask_of(value).map_err(told)?),
@@ -55,7 +55,7 @@ fn octal(text: &str, example: &str) -> Result<u32, String> {
     bits.ok_or_else(|| format!("must be an octal number up to 0777, such as {example}"))
 }
 
-/// Puma takes `umask=27` for a decimal number, which nobody means.
+/// Puma reads `umask=27` as a decimal number, which no user means.
 fn umask_of(text: &str) -> Result<u32, String> {
     if text.len() > 1 && !text.starts_with('0') {
         return Err(format!("must begin with a 0, since it is octal: umask=0{text}"));

@@ -1,4 +1,4 @@
-//! The addresses to listen on: what `--bind`, `--host` and `--port` come to together.
+//! The addresses to listen on, from `--bind`, `--host` and `--port` together.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,17 +9,18 @@ use crate::config::bind_query;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 
-/// Somewhere to listen, as it was said.
+/// An address to listen on, as it was configured.
 pub struct Said {
     pub given: RawValue,
     pub uri: String,
-    /// Only a port was said.
+    /// Only a port was given.
     is_port: bool,
 }
 
 impl SettingsReader<'_> {
-    /// `--bind` and `--port` add up, as in Puma; but addresses of the command line replace those of the environment,
-    /// where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those a file's.
+    /// The addresses. `--bind` and `--port` add up, as in Puma; but those of the command line replace those of the
+    /// environment, where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those replace a
+    /// file's.
     pub fn binds(&mut self) -> Vec<Endpoint> {
         let (mut binds, mut port_alone): (Vec<Endpoint>, _) = (Vec::new(), None);
         let umask = u32::from_str_radix(&self.pick(Name::Umask).value, 8).ok();
@@ -33,8 +34,8 @@ impl SettingsReader<'_> {
                 Err(error) => self.refuse(&given, &error.to_string()),
             }
         }
-        // All addresses of IPv6 are those of IPv4, too: nobody can listen on both. A port alone means the address that
-        // was said for it.
+        // The IPv6 wildcard includes IPv4: both wildcards cannot be bound at once. A port alone means the address that
+        // was given for it.
         for Endpoint { bind: of_both, .. } in binds.clone() {
             if let Some(of_one) = only_ipv4(&of_both).filter(|of_one| binds.iter().any(|one| one.bind == *of_one)) {
                 let surplus = if port_alone.as_ref() == Some(&of_both) { of_both } else { of_one };
@@ -44,7 +45,7 @@ impl SettingsReader<'_> {
         binds
     }
 
-    /// The addresses, each with who said so.
+    /// The addresses, each with its source.
     pub fn addresses(&mut self) -> Vec<Said> {
         let [bind, port, host] = [Name::Bind, Name::Port, Name::Host].map(|name| self.asked.rank_for(None, name));
         let most = [bind, port, host].into_iter().flatten().min();
@@ -82,7 +83,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// What all addresses of both kinds are without those of IPv6.
+/// The IPv4 wildcard on the port of an IPv6 wildcard.
 fn only_ipv4(bind: &Bind) -> Option<Bind> {
     match bind {
         Bind::Tcp(address) if address.ip() == Ipv6Addr::UNSPECIFIED => {

@@ -1,8 +1,8 @@
-//! The one table of commands: parsing, running and help are read from it.
+//! The table of commands for a running server: parsing, running and help are read from it.
 
 use std::fmt::Write;
 
-/// A flag that some commands take. All take `--app`, where it means something, and those that say which server.
+/// A flag of some commands. All commands have the flags that name a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flag {
     App,
@@ -13,7 +13,7 @@ pub enum Flag {
     Backtraces,
 }
 
-/// What a command does.
+/// The action of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     Status,
@@ -33,35 +33,35 @@ pub enum Action {
     Control,
 }
 
-/// One command.
+/// A command for a running server.
 pub struct Command {
     pub word: &'static str,
-    /// What its one value is called, if it takes one.
+    /// Name of its value, if it takes one.
     pub value: &'static str,
     pub flags: &'static [Flag],
     pub help: &'static str,
-    /// More, for its own help.
+    /// Further text for its own help.
     pub more: &'static str,
     pub action: Action,
 }
 
 use Flag::{App, Backtraces, Json, NoWait, Now, Watch};
 
-/// All of them.
+/// All commands.
 pub static COMMANDS: [Command; 15] = [
     Command {
         word: "status",
         value: "",
         flags: &[App, Watch, Json],
         help: "show what a running server does",
-        more: "Load, times, workers and the last deploy. With --watch it is drawn anew each second.",
+        more: "Load, times, workers and the last deploy. With --watch it is redrawn each second.",
         action: Action::Status,
     },
     Command {
         word: "workers",
         value: "",
         flags: &[App, Json],
-        help: "show its workers and what each of them runs",
+        help: "show the workers and what each of them runs",
         more: "",
         action: Action::Workers,
     },
@@ -70,14 +70,14 @@ pub static COMMANDS: [Command; 15] = [
         value: "",
         flags: &[App, Json, Backtraces],
         help: "show what runs now, and the last slow, failed and refused requests",
-        more: "With --backtraces also what the threads of busy workers do at this moment.",
+        more: "With --backtraces also the current backtraces of busy workers.",
         action: Action::Recorder,
     },
     Command {
         word: "deploys",
         value: "",
         flags: &[App, Json],
-        help: "show what was loaded when, and what came of it",
+        help: "show the last deploys and their outcomes",
         more: "",
         action: Action::Deploys,
     },
@@ -94,7 +94,7 @@ pub static COMMANDS: [Command; 15] = [
         word: "restart",
         value: "",
         flags: &[],
-        help: "start the program itself anew, keeping its sockets",
+        help: "start the program again, with the same sockets",
         more: "For a new version of foolsgold, and for settings that a reload cannot change. For new code, reload is \
                enough.",
         action: Action::Restart,
@@ -103,7 +103,7 @@ pub static COMMANDS: [Command; 15] = [
         word: "recycle",
         value: "",
         flags: &[App],
-        help: "replace the workers by new ones of the same loaded code",
+        help: "replace the workers by new ones with the same code",
         more: "",
         action: Action::Recycle,
     },
@@ -111,7 +111,7 @@ pub static COMMANDS: [Command; 15] = [
         word: "scale",
         value: "N|MIN:MAX",
         flags: &[App],
-        help: "have so many workers from now on",
+        help: "set the number of workers",
         more: "",
         action: Action::Scale,
     },
@@ -119,16 +119,16 @@ pub static COMMANDS: [Command; 15] = [
         word: "pause",
         value: "",
         flags: &[App],
-        help: "let requests wait, within the bounds of the queue",
-        more: "For the moments in which a database is moved. Whoever waits too long gets 503, as always.",
+        help: "make requests wait, within the limits of the queue",
+        more: "For example while a database is moved. A request that waits too long gets 503, as always.",
         action: Action::Pause,
     },
-    Command { word: "resume", value: "", flags: &[App], help: "let them go on", more: "", action: Action::Resume },
+    Command { word: "resume", value: "", flags: &[App], help: "end a pause", more: "", action: Action::Resume },
     Command {
         word: "kill-worker",
         value: "N",
         flags: &[App, Now],
-        help: "end one worker; another takes its place",
+        help: "stop a worker; another one takes its place",
         more: "It finishes what it runs; with --now it is killed at once.",
         action: Action::KillWorker,
     },
@@ -136,24 +136,24 @@ pub static COMMANDS: [Command; 15] = [
         word: "drain",
         value: "",
         flags: &[NoWait],
-        help: "end, but tell load balancers first",
-        more: "/readyz says no at once; after --drain-lag no connections are accepted any more; what runs is finished. \
-               Waits for the end.",
+        help: "shut down after load balancers have noticed",
+        more: "/readyz answers 503 at once; after --drain-lag the server accepts no connections, and finishes running \
+               requests. Waits until it has exited.",
         action: Action::Drain,
     },
     Command {
         word: "stop",
         value: "",
         flags: &[Now, NoWait],
-        help: "end when running requests are finished",
-        more: "Waits for the end. With --now, what runs is cut off.",
+        help: "shut down when running requests are finished",
+        more: "Waits until the server has exited. With --now, running requests are cut off.",
         action: Action::Stop,
     },
     Command {
         word: "reopen-logs",
         value: "",
         flags: &[],
-        help: "open log files anew, after they were moved away",
+        help: "reopen log files, after they were renamed",
         more: "",
         action: Action::ReopenLogs,
     },
@@ -168,7 +168,7 @@ pub static COMMANDS: [Command; 15] = [
 ];
 
 impl Flag {
-    /// As it is written.
+    /// The flag without its dashes.
     pub fn word(self) -> &'static str {
         match self {
             App => "app",
@@ -183,26 +183,26 @@ impl Flag {
     fn help(self) -> (&'static str, &'static str) {
         match self {
             App => ("--app NAME", "only this application, where there are several"),
-            Json => ("--json", "as JSON, in the form of the API"),
-            Watch => ("--watch", "draw it anew each second, until Ctrl-C"),
-            Now => ("--now", "at once, whatever runs"),
-            NoWait => ("--no-wait", "do not wait for the end"),
-            Backtraces => ("--backtraces", "with what the threads of busy workers do"),
+            Json => ("--json", "as JSON, in the format of the API"),
+            Watch => ("--watch", "redraw it each second, until Ctrl-C"),
+            Now => ("--now", "at once, even if requests are running"),
+            NoWait => ("--no-wait", "do not wait until it has exited"),
+            Backtraces => ("--backtraces", "with the backtraces of busy workers"),
         }
     }
 }
 
-/// The words that are commands, with their help, for `foolsgold --help`.
+/// Commands and their values, with their help, for `foolsgold --help`.
 pub fn words() -> impl Iterator<Item = (String, &'static str)> {
     COMMANDS.iter().map(|command| (format!("{} {}", command.word, command.value).trim().to_owned(), command.help))
 }
 
-/// The words alone.
+/// The names of all commands.
 pub fn names() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|command| command.word)
 }
 
-/// What `foolsgold COMMAND --help` says.
+/// The text of `foolsgold COMMAND --help`.
 pub fn help(command: &Command) -> String {
     let Command { word, value, flags, help, more, .. } = command;
     let value = if value.is_empty() { String::new() } else { format!(" {value}") };
@@ -227,7 +227,7 @@ pub fn help(command: &Command) -> String {
         line(&format!("  {flag:18}{what}"));
     }
     line("");
-    line("Exit code: 0 done, 1 could not be done, 2 the command line is wrong, 3 there is no such server.");
+    line("Exit code: 0 done, 1 failed, 2 the command line is wrong, 3 there is no such server.");
     out
 }
 

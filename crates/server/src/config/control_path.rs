@@ -1,5 +1,5 @@
-//! Where the control socket is when nobody says it: in a folder for sockets of this user, under a name that is made of
-//! the folder that is served. So commands find the server of the folder in which they are called.
+//! The default path of the control socket: in a folder of this user's sockets, under a name made of the served folder.
+//! So commands find the server of the folder in which they are called.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -13,20 +13,20 @@ use std::time::Duration;
 use front::Listener;
 use rustix::fs::{Access, access};
 
-/// A name is made of so many letters of the folder's own name.
+/// Characters of the folder's own name in the socket's name.
 const NAME_LETTERS: usize = 24;
-/// A socket that nobody answers on is left alone for so long: it may belong to a server that just opens it.
+/// Age up to which a socket without a listener is left alone: a server may be just opening it.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Opens the socket of a server that serves this folder; and where it is.
+/// Opens the control socket of a server that serves this folder, and returns its path.
 pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), String> {
     let folder = own_folder(&variable)?;
     sweep(&folder);
     let name = name(served);
     let usual = folder.join(format!("{name}.sock"));
-    // A second server of the same folder has its process in the name.
+    // A second server of the same folder has its process id in the name.
     let second = folder.join(format!("{name}.{}.sock", std::process::id()));
-    // Another server of this folder may have the name: it is taken over from our own predecessor only.
+    // Another server of this folder may have the name: it is only taken over from the previous process of this one.
     let is_ours = is_successor && front::listener_of(&usual).ok() == Some(parent_id());
     if let Ok(listener) = front::listen_privately(&usual, is_ours) {
         return Ok((listener, usual));
@@ -35,7 +35,7 @@ pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), 
     opened.map(|listener| (listener, second)).map_err(|error| error.to_string())
 }
 
-/// Sockets in all folders where a server may have put one, those of this folder first.
+/// Sockets in all folders where a server may have put one, those for this folder first.
 pub fn candidates(served: &Path) -> Vec<PathBuf> {
     let start = format!("{}.", name(served));
     let is_socket = |path: &PathBuf| {
@@ -65,7 +65,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Folders for a socket of our own, the best first.
+/// Folders for this user's sockets, the best first.
 fn own_folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let uid = rustix::process::geteuid().as_raw();
     let mut folders = Vec::new();
@@ -78,16 +78,16 @@ fn own_folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     if let Some(of_session) = variable("XDG_RUNTIME_DIR") {
         folders.push(Path::new(&of_session).join("foolsgold"));
     }
-    // The second where the file system is read-only.
+    // The second one in case the file system is read-only.
     folders.extend(["/tmp", "/dev/shm"].map(|place| PathBuf::from(format!("{place}/foolsgold-{uid}"))));
     folders
 }
 
-/// Folders that may have sockets in them, the likeliest first.
+/// Folders that may contain sockets, the most likely first.
 fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut folders = own_folders(variable);
     if rustix::process::geteuid().is_root() {
-        // Whoever is root may ask the servers of all.
+        // Root may control the servers of all users.
         folders.extend(below("/run/user", "foolsgold"));
         let of_others = fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.path());
         folders.extend(of_others.filter(|path| is_of_a_user(path) && is_private(path).is_ok()));
@@ -97,8 +97,8 @@ fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether it has the name of a user's folder for control sockets. There are other sockets below the temporary folder:
-/// that to which Ruby processes connect is not to be asked for HTTP.
+/// Whether a folder has the name of a user's folder for control sockets. There are other sockets below the temporary
+/// folder: the one to which Ruby processes connect must not get HTTP.
 fn is_of_a_user(folder: &Path) -> bool {
     let number = folder.file_name().and_then(|name| name.as_bytes().strip_prefix(b"foolsgold-"));
     number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
@@ -108,7 +108,7 @@ fn below(folder: &str, name: &str) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path().join(name)).collect()
 }
 
-/// The folder for a socket of our own, made if it is not there.
+/// The folder for this user's sockets, created if necessary.
 fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
     let mut why = Vec::new();
     for folder in own_folders(variable) {
@@ -124,7 +124,7 @@ fn own_folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, St
     Err(why.join(", "))
 }
 
-/// Nobody else may have put something there in our name, and we can.
+/// Whether only this user can have put files into the folder, and can.
 fn is_our_own(folder: &Path) -> Result<(), String> {
     let owner = is_private(folder)?;
     access(folder, Access::WRITE_OK).map_err(|error| error.to_string())?;
@@ -132,7 +132,7 @@ fn is_our_own(folder: &Path) -> Result<(), String> {
     if owner == uid { Ok(()) } else { Err(format!("belongs to user {owner}, not to {uid}")) }
 }
 
-/// A folder in which only its owner can put something; who that is.
+/// The owner of a folder that only its owner can change; an error otherwise.
 fn is_private(folder: &Path) -> Result<u32, String> {
     let found = fs::symlink_metadata(folder).map_err(|error| error.to_string())?;
     if !found.is_dir() {
@@ -144,20 +144,20 @@ fn is_private(folder: &Path) -> Result<u32, String> {
     Ok(found.uid())
 }
 
-/// Removes what servers have left that were killed.
+/// Removes sockets of servers that were killed.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
         let is_old = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
         let is_dead = || front::listener_of(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
         if found.file_type().is_socket() && is_old && is_dead() {
-            // Somebody else may have been faster.
+            // Another process may have removed it.
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-/// `shop-1a2b3c4d`: what somebody recognizes, and what keeps two folders of one name apart.
+/// `shop-1a2b3c4d`: recognisable, and different for two folders of the same name.
 fn name(served: &Path) -> String {
     let last = served.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plain: String = last

@@ -1,6 +1,6 @@
-//! The engines there are.
+//! The kinds of engines.
 
-/// The engines there are.
+/// The kinds of engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineKind {
     /// Interpreters inside this process.
@@ -10,7 +10,7 @@ pub enum EngineKind {
 }
 
 impl EngineKind {
-    /// Its name in `--engine`.
+    /// Name in `--engine`.
     pub fn name(self) -> &'static str {
         match self {
             EngineKind::Mruby => "mruby",
@@ -18,7 +18,7 @@ impl EngineKind {
         }
     }
 
-    /// The one that it is not.
+    /// The other kind.
     pub fn other(self) -> EngineKind {
         match self {
             EngineKind::Mruby => EngineKind::Ruby,

@@ -1,5 +1,5 @@
-//! The settings file: which one is read, and what it adds to what was asked. foolsgold.toml is read by toml_file.rs,
-//! the files of other servers by old/.
+//! The settings file: finds it, and adds its values to the parsed arguments. `toml_file.rs` reads foolsgold.toml,
+//! `compat/` the files of other servers.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,19 @@ use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::toml_file;
 
-/// The file that is read without being named.
+/// Name of the file that is read by default.
 pub const USUAL: &str = "foolsgold.toml";
 
-/// Files that Puma and Passenger read without being given their names. This server reads them, too, where there is no
-/// other file of another server.
+/// Files that Puma and Passenger read by default. This server does so, too, if no other server's file is there.
 const PUMA: &str = "config/puma.rb";
 const PASSENGER: &str = "Passengerfile.json";
 
-/// Files that other servers read only when they are given their names. Here they are mentioned at the start.
+/// Files that other servers read only when they are named. If one is there, it is mentioned at the start.
 const OF_OTHERS: [&str; 5] =
     ["config/unicorn.rb", "config/unicorn.conf.rb", "config/pitchfork.rb", "config/thin.yml", "thin.yml"];
 
-/// Adds what the settings file says, if there is one: what `--config` names, or the usual one beside the application,
-/// or the one that Puma or Passenger would read in `home`. Relative paths begin at `home`.
+/// Adds the settings file, if there is one: the one of `--config`, or the default beside the application, or the one
+/// that Puma or Passenger would read in `home`. Relative paths start at `home`.
 pub fn add(asked: &mut Arguments, home: &Path) {
     let named = asked.values(Name::Config).last().map(|given| (*given).clone());
     if let Some(given) = &named
@@ -61,7 +60,7 @@ pub fn add(asked: &mut Arguments, home: &Path) {
     }
 }
 
-/// Whether the settings file is another server's, and Ruby.
+/// Whether the settings file is another server's, and Ruby code.
 pub fn is_code(asked: &Arguments) -> bool {
     let home = asked.values(Name::Dir).last().map(|given| PathBuf::from(&given.value)).unwrap_or_default();
     let named = asked.values(Name::Config).last().map(|named| PathBuf::from(&named.value));
@@ -95,7 +94,7 @@ fn unreadable(named: Option<&RawValue>, path: &Path, error: &std::io::Error) -> 
     }
 }
 
-/// Where the application is: the folder that was named, or that of the file that was named, or the current one.
+/// The application's folder: the named one, or that of the named file, or the current one.
 fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
     match rackup {
         None => PathBuf::new(),
@@ -104,7 +103,7 @@ fn folder(rackup: Option<&Path>, home: &Path) -> PathBuf {
     }
 }
 
-/// Reads the file of Puma or Passenger that is the only one here, and otherwise says what is there and is not read.
+/// Reads a file of Puma or Passenger if it is the only one here; otherwise notes the files that are not read.
 fn add_unnamed(asked: &mut Arguments, folder: &Path, home: &Path) {
     let unread = match unnamed(asked, folder, home) {
         Ok(path) => {
@@ -126,9 +125,9 @@ fn add_unnamed(asked: &mut Arguments, folder: &Path, home: &Path) {
     }
 }
 
-/// Another server's file that is read without `-C`, or those that are there and are not read. One is read if the
-/// application is in the working directory, where Puma looks for its file, if `--engine mruby` is not asked for, and if
-/// there is no foolsgold.toml and no second such file: Rails writes a config/puma.rb whatever server is used.
+/// Another server's file that is read without `-C`; or the ones that are not read. One is read if the application is in
+/// the working directory, where Puma looks for its file, without `--engine mruby`, and if there is no foolsgold.toml
+/// and no second such file: Rails writes a config/puma.rb whatever server is used.
 fn unnamed(asked: &Arguments, folder: &Path, home: &Path) -> Result<PathBuf, Vec<PathBuf>> {
     let real = |path: &Path| path.canonicalize().ok();
     let is_here = real(&home.join(folder)).is_some_and(|folder| real(&home.join(".")) == Some(folder));

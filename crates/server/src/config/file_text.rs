@@ -1,12 +1,12 @@
-//! The text of a settings file.
+//! Reads the text of a settings file.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Nobody has so many settings.
+/// Largest settings file in bytes.
 const FILE_BYTES: u64 = 1024 * 1024;
 
-/// Nothing else than a file, and none that is too large for one.
+/// The text of a regular file of at most [`FILE_BYTES`].
 pub fn text_of(path: &Path) -> io::Result<String> {
     let (file, _) = files::open(path)?;
     let mut text = String::new();

@@ -16,16 +16,16 @@ it (default: the current one).
 
 const FORMS: &str = "\
 Sizes are whole numbers with B, KB, KiB, MB, MiB, GB or GiB (none: bytes), durations with ms, s, m or h (none: seconds).
-Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags count before variables,
-and these before foolsgold.toml, where options have the same names: request-time = 5.
-Exit code: 0 ended as told, 1 could not start, 2 cannot use the options.
+Each option has a variable, FOOLS_GOLD_ and its name: FOOLS_GOLD_HEADER_BYTES=64KiB. Flags override variables, and
+these override foolsgold.toml, where options have the same names: request-time = 5.
+Exit code: 0 shut down as requested, 1 could not start, 2 cannot use the options.
 ";
 
-/// Text is wrapped here, so that it fits a terminal of the usual width.
+/// Columns at which help is wrapped, to fit a usual terminal.
 const COLUMNS: usize = 100;
 const INDENT: usize = 28;
 
-/// What `--help` says.
+/// The text of `--help`.
 pub fn help() -> String {
     let mut out = String::from(USAGE);
     for section in Section::ALL {
@@ -41,7 +41,7 @@ pub fn help() -> String {
     out.push_str("\nOthers:\n");
     let _ = writeln!(out, "{:INDENT$}this text", "  -h, --help");
     let _ = writeln!(out, "{:INDENT$}the versions of the program and of its engine", "  -V, --version");
-    let _ = writeln!(out, "{:INDENT$}the settings that count, each with where it came from", "      config [--json]");
+    let _ = writeln!(out, "{:INDENT$}the resolved settings, each with its source", "      config [--json]");
     let _ = writeln!(out, "{:INDENT$}only whether the settings can be used", "      config --check");
     let _ = writeln!(out, "{:INDENT$}another server's configuration in terms of this one", "      explain FILE");
     let _ = writeln!(
@@ -56,14 +56,14 @@ pub fn help() -> String {
     out
 }
 
-/// What docs/options.md says.
+/// The text of docs/options.md.
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Options\n\n<!-- Printed by `foolsgold options --markdown` from crates/server/src/config/options.rs. To \
-         print it anew: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
-         An option on the command line counts before its variable in the environment, and that before the same name\n\
-         in [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows which counts.\n\
-         All settings that cannot be used are refused at once, each with where it came from and what would be \
+         print it again: `bin/docs`. -->\n\n`foolsgold [OPTIONS] [CONFIG.RU]`\n\n\
+         An option on the command line overrides its variable in the environment, which overrides the same name in\n\
+         [foolsgold.toml](settings.md); an empty variable counts as absent. `foolsgold config` shows the result.\n\
+         The server lists all settings that cannot be used at once, each with its source and what would be \
          right.\nSizes are whole numbers with `B`, `KB`, `KiB`, `MB`, `MiB`, `GB` or `GiB` (none: bytes),\n\
          durations with \
          `ms`, `s`, `m` or `h` (none: seconds).\n",
@@ -85,15 +85,15 @@ pub fn markdown() -> String {
                 writeln!(out, "| {} | {variables} | {default} | {} | {} |", flags(row, "`"), range(row.kind), row.help);
         }
     }
-    foreign_flags(&mut out);
-    out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | ended as it was told to |\n");
+    other_flags(&mut out);
+    out.push_str("\n## Exit codes\n\n| code | meaning |\n| --- | --- |\n| 0 | shut down as requested |\n");
     out.push_str("| 1 | could not start: the application fails to load, an address is in use |\n");
     out.push_str("| 2 | the options cannot be used |\n");
     out
 }
 
-/// What other servers call it.
-fn foreign_flags(out: &mut String) {
+/// The table of other servers' flags.
+fn other_flags(out: &mut String) {
     out.push_str("\n## Flags of other servers\n\n| flag | of | here |\n| --- | --- | --- |\n");
     for one in flags::ALL {
         let value = if one.value.is_empty() { String::new() } else { format!(" {}", one.value) };

@@ -1,11 +1,11 @@
-//! Options that one engine cannot follow: most are worth a word, a few a refusal. Pure.
+//! Options that one engine does not have: most cause a warning, some an error.
 
 use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::options::RUBY_THREADS;
 use crate::config::options::{Name, Section, TABLE};
 
-/// What does not fit.
+/// Options that do not fit an engine.
 #[derive(Debug, Clone, Default)]
 pub struct Incompatible {
     pub problems: Vec<Problem>,
@@ -20,8 +20,8 @@ const FRESH_WHY: &str = "only the embedded engine can give each request an inter
 const USER_WHY: &str = "the embedded engine runs in the server's own process, and so as its user: say --user, or \
                         --engine ruby";
 
-/// Looks at what somebody set for an application. `is_named` says that the engine, too, was asked for: then one of the
-/// two must give way. Of several applications, only what was said to this one can be meant for it.
+/// Checks the options of an application against an engine. `is_named`: the engine is configured, too, so one of the two
+/// must go. Of several applications, only its own options can be meant for it.
 pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named: bool) -> Incompatible {
     let mut incompatible = Incompatible::default();
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
@@ -30,7 +30,7 @@ pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named:
         match given.name {
             Name::Fresh => incompatible.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
             Name::RubyUser => incompatible.problems.push(Problem(format!("{written}: {USER_WHY}"))),
-            // Platforms set WEB_CONCURRENCY for everybody.
+            // Platforms set WEB_CONCURRENCY for all applications.
             Name::Workers if is_named && is_ours(given) => {
                 incompatible.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
             }
@@ -44,8 +44,8 @@ pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named:
     incompatible
 }
 
-/// What speaks for an engine: another server's file, read or not, and options of this program that only one engine has,
-/// the default value of such an option not counted. Each with the words for it.
+/// Settings that suggest an engine, each with a text for the log: another server's file, read or not, and options of
+/// this program that only one engine has, unless they have their default.
 pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, String)> {
     let mut leanings = Vec::new();
     if let Some((file, server)) = &asked.old {
@@ -55,7 +55,7 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
         leanings.push((EngineKind::Ruby, format!("there is a {file}")));
     }
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
-    // Of several applications, what is said for all need not be meant for this one.
+    // With several applications, what is set for all need not be meant for this one.
     for given in said.filter(|given| is_ours(given) && (app.is_none() || given.app == app)) {
         let engine = [EngineKind::Ruby, EngineKind::Mruby].into_iter().find(|engine| !fits(given, engine.other()));
         if let Some(engine) = engine {
@@ -66,7 +66,7 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
     leanings
 }
 
-/// Whether it was said to this program and no other.
+/// Whether it was set for this program in particular.
 fn is_ours(given: &RawValue) -> bool {
     match &given.origin {
         Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
@@ -78,9 +78,9 @@ fn is_ours(given: &RawValue) -> bool {
 fn fits(given: &RawValue, engine: EngineKind) -> bool {
     let value = given.value.to_lowercase();
     match (given.name.row().section, engine) {
-        // One worker, or as many as are good, is what there is.
+        // The embedded engine has one process; `auto` allows that.
         (Section::Ruby, EngineKind::Mruby) if given.name == Name::Workers => ["auto", "0", "1"].contains(&&*value),
-        // The application is loaded before the first request.
+        // It loads the application before the first request anyway.
         (Section::Ruby, EngineKind::Mruby) if given.name == Name::Preload => value != "force",
         (Section::Mruby, EngineKind::Ruby) if given.name == Name::Fresh => {
             ["no", "false", "off", "0"].contains(&&*value)

@@ -1,5 +1,5 @@
-//! What the program was started with. It is kept, so that settings can be read again while it runs: arguments and
-//! environment stay what they were, the settings file is read afresh.
+//! How the program was started. It is kept so that a reload can read the settings again: arguments and environment stay
+//! the same, the settings file is read again.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,13 +23,13 @@ pub struct Invocation {
     pub machine: Machine,
     /// The working directory at the start.
     started_in: PathBuf,
-    /// Where relative paths began when the settings were read first; the file may name another folder to go to.
+    /// Start of relative paths when the settings were read first; the settings file may name another folder.
     home: OnceLock<PathBuf>,
-    /// What was settled first and cannot change while the program runs.
+    /// Settings of the start that cannot change while the program runs.
     first: OnceLock<Fixed>,
 }
 
-/// What takes a new start to change, each with its value; and the applications with where they answer.
+/// Settings that need a restart to change, with their values; and the applications with host and prefix.
 #[derive(Debug, PartialEq)]
 struct Fixed {
     server: Vec<(&'static str, String)>,
@@ -37,7 +37,7 @@ struct Fixed {
 }
 
 impl Invocation {
-    /// Nothing is read yet.
+    /// Does not read any file yet.
     pub fn new(arguments: Vec<OsString>, environment: Vec<(OsString, OsString)>, machine: Machine) -> Invocation {
         let started_in = folder::current();
         let home = OnceLock::new();
@@ -45,13 +45,13 @@ impl Invocation {
         Invocation { arguments, environment, machine, started_in, home, first }
     }
 
-    /// What the command line and the environment ask for, without any file.
+    /// The arguments of the command line and of the environment, without any file.
     pub fn typed(&self) -> Arguments {
         arguments::read(self.arguments.clone(), &self.environment)
     }
 
-    /// Whether the settings file is not read in this process, because it starts another one in the background: what the
-    /// code of another server's file does is to be done once.
+    /// Whether this process does not read the settings file because it starts another one in the background: code in
+    /// another server's file must run only once.
     pub fn leaves_file_to_background(&self) -> bool {
         let asked = self.typed();
         let problems = Vec::new();
@@ -61,8 +61,8 @@ impl Invocation {
         daemonize && asked.problems.is_empty() && file::is_code(&asked)
     }
 
-    /// What is asked for now: arguments, environment and, for commands that have to do with settings, the file. The
-    /// first time it goes to the folder that is asked for.
+    /// The current arguments: command line, environment and, for commands that use settings, the file. The first call
+    /// changes to the configured folder.
     pub fn asked(&self) -> Arguments {
         let mut asked = self.typed();
         if !matches!(asked.command, Command::Serve | Command::Native | Command::Config { .. }) {
@@ -70,7 +70,7 @@ impl Invocation {
         }
         match self.home.get() {
             None => asked.problems.extend(operating::enter(&asked).err()),
-            // A symlink on the way there, such as `current`, may lead to another release by now.
+            // A symlink on the way, such as `current`, may point to another release by now.
             Some(home) => asked.problems.extend(operating::enter_again(&folder::there(home)).err()),
         }
         let home = self.home.get_or_init(|| {
@@ -80,7 +80,7 @@ impl Invocation {
         folder::note(home);
         let home = &folder::there(home);
         file::add(&mut asked, home);
-        // What was typed is meant from where it was typed.
+        // A path on the command line is relative to where it was typed.
         let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
         if is_in_file {
             asked.rackup = asked.rackup.map(|path| home.join(path));
@@ -90,7 +90,7 @@ impl Invocation {
             asked.folder.push(dir);
             asked.problems.extend(operating::enter(&asked).err());
         }
-        // Each of these may be the only one that was named by way of a symlink.
+        // Each of these may be the only one that was named through a symlink.
         let file = asked.file.as_ref().map(|path| home.join(path));
         let rackup = asked.rackup.as_deref().map(|path| asked.folder.join(path));
         let beside = file.iter().chain(&rackup).flat_map(|path| path.ancestors().take(3));
@@ -98,12 +98,12 @@ impl Invocation {
         asked
     }
 
-    /// The Gemfile that the environment names.
+    /// Value of BUNDLE_GEMFILE.
     pub fn bundle_gemfile(&self) -> Option<OsString> {
         self.environment.iter().find(|(name, _)| name == "BUNDLE_GEMFILE").map(|(_, path)| path.clone())
     }
 
-    /// The settings of the start.
+    /// Resolves the settings at the start.
     pub fn settle(&self, asked: Arguments) -> Result<Settings, Vec<Problem>> {
         let fixed = Fixed::of(&asked, self.machine);
         let settings = settle(asked, self.machine)?;
@@ -111,7 +111,7 @@ impl Invocation {
         Ok(settings)
     }
 
-    /// The settings as they are now, for a reload; a notice for each change that takes a new start.
+    /// Resolves the current settings, for a reload; `waiting` lists changes that need a restart.
     pub fn reload_settings(&self) -> Result<Settings, Vec<Problem>> {
         let asked = self.asked();
         let now = Fixed::of(&asked, self.machine);

@@ -1,4 +1,4 @@
-//! Settings that are read again, with what is said of changes.
+//! Settings that are read again, and the messages about changes.
 
 use std::fs;
 

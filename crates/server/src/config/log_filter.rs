@@ -1,5 +1,5 @@
-//! Which log lines are written: `info`, `front=debug`, `warn,access=off`. Pure.
-//! Stricter than the library's own reader, for which a misspelt level is the name of a target.
+//! The log filter: `info`, `front=debug`, `warn,access=off`. Stricter than the library's own parser, which takes a
+//! misspelt level for a target.
 
 use std::str::FromStr;
 
@@ -8,22 +8,22 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use crate::config::suggest::nearest;
 
-/// The rules of a filter; the longest target that fits a line decides.
+/// Levels by target; the longest target that matches a line decides.
 #[derive(Debug, Clone, Default)]
 pub struct LogFilter(Targets);
 
-/// All there are: docs/logging.md says what each of them tells.
+/// All targets; docs/logging.md describes them.
 const TARGETS: [&str; 5] = ["server", "front", "engine", "access", "app"];
 
 const LEVELS: &str = "off, error, warn, info, debug, trace";
 
 impl LogFilter {
-    /// Whether lines of this target are written at the level at which most are.
+    /// Whether lines of this target are written at level info.
     pub fn shows(&self, target: &str) -> bool {
         self.0.would_enable(target, &Level::INFO)
     }
 
-    /// In the library's own type.
+    /// The filter as the library's type.
     pub fn targets(&self) -> Targets {
         self.0.clone()
     }
@@ -33,7 +33,7 @@ impl FromStr for LogFilter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // Lines of a target nobody named are written from this level on, so that `front=debug` adds to the usual ones.
+        // Level of targets that are not named, so that `front=debug` adds to the usual lines.
         let mut targets = Targets::new().with_default(LevelFilter::INFO);
         if text.split(',').all(|rule| rule.trim().is_empty()) {
             return Err(format!("must be a level ({LEVELS}), TARGET=LEVEL, or several with commas between them"));
@@ -49,7 +49,7 @@ impl FromStr for LogFilter {
 }
 
 fn level(word: &str) -> Result<LevelFilter, String> {
-    // The library would take numbers too, which nobody could read.
+    // The library would accept numbers, too, which are hard to read.
     if word.is_empty() || word.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(format!("\"{word}\" is not a level: must be one of {LEVELS}"));
     }

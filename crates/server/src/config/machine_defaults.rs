@@ -1,26 +1,26 @@
-//! Defaults that follow the machine, or the container around this program: its processors and its memory.
+//! Defaults that depend on processors and memory of the machine or container.
 
 use machine::Machine;
 
 use crate::config::size::{KIB, MIB};
 
-/// What an interpreter may need: the default of `--memory-limit`.
+/// Memory of an interpreter: the default of `--memory-limit`.
 const INTERPRETER: u64 = 64 * MIB;
-/// What a worker with an application of Rails needs, with what it shares.
+/// Memory of a worker with a Rails application, including its shared pages.
 const WORKER: u64 = 256 * MIB;
-/// What an open connection costs, and what a small request that waits costs.
+/// Memory of an open connection with a small waiting request.
 const CONNECTION: u64 = 28 * KIB;
-/// More are no use.
+/// Upper and lower bounds of the defaults.
 const MOST: usize = 1024;
 const CONNECTIONS_MOST: usize = 16_384;
 const CONNECTIONS_LEAST: usize = 256;
 
-/// Two for each core, since a request may wait for something, and at least four; but half of the memory holds them all.
+/// Two per core, since a request may wait for something, and at least four; but no more than half of the memory holds.
 pub fn interpreters(machine: Machine) -> usize {
     (2 * machine.cores).clamp(4, MOST).min((machine.holds(INTERPRETER) / 2).max(1))
 }
 
-/// One for each core, as many as memory holds.
+/// One per core, as far as memory allows.
 pub fn workers(machine: Machine) -> usize {
     machine.cores.min(machine.holds(WORKER)).clamp(1, MOST)
 }
@@ -30,7 +30,7 @@ pub fn connections(machine: Machine) -> usize {
     (machine.holds(CONNECTION) / 4).clamp(CONNECTIONS_LEAST, CONNECTIONS_MOST)
 }
 
-/// One for each core.
+/// One per core.
 pub fn io_threads(machine: Machine) -> usize {
     machine.cores.clamp(1, MOST)
 }

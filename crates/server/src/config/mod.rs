@@ -1,6 +1,6 @@
-//! What is decided before anything runs: the tables of options and commands, arguments, environment, settings files,
-//! those of other servers, and the settings that come of them. Two stages: what was asked for, in which no value is
-//! looked into, and what was settled, which is checked as a whole and never changes. All that is wrong is told at once.
+//! Settings: the tables of options and commands, arguments, environment, settings files, those of other servers, and
+//! the resolved settings. Two stages: parsed arguments, whose values are not checked, and resolved settings, which are
+//! checked as a whole and never change. All errors are reported at once.
 
 pub mod admin;
 pub mod app_settings;

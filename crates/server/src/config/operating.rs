@@ -1,4 +1,4 @@
-//! How the server is run, as settings: as whom, where, in which process, with which files and signals.
+//! Settings of the server's process: user, folder, background, files and signals.
 
 use std::path::{Path, PathBuf};
 
@@ -15,41 +15,41 @@ pub struct Operating {
     pub signals: Habit,
     pub pidfile: Option<PathBuf>,
     pub state: Option<PathBuf>,
-    /// Permissions of that file.
+    /// Permissions of the state file.
     pub state_bits: Option<u32>,
     pub daemonize: bool,
     pub stdout: Option<PathBuf>,
     pub stderr: Option<PathBuf>,
-    /// The server's own log goes with standard error, where that is a file, as in Unicorn.
+    /// The server's own log goes to the file of standard error, if there is one, as in Unicorn.
     pub logs_to_stderr: bool,
     pub identity: Option<Identity>,
-    /// Bits that new files do not get.
+    /// Permission bits that new files do not get.
     pub umask: Option<u32>,
     pub activated: Activated,
-    /// Folders of log files and of the pid file are made where they are missing, as Thin does.
+    /// Whether missing folders of log files and of the pid file are created, as in Thin.
     pub makes_folders: bool,
-    /// Nobody said where to listen.
+    /// No address is configured.
     pub is_default_bind: bool,
 }
 
-/// Goes to the folder that was asked for, before anything else is looked for.
+/// Changes to the configured folder, before any other file is looked for.
 pub fn enter(asked: &Arguments) -> Result<(), Problem> {
     let Some(given) = asked.values(Name::Dir).last().copied() else { return Ok(()) };
     std::env::set_current_dir(&given.value).map_err(|error| Problem(format!("{}: {error}", given.as_written())))
 }
 
-/// Goes there once more, for a reload.
+/// Changes to that folder again, for a reload.
 pub fn enter_again(folder: &Path) -> Result<(), Problem> {
     std::env::set_current_dir(folder).map_err(|error| Problem(format!("{}: {error}", folder.display())))
 }
 
 impl SettingsReader<'_> {
-    /// All of them.
+    /// Reads the settings of the process.
     pub fn operating(&mut self) -> Operating {
         let (stdout, stderr) = self.log_files();
         self.files_apart(&[stdout.as_deref(), stderr.as_deref()]);
         let daemonize = self.flag(Name::Daemonize);
-        // A file that could not be read may name one.
+        // If a file could not be read, it may name one.
         if daemonize && stdout.is_none() && stderr.is_none() && self.asked.problems.is_empty() {
             let given = self.pick(Name::Daemonize);
             self.refuse(&given, "needs --log-file FILE: in the background nobody reads standard output");
@@ -95,7 +95,7 @@ impl SettingsReader<'_> {
         (out.or(both.clone()), err.or(both))
     }
 
-    /// A file can be one thing only: the log would go into the pid file, or the state over it.
+    /// Refuses log, pid and state files that are the same file: they would overwrite each other.
     fn files_apart(&mut self, logs: &[Option<&Path>]) {
         let logs: Vec<PathBuf> = logs.iter().filter_map(|path| fixed(*path)).collect();
         let [pidfile, state] = [Name::Pidfile, Name::State].map(|name| fixed(self.path(name).as_deref()));
@@ -135,7 +135,7 @@ impl SettingsReader<'_> {
         let given = self.pick(Name::BindToActivatedSockets);
         match given.value.as_str() {
             "only" => Activated::Only,
-            // The flag alone says yes.
+            // The flag alone means yes.
             "" | "yes" | "true" | "on" | "1" => Activated::All,
             "no" | "false" | "off" | "0" => Activated::Matching,
             _ => {
@@ -146,7 +146,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// A path as it is from now on, whatever becomes of the working directory.
+/// The absolute path, which stays valid when the working directory changes.
 pub fn fixed(path: Option<&Path>) -> Option<PathBuf> {
     path.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }

@@ -1,6 +1,6 @@
-//! The one table of options: a row for each, with its names, what it takes, its default and its help.
-//! Parsing, checking, `--help` and docs/options.md are all read from it; nothing else knows an option's name.
-//! To add an option: a name, a row, a field in settings.rs, and its use.
+//! The table of options: a row for each, with names, kind of value, default and help. Parsing, checking, `--help` and
+//! docs/options.md are read from it; nothing else knows an option's name. To add an option: a name, a row, a field in
+//! settings.rs, and its use.
 
 use machine::Machine;
 
@@ -8,17 +8,17 @@ use crate::config::machine_defaults;
 use crate::config::signal_map::Habit;
 use crate::config::size::{GIB, KIB, MIB};
 
-/// The longest time of any option.
+/// Upper bound of all durations.
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// A million is more than any kernel gives to one process by default; it only catches slips of the keyboard.
+/// Upper bound of counts, to catch typing errors: more than any kernel gives to one process by default.
 const MILLION: u64 = 1_000_000;
-/// More is a slip of the keyboard too.
+/// Upper bound of workers, to catch typing errors.
 const WORKERS_MAX: u64 = 1024;
-/// The HTTP library needs a read buffer of at least this size.
+/// Least size of a read buffer that the HTTP library accepts.
 const HEADER_BYTES_MIN: u64 = 8 * KIB;
-/// An interpreter with the Rack prelude alone needs about 1 MiB.
+/// Least memory of an interpreter: the Rack prelude alone needs about 1 MiB.
 const MEMORY_MIN: u64 = 4 * MIB;
-/// Puma's names for it, and Rails' own. Interpreters are no threads of theirs, so there they do not count.
+/// Variables of Puma and Rails for the number of threads. They are not meant for interpreters, and ignored there.
 pub const RUBY_THREADS: [&str; 3] = ["PUMA_MAX_THREADS", "MAX_THREADS", "RAILS_MAX_THREADS"];
 
 const fn row(name: Name, long: &'static str, value: &'static str, section: Section) -> Row {
@@ -41,7 +41,7 @@ const fn refused(name: Name, long: &'static str, short: Option<char>, value: &'s
     Row { short, kind: Kind::Refused(why), help: why, ..row(name, long, value, Section::Elsewhere) }
 }
 
-/// Which option. The order is that of [`TABLE`].
+/// Identifies an option, in the order of [`TABLE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
     Bind,
@@ -121,18 +121,18 @@ pub enum Name {
     Reload,
 }
 
-/// What an option takes.
+/// Kind of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing on the command line; yes or no in the environment.
+    /// No value on the command line; yes or no in the environment.
     Flag,
-    /// Yes, no, or one of these words; nothing on the command line says yes, and a word follows after `=`.
+    /// Yes, no, or one of these words. Without a value on the command line it is yes; a word follows after `=`.
     Switch(&'static [&'static str]),
-    /// A word, checked where it is used.
+    /// A text, checked where it is used.
     Text,
-    /// A path; in a settings file, a relative one begins at the file's folder.
+    /// A path; in a settings file, a relative one starts at the file's folder.
     Path,
-    /// Words with commas between them; given several times, they add up.
+    /// Words separated by commas; several occurrences add up.
     List,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -142,17 +142,17 @@ pub enum Kind {
     CountOrAuto(u64, u64),
     /// A number of bytes in this range.
     Size(u64, u64),
-    /// The same, or `none` for no limit.
+    /// A number of bytes in this range, or `none` for no limit.
     SizeOrNone(u64, u64),
     /// A duration in this range of milliseconds.
     Time(u64, u64),
     /// A duration in this range of milliseconds, or `none` (also written 0, where 0 is not in the range) for no limit.
     TimeOrNone(u64, u64),
-    /// Known from other servers, and refused, with these words.
+    /// Known from other servers, and refused with this error.
     Refused(&'static str),
 }
 
-/// Under which heading an option is shown.
+/// Heading under which an option is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     Settings,
@@ -168,39 +168,39 @@ pub enum Section {
     Elsewhere,
 }
 
-/// What holds when nobody says anything.
+/// Value of an option that is not set.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
-    /// This text, parsed like any other.
+    /// A text, parsed like any other.
     Text(&'static str),
-    /// What the function says of this machine; the words are for the help.
+    /// A number that depends on the machine; the text is for the help.
     Machine(&'static str, fn(Machine) -> usize),
     /// The first text in development, the second otherwise; the third is for the help.
     Stage(&'static str, &'static str, &'static str),
-    /// Nothing.
+    /// No default.
     None,
 }
 
-/// One option.
+/// An option.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     pub name: Name,
     pub long: &'static str,
     pub short: Option<char>,
-    /// What the value is called in the help.
+    /// Name of the value in the help.
     pub value: &'static str,
-    /// Names in the environment beside `FOOLS_GOLD_<LONG>`, which comes first.
+    /// Environment variables beside `FOOLS_GOLD_<LONG>`, which comes first.
     pub also: &'static [&'static str],
     pub kind: Kind,
     pub default: Default,
     pub section: Section,
-    /// Each application may have its own; what is not so is of the server, and takes a new start.
+    /// Whether each application may have its own value; otherwise it is the server's, and a change needs a restart.
     pub per_app: bool,
     pub help: &'static str,
 }
 
 impl Section {
-    /// In the order in which they are shown.
+    /// All sections, in the order in which they are shown.
     pub const ALL: [Section; 11] = [
         Section::Settings,
         Section::Where,
@@ -219,22 +219,22 @@ impl Section {
     pub fn title(self) -> &'static str {
         match self {
             Section::Settings => "Where settings come from",
-            Section::Where => "Where it listens, and whom it believes",
-            Section::Application => "How the application runs",
+            Section::Where => "Addresses and trusted proxies",
+            Section::Application => "Application",
             Section::Mruby => "Embedded interpreters (--engine mruby)",
             Section::Ruby => "Ruby processes (--engine ruby)",
-            Section::Load => "How much at once",
+            Section::Load => "Concurrency and shutdown",
             Section::Http => "Limits of a request and its connection",
-            Section::Log => "What it writes",
-            Section::Run => "As which process it runs",
-            Section::Watch => "How it is watched and told what to do",
+            Section::Log => "Logs",
+            Section::Run => "Process",
+            Section::Watch => "Control and monitoring",
             Section::Elsewhere => "Known from other servers, not in this version",
         }
     }
 }
 
 impl Row {
-    /// All names in the environment, the one that counts most first.
+    /// All its environment variables, by precedence.
     pub fn variables(&self) -> Vec<String> {
         let own = format!("FOOLS_GOLD_{}", self.long.to_uppercase().replace('-', "_"));
         std::iter::once(own).chain(self.also.iter().map(|name| (*name).to_owned())).collect()
@@ -245,7 +245,7 @@ impl Row {
         !matches!(self.kind, Kind::Flag | Kind::Switch(_)) && !self.value.is_empty()
     }
 
-    /// The default in words.
+    /// The default as text, for the help.
     pub fn default_words(&self) -> &'static str {
         match self.default {
             Default::Text(text) | Default::Machine(text, _) | Default::Stage(_, _, text) => text,
@@ -280,16 +280,17 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::List,
         default: Default::Text("private"),
-        help: "proxies: peers whose X-Forwarded-... and other headers that only a proxy may say are believed; from \
-               others they are dropped: private (this machine and private networks), none, all, an IP address or a \
-               network such as 10.0.0.0/8; several with commas between them",
+        help: "trusted proxies: their X-Forwarded-... and other headers that only a proxy may send are passed on, \
+               those of other peers are dropped: private (this machine and private networks), none, all, an IP \
+               address or a network such as 10.0.0.0/8; several with commas between them",
         ..row(Name::TrustProxy, "trust-proxy", "WHO", Section::Where)
     },
     Row {
         kind: Kind::Choice(&["pass", "drop"]),
         default: Default::Text("pass"),
         help: "headers with an underscore in their names, which applications cannot tell from those with a dash: pass \
-               them on, but for those that could pass for what only a proxy may say, or drop them all, as nginx does",
+               them on, except those that could be taken for a header that only a proxy may send, or drop them all, \
+               as nginx does",
         ..row(Name::UnderscoreHeaders, "underscore-headers", "WHAT", Section::Where)
     },
     Row {
@@ -353,8 +354,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Text,
         default: Default::Text("tmp/restart.txt"),
-        help: "a file in the application's folder: whoever touches it has the application loaded anew, as with \
-               Passenger; none for no such file",
+        help: "a file in the application's folder: when it is touched, the application is reloaded, as with Passenger; \
+               none turns this off",
         ..row(Name::RestartFile, "restart-file", "FILE", Section::Application)
     },
     Row {
@@ -374,19 +375,19 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(0, u64::MAX),
         default: Default::Text("0"),
-        help: "replace an interpreter, or a worker, after so many requests; 0 means never",
+        help: "replace an interpreter, or a worker, after this number of requests; 0 means never",
         ..row(Name::MaxRequests, "max-requests", "N", Section::Application)
     },
     Row {
         kind: Kind::Count(0, 100),
         default: Default::Text("10"),
-        help: "each is replaced up to so many percent later than --max-requests says, so that not all are at once",
+        help: "replace each up to this many percent later than --max-requests, so that not all are replaced at once",
         ..row(Name::MaxRequestsJitter, "max-requests-jitter", "PERCENT", Section::Application)
     },
     Row {
         kind: Kind::Time(1, DAY_MS),
         default: Default::Text("1s"),
-        help: "requests that run so long are kept in the flight recorder, the last 50 of them",
+        help: "requests that run at least this long are kept in the flight recorder, the last 50 of them",
         ..row(Name::SlowTime, "slow-time", "TIME", Section::Application)
     },
     Row {
@@ -411,7 +412,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(0, WORKERS_MAX),
-        help: "never fewer worker processes (default: as many as --workers, or 1 where only --max-workers is said); 0 \
+        help: "never fewer worker processes (default: as many as --workers, or 1 if only --max-workers is set); 0 \
                lets an idle application sleep: its next request waits for a worker",
         ..row(Name::MinWorkers, "min-workers", "N", Section::Ruby)
     },
@@ -424,7 +425,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Time(1, DAY_MS),
         default: Default::Text("300s"),
-        help: "a worker that was not needed for so long leaves, while there are more than --min-workers",
+        help: "a worker that was not needed for this long exits, while there are more than --min-workers",
         ..row(Name::IdleTime, "idle-time", "TIME", Section::Ruby)
     },
     Row {
@@ -436,14 +437,14 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Time(0, DAY_MS),
         default: Default::Text("60s"),
-        help: "a worker process that does not answer the server for so long is killed and replaced, whatever it does \
+        help: "a worker process that does not answer the server for this long is killed and replaced, whatever it does \
                (a limit for requests is --request-time); 0 means never",
         ..row(Name::WorkerTimeout, "worker-timeout", "TIME", Section::Ruby)
     },
     Row {
         kind: Kind::Flag,
         default: Default::Text("no"),
-        help: "workers collect garbage between requests, while nothing is given to them",
+        help: "workers collect garbage between requests, while they get no requests",
         ..row(Name::OobGc, "oob-gc", "", Section::Ruby)
     },
     Row {
@@ -470,7 +471,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         kind: Kind::CountOrAuto(1, 1024),
         default: Default::Text("auto"),
         help: "how many workers of the new code a reload may have beside all of the old: fewer need less memory; auto \
-               means as many as there are to be",
+               means as many as there will be in all",
         ..row(Name::ReloadSurge, "reload-surge", "N", Section::Ruby)
     },
     Row {
@@ -495,8 +496,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Time(0, DAY_MS),
         default: Default::Text("5s"),
-        help: "a request past its --request-time is interrupted; if that does not end it, its worker is killed so much \
-               later",
+        help: "a request past its --request-time is interrupted; if that does not end it, its worker is killed after \
+               this time",
         ..row(Name::KillTime, "kill-time", "TIME", Section::Ruby)
     },
     Row {
@@ -516,8 +517,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(1, 100_000),
-        help: "worker processes of all applications together: one that needs a worker when so many are there gets an \
-               idle one's place (default: no bound but those of each)",
+        help: "worker processes of all applications together: an application that needs one more when all exist gets \
+               the place of an idle one (default: no limit but those of each)",
         ..row(Name::TotalWorkers, "total-workers", "N", Section::Load)
     },
     Row {
@@ -529,13 +530,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(1, MILLION),
         default: Default::Machine("16384, or what a quarter of the memory holds", machine_defaults::connections),
-        help: "open connections; for more, those that ask nothing or send slowly are closed",
+        help: "open connections; when they are all taken, idle and slow ones are closed for new ones",
         ..row(Name::Connections, "connections", "N", Section::Load)
     },
     Row {
         kind: Kind::Count(1, MILLION),
         help: "open connections of one client; more are closed; trusted proxies and Unix sockets are not counted \
-               (default: no bound but --connections)",
+               (default: no limit but --connections)",
         ..row(Name::ConnectionsPerClient, "connections-per-client", "N", Section::Load)
     },
     limit(Name::HeaderBytes, "header-bytes", Kind::Size(HEADER_BYTES_MIN, 16 * MIB), "112KiB", HEADER_BYTES_HELP),
@@ -565,19 +566,19 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Choice(&["text", "json", "off"]),
         default: Default::Text("text"),
-        help: "a line for each request on standard output, and the form of the other lines",
+        help: "a line for each request on standard output, and the format of all log lines",
         ..row(Name::AccessLog, "access-log", "FORM", Section::Log)
     },
     Row {
         default: Default::Text("filtered"),
-        help: "what these lines show of queries: filtered hides the values of parameters named like passwords and \
-               tokens, filtered:NAME,NAME those with these words in their names, too; full; none",
+        help: "what the access log shows of query strings: filtered hides the values of parameters named like \
+               passwords and tokens, filtered:NAME,NAME those with these words in their names, too; full; none",
         ..row(Name::LogQuery, "log-query", "MODE", Section::Log)
     },
     Row {
         default: Default::Text("info"),
-        help: "which lines are written: a level (off, error, warn, info, debug, trace), TARGET=LEVEL, or several of \
-               these with commas between them; targets: server, front, engine, access, app",
+        help: "which log lines are written: a level (off, error, warn, info, debug, trace), TARGET=LEVEL, or several \
+               of these with commas between them; targets: server, front, engine, access, app",
         ..row(Name::Log, "log", "FILTER", Section::Log)
     },
     LOG_FILE,
@@ -610,13 +611,13 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
 const HEADER_BYTES_HELP: &str = "request line and header fields together; more gets 431";
 const BODY_BYTES_HELP: &str = "the request body; more gets 413; none with the file of a server that has no such limit";
 const BODY_TIME_HELP: &str =
-    "time in which nothing of a request body comes; then 408. What takes longer must come at 500 bytes/s or more";
+    "time without a byte of a request body; then 408. A body that takes longer must average 500 bytes/s";
 const BODY_MEMORY_HELP: &str = "a body up to this size is held in memory, a larger one in a temporary file";
 const SPOOL_HELP: &str =
     "temporary file for one response that its client takes slowly; what does not fit waits for the client";
 const WRITE_TIME_HELP: &str = "time in which a client must take some of its response; then the connection is closed";
 const KEEP_ALIVE_HELP: &str = "time a connection may stay open between requests; 0: each has a connection of its own";
-const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; what runs longer is cut off";
+const DRAIN_TIME_HELP: &str = "time for running requests after SIGTERM; longer ones are cut off";
 const DRAIN_LAG_HELP: &str =
     "time between \"not ready\" for load balancers and the end of accepting connections, when the server drains";
 const RELOAD_WHY: &str = "files are not watched: `foolsgold reload` takes new code without an interruption; Rails \
@@ -624,20 +625,20 @@ const RELOAD_WHY: &str = "files are not watched: `foolsgold reload` takes new co
 
 const LOG_FILE: Row = Row {
     kind: Kind::Path,
-    help: "append what is written to this file, the application's output too; a signal opens it anew after a rotation \
-           (default: standard output)",
+    help: "append the log and the application's output to this file; a signal reopens it after a rotation (default: \
+           standard output)",
     ..row(Name::LogFile, "log-file", "FILE", Section::Log)
 };
 
 const REDIRECT_STDOUT: Row = Row {
     kind: Kind::Path,
-    help: "the same for standard output alone, which the log is part of",
+    help: "append standard output alone, which has the log, to this file",
     ..row(Name::RedirectStdout, "redirect-stdout", "FILE", Section::Log)
 };
 
 const REDIRECT_STDERR: Row = Row {
     kind: Kind::Path,
-    help: "the same for standard error alone",
+    help: "append standard error alone to this file",
     ..row(Name::RedirectStderr, "redirect-stderr", "FILE", Section::Log)
 };
 
@@ -645,7 +646,8 @@ const DAEMONIZE: Row = Row {
     short: Some('d'),
     kind: Kind::Flag,
     default: Default::Text("no"),
-    help: "serve in the background, with --log-file: the command ends when the server serves, or says why it does not",
+    help: "serve in the background, with --log-file: the command exits when the server is ready, or prints why it is \
+           not",
     ..row(Name::Daemonize, "daemonize", "", Section::Run)
 };
 
@@ -679,7 +681,7 @@ const GROUP: Row =
 
 const DIR: Row = Row {
     kind: Kind::Path,
-    help: "go to this folder first: all other paths are seen from there",
+    help: "change to this folder first: all other paths are relative to it",
     ..row(Name::Dir, "dir", "FOLDER", Section::Run)
 };
 
@@ -691,7 +693,7 @@ const UMASK: Row = Row {
 const SIGNALS: Row = Row {
     kind: Kind::Choice(Habit::WORDS),
     default: Default::Text("puma"),
-    help: "what signals mean: as in this server",
+    help: "signals have the meanings that they have in this server",
     ..row(Name::Signals, "signals", "SERVER", Section::Run)
 };
 
@@ -705,8 +707,8 @@ const ACTIVATED: Row = Row {
 
 const CONTROL: Row = Row {
     default: Default::Text("auto"),
-    help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto takes a name \
-           made of the application's folder, which the commands find when they are called there; off",
+    help: "the Unix socket by which commands such as status and reload talk to this server: a path; auto derives it \
+           from the application's folder, where the commands find it; off",
     ..row(Name::Control, "control", "PATH", Section::Watch)
 };
 
@@ -718,21 +720,21 @@ const ADMIN: Row = Row {
 };
 
 const ADMIN_TOKEN: Row = Row {
-    help: "what whoever looks there must say, as a bearer token or as the password of any user; none lets everybody \
-           look; must be said for addresses that other machines can reach (better as a variable than as an option, \
-           which others on this machine can see)",
+    help: "token that requests to --admin must carry, as a bearer token or as the password of any user; none allows \
+           all requests; required for addresses that other machines can reach (better set as a variable than as an \
+           option, which other users of this machine can see)",
     ..row(Name::AdminToken, "admin-token", "TOKEN", Section::Watch)
 };
 
 impl Name {
-    /// The row of this option.
+    /// The option's row.
     pub fn row(self) -> &'static Row {
         &TABLE[self as usize]
     }
 }
 
 impl Row {
-    /// The row with this name, which may be written with underscores.
+    /// The row with this long name; underscores count as dashes.
     pub fn called(long: &str) -> Option<&'static Row> {
         let long = long.replace('_', "-");
         TABLE.iter().find(|row| row.long == long)

@@ -1,4 +1,4 @@
-//! Finds the application's file: what was named, or config.ru in the folder that was named, or in the current one.
+//! Finds the application's file: the named one, or config.ru in the named or current folder.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,10 +9,10 @@ use crate::config::commands;
 use crate::config::suggest::nearest;
 use crate::process::folder;
 
-/// Words that are no application; see arguments.rs.
+/// Commands that are no application; see arguments.rs.
 const COMMANDS: [&str; 5] = ["config", "doctor", "explain", "native", "options"];
 
-/// What the commands of other programs, and of people, are called here.
+/// Commands of other programs, and their counterparts here.
 const CALLED: [(&str, &str); 8] = [
     ("halt", "stop"),
     ("help", "--help"),
@@ -24,7 +24,7 @@ const CALLED: [(&str, &str); 8] = [
     ("version", "--version"),
 ];
 
-/// The absolute path of a file that can be read, or a sentence on why there is none and what to do.
+/// The absolute path of a readable file; the error says what to do.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     let named = named.unwrap_or(Path::new("."));
     let is_folder = match fs::metadata(named) {
@@ -42,7 +42,7 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
         Err(error) => return Err(format!("{}: cannot be looked at: {error}", named.display())),
     };
     let path = if is_folder { named.join("config.ru") } else { named.to_owned() };
-    // A pipe is not opened: that would wait for whoever writes into it.
+    // Opening a pipe would wait for a writer.
     let is_file = fs::metadata(&path).map(|metadata| metadata.is_file());
     match is_file.and_then(|is_file| if is_file { File::open(&path).map(|_| true) } else { Ok(false) }) {
         Ok(true) => {}
@@ -59,8 +59,9 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     in_real_folder(&path).map_err(|error| format!("{}: cannot be found again: {error}", path.display()))
 }
 
-/// The absolute path of a file in its folder as that is. A file that is a symlink keeps its own name and place: what is
-/// beside it is the application, and `__dir__` and `require_relative` in it mean that folder, as with other servers.
+/// The absolute path of a file in its folder's real path. If the file itself is a symlink, its name and place are kept:
+/// the files beside it are the application, and `__dir__` and `require_relative` in it mean that folder, as with other
+/// servers.
 pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
     let file = path::absolute(file)?;
     fs::metadata(&file)?;
@@ -70,7 +71,7 @@ pub fn in_real_folder(file: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The Gemfile that Bundler would take: the one that `BUNDLE_GEMFILE` names, or the one beside config.ru. Absolute.
+/// The absolute path of the Gemfile that Bundler would use: that of `BUNDLE_GEMFILE`, or the one beside config.ru.
 pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf> {
     if let Some(named) = bundle_gemfile.filter(|named| !named.is_empty()) {
         return path::absolute(named).ok().map(|named| folder::followed_file(&named));
@@ -78,7 +79,7 @@ pub fn gemfile(rackup: &Path, bundle_gemfile: Option<&OsStr>) -> Option<PathBuf>
     ["Gemfile", "gems.rb"].map(|name| rackup.with_file_name(name)).into_iter().find(|path| path.is_file())
 }
 
-/// The hooks file: the one that was named, or config/foolsgold.rb beside config.ru if it is there.
+/// The hooks file: the named one, or config/foolsgold.rb beside config.ru if it exists.
 pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, String> {
     let usual = || rackup.with_file_name("config").join("foolsgold.rb");
     match named {
@@ -91,7 +92,7 @@ pub fn hooks(rackup: &Path, named: Option<&Path>) -> Result<Option<PathBuf>, Str
     }
 }
 
-/// What the application is called unless somebody said it: the name of its folder.
+/// The application's default name: that of its folder.
 pub fn tag(rackup: &Path) -> String {
     let folder = rackup.parent().and_then(Path::file_name).unwrap_or_default();
     folder.to_string_lossy().chars().filter(|c| !c.is_control()).collect()

@@ -1,4 +1,4 @@
-//! Takes single settings out of what was asked, checks each against its row, and collects what is wrong.
+//! Reads single settings from the parsed arguments, checks each against its row, and collects errors.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::config::size::{
     SIZE_FORM, SIZE_OR_NONE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time,
 };
 
-/// Takes settings out of what was asked and collects what is wrong with them. What it gives for a wrong one is of no
-/// account, since [`crate::config::settings::settle`] then gives no settings at all.
+/// Reads settings from the parsed arguments and collects errors. The result for a wrong value does not matter, since
+/// [`crate::config::settings::settle`] then returns only the errors.
 pub struct SettingsReader<'a> {
     pub asked: &'a Arguments,
-    /// The application whose settings are taken, of those that a file names.
+    /// Index of the application whose settings are read; `None` for the server's.
     pub app: Option<usize>,
     pub machine: Machine,
     pub problems: Vec<Problem>,
@@ -23,7 +23,7 @@ pub struct SettingsReader<'a> {
 }
 
 impl SettingsReader<'_> {
-    /// The value that counts: the last of the command line's, the environment's, the file's, or the default.
+    /// The value that counts: of the command line, the environment, the file, or the default; the last of several.
     pub fn pick(&self, name: Name) -> RawValue {
         if let Some(given) = self.asked.values_for(self.app, name).last() {
             return (*given).clone();
@@ -45,7 +45,7 @@ impl SettingsReader<'_> {
         given[from..].iter().map(|given| given.value.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// What holds when nobody says anything; nothing where there is no default.
+    /// The default; empty without one.
     pub fn default(&self, name: Name) -> String {
         match name.row().default {
             Default::Text(text) => text.to_owned(),
@@ -63,23 +63,23 @@ impl SettingsReader<'_> {
         self.pick(Name::Environment).value == DEVELOPMENT
     }
 
-    /// A word or a path that has no default.
+    /// A text or path without a default.
     pub fn optional(&self, name: Name) -> Option<String> {
         Some(self.pick(name).value).filter(|value| !value.is_empty())
     }
 
-    /// Notes that this value cannot be used, and what would be right.
+    /// Adds an error about this value; `right` says what would be right.
     pub fn refuse(&mut self, given: &RawValue, right: &str) {
         self.problems.push(Problem(format!("{}: {right}", given.as_written())));
     }
 
-    /// A count, bytes or milliseconds, within the bounds of its row.
+    /// A count, bytes or milliseconds, within the range of its row.
     pub fn number(&mut self, name: Name) -> u64 {
         let given = self.pick(name);
         self.number_of(&given, &given.value.clone())
     }
 
-    /// The same of a part of the value.
+    /// The same for a part of the value.
     pub fn number_of(&mut self, given: &RawValue, text: &str) -> u64 {
         let plain = |number: u64| number.to_string();
         let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
@@ -95,7 +95,7 @@ impl SettingsReader<'_> {
             Some(number) if (least..=most).contains(&number) => return number,
             Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}", show(least))),
             Some(_) => self.refuse(given, &format!("must be from {} to {}", show(least), show(most))),
-            // What is beyond all that a number can be is a number all the same.
+            // Too large for the type, but a number.
             None if is_too_large(text) && most == u64::MAX => self.refuse(given, "is too large"),
             None if is_too_large(text) => {
                 self.refuse(given, &format!("must be from {} to {}", show(least), show(most)));
@@ -105,17 +105,17 @@ impl SettingsReader<'_> {
         0
     }
 
-    /// A number that fits the machine's own size, which is 64 bits wide wherever this runs.
+    /// A number as `usize`.
     pub fn small(&mut self, name: Name) -> usize {
         usize::try_from(self.number(name)).unwrap_or(usize::MAX)
     }
 
-    /// A duration within the bounds of its row.
+    /// A duration within the range of its row.
     pub fn time(&mut self, name: Name) -> Duration {
         Duration::from_millis(self.number(name))
     }
 
-    /// A duration within the bounds of its row, or [`FOREVER`].
+    /// A duration within the range of its row, or [`FOREVER`].
     pub fn time_or_none(&mut self, name: Name) -> Duration {
         let value = self.pick(name).value.to_lowercase();
         let is_zero_none = !matches!(name.row().kind, Kind::TimeOrNone(0, _));
@@ -123,18 +123,18 @@ impl SettingsReader<'_> {
         if is_none { FOREVER } else { self.time(name) }
     }
 
-    /// Bytes within the bounds of its row, or more than there can be.
+    /// Bytes within the range of its row, or `u64::MAX` for none.
     pub fn size_or_none(&mut self, name: Name) -> u64 {
         if self.pick(name).value.to_lowercase() == "none" { u64::MAX } else { self.number(name) }
     }
 
-    /// Yes or no.
+    /// A yes or no.
     pub fn flag(&mut self, name: Name) -> bool {
         let given = self.pick(name);
         match given.value.to_lowercase().as_str() {
             "yes" | "true" | "on" | "1" => true,
             "no" | "false" | "off" | "0" => false,
-            // On the command line the flag alone says yes.
+            // On the command line the flag alone means yes.
             "" => matches!(given.origin, Origin::Flag(_)),
             _ => {
                 self.refuse(&given, "must be yes or no");
@@ -151,7 +151,7 @@ impl SettingsReader<'_> {
         match value.as_str() {
             "yes" | "true" | "on" | "1" => "yes".to_owned(),
             "no" | "false" | "off" | "0" => "no".to_owned(),
-            // On the command line the flag alone says yes.
+            // On the command line the flag alone means yes.
             "" if matches!(given.origin, Origin::Flag(_)) => "yes".to_owned(),
             word if words.contains(&word) => value,
             _ => {
@@ -173,7 +173,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Whether only its digits keep it from being a size or a duration.
+/// Whether a text is a size or duration except for its many digits.
 fn is_too_large(text: &str) -> bool {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let one = format!("1{unit}");

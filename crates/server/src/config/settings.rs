@@ -1,5 +1,5 @@
-//! What was settled: every setting checked and final, made from what was asked and the machine.
-//! All that cannot be used is refused at once. Reads no file and no environment; never changes after this.
+//! The resolved settings: checked and final, made from parsed arguments and the machine. All errors are reported at
+//! once. Reads no file and no environment; never changes afterwards.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,21 +19,21 @@ use crate::config::options::{Name, TABLE};
 use crate::config::reader::SettingsReader;
 use crate::process::open_files;
 
-/// Threads of a Ruby worker when nobody says anything, as in Puma.
+/// Default number of threads of a Ruby worker, as in Puma.
 pub const RUBY_THREADS: usize = 5;
-/// More would not be seen in a list of processes.
+/// Longest tag; more would not be visible in a list of processes.
 const TAG_LETTERS: usize = 64;
 
-/// The form of the log, and whether requests have a line in it.
+/// Format of the log, and whether it has an access log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogForm {
     Text,
     Json,
-    /// Text for all but requests, which have none.
+    /// Text without an access log.
     NoAccess,
 }
 
-/// Everything the program needs to know to start.
+/// All settings of the server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub binds: Vec<front::Endpoint>,
@@ -41,43 +41,43 @@ pub struct Settings {
     /// Whether headers with an underscore in their names reach applications.
     pub passes_underscores: bool,
     pub remote_address: front::RemoteAddress,
-    /// What applications find in rack.url_scheme, where that does not follow from the request.
+    /// Value of rack.url_scheme, if it is configured and does not follow from the request.
     pub scheme: Option<engine::Scheme>,
-    /// The applications, one at least.
+    /// The applications, at least one.
     pub apps: Vec<AppSettings>,
     pub io_threads: usize,
     pub limits: front::Limits,
-    /// A bound on the workers of all applications together.
+    /// Limit of the workers of all applications together.
     pub total_workers: Option<usize>,
-    /// Between "not ready" and the end of accepting, when the server drains.
+    /// Time between "not ready" and the end of accepting connections.
     pub drain_lag: Duration,
     pub log_form: LogForm,
     pub log_query: front::QueryLog,
     pub log_filter: LogFilter,
     pub admin: AdminSettings,
     pub operating: Operating,
-    /// What somebody set, as it was written, for the log.
+    /// Configured values, as they were written, for the log.
     pub chosen: Vec<String>,
-    /// Things that are worth a warning at start.
+    /// Warnings for the log at the start.
     pub notices: Vec<String>,
-    /// Of a reload: changes that take a new start.
+    /// Of a reload: changes that need a restart.
     pub waiting: Vec<String>,
 }
 
-/// Checks everything; the errors are all there are.
+/// Resolves all settings; the error lists all problems.
 pub fn settle(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Problem>> {
     let (settings, problems) = read(asked, machine);
     if problems.is_empty() { Ok(settings) } else { Err(problems) }
 }
 
-/// The settings as far as they can be used, and all that is wrong with the others.
+/// Resolves the settings as far as possible, and lists all problems.
 pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) {
     let problems = asked.problems.clone();
     let notices = std::mem::take(&mut asked.notices);
     let mut reader = SettingsReader { asked: &asked, app: None, machine, problems, notices };
     let mut limits = reader.limits();
     let apps = reader.apps();
-    // Each application has its own; these are for the connections of all of them.
+    // Each application has its own; these are for connections, which belong to all.
     limits.request_time = apps.iter().map(|app| app.request_time).max().unwrap_or(limits.request_time);
     limits.queue_wait = apps.iter().map(|app| app.queue_wait).max().unwrap_or(limits.queue_wait);
     let mut settings = Settings {
@@ -109,7 +109,7 @@ pub fn read(mut asked: Arguments, machine: Machine) -> (Settings, Vec<Problem>) 
         waiting: Vec::new(),
     };
     settings.notices = once_each(reader.notices);
-    // What holds for several applications is wrong for each of them.
+    // A problem that several applications share is listed once.
     let problems = once_each(reader.problems);
     (settings, problems)
 }
@@ -124,18 +124,18 @@ fn once_each<T: PartialEq>(all: Vec<T>) -> Vec<T> {
     kept
 }
 
-/// The values that count, as they were written.
+/// The configured values that count, as they were written.
 fn chosen(asked: &Arguments) -> Vec<String> {
     let apps = (0..asked.apps.len()).map(Some);
     let of = |app: Option<usize>| TABLE.iter().flat_map(move |row| asked.values_for(app, row.name));
-    // Of an application, only what it says itself.
+    // Of an application, only its own.
     let own = apps.flat_map(|app| of(app).filter(move |given| given.app == app));
     // A list in a file is one place with several values.
     once_each(of(None).chain(own).map(RawValue::as_written).collect())
 }
 
 impl SettingsReader<'_> {
-    /// The applications that the file names, or the one there is.
+    /// The applications of the settings file, or the only one.
     fn apps(&mut self) -> Vec<AppSettings> {
         let asked = self.asked;
         if asked.apps.is_empty() {
@@ -151,7 +151,7 @@ impl SettingsReader<'_> {
         apps
     }
 
-    /// What the application of this reader is given.
+    /// Settings of the application of this reader.
     fn app(&mut self, name: &str, rackup: Option<PathBuf>) -> AppSettings {
         let (engine, incompatible) = self.engine();
         let (interpreters, threads) = self.threads();
@@ -181,7 +181,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// The engine, if one was named; and what does not fit which one, unless that could be told at once.
+    /// The engine, if it is configured; otherwise what does not fit each engine.
     fn engine(&mut self) -> (Option<EngineKind>, Vec<(EngineKind, Incompatible)>) {
         let engine = match self.choice(Name::Engine).as_str() {
             "mruby" => EngineKind::Mruby,
@@ -206,7 +206,7 @@ impl SettingsReader<'_> {
         given.value
     }
 
-    /// For interpreters, and for the threads of a Ruby worker.
+    /// The number of interpreters, and of threads of a Ruby worker.
     fn threads(&mut self) -> (usize, usize) {
         let given = self.pick(Name::Threads);
         let number = self.thread_count(&given);
@@ -219,7 +219,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// Puma takes `MIN:MAX`; here all threads exist from the start, so only the second number means something.
+    /// Parses a number of threads. Of Puma's `MIN:MAX` only MAX counts, since all threads start at once.
     fn thread_count(&mut self, given: &RawValue) -> usize {
         let (least, most) = given.value.split_once(':').unwrap_or(("0", &given.value));
         let before = self.problems.len();
@@ -288,7 +288,7 @@ impl SettingsReader<'_> {
         Reload { probe, surge, batch }
     }
 
-    /// Below the folder of the application, as that is called: perhaps by way of a symlink.
+    /// Path of the restart file, in the application's folder by the user's name for it: perhaps a symlink.
     fn restart_file(&self, rackup: Option<&Path>) -> Option<PathBuf> {
         let file = self.optional(Name::RestartFile).filter(|file| file != "none")?;
         let named = rackup.unwrap_or(Path::new(""));
@@ -301,9 +301,9 @@ impl SettingsReader<'_> {
         if self.pick(name).value == "auto" { None } else { Some(self.small(name)) }
     }
 
-    /// Where the application is loaded. A single worker shares nothing with another, so nothing is gained by a fork of
-    /// what is loaded; and what a fork breaks (threads, databases in memory) works in it as under a server without one.
-    /// One that comes and goes is forked, since that is quick.
+    /// Whether the application is preloaded. A single worker shares memory with no other, so a fork gains nothing, and
+    /// what a fork breaks (threads, databases in memory) works in it. A worker that comes and goes is forked, since
+    /// that is quick.
     fn preload(&mut self, min_workers: usize, max_workers: usize) -> Preload {
         match self.switch(Name::Preload).as_str() {
             "yes" => Preload::Yes,

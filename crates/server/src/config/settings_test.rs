@@ -1,4 +1,4 @@
-//! Tables of what may be asked, good and bad, with what comes of it: each message is checked to the letter.
+//! Tables of good and bad arguments, with the outcome: each message is compared exactly.
 
 use std::ffi::OsString;
 

@@ -1,50 +1,50 @@
-//! What each signal means: as in Puma, or as in another server whose habits an operator has (`--signals`).
+//! The meanings of signals: as in Puma, or as in another server (`--signals`).
 
 use rustix::process::Signal;
 
-/// What a signal asks for.
+/// The action of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
-    /// A graceful end; asked again, one at once.
+pub enum SignalAction {
+    /// Graceful shutdown; a second time, immediate shutdown.
     End,
     EndNow,
-    /// The application anew, without a gap.
+    /// Reload of all applications.
     Reload,
     ReopenLogs,
-    /// The program anew, with the same sockets.
+    /// Upgrade of the program, with the same sockets.
     Upgrade,
-    /// One worker more.
+    /// One more worker.
     More,
     /// One worker less.
     Fewer,
-    /// New workers of the application as it is loaded.
+    /// Replacement of the workers, without loading the application again.
     Recycle,
-    /// No request is begun until somebody says otherwise.
+    /// Pause: no request is begun until it ends.
     Pause,
-    /// What all threads are doing, to the log.
+    /// Backtraces of all threads, to the log.
     Backtraces,
     Ignore,
 }
 
-impl Act {
+impl SignalAction {
     fn in_words(self) -> &'static str {
         match self {
-            Act::End => "ends gracefully",
-            Act::EndNow => "ends at once",
-            Act::Reload => "reloads",
-            Act::ReopenLogs => "opens log files anew",
-            Act::Upgrade => "upgrades the program",
-            Act::More => "adds a worker",
-            Act::Fewer => "takes a worker away",
-            Act::Recycle => "replaces the workers",
-            Act::Pause => "pauses",
-            Act::Backtraces => "writes backtraces",
-            Act::Ignore => "is ignored",
+            SignalAction::End => "ends gracefully",
+            SignalAction::EndNow => "ends at once",
+            SignalAction::Reload => "reloads",
+            SignalAction::ReopenLogs => "opens log files anew",
+            SignalAction::Upgrade => "upgrades the program",
+            SignalAction::More => "adds a worker",
+            SignalAction::Fewer => "takes a worker away",
+            SignalAction::Recycle => "replaces the workers",
+            SignalAction::Pause => "pauses",
+            SignalAction::Backtraces => "writes backtraces",
+            SignalAction::Ignore => "is ignored",
         }
     }
 }
 
-/// Whose meanings hold.
+/// The server whose meanings are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Habit {
     Puma,
@@ -63,67 +63,67 @@ const TTIN: (&str, Signal) = ("TTIN", Signal::TTIN);
 const TTOU: (&str, Signal) = ("TTOU", Signal::TTOU);
 const WINCH: (&str, Signal) = ("WINCH", Signal::WINCH);
 const URG: (&str, Signal) = ("URG", Signal::URG);
-/// Linux has no INFO; Puma takes this one there.
+/// Linux has no INFO; Puma uses this signal there.
 const PWR: (&str, Signal) = ("PWR", Signal::POWER);
 
-/// A signal by its name, and its meaning.
-pub type Meaning = ((&'static str, Signal), Act);
+/// A signal with its name, and its action.
+pub type Meaning = ((&'static str, Signal), SignalAction);
 
 const PUMA: &[Meaning] = &[
-    (TERM, Act::End),
-    (INT, Act::End),
-    (QUIT, Act::EndNow),
-    (USR1, Act::Reload),
-    (USR2, Act::Upgrade),
-    (HUP, Act::ReopenLogs),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (URG, Act::Recycle),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::End),
+    (INT, SignalAction::End),
+    (QUIT, SignalAction::EndNow),
+    (USR1, SignalAction::Reload),
+    (USR2, SignalAction::Upgrade),
+    (HUP, SignalAction::ReopenLogs),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (URG, SignalAction::Recycle),
+    (PWR, SignalAction::Backtraces),
 ];
 
 const UNICORN: &[Meaning] = &[
-    (TERM, Act::EndNow),
-    (INT, Act::EndNow),
-    (QUIT, Act::End),
-    (HUP, Act::Reload),
-    (USR1, Act::ReopenLogs),
-    (USR2, Act::Upgrade),
-    (WINCH, Act::Pause),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::EndNow),
+    (INT, SignalAction::EndNow),
+    (QUIT, SignalAction::End),
+    (HUP, SignalAction::Reload),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (WINCH, SignalAction::Pause),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
 ];
 
 const THIN: &[Meaning] = &[
-    (TERM, Act::End),
-    (QUIT, Act::End),
-    (INT, Act::EndNow),
-    (HUP, Act::Reload),
-    (USR1, Act::ReopenLogs),
-    (USR2, Act::Upgrade),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::End),
+    (QUIT, SignalAction::End),
+    (INT, SignalAction::EndNow),
+    (HUP, SignalAction::Reload),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
 ];
 
 const PASSENGER: &[Meaning] = &[
-    (TERM, Act::End),
-    (INT, Act::End),
-    (QUIT, Act::Backtraces),
-    (HUP, Act::Ignore),
-    (USR1, Act::ReopenLogs),
-    (USR2, Act::Upgrade),
-    (TTIN, Act::More),
-    (TTOU, Act::Fewer),
-    (PWR, Act::Backtraces),
+    (TERM, SignalAction::End),
+    (INT, SignalAction::End),
+    (QUIT, SignalAction::Backtraces),
+    (HUP, SignalAction::Ignore),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
 ];
 
 impl Habit {
-    /// As `--signals` calls them.
+    /// The words of `--signals`.
     pub const WORDS: &'static [&'static str] = &["puma", "unicorn", "thin", "passenger"];
 
-    /// By that word; any other is Puma.
+    /// The server of this word; Puma for any other.
     pub fn named(word: &str) -> Habit {
         match word {
             "unicorn" => Habit::Unicorn,
@@ -133,7 +133,7 @@ impl Habit {
         }
     }
 
-    /// All signals that are listened to.
+    /// All handled signals, with their actions.
     pub fn meanings(self) -> &'static [Meaning] {
         match self {
             Habit::Puma => PUMA,
@@ -143,21 +143,21 @@ impl Habit {
         }
     }
 
-    /// All of it in one line, for the log.
+    /// All meanings in one line, for the log.
     pub fn in_words(self) -> String {
         let mut words = String::new();
-        let mut last: Option<Act> = None;
-        for ((name, _), act) in self.meanings() {
+        let mut last: Option<SignalAction> = None;
+        for ((name, _), action) in self.meanings() {
             let between = match last {
                 None => "",
-                Some(last) if last == *act => " ",
+                Some(last) if last == *action => " ",
                 Some(last) => &format!(" {}, ", last.in_words()),
             };
             words.push_str(between);
             words.push_str(name);
-            last = Some(*act);
+            last = Some(*action);
         }
-        let end = last.map_or("", Act::in_words);
+        let end = last.map_or("", SignalAction::in_words);
         format!("signals as in {}: {words} {end}", Habit::WORDS[self as usize])
     }
 }

@@ -1,4 +1,4 @@
-//! Sizes and durations as people write them: `64MiB`, `1GB`, `500ms`, `30s`. Pure; knows no option.
+//! Parses and formats sizes and durations: `64MiB`, `1GB`, `500ms`, `30s`. Knows no option.
 
 use std::fmt::Write;
 
@@ -13,24 +13,24 @@ const SIZES: [(&str, u64); 7] =
     [("GiB", GIB), ("MiB", MIB), ("KiB", KIB), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1000), ("B", 1)];
 const TIMES: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-/// What a size looks like, for messages.
+/// Description of a size, for messages.
 pub const SIZE_FORM: &str = "a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
-/// What a duration looks like, for messages.
+/// Description of a duration, for messages.
 pub const TIME_FORM: &str = "a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
 
-/// The same of a size that may be absent.
+/// Description of a size or none.
 pub const SIZE_OR_NONE_FORM: &str =
     "none, or a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
-/// The same of a duration that may be absent.
+/// Description of a duration or none.
 pub const TIME_OR_NONE_FORM: &str =
     "none, or a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
 
-/// Bytes; a bare number is bytes. Capitals make no difference.
+/// Parses a size in bytes; a bare number is bytes. Case does not matter.
 pub fn parse_size(text: &str) -> Option<u64> {
     parse(text, &SIZES, 1)
 }
 
-/// Milliseconds; a bare number is seconds.
+/// Parses a duration in milliseconds; a bare number is seconds.
 pub fn parse_time(text: &str) -> Option<u64> {
     parse(text, &TIMES, 1000)
 }
@@ -46,12 +46,12 @@ fn parse(text: &str, units: &[(&str, u64)], bare: u64) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// The shortest exact way to write a size.
+/// The shortest exact text of a size.
 pub fn show_size(bytes: u64) -> String {
     show(bytes, &SIZES[..3], "B")
 }
 
-/// The shortest exact way to write a duration given in milliseconds.
+/// The shortest exact text of a duration in milliseconds.
 pub fn show_time(ms: u64) -> String {
     show(ms, &TIMES[..3], "ms")
 }

@@ -1,9 +1,9 @@
-//! Finds the name somebody probably meant. Pure.
+//! Did you mean: finds the known name nearest to a misspelt one.
 
-/// No name is so long.
+/// Longest name that is compared.
 const LONGEST: usize = 64;
 
-/// The candidate that differs from `word` in the fewest letters, if it is few enough to be a slip.
+/// The candidate that differs from `word` in the fewest characters, if few enough for a slip.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().count();
     if letters > LONGEST {
@@ -17,8 +17,8 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, taken out or changed, or change places with their neighbour (Levenshtein and
-/// Damerau, each letter but once), keeping the last three rows of the table.
+/// Number of insertions, deletions, changes and swaps of neighbours (Damerau-Levenshtein, each character once). Keeps
+/// the last three rows of the table.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before = vec![0; to.len() + 1];

@@ -1,5 +1,5 @@
-//! Reads foolsgold.toml: keys are the long names of options, values what options take; `[[app]]` names applications.
-//! Everything that is wrong is told at once, with its line.
+//! Reads foolsgold.toml: keys are the long names of options, values as on the command line; `[[app]]` begins an
+//! application. All errors are reported at once, each with its line.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use crate::config::suggest::nearest;
 
 const BRACKETS: &str = "write [[app]], with two brackets on each side";
 
-/// Who has made more mistakes than these has made one that comes before them all.
+/// Number of errors that are reported: more have one common cause.
 const MOST: usize = 50;
 
-/// What only an application has, beside its options.
+/// Keys of an application beside its options.
 const OF_APPS: [&str; 4] = ["name", "path", "host", "prefix"];
 
 type Entry<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>);
@@ -23,15 +23,15 @@ type Entry<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a
 struct Reader<'a> {
     asked: &'a mut Arguments,
     text: &'a str,
-    /// Where its lines end.
+    /// Offsets of the line feeds.
     ends: Vec<usize>,
     shown: String,
-    /// Of the file.
+    /// Folder of the file.
     folder: PathBuf,
     home: &'a Path,
 }
 
-/// Adds what the file says to what was asked. Its path begins at `home` if it is relative.
+/// Adds the file's values to the parsed arguments. `path` is relative to `home`.
 pub fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
     let shown = path.display().to_string();
     let folder = home.join(path.parent().unwrap_or(Path::new("")));
@@ -46,13 +46,13 @@ pub fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
     if errors.len() > MOST {
         reader.and_more();
     }
-    // What is there of a broken file would only be misunderstood.
+    // The readable rest of a broken file would be misunderstood.
     if errors.is_empty() {
         reader.top(table.get_ref());
     }
 }
 
-/// In the order of the file.
+/// The entries of a table in the order of the file.
 fn entries<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -72,7 +72,7 @@ impl Reader<'_> {
         self.asked.refuse(format!("{}: and more of the kind, which are not shown", self.shown));
     }
 
-    /// Where an entry stands, as it is written there.
+    /// Position and text of an entry.
     fn place(&self, (key, value): &Entry<'_>) -> Place {
         let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
         let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
@@ -109,12 +109,12 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the command line names an application's file, and not only the folder of this one.
+    /// Whether the command line names an application's file, and not just the current folder.
     fn names_a_file(&self) -> bool {
         self.asked.rackup.as_ref().is_some_and(|path| !self.home.join(path).is_dir())
     }
 
-    /// The one application's, when there is no `[[app]]`. A file that was named on the command line counts more.
+    /// The only application's path, without `[[app]]`. A file on the command line counts more.
     fn path(&mut self, entry: &Entry<'_>, value: &DeValue<'_>) {
         match value.as_str().filter(|path| !path.is_empty()) {
             Some(_) if self.names_a_file() => {}
@@ -238,7 +238,7 @@ impl Reader<'_> {
         self.asked.given.extend(values);
     }
 
-    /// A relative path begins at the file's folder. A Ruby without a slash is a name on PATH.
+    /// A relative path starts at the file's folder. A Ruby without a slash is a name on PATH.
     fn in_folder(&self, row: &Row, value: String) -> String {
         let is_path = row.kind == Kind::Path || (row.name == Name::Ruby && value.contains('/'));
         if !is_path {
@@ -268,7 +268,7 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         }
         DeValue::String(text) => Ok(vec![text.trim().to_owned()]),
         DeValue::Integer(number) if row.name == Name::Umask => match number.radix() {
-            // Written as bits are; and 27 is taken as on the command line, where 027 cannot be a number of TOML.
+            // Written as permission bits are; and 27 is read as on the command line, since TOML has no 027.
             8 => Ok(vec![format!("0{}", number.as_str().trim_start_matches("0o"))]),
             10 => Ok(vec![number.as_str().to_owned()]),
             _ => Err("must be octal, such as 0o027 or \"027\"".to_owned()),
@@ -283,7 +283,7 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     }
 }
 
-/// Where a word is to be chosen, `false` is `off` if that is one.
+/// The word for a boolean: `false` is `off` if that is one of the option's words.
 fn boolean(row: &Row, yes: bool) -> &'static str {
     match (row.kind, yes) {
         (Kind::Choice(words), false) if words.contains(&"off") => "off",
@@ -301,7 +301,7 @@ fn unknown(key: &str, in_app: bool) -> String {
     }
 }
 
-/// In lower case, and without a port: so the router compares it.
+/// In lower case and without port, as the router compares it.
 fn host(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let is_address = word.starts_with('[') && word.ends_with(']');
@@ -311,7 +311,7 @@ fn host(word: &str) -> Result<String, String> {
     }
 }
 
-/// Without a slash at its end.
+/// Without a slash at the end.
 fn prefix(word: &str) -> Result<String, String> {
     let prefix = word.trim_end_matches('/');
     let plain = |c: char| c.is_ascii_graphic() && !"?#%\"<>\\".contains(c);

@@ -1,4 +1,4 @@
-//! Files good and bad, with what comes of them: each message is checked to the letter.
+//! Good and bad files, with the outcome: each message is compared exactly.
 
 use machine::Machine;
 

@@ -1,4 +1,4 @@
-//! How many worker processes there may be, from three options that can be said in part, and who they are.
+//! Number of worker processes, from three options that may be given in part, and their user.
 
 use engine_ruby::User;
 use nix::unistd::geteuid;
@@ -12,16 +12,16 @@ use crate::config::reader::SettingsReader;
 use crate::config::settings::Settings;
 
 impl SettingsReader<'_> {
-    /// The fewest and the most. `--workers` alone is both; beside one of the others it is the one that is not said.
+    /// Least and greatest number. `--workers` alone sets both; beside one of the others it sets the missing one.
     pub fn workers(&mut self) -> (usize, usize) {
         let given = self.pick(Name::Workers);
-        // A worker may have a core for itself, and memory. Puma's 0 means one process; here that is one worker.
+        // One per core, as far as memory allows. Puma's 0 is a single process; here it is one worker.
         let workers = if given.value == "auto" {
             machine_defaults::workers(self.machine)
         } else {
             self.small(Name::Workers).max(1)
         };
-        // Said to this program with more weight, as on the command line beside a file, it replaces both others.
+        // Set for this program with higher precedence, as on the command line beside a file, it replaces both others.
         let is_ours = !matches!(&given.origin, Origin::Variable(name) if !name.starts_with(OWN_VARIABLES));
         let said = |reader: &mut Self, name| {
             let rank = |name| reader.asked.rank_for(reader.app, name);
@@ -32,7 +32,7 @@ impl SettingsReader<'_> {
         let fewest = if given.origin == Origin::Default { 1 } else { workers };
         let (min, max) = match (min, max) {
             (None, None) => (workers, workers),
-            // Of a platform's WEB_CONCURRENCY and what somebody says of this program, the latter counts.
+            // A setting of this program counts more than a platform's WEB_CONCURRENCY.
             (None, Some(max)) if matches!(given.origin, Origin::Variable(_)) => (fewest.min(max), max),
             (None, Some(max)) => (fewest, max),
             (Some(min), None) => (min, workers.max(min)),
@@ -45,16 +45,16 @@ impl SettingsReader<'_> {
         (min, max)
     }
 
-    /// Whether Puma's file is read, and neither it nor anybody else asks for workers.
+    /// Whether Puma's file is read, and nothing asks for workers.
     pub fn is_puma_single(&self) -> bool {
         let given = self.pick(Name::Workers);
-        // What Puma does without being told has no line, and counts less than a variable.
+        // A default of Puma has no line, and counts less than a variable.
         let is_said = !matches!(&given.origin, Origin::File(place) if place.line.is_none() && !place.is_old);
         let is_puma = self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Puma");
         is_puma && (!is_said || given.value == "0")
     }
 
-    /// Whom Ruby processes run as, if not whom the server does.
+    /// User of the Ruby processes, if not the server's.
     pub fn ruby_user(&mut self) -> Option<User> {
         let name = self.optional(Name::RubyUser)?;
         let given = self.pick(Name::RubyUser);
@@ -73,7 +73,7 @@ impl SettingsReader<'_> {
         User::find(user, group).map_err(|why| self.refuse(&given, &why)).ok()
     }
 
-    /// The bound on all of them together; what each application keeps must fit.
+    /// Limit of all workers together, which must be enough for the minimum of each application.
     pub fn total_workers(&mut self, apps: &[AppSettings]) -> Option<usize> {
         self.optional(Name::TotalWorkers)?;
         let total = self.small(Name::TotalWorkers);
@@ -86,7 +86,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// The same when it is known which applications run on Ruby.
+/// Checks that limit once it is known which applications run on Ruby.
 pub fn fit(settings: &Settings, engines: &[EngineKind]) -> Result<(), Problem> {
     let Some(total) = settings.total_workers else { return Ok(()) };
     let pairs = settings.apps.iter().zip(engines).filter(|(_, engine)| **engine == EngineKind::Ruby);

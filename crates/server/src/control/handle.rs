@@ -1,5 +1,5 @@
-//! All that signals and the control socket may ask of the running server. It can be cloned and called from any thread;
-//! what waits says so.
+//! The handle through which signals and the control socket act on the running server. It can be cloned and called from
+//! any thread; methods that block say so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -15,10 +15,10 @@ use crate::apps::registry::Apps;
 use crate::control::upgrade::Upgrade;
 use crate::process::systemd;
 
-/// What another part of the program does when the server is asked for it; what came of it in words.
-pub type Act = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
+/// An action that another part of the program provides. The result is a text for the caller, or why it failed.
+pub type Callback = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 
-/// A server that runs, as it can be asked from any thread.
+/// A running server; clones share it.
 #[derive(Clone)]
 pub struct ServerHandle(Arc<Inner>);
 
@@ -28,18 +28,19 @@ struct Inner {
     drain_lag: Duration,
     drain_time: Duration,
     since: SystemTime,
-    /// Whether it listens.
+    /// Whether the listeners accept connections.
     is_open: AtomicBool,
     is_draining: AtomicBool,
-    /// Since when.
+    /// When the shutdown began.
     ending: OnceLock<Instant>,
     runtime: Handle,
     upgrade: OnceLock<Arc<Upgrade>>,
-    reopen_logs: OnceLock<Act>,
+    reopen_logs: OnceLock<Callback>,
 }
 
 impl ServerHandle {
-    /// Of these applications, with the runtime of the thread that waits for the end. The stop is the front's.
+    /// A handle to a server that runs these applications. `stop` shuts down the front; `runtime` is that of the main
+    /// thread.
     pub fn new(
         apps: Arc<Apps>,
         stop: Stop,
@@ -62,42 +63,42 @@ impl ServerHandle {
         }))
     }
 
-    /// The applications.
+    /// All applications.
     pub fn apps(&self) -> &Apps {
         &self.0.apps
     }
 
-    /// Of the program that runs.
+    /// Version of this program.
     pub fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// When it started.
+    /// When the server started.
     pub fn since(&self) -> SystemTime {
         self.0.since
     }
 
-    /// Whether load balancers should send requests: it listens, and nobody has asked it to end.
+    /// Whether load balancers should send requests: the server listens and is not shutting down.
     pub fn is_ready(&self) -> bool {
         self.0.is_open.load(Ordering::SeqCst) && !self.is_draining()
     }
 
-    /// Whether it is on its way to its end.
+    /// Whether the server is shutting down.
     pub fn is_draining(&self) -> bool {
         self.0.is_draining.load(Ordering::SeqCst) || self.0.stop.is_draining()
     }
 
-    /// For how long it has been on this way.
+    /// Time since the shutdown began; `None` if it has not.
     pub fn draining_for(&self) -> Option<Duration> {
         self.0.ending.get().map(Instant::elapsed)
     }
 
-    /// The listeners are open.
+    /// Records that the listeners accept connections.
     pub fn set_open(&self) {
         self.0.is_open.store(true, Ordering::SeqCst);
     }
 
-    /// Loads the application of this name anew, or all. Waits until the new code serves, or until it is known why not.
+    /// Reloads the application of this name, or all. Blocks until the new code serves or has failed.
     pub fn reload(&self, app: Option<&str>) -> Result<String, String> {
         if self.is_draining() {
             return Err("the server is shutting down: nothing is reloaded any more".to_owned());
@@ -108,8 +109,8 @@ impl ServerHandle {
         outcome
     }
 
-    /// The end in the order that load balancers need: not ready at once, no new connections after the lag, running
-    /// requests are finished.
+    /// Shuts down in the order that load balancers need: not ready at once, no new connections after `--drain-lag`,
+    /// then running requests are finished.
     pub fn drain(&self) {
         let Inner { drain_lag, runtime, is_draining, ending, .. } = &*self.0;
         let _ = ending.set(Instant::now());
@@ -121,7 +122,7 @@ impl ServerHandle {
             return self.stop(false);
         }
         self.end_pauses();
-        info!(target: "server", "draining: not ready any more, accepting connections for {} more", brief(*drain_lag));
+        info!(target: "server", "draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
         let server = self.clone();
         let lag = *drain_lag;
         drop(runtime.spawn(async move {
@@ -130,13 +131,13 @@ impl ServerHandle {
         }));
     }
 
-    /// The end: running requests are finished for up to the drain time, or everything is cut off now.
+    /// Shuts down: running requests get up to `--drain-time`, or with `now` are cut off at once.
     pub fn stop(&self, now: bool) {
         let Inner { stop, drain_time, is_draining, upgrade, ending, .. } = &*self.0;
         let _ = ending.set(Instant::now());
         is_draining.store(true, Ordering::SeqCst);
         if !stop.is_draining() {
-            // Before anything is closed: a successor must have it by then.
+            // Before anything is closed, since a successor must have the sockets by then.
             if !upgrade.get().is_some_and(|upgrade| upgrade.hand_over()) {
                 systemd::stopping(&format!("shutting down: running requests have {}", brief(*drain_time)));
             }
@@ -153,7 +154,8 @@ impl ServerHandle {
         }
     }
 
-    /// Who waits in a pause is answered before the end. In a thread, since engines take a moment for an order.
+    /// Ends pauses, so that requests that wait in one are answered before the shutdown. In a thread, since engines take
+    /// a moment for an order.
     fn end_pauses(&self) {
         let apps = self.0.apps.clone();
         let spawned = thread::Builder::new().name("end of pauses".into()).spawn(move || apps.end_pauses());
@@ -163,8 +165,8 @@ impl ServerHandle {
         }
     }
 
-    /// The program of the same name takes the sockets and goes on in place of this one. Waits until it serves, or until
-    /// it is known why not: then this one goes on.
+    /// Starts the program at this path again with the same sockets, in place of this process. Blocks until it serves,
+    /// or has failed; then this process goes on.
     pub fn upgrade(&self) -> Result<String, String> {
         if self.is_draining() {
             return Err("the server ends: nothing is upgraded any more".to_owned());
@@ -178,7 +180,7 @@ impl ServerHandle {
         Ok(format!("process {pid} serves, and this one finishes what it has"))
     }
 
-    /// Whether an end that was asked for waits for a successor that is being started.
+    /// Whether a requested shutdown is postponed until the successor, which is being started, serves.
     pub fn puts_off_the_end(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.puts_off_the_end())
     }
@@ -188,27 +190,27 @@ impl ServerHandle {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_followed())
     }
 
-    /// Whether a successor has taken everything over, and this process only finishes what it has.
+    /// Whether a successor has taken over, and this process only finishes its requests.
     pub fn is_replaced(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_replaced())
     }
 
-    /// Opens the log files anew, after somebody has moved them away.
+    /// Reopens the log files, after they were renamed.
     pub fn reopen_logs(&self) -> Result<String, String> {
-        act(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
+        call(&self.0.reopen_logs, "the log goes to standard output: there is no file to be opened again")
     }
 
-    /// Says how to upgrade; the first word counts.
+    /// Sets what [`ServerHandle::upgrade`] uses; only the first call counts.
     pub fn on_upgrade(&self, upgrade: Arc<Upgrade>) {
         let _ = self.0.upgrade.set(upgrade);
     }
 
-    /// Says how to reopen logs; the first word counts.
-    pub fn on_reopen_logs(&self, act: Act) {
-        let _ = self.0.reopen_logs.set(act);
+    /// Sets what [`ServerHandle::reopen_logs`] calls; only the first call counts.
+    pub fn on_reopen_logs(&self, callback: Callback) {
+        let _ = self.0.reopen_logs.set(callback);
     }
 }
 
-fn act(way: &OnceLock<Act>, why_not: &str) -> Result<String, String> {
-    way.get().map_or_else(|| Err(why_not.to_owned()), |act| act())
+fn call(callback: &OnceLock<Callback>, why_not: &str) -> Result<String, String> {
+    callback.get().map_or_else(|| Err(why_not.to_owned()), |callback| callback())
 }

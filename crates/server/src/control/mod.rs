@@ -1,6 +1,5 @@
-//! What may be asked of a server that runs, and who asks: signals, restart files, and the way to a successor.
-//! Everybody asks the one handle, whose calls can come from any thread at any time. An end is never kept waiting by
-//! anything else that was asked for.
+//! Control of a running server, by signals, restart files and upgrades. All of them act through one handle, whose
+//! methods can be called from any thread at any time. A shutdown never waits for another action.
 
 pub mod handle;
 pub mod restart_file;

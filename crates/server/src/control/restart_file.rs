@@ -1,5 +1,4 @@
-//! `tmp/restart.txt`: whoever touches it has the application loaded anew, as with Passenger, and with Puma's plugin
-//! tmp_restart.
+//! `tmp/restart.txt`: touching it reloads the application, as with Passenger and with Puma's plugin tmp_restart.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ impl Watched {
         Watched { app, path, touched }
     }
 
-    /// Whether it is another file, or was touched, since the last look. That it is gone is no order.
+    /// Whether the file was touched or replaced since the last check. A removed file does not count.
     fn is_touched(&mut self) -> bool {
         let now = touched(&self.path);
         let before = std::mem::replace(&mut self.touched, now);
@@ -39,19 +38,19 @@ fn touched(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|file| file.modified()).ok()
 }
 
-/// The restart files of all applications.
+/// The restart files of all applications, with their last modification times.
 #[derive(Debug)]
 pub struct RestartFiles(Vec<Watched>);
 
 impl RestartFiles {
-    /// As they are before the applications are loaded: whoever touches one from now on may have changed what was read.
+    /// Records the files before the applications are loaded: a later touch may have changed code that was read.
     pub fn note(settings: &Settings) -> RestartFiles {
         let files = settings.apps.iter().filter_map(|app| Some((app.name.clone(), app.restart_file.clone()?)));
         RestartFiles(files.map(|(app, path)| Watched::new(app, path)).collect())
     }
 }
 
-/// Looks at them each second, until the server ends.
+/// Checks the files each second, in a thread, until the server shuts down.
 pub fn watch(RestartFiles(mut files): RestartFiles, server: &ServerHandle) {
     if files.is_empty() {
         return;
@@ -61,7 +60,7 @@ pub fn watch(RestartFiles(mut files): RestartFiles, server: &ServerHandle) {
         while !server.is_draining() {
             for file in files.iter_mut().filter_map(|file| file.is_touched().then_some(&*file)) {
                 info!(target: "server", "{} was touched: reloading {}", file.path.display(), file.app);
-                // What comes of it is in the log by itself.
+                // The reload logs its outcome itself.
                 drop(server.reload(Some(&file.app)));
             }
             thread::park_timeout(LOOK);
@@ -90,7 +89,7 @@ mod tests {
         assert!(file.is_touched() && !file.is_touched());
         fs::remove_file(&path).unwrap();
         assert!(!file.is_touched());
-        // An older one is another file, such as that of the release before.
+        // An older file is another one, such as that of the previous release.
         touch(4);
         assert!(file.is_touched() && !file.is_touched());
         assert!(!Watched::new("app".to_owned(), path.clone()).is_touched(), "what was there at the start is no order");

@@ -1,5 +1,5 @@
-//! Signals as events: each asks the server for what the active map says. What takes time is done by a thread of its
-//! own, one thing after the other, so that an end is never kept waiting.
+//! Signals as events: each triggers what the active map says. A thread of its own runs what takes time, one action
+//! after the other, so that a shutdown never waits.
 
 use std::future::poll_fn;
 use std::io::{self, IsTerminal};
@@ -15,30 +15,30 @@ use tracing::{info, warn};
 
 use crate::apps::app::App;
 use crate::apps::registry::named;
-use crate::config::signal_map::{Act, Habit};
+use crate::config::signal_map::{Habit, SignalAction};
 use crate::control::handle::ServerHandle;
 
-/// More than so many that wait are slips of a script.
+/// Pending actions; more are dropped as a script's mistake.
 const WAITING_MAX: usize = 16;
 
-/// The signals this program listens to.
+/// The signals that this program handles.
 pub struct Signals {
     habit: Habit,
-    heard: Vec<(&'static str, Act, Signal)>,
+    heard: Vec<(&'static str, SignalAction, Signal)>,
     ends: u32,
-    errands: SyncSender<(&'static str, Act)>,
-    /// Until the server is there.
-    waiting: Option<Receiver<(&'static str, Act)>>,
+    errands: SyncSender<(&'static str, SignalAction)>,
+    /// The receiving end, until the first action starts the thread.
+    waiting: Option<Receiver<(&'static str, SignalAction)>>,
 }
 
-/// Has the kernel tell how child processes end where whoever started this process ignores SIGCHLD (`trap '' CHLD` in a
-/// shell): otherwise it tells nobody, and process 1 would never hear of the end of the server.
+/// Has the kernel report child exits even if SIGCHLD is ignored in the process that started this one (`trap '' CHLD` in
+/// a shell): an ignored SIGCHLD is inherited, and process 1 would never learn that the server exited.
 pub fn hear_of_children() -> io::Result<()> {
     if !is_ignored(SignalKind::child()) {
         return Ok(());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // The handler stays when nobody listens any more, and programs that are started begin without it.
+    // The handler stays installed without a listener; started programs begin without it.
     runtime.block_on(async { signal(SignalKind::child()).map(drop) })
 }
 
@@ -51,62 +51,62 @@ fn is_ignored(kind: SignalKind) -> bool {
 }
 
 impl Signals {
-    /// Starts listening to those that do not ask for an end: until the application is loaded, the others end the
-    /// process as they always do.
+    /// Starts to handle the signals that do not end the process: until the application is loaded, those keep their
+    /// default effect.
     pub fn listen(habit: Habit) -> io::Result<Signals> {
         let (errands, waiting) = sync_channel(WAITING_MAX);
         let mut signals = Signals { habit, heard: Vec::new(), ends: 0, errands, waiting: Some(waiting) };
-        signals.hear(|act| !matches!(act, Act::End | Act::EndNow))?;
-        // A file that may not grow (RLIMIT_FSIZE) is an error for whoever writes it, and no reason to die.
+        signals.hear(|action| !matches!(action, SignalAction::End | SignalAction::EndNow))?;
+        // A file that may not grow (RLIMIT_FSIZE) is an error for the writer, and no reason to die.
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(signals)
     }
 
-    /// Listens to all of them from now on.
+    /// Handles the signals for a shutdown, too, from now on.
     pub fn listen_to_ends(&mut self) -> io::Result<()> {
-        self.hear(|act| matches!(act, Act::End | Act::EndNow))
+        self.hear(|action| matches!(action, SignalAction::End | SignalAction::EndNow))
     }
 
-    fn hear(&mut self, which: impl Fn(Act) -> bool) -> io::Result<()> {
-        for ((name, number), act) in self.habit.meanings().iter().filter(|(_, act)| which(*act)) {
-            self.heard.push((name, *act, signal(SignalKind::from_raw(number.as_raw()))?));
+    fn hear(&mut self, which: impl Fn(SignalAction) -> bool) -> io::Result<()> {
+        for ((name, number), action) in self.habit.meanings().iter().filter(|(_, action)| which(*action)) {
+            self.heard.push((name, *action, signal(SignalKind::from_raw(number.as_raw()))?));
         }
         Ok(())
     }
 
-    /// Waits for the next signal and has done what it asks for.
+    /// Waits for the next signal and triggers its action.
     pub async fn follow(&mut self, server: &ServerHandle) {
         let heard = &mut self.heard;
-        let (name, act) = poll_fn(|cx| {
-            for (name, act, signal) in heard.iter_mut() {
+        let (name, action) = poll_fn(|cx| {
+            for (name, action, signal) in heard.iter_mut() {
                 if let Poll::Ready(Some(())) = signal.poll_recv(cx) {
-                    return Poll::Ready((*name, *act));
+                    return Poll::Ready((*name, *action));
                 }
             }
             Poll::Pending
         })
         .await;
-        match act {
-            Act::End if server.puts_off_the_end() => {
+        match action {
+            SignalAction::End if server.puts_off_the_end() => {
                 info!(target: "server", "SIG{name}: graceful shutdown, when the new process serves");
             }
-            Act::End => {
+            SignalAction::End => {
                 self.ends += 1;
                 let again = self.ends > 1;
                 let what = if again { " again: immediate shutdown" } else { ": graceful shutdown" };
                 info!(target: "server", "SIG{name}{what}");
                 if again { server.stop(true) } else { server.drain() }
             }
-            Act::EndNow => {
+            SignalAction::EndNow => {
                 info!(target: "server", "SIG{name}: immediate shutdown");
                 server.stop(true);
             }
-            Act::Ignore => info!(target: "server", "SIG{name} is ignored"),
-            act => self.send(name, act, server),
+            SignalAction::Ignore => info!(target: "server", "SIG{name} is ignored"),
+            action => self.send(name, action, server),
         }
     }
 
-    fn send(&mut self, name: &'static str, act: Act, server: &ServerHandle) {
+    fn send(&mut self, name: &'static str, action: SignalAction, server: &ServerHandle) {
         if let Some(waiting) = self.waiting.take() {
             let server = server.clone();
             let runner = thread::Builder::new().name("signals".into()).spawn(move || run(&waiting, &server));
@@ -114,41 +114,41 @@ impl Signals {
                 warn!(target: "server", "no thread for signals: {error}");
             }
         }
-        if self.errands.try_send((name, act)).is_err() {
+        if self.errands.try_send((name, action)).is_err() {
             warn!(target: "server", "SIG{name} is dropped: too many signals are pending");
         }
     }
 }
 
-fn run(errands: &Receiver<(&'static str, Act)>, server: &ServerHandle) {
+fn run(errands: &Receiver<(&'static str, SignalAction)>, server: &ServerHandle) {
     let mut is_resting = false;
-    while let Ok((name, act)) = errands.recv() {
-        // What ends a pause in Unicorn.
-        if is_resting && matches!(act, Act::Reload | Act::More) {
+    while let Ok((name, action)) = errands.recv() {
+        // As in Unicorn, these end a pause.
+        if is_resting && matches!(action, SignalAction::Reload | SignalAction::More) {
             is_resting = false;
             tell(name, order_all(server, &Order::Resume));
         }
-        let outcome = match act {
-            Act::Reload => {
+        let outcome = match action {
+            SignalAction::Reload => {
                 info!(target: "server", "SIG{name}: reloading");
-                // What comes of it is in the log by itself.
+                // The reload logs its outcome itself.
                 drop(server.reload(None));
                 continue;
             }
-            Act::ReopenLogs => server.reopen_logs(),
-            Act::Upgrade => server.upgrade(),
-            Act::More => scale(server, true),
-            Act::Fewer => scale(server, false),
-            Act::Recycle => order_all(server, &Order::Recycle),
-            Act::Pause => match pause(server) {
+            SignalAction::ReopenLogs => server.reopen_logs(),
+            SignalAction::Upgrade => server.upgrade(),
+            SignalAction::More => scale(server, true),
+            SignalAction::Fewer => scale(server, false),
+            SignalAction::Recycle => order_all(server, &Order::Recycle),
+            SignalAction::Pause => match pause(server) {
                 None => continue,
                 Some(outcome) => {
                     is_resting = outcome.is_ok();
                     outcome
                 }
             },
-            Act::Backtraces => backtraces(server),
-            Act::End | Act::EndNow | Act::Ignore => continue,
+            SignalAction::Backtraces => backtraces(server),
+            SignalAction::End | SignalAction::EndNow | SignalAction::Ignore => continue,
         };
         tell(name, outcome);
     }
@@ -161,7 +161,7 @@ fn tell(name: &str, outcome: Result<String, String>) {
     }
 }
 
-/// Unicorn's WINCH, which a terminal sends whenever its window changes; there it means nothing.
+/// Unicorn's WINCH. Ignored at a terminal, which sends it whenever its window changes.
 fn pause(server: &ServerHandle) -> Option<Result<String, String>> {
     if io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal() {
         return None;
@@ -190,7 +190,7 @@ fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     })
 }
 
-/// One worker more or less of an elastic pool, within what it may have; it is kept until somebody says something else.
+/// Adds or stops one worker of an elastic pool, within its bounds. The new number holds until the next order.
 fn step(
     server: &ServerHandle,
     app: &App,
@@ -206,7 +206,7 @@ fn step(
     }
     let count = if more { wanted + 1 } else { wanted - 1 };
     if !more {
-        // Makes one go now, and not when it has had nothing to do for long.
+        // Stops a worker now, and not only when it has been idle.
         server.apps().scale(app, count, count)?;
     }
     server.apps().scale(app, count, most)
@@ -222,10 +222,10 @@ fn backtraces(server: &ServerHandle) -> Result<String, String> {
     })
 }
 
-/// What came of it for each application; an error if one had one.
-fn each(server: &ServerHandle, act: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
+/// Runs an action for each application and joins the outcomes; an error if any failed.
+fn each(server: &ServerHandle, action: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
     let apps = server.apps().all();
-    let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), act(app))).collect();
+    let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), action(app))).collect();
     let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
     let words =
         outcomes.into_iter().map(|(name, outcome)| named(apps.len() > 1, name, outcome.unwrap_or_else(|why| why)));

@@ -1,6 +1,6 @@
-//! The program anew with the same sockets. The program at our own path is started again; it gets the listening sockets,
-//! loads the application, and says when it serves; only then does this process finish what it has and end. A successor
-//! that fails, or takes too long, changes nothing: this process goes on.
+//! Upgrade: the program at this path is started again and gets the listening sockets. It loads the application and
+//! reports when it serves; only then does this process finish its requests and exit. A successor that fails or times
+//! out changes nothing.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -25,23 +25,24 @@ use crate::process::systemd;
 
 const ENDS: &str = "the server is shutting down";
 
-/// The older side.
+/// The side of the previous process.
 pub struct Upgrade {
     program: Program,
-    /// Until we begin to end: a socket is closed only when nobody holds it. Locked after the state, if both are.
+    /// Shares of the listening sockets, until the shutdown begins: a socket is closed only when all its holders have
+    /// closed it. Locked after `state`, if both are.
     shares: Mutex<Vec<Shared>>,
     run_files: Arc<RunFiles>,
     apps: Arc<Apps>,
-    /// In which a successor must serve.
+    /// Time for a successor to be ready.
     limit: Duration,
-    /// As in Unicorn, both serve until somebody ends one; hooks of the successor may do so before it serves.
+    /// As in Unicorn, both processes serve until one gets SIGQUIT; the successor's hooks may send it before it serves.
     stays: bool,
-    /// This process was told to end while the successor was being started: it does when that serves.
+    /// A shutdown was requested while the successor was being started: it begins when that serves.
     leaves: AtomicBool,
     state: Mutex<State>,
 }
 
-/// A successor that serves.
+/// A successor that serves, and the addresses that it has taken.
 struct Successor {
     channel: Channel,
     taken: Vec<String>,
@@ -50,18 +51,18 @@ struct Successor {
 
 /// Why a successor was given up.
 enum NoSuccessor {
-    /// It says so itself.
+    /// It reported a failure.
     NotServing(NotServing),
-    /// It did not serve in this time.
+    /// It did not serve within this time.
     Late(Duration),
-    /// It has ended without a word.
+    /// It exited without a report.
     Ended,
     Meaningless(io::Error),
     Unreachable(io::Error),
 }
 
 impl NoSuccessor {
-    /// For the one who asked for it; `how` it has ended.
+    /// The reason as a text; `how` is the exit status.
     fn in_words(self, how: &str) -> String {
         match self {
             NoSuccessor::NotServing(NotServing::Failed(why)) => why,
@@ -80,20 +81,20 @@ enum State {
     Alone,
     /// A successor is being started.
     Trying,
-    /// It serves; which of our sockets it has.
+    /// A successor serves; `taken` are the addresses that it has.
     Followed {
         pid: u32,
         channel: Channel,
         taken: Vec<String>,
     },
-    /// We are on our way to our end, and everything is the successor's.
+    /// This process shuts down, and the successor owns everything.
     Replaced,
-    /// We are on our way to our end, and nobody follows.
+    /// This process shuts down without a successor.
     Ending,
 }
 
 impl Upgrade {
-    /// With everything a successor is given.
+    /// With everything that a successor is given.
     pub fn new(
         program: Program,
         shares: Vec<Shared>,
@@ -107,7 +108,7 @@ impl Upgrade {
         Arc::new(Upgrade { program, shares, run_files, apps, limit, stays, leaves: AtomicBool::new(false), state })
     }
 
-    /// Starts a successor and waits until it serves beside us, or until it is known why not.
+    /// Starts a successor and blocks until it serves, or has failed. Returns its process id.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
         match &mut *self.state.lock() {
             state @ State::Alone => *state = State::Trying,
@@ -136,7 +137,7 @@ impl Upgrade {
     fn welcome(self: &Arc<Upgrade>, mut successor: Successor) -> Result<u32, String> {
         let mut state = self.state.lock();
         if matches!(*state, State::Ending) {
-            // Somebody wants no server at all.
+            // A shutdown without a successor was requested.
             end(&mut successor.child);
             return Err(ENDS.to_owned());
         }
@@ -145,7 +146,7 @@ impl Upgrade {
         info!(target: "server", "upgrade: process {pid} serves");
         systemd::ready("serving, and so does a successor");
         self.run_files.give_away();
-        // It claims the pid file now that nobody has it.
+        // The successor claims the pid file, which is free now.
         let _ = channel.say("free");
         *state = State::Followed { pid, channel, taken };
         drop(state);
@@ -153,10 +154,10 @@ impl Upgrade {
         Ok(pid)
     }
 
-    /// This process is to end: whether that waits until the successor serves that is being started. Its hooks, made for
-    /// Unicorn, end this process while it has no worker yet.
+    /// Whether a shutdown must wait until the successor, which is being started, serves; if so it begins then. Hooks
+    /// made for Unicorn stop the previous process before the new one has a worker.
     pub fn puts_off_the_end(&self) -> bool {
-        // Whoever waits for the successor looks at the flag after the state has changed.
+        // The thread that waits for the successor reads the flag after the state has changed.
         let state = self.state.lock();
         let puts_off = self.stays && matches!(*state, State::Trying);
         self.leaves.fetch_or(puts_off, Ordering::SeqCst);
@@ -164,22 +165,22 @@ impl Upgrade {
         puts_off
     }
 
-    /// Whether this process does not stay beside its successor.
+    /// Whether this process exits once its successor serves.
     pub fn leaves(&self) -> bool {
         !self.stays || self.leaves.load(Ordering::SeqCst)
     }
 
-    /// Whether a successor serves, too.
+    /// Whether a successor serves beside this process.
     pub fn is_followed(&self) -> bool {
         matches!(*self.state.lock(), State::Followed { .. })
     }
 
-    /// Whether everything is a successor's by now.
+    /// Whether a successor owns everything.
     pub fn is_replaced(&self) -> bool {
         matches!(*self.state.lock(), State::Replaced)
     }
 
-    /// Of the younger side: the older one has left its sockets to us.
+    /// Of the successor: takes over the files of Unix sockets that the previous process has left.
     pub fn inherit(&self) {
         let state = self.state.lock();
         if matches!(*state, State::Replaced) {
@@ -190,7 +191,8 @@ impl Upgrade {
         }
     }
 
-    /// To be called when this process begins to end: a successor, if there is one, owns everything from now on.
+    /// Must be called when a shutdown begins: a successor, if there is one, owns everything from now on. Returns
+    /// whether there is one.
     pub fn hand_over(&self) -> bool {
         let mut state = self.state.lock();
         let shares = std::mem::take(&mut *self.shares.lock());
@@ -231,7 +233,8 @@ impl Upgrade {
         }
     }
 
-    /// Hands over, and waits for the answer: which addresses it took, or why it does not serve.
+    /// Hands over the sockets and waits for the report: the addresses that the successor took, or why it does not
+    /// serve.
     fn converse(&self, channel: &Channel) -> Result<Vec<String>, NoSuccessor> {
         let told = |error: io::Error| match error.kind() {
             io::ErrorKind::WouldBlock => NoSuccessor::Late(self.limit),
@@ -255,7 +258,7 @@ impl Upgrade {
         }
     }
 
-    /// Waits for the end of a successor: as long as we have not begun to end ourselves, its place is ours again.
+    /// Waits for a successor's exit; if this process is not shutting down by then, it takes everything back.
     fn watch(self: &Arc<Upgrade>, mut child: Child) {
         let ours = self.clone();
         let pid = child.id();
@@ -276,7 +279,8 @@ impl Upgrade {
     }
 }
 
-/// One that is stuck would hold the sockets for ever. That it has ended by itself is no error.
+/// Kills a successor, which could hold the sockets for ever if it is stuck, and returns its exit status. One that has
+/// exited is no error.
 fn end(child: &mut Child) -> String {
     let _ = child.kill();
     waited(child)
@@ -286,8 +290,8 @@ fn waited(child: &mut Child) -> String {
     child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
-/// The younger side: says that it serves, and takes over what it is given, in a thread of its own. `then` is called
-/// when this process is the only one.
+/// The side of the successor: reports that it serves and, in a thread, takes over what the previous process leaves.
+/// Calls `then` once this process is the only one.
 pub fn follow(
     parent: Parent,
     upgrade: Arc<Upgrade>,
@@ -304,7 +308,7 @@ pub fn follow(
         return Ok(());
     }
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
-        // What is said last comes after what is said first, or neither does.
+        // `yours` is sent after `free`, or neither arrives.
         let mut is_free = false;
         while let Ok((word, _)) = channel.receive() {
             if word == "free" {

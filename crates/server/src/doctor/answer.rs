@@ -1,4 +1,4 @@
-//! What an application answers to one GET, without a client between.
+//! An application's response to one GET, without a client in between.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io::Read;
@@ -9,44 +9,44 @@ use engine::{Body, Engine, Fault, ResponseHead, brief};
 use crate::apps::probe;
 use crate::config::app_settings::AppSettings;
 
-/// So much of a body is looked at.
+/// Bytes of a body that are read.
 const LOOKED_MAX: usize = 16 << 20;
-/// So much is kept to be compared; of the rest, a hash.
+/// Bytes of a body that are kept for comparison; the rest is hashed.
 pub const KEPT_MAX: usize = 1 << 20;
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
-    /// Names in small letters, sorted.
+    /// Names in lower case, sorted.
     pub headers: Vec<(String, String)>,
     pub body: Content,
 }
 
-/// What is known of a body.
+/// A body, as far as it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Content {
-    /// How it begins.
+    /// The first [`KEPT_MAX`] bytes.
     pub bytes: Vec<u8>,
-    /// Of all that was looked at.
+    /// Number of bytes that were read.
     pub length: usize,
-    /// Of all that was looked at; nothing where that is `bytes`.
+    /// Hash of all bytes that were read; `None` if `bytes` has them all.
     hash: Option<u64>,
     pub end: End,
 }
 
-/// How far a body was looked at.
+/// How far a body was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
     #[default]
     Whole,
-    /// It is longer.
+    /// It is longer than [`LOOKED_MAX`].
     Long,
-    /// It had not ended when the time of the request was over.
+    /// It had not ended when the request's time was over.
     Late(Duration),
 }
 
-/// Asks for this path, as a client of this machine would; the whole answer has this time.
+/// Requests a path as a client of this machine would; `time` is for the whole response.
 pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<Answer, String> {
     let (head, (bytes, late)) = fetch(engine, settings, path, time)?;
     let mut headers: Vec<(String, String)> = head.headers.iter().map(pair).collect();
@@ -54,7 +54,7 @@ pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Durati
     Ok(Answer { status: head.status.as_u16(), headers, body: Content::of(bytes, late) })
 }
 
-/// The body of an answer.
+/// The body of the response to a path.
 pub fn body(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<Vec<u8>, String> {
     fetch(engine, settings, path, time).map(|(_, (bytes, _))| bytes)
 }
@@ -77,7 +77,7 @@ fn pair((name, value): (&http::HeaderName, &http::HeaderValue)) -> (String, Stri
     (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// With where it was, which the one line of a fault leaves out.
+/// A fault with its backtrace, which the fault's own text leaves out.
 fn words(fault: &Fault) -> String {
     let mut words = fault.to_string();
     if let Fault::App(error) = fault {
@@ -89,7 +89,7 @@ fn words(fault: &Fault) -> String {
     words
 }
 
-/// As much of a body as is looked at, and a word if its time was over then.
+/// The part of a body that was read, and its end if its time was over.
 type Looked = (Vec<u8>, Option<End>);
 
 fn read(body: Body, end: Instant, time: Duration) -> Result<Looked, String> {
@@ -100,7 +100,7 @@ fn read(body: Body, end: Instant, time: Duration) -> Result<Looked, String> {
         Body::Stream(mut source) => {
             while all.len() <= LOOKED_MAX && late.is_none() {
                 match source.next_blocking(end) {
-                    // What comes without a pause never waits, and would not see the end of the time.
+                    // A stream without pauses never waits, and would not notice the deadline.
                     Ok(Some(_)) if Instant::now() >= end => late = Some(End::Late(time)),
                     Ok(Some(chunk)) => all.extend_from_slice(&chunk),
                     Ok(None) => break,
@@ -112,7 +112,7 @@ fn read(body: Body, end: Instant, time: Duration) -> Result<Looked, String> {
         Body::File(file, _) => {
             file.take(LOOKED_MAX as u64 + 1).read_to_end(&mut all).map_err(|error| error.to_string())?;
         }
-        // No body, or a connection that the application has taken over.
+        // No body, or an upgraded connection.
         _ => {}
     }
     Ok((all, late))
@@ -133,7 +133,7 @@ impl Content {
         Content { bytes: all, length, hash, end }
     }
 
-    /// Whether all is the same that can be compared: of what was stopped, as much as both have.
+    /// Whether two bodies are the same as far as they can be compared; of unfinished ones, their common length.
     pub fn is_like(&self, other: &Content) -> bool {
         match (self.end, other.end) {
             (End::Whole, _) | (_, End::Whole) | (End::Long, End::Long) => self == other,
@@ -144,7 +144,7 @@ impl Content {
         }
     }
 
-    /// Its size, for people.
+    /// The size as text.
     pub fn size(&self) -> String {
         match self.end {
             End::Whole => format!("{} bytes", self.length),

@@ -1,5 +1,5 @@
-//! What the application prints while it is examined: it goes to standard error, and no more of it than anybody reads.
-//! Standard output is for what the doctor says.
+//! Captures the application's output while it is examined: it goes to standard error, up to a limit. Standard output is
+//! for the doctor's report.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -8,12 +8,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-/// So much is passed on.
+/// Bytes that are passed on.
 const PASSED_MAX: usize = 64 << 10;
-/// For what was printed at the end. A process that the application has left behind may hold the pipe longer.
+/// Time to wait for the last output: a process that the application has left behind may hold the pipe for longer.
 const END: Duration = Duration::from_millis(500);
 
-/// From its making to its end, whatever this process and its children print is put aside.
+/// Redirects the output of this process and its children, until [`CapturedOutput::end`].
 pub struct CapturedOutput {
     stdout: OwnedFd,
     stderr: OwnedFd,
@@ -28,7 +28,7 @@ impl CapturedOutput {
         let out = File::from(stderr.try_clone()?);
         let (tell, left_out) = mpsc::sync_channel(1);
         thread::Builder::new().name("prints".to_owned()).spawn(move || {
-            // Nobody hears it where the doctor has gone on.
+            // Without a receiver the doctor has gone on.
             let _ = tell.send(pass(reader, out));
         })?;
         rustix::stdio::dup2_stdout(&writer)?;
@@ -36,7 +36,7 @@ impl CapturedOutput {
         Ok(CapturedOutput { stdout, stderr, left_out })
     }
 
-    /// Standard output and standard error are what they were.
+    /// Restores standard output and standard error.
     pub fn end(self) -> io::Result<()> {
         io::stdout().flush()?;
         rustix::stdio::dup2_stdout(&self.stdout)?;
@@ -48,7 +48,7 @@ impl CapturedOutput {
     }
 }
 
-/// Reads to the end, so that nobody who prints has to wait, and passes the beginning on. How much it did not.
+/// Reads to the end, so that no writer blocks, and passes the beginning on. Returns the number of bytes left out.
 fn pass(mut from: PipeReader, mut to: impl Write) -> u64 {
     let mut buffer = [0; 8192];
     let (mut passed, mut left_out) = (0, 0);
@@ -57,7 +57,7 @@ fn pass(mut from: PipeReader, mut to: impl Write) -> u64 {
             Ok(0) => return left_out,
             Ok(length) => {
                 let fits = length.min(PASSED_MAX - passed);
-                // Where nobody takes it, it is not missed.
+                // A closed standard error loses nothing of interest.
                 let _ = to.write_all(&buffer[..fits]);
                 passed += fits;
                 left_out += (length - fits) as u64;

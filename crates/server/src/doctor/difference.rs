@@ -1,25 +1,25 @@
-//! Where the answers of two engines differ. Each was asked twice: what changes from one answer of an engine to its next
-//! (a time, a token, a counter) is no difference between the engines.
+//! Differences between the responses of two engines. Each is asked twice: what changes between two responses of one
+//! engine (a time, a token, a counter) is no difference between the engines.
 
 use std::collections::BTreeSet;
 
 use super::answer::{Answer, Content, KEPT_MAX};
 
-/// These differ each time, or would if one looked long enough.
+/// Headers that change with each response, or would in a longer test.
 const ALWAYS: [&str; 4] = ["date", "x-runtime", "x-request-id", "server-timing"];
 
-/// What a comparison comes to.
+/// Outcome of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// In words, each.
+    /// Texts about real differences.
     pub real: Vec<String>,
-    /// What changes each time, and was not compared: names of headers, `body`, `status`.
+    /// Parts that change each time and were not compared: names of headers, `body`, `status`.
     pub changing: Vec<String>,
-    /// The status or the body is another one, and it is no error there.
+    /// Whether status or body differ, and Ruby's response is no server error.
     pub another_answer: bool,
 }
 
-/// Of two answers here and two there, to the same path. The same ones twice where nobody asked again.
+/// Compares two responses of each engine to the same path; the same one twice if there was no second request.
 pub fn between(here: [&Answer; 2], there: [&Answer; 2]) -> Difference {
     let mut found = Difference::default();
     if here[0].status != here[1].status || there[0].status != there[1].status {
@@ -60,7 +60,7 @@ fn values<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
     answer.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
 }
 
-/// What stays of values that change: how many there are, and the names of cookies.
+/// The stable part of changing values: their number, and the names of cookies.
 fn keys<'a>(values: &[&'a str]) -> Vec<Option<&'a str>> {
     values.iter().map(|value| value.split_once('=').map(|(key, _)| key)).collect()
 }
@@ -85,8 +85,8 @@ fn body(here: [&Content; 2], there: [&Content; 2], found: &mut Difference) {
     }
 }
 
-/// The first line that is the same in both answers of each engine, and another in those of the other. None where the
-/// number of lines changes: then nobody knows which belong together.
+/// The first line that is the same in both responses of each engine, but differs between the engines. `None` if the
+/// number of lines changes, since lines cannot be matched then.
 fn line(here: [&[u8]; 2], there: [&[u8]; 2]) -> Option<usize> {
     let is_end = |byte: &u8| *byte == b'\n';
     let lines = |body: &[u8]| body.split(is_end).count();

@@ -1,5 +1,5 @@
-//! `foolsgold config`: every setting that counts, and where it came from, as a table or as JSON; or only whether all is
-//! well.
+//! `foolsgold config`: all resolved settings with their sources, as a table or as JSON; or just whether they can be
+//! used.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -19,16 +19,16 @@ use crate::config::rackup;
 use crate::config::reader::SettingsReader;
 use crate::config::settings::{RUBY_THREADS, Settings, read};
 use crate::config::workers;
-use crate::doctor::check;
+use crate::doctor::config_check;
 
-/// One setting.
+/// A setting.
 struct Line {
     row: &'static Row,
     value: String,
     origin: Origin,
 }
 
-/// One application, with what it says of itself.
+/// An application and its own settings.
 struct AppLines {
     name: String,
     rackup: String,
@@ -37,7 +37,7 @@ struct AppLines {
     lines: Vec<Line>,
 }
 
-/// What there is to say.
+/// The output of `foolsgold config`.
 pub struct Effective {
     file: Option<String>,
     server: Vec<Line>,
@@ -45,8 +45,8 @@ pub struct Effective {
     notices: Vec<String>,
 }
 
-/// Settles everything, and finds the applications; with `check`, looks at the files and folders that are named. The
-/// errors are all there are.
+/// Resolves the settings and finds the applications; with `check`, also checks the files and folders that they name.
+/// The error lists all problems.
 pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Effective, Vec<Problem>> {
     let (mut settings, mut problems) = read(asked.clone(), invocation.machine);
     if !problems.is_empty() && !check {
@@ -86,12 +86,12 @@ pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Ef
         problems.extend(workers::fit(&settings, &engines).err());
     }
     if check {
-        problems.extend(check::look(&settings, &engines));
+        problems.extend(config_check::look(&settings, &engines));
     }
     if !problems.is_empty() {
         return Err(problems);
     }
-    // One application at least has been found.
+    // At least one application was found.
     let engine = apps.first().map_or(EngineKind::Mruby, |(engine, _)| *engine);
     let mut server = lines(&asked, invocation.machine, None, (engine, &settings.apps[0].ruby));
     put_binds(&mut server, &asked, &settings, invocation.machine);
@@ -100,13 +100,13 @@ pub fn find(asked: Arguments, invocation: &Invocation, check: bool) -> Result<Ef
     Ok(Effective { file, server, apps: apps.into_iter().map(|(_, app)| app).collect(), notices })
 }
 
-/// What there is of it, as at a start.
+/// Finds an application as a start would.
 fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Result<AppSpec, Vec<Problem>> {
     let found = spec::find(app, invocation.bundle_gemfile().as_deref(), is_only_one).map_err(|missing| match missing {
         Missing::Options(problems) => problems,
         Missing::File(why) => vec![Problem(why)],
     });
-    // Where there is no application, a file that is named may be missing, too.
+    // Without an application, a configured file may be missing, too.
     let rackup = found.as_ref().map_or(Path::new(""), |found| &found.rackup);
     match (found.as_ref().err(), rackup::hooks(rackup, app.ruby.hooks.as_deref())) {
         (_, Ok(_)) => found,
@@ -114,7 +114,7 @@ fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Re
     }
 }
 
-/// Of the server, or of one of several applications.
+/// Settings of the server, or of one of several applications.
 fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
     let problems = Vec::new();
     let notices = Vec::new();
@@ -147,7 +147,7 @@ fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby)
     .collect()
 }
 
-/// What `--bind`, `--host` and `--port` come to together.
+/// Sets the row of `--bind` to what `--bind`, `--host` and `--port` make together.
 fn put_binds(lines: &mut [Line], asked: &Arguments, settings: &Settings, machine: Machine) {
     let problems = Vec::new();
     let notices = Vec::new();
@@ -161,7 +161,7 @@ fn put_binds(lines: &mut [Line], asked: &Arguments, settings: &Settings, machine
 }
 
 impl Effective {
-    /// For a person.
+    /// A table for people.
     pub fn table(&self) -> String {
         let mut out = match &self.file {
             Some(file) => format!("settings file: {file}\n\n"),
@@ -187,7 +187,7 @@ impl Effective {
         out
     }
 
-    /// For a program.
+    /// JSON for programs.
     pub fn json(&self) -> String {
         let lines = |lines: &[Line]| lines.iter().map(as_json).collect::<Vec<Value>>();
         let apps = self.apps.iter().map(|app| {
@@ -200,8 +200,8 @@ impl Effective {
         format!("{all:#}\n")
     }
 
-    /// That nothing is wrong.
-    pub fn verdict(&self) -> String {
+    /// A sentence that the settings can be used.
+    pub fn summary(&self) -> String {
         let apps: Vec<&str> = self.apps.iter().map(|app| app.name.as_str()).collect();
         let notes: String = self.notices.iter().map(|notice| format!("note: {notice}\n")).collect();
         let file = self.file.as_deref().unwrap_or("no settings file");
@@ -209,7 +209,7 @@ impl Effective {
     }
 }
 
-/// Where it came from; a place also as its parts.
+/// A setting as JSON, with the parts of its source.
 fn as_json(line: &Line) -> Value {
     let (kind, file, at) = match &line.origin {
         Origin::Flag(_) => ("flag", None, None),

@@ -1,4 +1,4 @@
-//! Loads an application, with an end to it: each loading in its time, and as often as it takes to find what is missing.
+//! Loads an application within a time limit, repeatedly if necessary to find everything that is missing.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,46 +17,46 @@ use crate::apps::trial::Verdict;
 use crate::config::app_settings::AppSettings;
 use crate::config::engine_kind::EngineKind;
 
-/// What an application is loaded by that tells what is missing.
-const TOLERANT: &str = include_str!("tolerant.rb");
+/// A config.ru that loads the application and reports what is missing.
+const STUB_MISSING: &str = include_str!("stub_missing.rb");
 /// Its name in backtraces.
 const NAME: &str = "doctor.ru";
-/// For the end of a Ruby.
+/// Time for a Ruby to exit.
 pub const END: Duration = Duration::from_secs(2);
-/// So many things are spared before it stops looking for more.
+/// Number of missing things after which the search stops.
 const SPARED_MAX: usize = 50;
-/// The time of all loadings that look for more, in those of one.
+/// Time of all attempts, as a multiple of the boot time.
 const TIMES: u32 = 2;
-/// Each engine keeps the time itself, but for what cannot be interrupted: reading a program. This is added then.
+/// Added to the boot time: each engine limits it itself, except for parsing, which it cannot interrupt.
 const GRACE: Duration = Duration::from_secs(1);
-/// As a program's main thread has it.
+/// Stack of the loading thread, as of a program's main thread.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What is missing, as tolerant.rb tells it.
+/// A missing thing, as reported by stub_missing.rb.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, serde::Serialize)]
 pub struct Finding {
-    /// `library`, `constant`, `name` (a method or constant that something lacks), or `error`.
+    /// `library`, `constant`, `name` (a method or constant that an object lacks), or `error`.
     pub kind: String,
     pub name: String,
     pub words: String,
     /// `file:line`, perhaps with the method.
     pub places: Vec<String>,
-    /// What the user's Ruby says of a file that does not parse.
+    /// What the user's Ruby says about a file that does not parse.
     #[serde(default)]
     pub remark: Option<String>,
 }
 
-/// A gem beside the application of which something was loaded.
+/// A gem beside the application, of which a file was loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Gem {
-    /// With its version.
+    /// Name and version.
     pub name: String,
     pub folder: String,
-    /// That are required from.
+    /// Its folders on the load path.
     pub paths: Vec<PathBuf>,
 }
 
-/// All of what tolerant.rb tells.
+/// The report of stub_missing.rb.
 #[derive(Debug, Default, Deserialize)]
 pub struct Told {
     pub found: Vec<Finding>,
@@ -65,27 +65,27 @@ pub struct Told {
     pub files: Vec<String>,
     pub gems: Vec<Gem>,
     pub methods: Vec<String>,
-    /// Why there may be more than it tells.
+    /// Why the report may be incomplete.
     #[serde(skip)]
     pub unfinished: Option<String>,
-    /// It neither loaded nor failed.
+    /// Set if the application neither loaded nor failed.
     #[serde(skip)]
     pub stuck: Option<Refusal>,
 }
 
-/// What an exception came from: its kind (`library`, `constant`, `file`) and its name.
+/// Cause of an exception: kind (`library`, `constant`, `file`) and name.
 type Cause = (String, String);
 
-/// What keeps a loading from telling anything.
-enum Trouble {
+/// Why a loading has no report.
+enum LoadError {
     Refused(Refusal),
-    /// It was left behind, until this process ends.
+    /// The loading thread is stuck, and left behind until this process exits.
     Stuck,
 }
 
-impl From<String> for Trouble {
-    fn from(words: String) -> Trouble {
-        Trouble::Refused(words.into())
+impl From<String> for LoadError {
+    fn from(words: String) -> LoadError {
+        LoadError::Refused(words.into())
     }
 }
 
@@ -97,17 +97,17 @@ pub fn start(
     base: &Arc<EngineContext>,
 ) -> Result<Running, Refusal> {
     if found.engine == EngineKind::Ruby {
-        // Processes are ended when their time is over.
+        // Its processes are killed when their time is over.
         return Running::start(found, settings, size, base);
     }
-    load(found, settings, base).map_err(|trouble| match trouble {
-        Trouble::Refused(refusal) => refusal,
-        Trouble::Stuck => stuck(found, settings),
+    load(found, settings, base).map_err(|error| match error {
+        LoadError::Refused(refusal) => refusal,
+        LoadError::Stuck => stuck(found, settings),
     })
 }
 
-fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, Trouble> {
-    Running::try_in_a_child(found, settings, base).map_err(Trouble::Refused)?;
+fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, LoadError> {
+    Running::try_in_a_child(found, settings, base).map_err(LoadError::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
     let own_found = found.clone();
     let own_settings = settings.clone();
@@ -122,8 +122,8 @@ fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> R
     let spawned = thread::Builder::new().name("loading".to_owned()).stack_size(STACK_BYTES).spawn(work);
     spawned.map_err(|error| format!("the machine refused a thread: {error}"))?;
     match told.recv_timeout(settings.ruby.boot_time + GRACE) {
-        Ok(started) => started.map_err(Trouble::Refused),
-        Err(_) => Err(Trouble::Stuck),
+        Ok(started) => started.map_err(LoadError::Refused),
+        Err(_) => Err(LoadError::Stuck),
     }
 }
 
@@ -133,19 +133,20 @@ fn stuck(found: &AppSpec, settings: &AppSettings) -> Refusal {
     Refusal { kind: RefusalKind::App, words }
 }
 
-/// All that is missing: as long as something ends the loading, once more without it, in the time for this.
+/// Finds everything that is missing: as long as something ends the loading, loads again without it, within the time
+/// limit.
 pub fn all_missing(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Told {
     let mut spared: Vec<Cause> = Vec::new();
     let mut last = Told::default();
     let time = settings.ruby.boot_time * TIMES;
     let end = Instant::now() + time;
     loop {
-        match tolerant(found, &spared, settings, base) {
+        match load_with_stubs(found, &spared, settings, base) {
             Ok(told) => last = told,
-            // Where the first one fails, so does the real loading, with better words.
-            Err(Trouble::Refused(_)) if spared.is_empty() => return last,
-            Err(Trouble::Refused(_)) => return last.cut_off("without these it does not load within --boot-time"),
-            Err(Trouble::Stuck) => return Told { stuck: Some(stuck(found, settings)), ..last },
+            // If the first attempt fails, so does the real loading, with a better error.
+            Err(LoadError::Refused(_)) if spared.is_empty() => return last,
+            Err(LoadError::Refused(_)) => return last.cut_off("without these it does not load within --boot-time"),
+            Err(LoadError::Stuck) => return Told { stuck: Some(stuck(found, settings)), ..last },
         }
         match &last.ended {
             Some(cause) if !spared.contains(cause) => {
@@ -163,26 +164,26 @@ pub fn all_missing(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineCon
 }
 
 impl Told {
-    /// There may be more, and this is why nobody looked.
+    /// Marks the report as incomplete, with the reason.
     fn cut_off(self, why: &str) -> Told {
         let name = self.ended.as_ref().map(|(_, name)| format!("\"{name}\" and ")).unwrap_or_default();
         Told { unfinished: Some(format!("{name}perhaps others, which were not looked for: {why}")), ..self }
     }
 }
 
-fn tolerant(
+fn load_with_stubs(
     found: &AppSpec,
     spared: &[Cause],
     settings: &AppSettings,
     base: &Arc<EngineContext>,
-) -> Result<Told, Trouble> {
+) -> Result<Told, LoadError> {
     let folder = TempFolder::new("foolsgold-doctor-").map_err(|error| error.to_string())?;
     let rackup = folder.path().join(NAME);
     let pairs: Vec<String> =
         spared.iter().map(|(kind, name)| format!("[{}, {}]", quoted(kind), quoted(name))).collect();
     let (config, doctor) = (quoted(&found.rackup.to_string_lossy()), quoted(&rackup.to_string_lossy()));
-    // In one line, so that the lines of what follows are right.
-    let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {TOLERANT}", pairs.join(", "));
+    // In one line, so that the following lines keep their numbers.
+    let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {STUB_MISSING}", pairs.join(", "));
     fs::write(&rackup, text).map_err(|error| format!("{}: {error}", rackup.display()))?;
     let running = load(&AppSpec { rackup, ..found.clone() }, settings, base)?;
     let answer = answer::body(&*running.engine(), settings, "/", settings.ruby.boot_time);
@@ -191,7 +192,7 @@ fn tolerant(
     told.map_err(|error| format!("what was found cannot be read: {error}").into())
 }
 
-/// As a Ruby string.
+/// A text as a Ruby string literal.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -1,20 +1,20 @@
-//! What is looked at without serving: the settings that count (`effective`, with `check` for the files that they name),
-//! and in the rest of this room `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the embedded engine?
-//! It is loaded there, once as it is and once with everything that is missing put aside, is asked for some paths, and
-//! for the same ones on the user's Ruby if there is one; what comes of it is told, with a recommendation. Nothing here
-//! listens, writes a file that stays, or leaves a process behind.
+//! Commands that look without serving. `foolsgold config` shows the resolved settings (`effective`; `config_check`
+//! checks the files that they name). The rest is `foolsgold doctor CONFIG.RU [PATH...]`: can the application run on the
+//! embedded engine? It is loaded there, once as it is and once with everything missing left out, and gets some
+//! requests, as it does on the user's Ruby if there is one; the doctor reports the outcome with a recommendation.
+//! Nothing here listens, writes a lasting file, or leaves a process behind.
 
 mod answer;
 mod captured_output;
-pub mod check;
+mod checks;
+pub mod config_check;
 mod difference;
 pub mod effective;
-mod examine;
 mod loading;
 mod print;
+mod recommendation;
 mod report;
-mod sources;
-mod verdict;
+mod scan;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -29,14 +29,14 @@ use crate::config::invocation::Invocation;
 use crate::config::settings::{Settings, settle};
 use crate::process::exit;
 use captured_output::CapturedOutput;
+use recommendation::Recommendation;
 use report::Report;
-use verdict::Verdict;
 
-/// The most that loading, and an answer, may take where the settings have no limit, or a longer one.
+/// Upper bounds of the time for loading and for a response, whatever the settings say.
 const BOOT_TIME: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
-/// What only this command is asked.
+/// Arguments of this command only.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Words {
     /// The other words of the command line.
@@ -45,7 +45,7 @@ struct Words {
     json: bool,
 }
 
-/// Examines every application of the settings. Exit code: 0 where all of them can run here, 1 where one cannot.
+/// Checks every application of the settings. Exit code: 0 if all can run on the embedded engine, else 1.
 pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     let (first, words) = invocation.arguments.split_first()?;
     if first != "doctor" {
@@ -65,8 +65,8 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     };
     let examined = match CapturedOutput::begin() {
         Ok(aside) => {
-            let examined = examine(settings, invocation, &words.paths);
-            // It may be closed; then what follows is not read either.
+            let examined = check_apps(settings, invocation, &words.paths);
+            // It may be closed; then the report is not read either.
             let _ = aside.end();
             examined
         }
@@ -76,7 +76,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
         Ok(reports) => {
             let text = if words.json { print::json(&reports) } else { print::text(&reports) };
             let _ = exit::show(&text);
-            if reports.iter().all(|report| Verdict::of(report).is_good()) {
+            if reports.iter().all(|report| Recommendation::of(report).is_good()) {
                 ExitCode::SUCCESS
             } else {
                 ExitCode::from(1)
@@ -87,21 +87,21 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     })
 }
 
-fn examine(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, Missing> {
+fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String]) -> Result<Vec<Report>, Missing> {
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut reports = Vec::new();
-    let ground = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
+    let alone = Alone::new().map_err(|error| Missing::File(format!("the machine refused threads: {error}")))?;
     for app in &mut settings.apps {
-        // It ends, whatever the application does.
+        // The checks must end, whatever the application does.
         app.ruby.boot_time = app.ruby.boot_time.min(BOOT_TIME);
         (app.request_time, app.has_request_time) = (app.request_time.min(ANSWER_TIME), true);
-        // What does not fit the other engine is no reason to say nothing of this one.
+        // Settings that do not fit the other engine must not prevent the checks of this one.
         app.engine = None;
         let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
-        reports.push(examine::examine(&here, &there, app, &ground.base, paths));
+        reports.push(checks::run(&here, &there, app, &alone.base, paths));
     }
     Ok(reports)
 }
@@ -110,7 +110,7 @@ fn of(found: &AppSpec, engine: EngineKind) -> AppSpec {
     AppSpec { engine, ..found.clone() }
 }
 
-/// A second word is more often meant as a path of the application than as a second application.
+/// A second word is more likely a path of the application than a second application.
 fn add_hint(problem: &mut Problem) {
     if problem.0.contains(arguments::ONE_AT_A_TIME) {
         problem.0.push_str("; a path to ask for begins with a slash: `foolsgold doctor CONFIG.RU / /a/page`");
@@ -118,14 +118,14 @@ fn add_hint(problem: &mut Problem) {
 }
 
 impl Words {
-    /// Words that begin with a slash and are no file, nor named like one, are paths to ask for.
+    /// Splits the words: those that begin with a slash and are no file, nor named like one, are paths to request.
     fn read(words: &[OsString]) -> Words {
         let mut read = Words::default();
         for word in words {
             match word.to_str() {
                 Some("--json") => read.json = true,
                 Some(path) if is_asked_for(path) => read.paths.push(path.to_owned()),
-                // The root is every machine's folder, and nobody's application.
+                // The root folder is never an application.
                 Some("/") => read.paths.push("/".to_owned()),
                 _ => read.rest.push(word.clone()),
             }

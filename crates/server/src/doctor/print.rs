@@ -1,19 +1,19 @@
-//! What the doctor says, as text and as JSON.
+//! Prints the doctor's report, as text and as JSON.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
 use super::answer::End;
+use super::recommendation::{self, Recommendation};
 use super::report::{Asked, OnRuby, Report, There};
-use super::verdict::{self, Verdict};
 
-/// So many places of one finding are shown.
+/// Positions of a finding that are shown.
 const PLACES: usize = 3;
-/// What is said of a finding stands here.
+/// Column of the text about a finding.
 const COLUMN: usize = 12;
 
-/// For people.
+/// The report as text.
 pub fn text(reports: &[Report]) -> String {
     reports.iter().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -63,8 +63,8 @@ fn one(report: &Report) -> String {
         }
         (OnRuby::Loads, Some(_)) | (OnRuby::NotTried, _) => {}
     }
-    let gemfile = report.gemfile.as_ref().filter(|_| Verdict::of(report).is_good());
-    let _ = writeln!(out, "\n{}", Verdict::of(report).sentence(report));
+    let gemfile = report.gemfile.as_ref().filter(|_| Recommendation::of(report).is_good());
+    let _ = writeln!(out, "\n{}", Recommendation::of(report).sentence(report));
     if let Some(gemfile) = gemfile {
         let gemfile = gemfile.file_name().unwrap_or_default().display();
         let _ = writeln!(out, "Without --engine, {gemfile} would be a reason to take ruby.");
@@ -113,7 +113,7 @@ fn row(out: &mut String, name: &str, words: &str) {
     let _ = writeln!(out, "{:COLUMN$}{words}", format!("  {name}"));
 }
 
-/// For programs; docs/doctor.md describes it.
+/// The report as JSON; docs/doctor.md describes it.
 pub fn json(reports: &[Report]) -> String {
     let all: Vec<Value> = reports.iter().map(value).collect();
     format!("{:#}\n", Value::from(all))
@@ -130,7 +130,7 @@ fn value(report: &Report) -> Value {
     json!({
         "rackup": report.rackup,
         "interpreter": engine_mruby::version(),
-        "recommended": Verdict::of(report).word(),
+        "recommended": Recommendation::of(report).word(),
         "loads": report.loaded.is_some(),
         "load_ms": report.loaded.map(|time| time.as_secs_f64() * 1e3),
         "refusal": report.refusal,
@@ -143,7 +143,7 @@ fn value(report: &Report) -> Value {
         "ruby": report.ruby,
         "on_ruby": on_ruby,
         "on_ruby_words": words,
-        "install_for_ruby": verdict::not_installed(report),
+        "install_for_ruby": recommendation::not_installed(report),
     })
 }
 

@@ -1,4 +1,4 @@
-//! All that the doctor has found out about one application.
+//! The doctor's findings about one application.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,25 +6,25 @@ use std::time::Duration;
 use super::answer::Answer;
 use super::difference::Difference;
 use super::loading::{Finding, Gem};
-use super::sources::Doubt;
+use super::scan::Doubt;
 
-/// All about one application.
+/// The doctor's findings about one application.
 #[derive(Debug, Default)]
 pub struct Report {
     pub rackup: PathBuf,
     pub gemfile: Option<PathBuf>,
-    /// The Ruby files that were loaded, but those of gems.
+    /// The Ruby files that were loaded, without those of gems.
     pub files: Vec<String>,
     pub gems: Vec<Gem>,
-    /// How long it took to load, where it did.
+    /// Time that it took to load, if it did.
     pub loaded: Option<Duration>,
     /// Why it did not load.
     pub refusal: Option<String>,
     /// What keeps it from loading.
     pub findings: Vec<Finding>,
-    /// Why there may be more of them.
+    /// Why `findings` may be incomplete.
     pub unfinished: Option<String>,
-    /// Libraries that it asked for and does not need.
+    /// Libraries that it tried to load and does not need.
     pub did_without: Vec<String>,
     pub doubts: Vec<Doubt>,
     pub asked: Vec<Asked>,
@@ -39,13 +39,13 @@ pub enum OnRuby {
     #[default]
     NotTried,
     Loads,
-    /// Why it does not.
+    /// It does not, for this reason.
     Fails(String),
-    /// Why there was no Ruby to try it on.
+    /// There was no Ruby to try it on, for this reason.
     Absent(String),
 }
 
-/// One path.
+/// A requested path and both responses.
 #[derive(Debug)]
 pub struct Asked {
     pub path: String,
@@ -53,18 +53,18 @@ pub struct Asked {
     pub there: There,
 }
 
-/// What the user's Ruby makes of it.
+/// The response of the user's Ruby.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum There {
     NotAsked,
-    /// But for what changes with each answer.
+    /// The same, except for these parts, which change each time.
     Same(Vec<String>),
-    /// Where it differs; with the answer, as long as it was asked only once.
+    /// A different one; with the response, if there was only one request so far.
     Other {
         found: Difference,
         answer: Option<Answer>,
     },
-    /// It has no answer either.
+    /// No response, for this reason.
     Failed(String),
 }
 
@@ -73,7 +73,7 @@ impl Report {
         self.rackup.parent().unwrap_or(Path::new("/"))
     }
 
-    /// As `name-version`.
+    /// Names of the gems, as `name-version`.
     pub fn gem_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.gems.iter().map(|gem| gem.name.as_str()).collect();
         names.sort_unstable();
@@ -84,7 +84,7 @@ impl Report {
         self.files.iter().filter(|file| Path::new(file).starts_with(self.folder())).count()
     }
 
-    /// A place as the application's folder sees it.
+    /// A position relative to the application's folder.
     pub fn short<'a>(&self, place: &'a str) -> &'a str {
         place.strip_prefix(&format!("{}/", self.folder().display())).unwrap_or(place)
     }

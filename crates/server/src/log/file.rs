@@ -1,5 +1,5 @@
-//! One file of the log, or standard output. What cannot be written is lost and counted; word of that goes to standard
-//! error at once, and into the file when there is room again.
+//! A file of the log, or standard output. Lines that cannot be written are lost and counted; that is reported on
+//! standard error at once, and in the file once it can be written again.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,45 +19,45 @@ use serde::Serialize;
 use crate::config::settings::LogForm;
 use crate::log::writer;
 
-/// How long a reader of standard output, where that does not block, may take until lines are lost.
+/// Time that a reader of a non-blocking standard output may take before lines are lost.
 const READER_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// One open file.
+/// An open log file.
 #[derive(Debug)]
 pub struct LogFile {
-    /// None for standard output.
+    /// `None` for standard output.
     path: Option<PathBuf>,
-    /// How our own lines look.
+    /// Format of the server's own lines.
     form: LogForm,
     errors: ErrorSink,
     open: Mutex<Open>,
 }
 
-/// What standard error was before it became a file.
+/// The previous standard error, if a file has replaced it.
 pub type FormerStderr = Arc<Mutex<Option<File>>>;
 
-/// Where it is reported at once that a file cannot be written.
+/// Where a file that cannot be written is reported.
 #[derive(Debug)]
 pub enum ErrorSink {
-    /// Standard error, which is no file of ours.
+    /// Standard error, which is no log file.
     StandardError,
-    /// Standard error, which is this file.
+    /// Standard error, which is this log file.
     File(Arc<LogFile>),
-    /// What standard error was before, as long as that is open.
+    /// The previous standard error, as long as that is open.
     FormerStderr(FormerStderr),
 }
 
 #[derive(Debug)]
 struct Open {
     file: File,
-    /// What was written last is the beginning of a line.
+    /// The last write ended within a line.
     is_cut: bool,
     failing: Option<Failing>,
     lost_lines: u64,
     lost_bytes: u64,
 }
 
-/// A time in which a file cannot be written.
+/// A period in which a file cannot be written.
 #[derive(Debug)]
 struct Failing {
     since: SystemTime,
@@ -67,22 +67,22 @@ struct Failing {
     bytes: u64,
 }
 
-/// What became of the lines for one file.
+/// State of a log file.
 #[derive(Debug, Clone, Serialize)]
 pub struct FileView {
     /// Its path, or `standard output`.
     pub file: String,
-    /// Since the start.
+    /// Lines lost since the start.
     pub lost_lines: u64,
-    /// Since the start.
+    /// Bytes lost since the start.
     pub lost_bytes: u64,
-    /// Since when, in milliseconds since 1970, it cannot be written; none if it can.
+    /// Since when the file cannot be written, in milliseconds since 1970; `None` if it can.
     pub failing_since_ms: Option<u64>,
     /// Why it cannot be written.
     pub why: Option<String>,
 }
 
-/// The path without `.` and from the root.
+/// The absolute path, without `.` parts.
 pub fn absolute(path: &Path) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("the log file {}: {error}", path.display()))
 }
@@ -98,7 +98,7 @@ fn append(path: &Path) -> Result<File, String> {
     if !kind.is_some_and(|kind| kind.is_fifo()) {
         return options.open(path).map_err(told);
     }
-    // To open a pipe without a reader would be to wait for one.
+    // A blocking open of a pipe would wait for a reader.
     let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
     let file = file.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::NXIO) => format!("the log file {} is a pipe that nobody reads", path.display()),
@@ -109,25 +109,25 @@ fn append(path: &Path) -> Result<File, String> {
 }
 
 impl LogFile {
-    /// Opens the file, to write behind what is in it.
+    /// Opens the file for appending.
     pub fn open(path: &Path, form: LogForm, errors: ErrorSink) -> Result<LogFile, String> {
         let path = absolute(path)?;
         let file = append(&path)?;
         Ok(LogFile { path: Some(path), form, errors, open: Mutex::new(Open::new(file)) })
     }
 
-    /// Standard output as it is now; none if it is closed.
+    /// Standard output as it is now; `None` if it is closed.
     pub fn standard_output(form: LogForm, errors: ErrorSink) -> Option<LogFile> {
         let file = io::stdout().as_fd().try_clone_to_owned().ok()?;
         Some(LogFile { path: None, form, errors, open: Mutex::new(Open::new(file.into())) })
     }
 
-    /// Whether it has this path, which is an absolute one.
+    /// Whether this is the file at an absolute path.
     pub fn is_at(&self, path: &Path) -> bool {
         self.path.as_deref() == Some(path)
     }
 
-    /// Its path, if it is no standard output.
+    /// Its path; `None` for standard output.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -136,12 +136,12 @@ impl LogFile {
         self.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
     }
 
-    /// Gives the open file to somebody for a moment.
+    /// Lends the open file.
     pub fn with<T>(&self, take: impl FnOnce(&File) -> T) -> T {
         take(&self.open.lock().file)
     }
 
-    /// Opens it by its name again; what was done in words.
+    /// Opens the path again. Returns a report for the user.
     pub fn reopen(&self) -> Result<String, String> {
         let Some(path) = &self.path else { return Ok("standard output stays as it is".to_owned()) };
         let file = append(path).map_err(|why| match path.try_exists() {
@@ -171,7 +171,7 @@ impl LogFile {
         Ok(format!("opened anew: {name}{failing}"))
     }
 
-    /// Writes lines. A full disk costs lines, and nothing else.
+    /// Writes lines. If the disk is full, they are lost and counted.
     pub fn write(&self, bytes: &[u8]) {
         let mut open = self.open.lock();
         self.recover(&mut open);
@@ -188,12 +188,12 @@ impl LogFile {
         }
     }
 
-    /// Looks whether it can be written again, where it could not.
+    /// Checks whether a failing file can be written again.
     pub fn retry(&self) {
         self.recover(&mut self.open.lock());
     }
 
-    /// Says how much was lost, if there is room for that now.
+    /// Writes how much was lost, if that can be written now.
     fn recover(&self, open: &mut Open) {
         let Some(Failing { began, why, lines, bytes, .. }) = &open.failing else { return };
         let name = self.name();
@@ -212,7 +212,7 @@ impl LogFile {
         }
     }
 
-    /// What became of the lines so far.
+    /// State of the file.
     pub fn view(&self) -> FileView {
         let open = self.open.lock();
         let failing = open.failing.as_ref();
@@ -228,7 +228,7 @@ impl LogFile {
 }
 
 impl ErrorSink {
-    /// Writes a line; where that fails there is nowhere left to say so.
+    /// Writes a line; if that fails there is no place left to report it.
     fn tell(&self, line: &str) {
         match self {
             ErrorSink::StandardError => drop(io::stderr().write_all(line.as_bytes())),
@@ -247,13 +247,13 @@ impl Open {
         Open { file, is_cut: false, failing: None, lost_lines: 0, lost_bytes: 0 }
     }
 
-    /// Counts what could not be written; whether a file is failing that was not.
+    /// Counts bytes that could not be written. Returns whether the file has begun to fail with them.
     fn lose(&mut self, bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return false;
         }
         let begins = self.failing.as_ref().is_some_and(|failing| failing.bytes == 0);
-        // What has no end of a line belongs to one that is lost, too.
+        // An unfinished line counts, too.
         let ends = bytes.iter().filter(|byte| **byte == b'\n').count().max(1);
         let (lines, length) = (ends as u64, bytes.len() as u64);
         self.lost_lines += lines;
@@ -265,7 +265,7 @@ impl Open {
         begins
     }
 
-    /// Writes as much as there is room for; how much is left. If that is not nothing the file is failing.
+    /// Writes as much as it can. Returns the number of bytes left; if that is not 0, the file is failing.
     fn put(&mut self, mut bytes: &[u8]) -> usize {
         while !bytes.is_empty() {
             let error = match self.file.write(bytes) {
@@ -289,7 +289,7 @@ impl Open {
     }
 }
 
-/// Waits until somebody reads what this leads to.
+/// Waits for [`READER_TIME`] until the other end can be written to.
 fn is_read(file: &File) -> bool {
     poll(&mut [PollFd::new(file, PollFlags::OUT)], Some(&READER_TIME)).is_ok_and(|ready| ready > 0)
 }
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_is_told_on_a_line_of_its_own_that_looks_like_the_others() {
-        // Half of a line had room.
+        // Half of a line was written.
         for (form, words) in [
             (LogForm::Text, "WARN server: the log could not be written for"),
             (LogForm::Json, "\"level\":\"WARN\",\"message\":\"the log could not be written for"),

@@ -1,8 +1,8 @@
-//! Log files (`--log-file`, `--redirect-stdout`, `--redirect-stderr`), which can be opened anew after a rotation.
+//! Log files (`--log-file`, `--redirect-stdout`, `--redirect-stderr`), which can be reopened after a rotation.
 //!
-//! With a log file this process's standard output is a pipe to a thread of its own, which writes what comes out of it
-//! to the file: what the application's processes print, whichever they are and whenever they were started, goes to the
-//! new file as soon as that thread has it. Our own lines go past the pipe, straight to the file.
+//! With a log file, this process's standard output is a pipe to a thread that writes to the file: the output of the
+//! application's processes, whenever they were started, goes to the new file as soon as that thread has reopened it.
+//! The server's own lines bypass the pipe.
 
 use std::fs::File;
 use std::io::{self, PipeReader, Read, Write};
@@ -22,32 +22,32 @@ use crate::config::settings::LogForm;
 use crate::log::file::{ErrorSink, FileView, FormerStderr, LogFile, absolute};
 use crate::process::init;
 
-/// So much of what an application prints is written at once.
+/// Bytes of application output written at once.
 const READ_BYTES: usize = 64 * 1024;
-/// At the end, what is in a pipe is written in this time; a process that lives on may hold the pipe open for ever.
+/// At shutdown, time to write what is in a pipe; a process that lives on may hold the pipe open for ever.
 const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
 
-/// Where standard output and standard error go.
+/// Destinations of standard output and standard error.
 #[derive(Debug, Default)]
 pub struct LogFiles {
     stdout: Option<Arc<LogFile>>,
     stderr: Option<Arc<LogFile>>,
-    /// Standard output as it is, where no file takes our own lines.
+    /// Standard output as it is, if no file takes the server's own lines.
     plain: Option<Arc<LogFile>>,
-    /// Our own lines go where standard error goes, if that is a file.
+    /// The server's own lines go to the file of standard error, if there is one.
     logs_to_stderr: bool,
-    /// Lines that were dropped because they were written too slowly.
+    /// Number of lines dropped because they were written too slowly.
     dropped: Arc<AtomicU64>,
-    /// Closed when their thread has written all.
+    /// Each is closed when its thread has written everything.
     ends: Mutex<Vec<Receiver<()>>>,
-    /// What standard error was, if that is a file now: until the server serves somebody may look there.
+    /// The previous standard error, if a file has replaced it: until the server serves, the user may read it.
     former_stderr: FormerStderr,
 }
 
-/// What became of the lines of the log.
+/// State of the log.
 #[derive(Debug, Serialize)]
 pub struct LogView {
-    /// Lines since the start that are in no log: they could not be written, or were dropped.
+    /// Lines lost since the start: they could not be written, or were dropped.
     pub lost_lines: u64,
     /// Those of them that were dropped because the log is written too slowly.
     pub dropped_lines: u64,
@@ -56,15 +56,15 @@ pub struct LogView {
 }
 
 impl LogView {
-    /// Whether a file cannot be written at present.
+    /// Whether a file cannot be written now.
     pub fn is_failing(&self) -> bool {
         self.files.iter().any(|file| file.failing_since_ms.is_some())
     }
 }
 
 impl LogFiles {
-    /// Opens what was asked for, and turns standard output and standard error there.
-    /// Our own lines go with standard output, or with standard error where that is wanted and is a file.
+    /// Opens the configured files and redirects standard output and standard error to them. The server's own lines go
+    /// with standard output, or, with `logs_to_stderr`, to the file of standard error.
     pub fn open(
         stdout: Option<&Path>,
         stderr: Option<&Path>,
@@ -107,7 +107,7 @@ impl LogFiles {
         Ok(())
     }
 
-    /// Where our own lines are written.
+    /// A writer for the server's own lines.
     pub fn own_lines(&self) -> Box<dyn Write + Send> {
         let file = self.stderr.as_ref().filter(|_| self.logs_to_stderr).or(self.stdout.as_ref());
         match file.or(self.plain.as_ref()) {
@@ -116,12 +116,12 @@ impl LogFiles {
         }
     }
 
-    /// Where lines are counted that are dropped because they were written too slowly.
+    /// The counter of dropped lines.
     pub fn dropped(&self) -> Arc<AtomicU64> {
         self.dropped.clone()
     }
 
-    /// What became of the lines so far.
+    /// State of the log.
     pub fn view(&self) -> LogView {
         let files: Vec<FileView> = self.written().map(|file| file.view()).collect();
         let dropped_lines = self.dropped.load(Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl LogFiles {
         LogView { lost_lines, dropped_lines, files }
     }
 
-    /// Tries again what could not be written to; to be called now and then.
+    /// Retries files that cannot be written; to be called periodically.
     pub fn retry(&self) {
         self.written().for_each(|file| file.retry());
     }
@@ -138,7 +138,7 @@ impl LogFiles {
         self.files().into_iter().chain(&self.plain)
     }
 
-    /// Says why there is no server to whoever started it, where standard error is a file by now.
+    /// Reports a failed start on the previous standard error, if a file has replaced it.
     pub fn tell_starter(&self, text: &str) {
         if let Some(mut before) = self.former_stderr.lock().take() {
             // It may be closed.
@@ -146,13 +146,13 @@ impl LogFiles {
         }
     }
 
-    /// The server serves: whoever started it can go. What a service manager reads stays: there it is said if the files
-    /// cannot be written.
+    /// Closes the previous standard error once the server serves, unless a service manager reads it: there, files that
+    /// cannot be written are reported.
     pub fn let_starter_go(&self) {
         self.former_stderr.lock().take_if(|before| !init::is_below() && !is_journal(before));
     }
 
-    /// Where the files are.
+    /// Paths of the files.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files().into_iter().filter_map(|file| file.path())
     }
@@ -163,8 +163,8 @@ impl LogFiles {
         files
     }
 
-    /// Opens the files by their names again: what was renamed is left alone from now on. The old file stays where the
-    /// new one cannot be opened. The answer says what was done.
+    /// Opens all paths again: renamed files get no further lines. A file whose path cannot be opened stays in use.
+    /// Returns a report for the user.
     pub fn reopen(&self) -> Result<String, String> {
         let files = self.files();
         if files.is_empty() {
@@ -178,7 +178,7 @@ impl LogFiles {
         if wrong.is_empty() { Ok(words(done)) } else { Err(words(wrong)) }
     }
 
-    /// Writes what has come out by now. From then on standard output is the file itself.
+    /// Writes what processes have printed so far. From then on standard output is the file itself.
     pub fn finish(&self) {
         for (file, is_out) in self.stdout.iter().map(|file| (file, true)).chain(self.stderr.iter().map(|f| (f, false)))
         {
@@ -191,13 +191,13 @@ impl LogFiles {
     }
 }
 
-/// Whether this is systemd's journal, which says so by device and inode.
+/// Whether this is systemd's journal, by the device and inode in JOURNAL_STREAM (systemd.exec(5)).
 fn is_journal(file: &File) -> bool {
     let Ok(found) = file.metadata() else { return false };
     std::env::var("JOURNAL_STREAM").is_ok_and(|said| said == format!("{}:{}", found.dev(), found.ino()))
 }
 
-/// Writes what comes out of the pipe.
+/// Starts a thread that copies the pipe to the file. The receiver is closed when it is done.
 fn follow(mut pipe: PipeReader, file: Arc<LogFile>) -> io::Result<Receiver<()>> {
     let (sender, end) = sync_channel::<()>(0);
     thread::Builder::new().name("output".into()).spawn(move || {
@@ -215,7 +215,7 @@ fn follow(mut pipe: PipeReader, file: Arc<LogFile>) -> io::Result<Receiver<()>> 
     Ok(end)
 }
 
-/// Our own lines on their way to the file.
+/// The server's own lines on their way to a file.
 struct Writer(Arc<LogFile>);
 
 impl Write for Writer {

@@ -1,6 +1,5 @@
-//! The log: lines on standard output or in files, and what the processes of applications print.
-//! Whoever logs only copies a line into memory: nothing that is served waits for a disk or for a reader. What is lost
-//! is counted, and told.
+//! The log: the server's lines on standard output or in files, and the output of applications. Logging only copies a
+//! line into memory: no request waits for a disk or a reader. Lost lines are counted and reported.
 
 pub mod file;
 pub mod files;

@@ -1,6 +1,6 @@
-//! The log on standard output, or in a file: lines of text or JSON, written by one thread in batches.
-//! Whoever logs only copies a line into memory, so a slow reader of the log never holds up a request; what it cannot
-//! keep up with is dropped, and counted in the log itself.
+//! The log on standard output or in a file: lines of text or JSON, written by one thread in batches. Logging only
+//! copies a line into memory, so a slow reader never holds up a request; lines that it cannot keep up with are dropped,
+//! and counted in the log itself.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -23,31 +23,31 @@ use tracing_subscriber::{Layer, fmt};
 use crate::config::log_filter::LogFilter;
 use crate::config::settings::LogForm;
 
-/// Lines wait for others at most so long: little enough for eyes, enough for thousands of lines in one write.
+/// Longest time that a line waits for a batch: too short to notice, long enough for thousands of lines in one write.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 /// A batch of this size is written at once.
 const BATCH_BYTES: usize = 64 * 1024;
-/// More than this is not kept for a reader that does not read: 40 000 lines or so.
+/// Most bytes that are kept for a slow reader, about 40,000 lines.
 const HELD_BYTES: usize = 8 * 1024 * 1024;
 
-/// Whoever waits for lines to be written waits at most so long: nobody may read them.
+/// Longest time that [`Flush`] waits, in case nothing reads the log.
 const FLUSH_TIME: Duration = Duration::from_secs(1);
 
-/// Waits until the lines of the log are written.
+/// Waits until the log is written.
 pub type Flush = Box<dyn Fn() + Send>;
 
-/// The open log. What was logged before [`Log::finish`] is written when that returns.
+/// The open log. [`Log::finish`] returns when everything logged before it is written.
 pub struct Log {
     held: Arc<Held>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Lines that are not written yet. Put in by whoever logs, taken out by the writing thread alone.
+/// Lines that are not written yet. Every thread adds to them; only the writer thread takes them.
 struct Held {
     form: LogForm,
     state: Mutex<State>,
     changed: Condvar,
-    /// Lines that were dropped since the start.
+    /// Number of lines dropped since the start.
     ever_dropped: Arc<AtomicU64>,
 }
 
@@ -62,12 +62,12 @@ struct State {
     lines: Vec<u8>,
     dropped: u64,
     ended: bool,
-    /// Bytes since the start: put in, and written.
+    /// Bytes since the start: added, and written.
     put: u64,
     written: u64,
 }
 
-/// Opens the log for the whole process. Lines that are dropped are counted in `dropped`, too.
+/// Opens the log for the whole process. Dropped lines are counted in `dropped`, too.
 pub fn open(
     form: LogForm,
     filter: &LogFilter,
@@ -80,11 +80,11 @@ pub fn open(
     let writer = held.clone();
     let mut out = out;
     let thread = thread::Builder::new().name("log".into()).spawn(move || writer.write_all_to(&mut *out));
-    // Without a thread to spare nothing else will start either; the lines are then written at the end.
+    // Without a thread to spare nothing else will start either; the lines are then written at the exit.
     Ok(Log { held, thread: thread.ok() })
 }
 
-/// What is logged meanwhile by this thread, as it would stand in the log.
+/// The log lines that this closure writes on this thread.
 pub fn line(form: LogForm, log: impl FnOnce()) -> Vec<u8> {
     let held = Arc::new(Held::default());
     let subscriber = tracing_subscriber::registry().with(layer(form, Lines(held.clone())));
@@ -104,23 +104,23 @@ where
 }
 
 impl Log {
-    /// A way to wait until what was logged before is written, as long as that may take.
+    /// A function that waits until everything logged before is written, at most for [`FLUSH_TIME`].
     pub fn flusher(&self) -> Flush {
         let held = self.held.clone();
         Box::new(move || {
             let mut state = held.state.lock();
             let wanted = state.put;
-            // Whoever waits goes on in any case.
+            // The caller goes on in any case.
             held.changed.wait_while_for(&mut state, |state| state.written < wanted, FLUSH_TIME);
         })
     }
 
-    /// Writes what is left.
+    /// Writes the remaining lines and ends the log.
     pub fn finish(mut self) {
         self.held.state.lock().ended = true;
         self.held.changed.notify_all();
         match self.thread.take() {
-            // A writer that panicked has said so on standard error already.
+            // A panic has been reported on standard error already.
             Some(thread) => drop(thread.join()),
             None => self.held.write_all_to(&mut io::stdout()),
         }
@@ -145,7 +145,7 @@ impl Held {
         }
     }
 
-    /// Writes batches until the end. A reader that went away is no reason to stop the server.
+    /// Writes batches until the log ends. A reader that is gone must not stop the server.
     fn write_all_to(&self, out: &mut dyn Write) {
         let mut batch = Vec::new();
         loop {
@@ -171,7 +171,7 @@ impl Held {
         }
     }
 
-    /// Waits for a batch; says how many lines were dropped meanwhile, and whether the log has ended.
+    /// Waits for a batch. Returns the number of lines dropped since the last one, and whether the log has ended.
     fn take(&self, batch: &mut Vec<u8>) -> (u64, bool) {
         let mut state = self.state.lock();
         self.changed.wait_while(&mut state, |state| state.lines.is_empty() && !state.ended);
@@ -182,7 +182,7 @@ impl Held {
     }
 }
 
-/// Fields that the words of their line have, so that a line of text says nothing twice. A line of JSON has all of them.
+/// Fields that the message of a line contains, so a line of text leaves them out. A line of JSON has all of them.
 const IN_WORDS: [&str; 19] = [
     "worker",
     "pid",
@@ -205,7 +205,7 @@ const IN_WORDS: [&str; 19] = [
     "file",
 ];
 
-/// Writes the words of a line of text, and behind them, as `name=value`, what they leave out.
+/// Formats a line of text: the message, then fields that it does not contain as `name=value`.
 struct TextFields;
 
 #[derive(Default)]

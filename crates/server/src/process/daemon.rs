@@ -1,5 +1,5 @@
-//! `--daemonize`: the server in the background. This process starts the program again, in a session of its own and with
-//! its output in the log file, waits until it serves, and ends; or says why it does not.
+//! `--daemonize`: starts the program again in a session of its own, with its output in the log file, and waits until it
+//! serves, or reports why it does not.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Handed, StartOutcome, StartedAs};
+use crate::process::parent::{Channel, InheritedSocket, StartOutcome, StartedAs};
 use crate::process::program::Program;
 
-/// Returns when the server serves, with its process.
-pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Result<u32, NotServing> {
+/// Starts the server in the background and returns its process id once it serves.
+pub fn start(program: &Program, sockets: &[InheritedSocket], log: Option<&Path>) -> Result<u32, NotServing> {
     let told = |error: io::Error| {
         let path = program.path().display();
         NotServing::Failed(format!("{path} cannot be started in the background: {error}"))
@@ -34,7 +34,7 @@ pub fn start(program: &Program, sockets: &[Handed], log: Option<&Path>) -> Resul
     Err(NotServing::Failed(format!("it has ended before it served ({how}){hint}")))
 }
 
-/// In the child: away from the terminal, whose end is none of ours from now on.
+/// In the child: leaves the terminal's session, so that closing the terminal does not affect it.
 pub fn leave_terminal() -> Result<(), String> {
     rustix::process::setsid().map(drop).map_err(|error| format!("there is no session of its own: {error}"))
 }

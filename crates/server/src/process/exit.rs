@@ -1,15 +1,15 @@
-//! The last words of the program, each with its exit code.
+//! Final messages of the program, and the exit code of each.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Why a process does not serve: its exit code and its last words follow from that.
+/// Why a process does not serve. Exit code and final message follow from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotServing {
-    /// Options that cannot be used, each in words.
+    /// Options that cannot be used, one text for each.
     Refused(Vec<String>),
-    /// The start has failed.
+    /// The start failed.
     Failed(String),
 }
 
@@ -19,7 +19,7 @@ impl NotServing {
         NotServing::Refused(problems.iter().map(ToString::to_string).collect())
     }
 
-    /// When somebody else has been told.
+    /// The exit code alone, when another process prints the message.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             NotServing::Refused(_) => BAD_USAGE,
@@ -27,7 +27,7 @@ impl NotServing {
         })
     }
 
-    /// Says it on standard error.
+    /// Prints the message on standard error and returns the exit code.
     pub fn tell(&self) -> ExitCode {
         match self {
             NotServing::Refused(problems) => refuse(problems),
@@ -36,38 +36,38 @@ impl NotServing {
     }
 }
 
-/// A start that failed.
+/// Exit code: the server could not start.
 pub const CANNOT_START: u8 = 1;
-/// Options that cannot be used.
+/// Exit code: options cannot be used.
 pub const BAD_USAGE: u8 = 2;
 
-// Writing fails when the reader has gone; then there is nobody to tell, and the exit code says the rest.
+// A write error means that the reader has gone; the exit code is all that is left to report.
 
-/// Prints it, and that was all.
+/// Prints a text on standard output, for a command that succeeded.
 pub fn show(text: &str) -> ExitCode {
     let _ = io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }
 
-/// The options cannot be used.
+/// Reports options with which the server cannot start.
 pub fn refuse(problems: &[impl Display]) -> ExitCode {
     refuse_to("start with these options", problems)
 }
 
-/// The same, of something else than a start.
+/// Reports options with which a command cannot do what `what` says.
 pub fn refuse_to(what: &str, problems: &[impl Display]) -> ExitCode {
     let lines: String = problems.iter().map(|problem| format!("  {problem}\n")).collect();
     let _ = write!(io::stderr(), "foolsgold: cannot {what}:\n{lines}See foolsgold --help.\n");
     ExitCode::from(BAD_USAGE)
 }
 
-/// The server cannot start.
+/// Reports that the server could not start.
 pub fn fail(why: &str) -> ExitCode {
     let _ = io::stderr().write_all(cannot_start(why).as_bytes());
     ExitCode::from(CANNOT_START)
 }
 
-/// The same in words.
+/// The message of [`fail`].
 pub fn cannot_start(why: &str) -> String {
     format!("foolsgold: cannot start: {why}\n")
 }

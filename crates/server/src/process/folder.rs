@@ -1,5 +1,5 @@
-//! Folders by the names that their user knows: perhaps by way of a symlink, such as `current` in a folder of releases,
-//! which may lead elsewhere by the time it is looked at again.
+//! Folders by the names that users give them: perhaps a symlink, such as `current` in a folder of releases, which may
+//! point elsewhere when it is read again.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,24 +10,24 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-/// What tools that deploy call the symlink to the newest release.
+/// The name that deploy tools give the symlink to the newest release.
 const CURRENT: &str = "current";
 
-/// Names of folders that were used, each with where it led when it was used first.
+/// Folder names in use, each with the real path that it had at first.
 static NAMED: Mutex<Vec<(PathBuf, PathBuf)>> = Mutex::new(Vec::new());
 
-/// The working directory as the shell calls it.
+/// The working directory by the name that the shell has for it.
 pub fn current() -> PathBuf {
     let real = env::current_dir().unwrap_or_default();
     let said = env::var_os("PWD");
-    // A service manager goes to a folder by its name and tells nobody; a shell below it knows no better.
+    // A service manager changes to a folder by its name without setting PWD; a shell below it knows no better.
     let is_service = env::var_os("INVOCATION_ID").is_some() && !io::stdin().is_terminal();
     let has_no_name = said.is_none() || is_service;
     let folder = named(said, real);
     if has_no_name { by_release(&folder).unwrap_or(folder) } else { folder }
 }
 
-/// Remembers where a folder leads by this name.
+/// Records the real path that a folder name has now.
 pub fn note(name: &Path) {
     let Ok(real) = fs::canonicalize(name) else { return };
     let mut all = NAMED.lock();
@@ -36,7 +36,7 @@ pub fn note(name: &Path) {
     }
 }
 
-/// Where the name leads by now that was used for this folder.
+/// The real path, by now, of the name that was used for this folder.
 pub fn followed(folder: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     let all = NAMED.lock();
@@ -44,32 +44,32 @@ pub fn followed(folder: &Path) -> Option<PathBuf> {
     fs::canonicalize(name).ok()
 }
 
-/// `bundle exec` names the Gemfile of the folder that it is run in by its real path. Where the name that was used for
-/// that folder is a symlink that leads to another release by now, as Capistrano's `current`, it is the Gemfile there,
-/// if there is one.
+/// The file of the same name in the current release. `bundle exec` sets the Gemfile by its real path; if the folder was
+/// named by a symlink that now points to another release, such as Capistrano's `current`, the file there counts, if it
+/// exists.
 pub fn followed_file(named: &Path) -> PathBuf {
     let there = || Some(followed(named.parent()?)?.join(named.file_name()?));
     there().filter(|path| path.is_file()).unwrap_or_else(|| named.to_owned())
 }
 
-/// The same folder, or, where that is gone as old releases are, the one that has taken its place.
+/// The same folder or, if it is gone as old releases are, the one that has replaced it.
 pub fn there(folder: &Path) -> PathBuf {
     let moved = if folder.is_dir() { None } else { followed(folder) };
     moved.unwrap_or_else(|| folder.to_owned())
 }
 
-/// What the shell says, if it is absolute and leads to the real folder; else that.
+/// PWD, if it is absolute and is the real folder; else the real folder.
 fn named(said: Option<OsString>, real: PathBuf) -> PathBuf {
     said.map(PathBuf::from).filter(|said| said.is_absolute() && is_same(said, &real)).unwrap_or(real)
 }
 
-/// The same folder by way of `current`, where that is beside its release, or beside the folder of all releases.
+/// The same folder through `current`, if that symlink is beside its release, or beside the folder of all releases.
 fn by_release(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find_map(|release| {
         let links = release.ancestors().skip(1).take(2).map(|place| place.join(CURRENT));
         let link = links.into_iter().find(|link| link.is_symlink() && is_same(link, release))?;
         let rest = folder.strip_prefix(release).ok()?;
-        // To join nothing would add a slash, and make another name of it.
+        // Joining an empty path would add a slash, and so make another name.
         Some(if rest.as_os_str().is_empty() { link } else { link.join(rest) })
     })
 }

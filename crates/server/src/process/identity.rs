@@ -1,5 +1,5 @@
-//! Who the server is: the user and the group that it becomes when ports are bound and files are open, so that nothing
-//! of the application ever runs as root.
+//! User and group that the server switches to once ports are bound and files are open, so that no application code runs
+//! as root.
 
 use std::ffi::CString;
 use std::fmt;
@@ -13,12 +13,12 @@ use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, set
 pub struct Identity {
     uid: Uid,
     gid: Gid,
-    /// As the system calls the user, if it does: further groups go by it.
+    /// The account's name, if it has one: supplementary groups are looked up by it.
     name: Option<String>,
 }
 
 impl Identity {
-    /// Looks them up, each a name or a number. The group is the user's own unless one is named.
+    /// Looks up user and group, each a name or a number. The group is the user's own unless given.
     pub fn find(user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, String> {
         if user.is_none() && group.is_none() {
             return Ok(None);
@@ -46,7 +46,8 @@ impl Identity {
         (self.uid, self.gid) == (getuid(), getgid())
     }
 
-    /// Gives these files to them: what was made as root could not be written or removed later.
+    /// Changes the owner of these files to this user and group: files made as root could not be written or removed
+    /// later.
     pub fn own<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
         if !getuid().is_root() {
             return Ok(());
@@ -58,7 +59,7 @@ impl Identity {
         Ok(())
     }
 
-    /// Becomes them, for good.
+    /// Switches to this user and group, irrevocably.
     pub fn assume(&self) -> Result<(), String> {
         if self.is_current() && !getuid().is_root() {
             return Ok(());
@@ -73,7 +74,7 @@ impl Identity {
         }
         setgid(self.gid)?;
         setuid(self.uid)?;
-        // The way back to root must be shut.
+        // Root must not be reachable again.
         if !self.uid.is_root() && setuid(Uid::from_raw(0)).is_ok() {
             return Err(nix::Error::EPERM);
         }
@@ -94,12 +95,12 @@ fn show_user(uid: Uid) -> String {
 
 type Account = (Uid, Option<Gid>, Option<String>);
 
-/// The number of a user who is named, or a number.
+/// The uid of a user, given by name or number.
 pub fn user_number(word: &str) -> Result<u32, String> {
     find_user(word).map(|(uid, _, _)| uid.as_raw())
 }
 
-/// The number of a group that is named, or a number.
+/// The gid of a group, given by name or number.
 pub fn group_number(word: &str) -> Result<u32, String> {
     find_group(word).map(Gid::as_raw)
 }

@@ -1,22 +1,22 @@
 //! Sockets that the program was started with: by systemd, by Server::Starter (`start_server -- foolsgold`), or by a
-//! Unicorn or a Puma that starts this program as its next version.
+//! Unicorn or Puma that starts this program as its next version.
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;
 
 use crate::process::numbered::take;
-use crate::process::parent::Handed;
+use crate::process::parent::InheritedSocket;
 use crate::process::systemd;
 
-/// Variables that name sockets by their file descriptors; the last is how several begin.
+/// Variables that name sockets by their file descriptors; `PUMA` is a prefix of several.
 const STARTER: &str = "SERVER_STARTER_PORT";
 const UNICORN: &str = "UNICORN_FD";
 const PUMA: &str = "PUMA_INHERIT_";
-/// Standard input, output and errors are none.
+/// The first descriptor after standard input, output and error.
 const FIRST: RawFd = 3;
 
-/// All of them, by what the environment says.
-pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
+/// All inherited sockets, according to the environment.
+pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSocket>, String> {
     let mut handed = systemd::activated(environment)?;
     for (name, value, number) in named(environment)? {
         let asked = format!("fd://{number}");
@@ -26,17 +26,17 @@ pub fn sockets(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, Stri
         let socket = take(number).map_err(|error| {
             format!("{name}={value} in the environment: file descriptor {number} cannot be taken: {error}")
         })?;
-        handed.push(Handed { socket, asked, is_activated: true });
+        handed.push(InheritedSocket { socket, asked, is_activated: true });
     }
     Ok(handed)
 }
 
-/// Whether a variable of this name means sockets of the process that was started with it.
+/// Whether a variable of this name describes inherited sockets.
 pub fn is_ours(name: &str) -> bool {
     name == STARTER || name == UNICORN || name.starts_with(PUMA)
 }
 
-/// The file descriptors, each with the variable that names it.
+/// The file descriptors, each with name and value of its variable.
 fn named(environment: &[(OsString, OsString)]) -> Result<Vec<(&str, &str, RawFd)>, String> {
     let pairs = environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
     let mut all = Vec::new();
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    fn with(name: &str, value: &str) -> Result<Vec<Handed>, String> {
+    fn with(name: &str, value: &str) -> Result<Vec<InheritedSocket>, String> {
         sockets(&[(name.into(), value.into())])
     }
 

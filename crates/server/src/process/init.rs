@@ -1,7 +1,7 @@
-//! Process 1 of a container. The kernel treats that process unlike all others: it becomes the parent of every process
-//! whose own parent has ended, its end is the end of all, and no signal does anything to it that it does not listen to.
-//! So the server is a child of it: process 1 waits for the processes that are left to it, passes signals on, and ends
-//! as the server does. When the server is replaced (an upgrade, or `--daemonize`), it is told by which process.
+//! Process 1 of a container. The kernel treats it unlike all others: it becomes the parent of every orphan, its exit
+//! ends the container, and signals without a handler do not affect it. So the server is its child: process 1 reaps
+//! orphans, passes signals on, and exits as the server does. When the server is replaced (an upgrade, or
+//! `--daemonize`), it learns the new process id.
 
 use std::collections::HashSet;
 use std::env;
@@ -25,15 +25,15 @@ use rustix::process::{WaitOptions, WaitStatus, wait};
 use crate::process::inherited;
 use crate::process::program::Program;
 
-/// Says to the server where process 1 listens.
+/// Variable that tells the server the address of process 1's socket.
 const NAME: &str = "FOOLSGOLD_INIT";
-/// A number in words.
+/// Length of a decimal process id, with room to spare.
 const MESSAGE_BYTES: usize = 16;
-/// What a shell adds to the number of the signal that ended a program.
+/// What shells add to the number of the signal that killed a program, for its exit code.
 const BY_SIGNAL: i32 = 128;
-/// The code of a signal that the kernel itself has sent, such as a terminal's Ctrl-C, which goes to the whole group.
+/// `si_code` of signals that the kernel sends, such as a terminal's Ctrl-C, which goes to the whole group.
 const FROM_KERNEL: i32 = 0x80;
-/// Signals that tell of a mistake in this program, and that of the end of a child.
+/// Signals that report an error in this program, and SIGCHLD.
 const OUR_OWN: [Signal; 9] = [
     Signal::SIGABRT,
     Signal::SIGBUS,
@@ -45,10 +45,10 @@ const OUR_OWN: [Signal; 9] = [
     Signal::SIGSYS,
     Signal::SIGTRAP,
 ];
-/// Variables that name the process they are meant for.
+/// Variables that contain the process id that they are meant for.
 const FOR_ONE: [&str; 2] = ["LISTEN_PID", "WATCHDOG_PID"];
 
-/// As process 1: starts the server as a child, and returns at its end. `None` in every other process.
+/// In process 1: starts the server as a child and returns its exit code once it exits. `None` in every other process.
 pub fn run(program: &Program, environment: &[(OsString, OsString)]) -> Option<Result<ExitCode, String>> {
     if process::id() != 1 {
         return None;
@@ -57,12 +57,12 @@ pub fn run(program: &Program, environment: &[(OsString, OsString)]) -> Option<Re
     Some(Init::start(program, environment).map_err(told).map(|mut init| init.wait()))
 }
 
-/// To be called first, below process 1: what the environment says to process 1 is meant for this one.
+/// Must be called first in a child of process 1: rewrites variables that name process 1, by starting the program again.
 pub fn settle(program: &Program) -> Result<(), String> {
     if !is_below() {
         return Ok(());
     }
-    // They were held back while this process was started.
+    // They were blocked while this process was started.
     SigSet::all().thread_unblock().map_err(|error| format!("signals cannot be listened to: {error}"))?;
     let misnamed: Vec<&str> =
         FOR_ONE.into_iter().filter(|name| env::var_os(name).is_some_and(|id| id == "1")).collect();
@@ -79,11 +79,11 @@ pub fn is_below() -> bool {
     parent_id() == 1 && process::id() != 1 && env::var_os(NAME).is_some()
 }
 
-/// Tells process 1, where it is ours, that another process is the server from now on.
+/// Tells process 1, if it is ours, that another process is the server from now on.
 pub fn moved_to(pid: u32) {
     let Some(name) = env::var_os(NAME) else { return };
     let sent = UnixDatagram::unbound().and_then(|socket| {
-        // Whoever listens there may have ended, and is not to be waited for.
+        // Its receiver may have exited, and must not be waited for.
         socket.set_nonblocking(true)?;
         socket.send_to_addr(pid.to_string().as_bytes(), &address(&name)?)
     });
@@ -92,7 +92,7 @@ pub fn moved_to(pid: u32) {
     }
 }
 
-/// A socket that is no file: the file system may be read-only.
+/// An abstract socket, since the file system may be read-only.
 fn address(name: &OsStr) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(name.as_encoded_bytes())
 }
@@ -102,9 +102,9 @@ struct Init {
     socket: UnixDatagram,
     /// The server, which gets the signals.
     server: i32,
-    /// Servers before it that have not ended.
+    /// Previous servers that have not exited.
     earlier: HashSet<i32>,
-    /// The exit code of the last server, which has ended.
+    /// Exit code of the last server, once it has exited.
     outcome: Option<u8>,
 }
 
@@ -114,14 +114,14 @@ impl Init {
         OUR_OWN.iter().filter(|signal| **signal != Signal::SIGCHLD).for_each(|signal| set.remove(*signal));
         set.thread_block()?;
         let signals = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC)?;
-        // Containers may share such names.
+        // Containers may share the namespace of these names.
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
         let name = OsString::from(format!("foolsgold-init-{nanos}"));
         let socket = UnixDatagram::bind_addr(&address(&name)?)?;
         socket.set_nonblocking(true)?;
         set_socket_passcred(&socket, true)?;
         let child = program.command().env(NAME, &name).spawn()?;
-        // A socket is closed only when nobody holds it.
+        // A socket is closed only when all its holders have closed it.
         drop(inherited::sockets(environment));
         let server = child.id().cast_signed();
         Ok(Init { signals, socket, server, earlier: HashSet::new(), outcome: None })
@@ -143,17 +143,17 @@ impl Init {
         }
     }
 
-    /// To the server; where that has ended, to those that finish what they have.
+    /// Passes a signal to the server or, if that has exited, to previous ones that still finish requests.
     fn pass_on(&self, signal: Signal) {
         let server = self.outcome.is_none().then_some(self.server);
         let earlier = self.earlier.iter().copied().filter(|_| server.is_none());
         for pid in server.into_iter().chain(earlier) {
-            // It may have ended just now.
+            // The process may have exited just now.
             let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 
-    /// The server, and nobody else, says who follows it; it does so before it ends.
+    /// Reads the process id of a successor. Only the server itself may send it; it does so before it exits.
     fn hear_of_successors(&mut self) {
         while let Some((sender, text)) = self.receive() {
             if let (true, Ok(next)) = (sender == self.server, text.parse()) {
@@ -174,13 +174,13 @@ impl Init {
         Some((sender.unwrap_or_default(), String::from_utf8_lossy(&bytes[..got.bytes]).into_owned()))
     }
 
-    /// Waits for all that has ended. With the exit code when the server is among them, and no earlier one is finishing
-    /// what it has.
+    /// Reaps all children that have exited. Returns the exit code once the server has, and no previous server is
+    /// finishing requests.
     fn reap(&mut self) -> Option<ExitCode> {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let pid = pid.as_raw_nonzero().get();
             self.earlier.remove(&pid);
-            // A number may be used again, by an orphan, when the server has ended before those that came before it.
+            // An orphan may have the same number, if the server has exited before its predecessors.
             if pid == self.server && self.outcome.is_none() {
                 self.outcome = Some(code(status));
             }

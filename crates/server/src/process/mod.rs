@@ -1,6 +1,6 @@
-//! This process among others: who started it, as whom it runs, its sockets, its pid file, the service manager, its end.
-//! Nothing here knows an option, an application or the front's requests: what is needed of them is an argument. Only
-//! this room starts the program again and takes over file descriptors by their numbers.
+//! This process: who started it, its user, sockets, pid file, service manager and exit. Nothing here knows an option,
+//! an application or a request: arguments say what is needed of them. Only this folder starts the program again and
+//! takes over file descriptors by number.
 
 pub mod daemon;
 pub mod exit;

@@ -1,4 +1,4 @@
-//! Sockets that this process was started with, known by their numbers alone.
+//! Inherited sockets, known by their file descriptor numbers alone.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -12,11 +12,10 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType, recvmsg, socketpair,
 };
 
-/// Makes the file with this number ours. The number itself is given up: what this process starts has nothing to do
-/// with it.
+/// Takes ownership of the file with this descriptor number, and closes the number: child processes must not inherit it.
 ///
-/// The process sends it to itself. pidfd_getfd would be shorter; it is forbidden in most containers, and missing in
-/// kernels before 5.6.
+/// The process sends the file to itself. pidfd_getfd would be shorter; it is forbidden in most containers, and missing
+/// in kernels before 5.6.
 pub fn take(number: RawFd) -> rustix::io::Result<OwnedFd> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let numbers = [number];
@@ -30,9 +29,9 @@ pub fn take(number: RawFd) -> rustix::io::Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut files) => files.next(),
         _ => None,
     });
-    // Whoever may have no more open files gets the message without it.
+    // At the limit of open files, the message arrives without the file.
     let taken = taken.ok_or(Errno::MFILE)?;
-    // It is open, or it could not have been sent.
+    // The number is open, or it could not have been sent.
     let _ = close(number);
     Ok(taken)
 }

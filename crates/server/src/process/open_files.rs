@@ -1,5 +1,5 @@
-//! Makes room for connections: raises the number of files this process may have open to what it is allowed to. The
-//! application is not to notice: its processes get the limit that there was before.
+//! Raises this process's limit of open files to the hard limit, for connections. The application must not notice: its
+//! processes get the previous limit.
 
 use std::env;
 use std::os::unix::process::parent_id;
@@ -7,26 +7,26 @@ use std::sync::OnceLock;
 
 use crate::process::parent::PARENT;
 
-/// Tells a successor, which inherits the raised limit, what it was before.
+/// Variable that tells a successor, which inherits the raised limit, the previous one.
 pub const VARIABLE: &str = "FOOLSGOLD_OPEN_FILES";
 
-/// Files that are open beside connections: the log, listeners, pipes of the runtime, and the application's own.
+/// Files that are open beside connections: log, listeners, pipes of the runtime, and those of the application.
 pub const BESIDE: u64 = 64;
 
 static BEFORE: OnceLock<u64> = OnceLock::new();
 
-/// How many files this process might have open (the soft limit) before [`make_room`] raised that.
+/// The soft limit of open files before [`make_room`] raised it.
 pub fn before() -> Option<u64> {
     BEFORE.get().copied()
 }
 
-/// What the process that started this one says, if that is one of ours.
+/// The previous limit that the parent process has passed on, if it is one of ours.
 fn told() -> Option<u64> {
     let is_meant = env::var(PARENT).is_ok_and(|parent| parent == parent_id().to_string());
     env::var(VARIABLE).ok().filter(|_| is_meant)?.parse().ok()
 }
 
-/// Raises the limit. A warning comes back when it cannot hold that many connections, each with a temporary file.
+/// Raises the limit. Returns a warning if it cannot hold that many connections, each with a temporary file.
 pub fn make_room(connections: usize) -> Option<String> {
     if let Some(before) = told().or_else(|| rlimit::Resource::NOFILE.get_soft().ok()) {
         let _ = BEFORE.set(before);

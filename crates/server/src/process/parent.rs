@@ -1,10 +1,10 @@
-//! The channel between a process and the one it starts in its place: the child's standard input is a socket to its
-//! parent, over which listening sockets come down, and "I serve" or "I cannot, because" goes up.
+//! The channel between a process and the one that it starts in its place: the child's standard input is a socket to the
+//! parent. Listening sockets go down; "serving" or the reason of a failure goes up.
 //!
 //! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
-//! its kind and its address for each socket, `ordered` with what was ordered by hand for each application that was told
-//! something, then `begin`; after an upgrade `free` (the pid file is nobody's) and `yours` (so are the files of Unix
-//! sockets). Up: `serving` with the addresses that were taken, or `refused` with the settings that cannot be used, one
+//! kind and address for each socket, `ordered` for each application with manual orders, then `begin`; after an upgrade
+//! `free` (the pid file is free) and `yours` (the files of Unix sockets belong to the child). Up: `serving` with the
+//! addresses that were taken, or `refused` with the unusable settings, one in a line, or `failed` with the reason.
 //! in a line, or `failed` with why.
 
 use std::ffi::OsString;
@@ -28,35 +28,35 @@ use rustix::net::{
 
 use crate::process::exit::NotServing;
 
-/// Says to a process who started it. It counts only for a child of that process, so that the processes below, which
-/// inherit it, do not take it for theirs.
+/// Variable with the process id of the parent. It counts only for a child of that process, since processes further down
+/// inherit it.
 pub const PARENT: &str = "FOOLSGOLD_PARENT";
 
-/// A message is cut to this: what is said of a failure has a backtrace at most.
+/// Longest message; a failure has a backtrace at most. Longer ones are cut.
 const MESSAGE_BYTES: usize = 60_000;
-/// The parent has everything ready when it starts its child.
+/// Time for the first messages; the parent has them ready when it starts its child.
 const HELLO_TIME: Duration = Duration::from_secs(30);
 
-/// Why this process was started by another of its kind.
+/// Why this process was started by another foolsgold process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartedAs {
-    /// To serve in the background, while the parent only waits for it.
+    /// To serve in the background, while the parent only waits for its report.
     Background,
-    /// To take the parent's place.
+    /// To replace the parent.
     Upgrade,
 }
 
-/// What a process says of its start to the one that started it.
+/// Report of a process about its start, for its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartOutcome {
-    /// It serves, and has taken the sockets for these addresses.
+    /// It serves, and has taken the sockets of these addresses.
     Serving(Vec<String>),
-    /// It does not, and ends.
+    /// It does not serve, and exits.
     NotServing(NotServing),
 }
 
 impl StartOutcome {
-    /// As a message.
+    /// The message that carries it.
     fn message(&self) -> String {
         let (word, lines) = match self {
             StartOutcome::Serving(taken) => ("serving", taken.join("\n")),
@@ -78,13 +78,13 @@ impl StartOutcome {
     }
 }
 
-/// A listening socket from somebody else.
+/// A listening socket from systemd or another process.
 #[derive(Debug)]
-pub struct Handed {
+pub struct InheritedSocket {
     pub socket: OwnedFd,
-    /// As it was asked for; of an activated one `fd://` and its number.
+    /// The address as it was configured; of an activated one `fd://` and its number.
     pub asked: String,
-    /// A service manager made it: its file is none of ours.
+    /// A service manager made it: its file must not be removed.
     pub is_activated: bool,
 }
 
@@ -92,27 +92,27 @@ pub struct Handed {
 #[derive(Debug, Clone)]
 pub struct Channel(Arc<OwnedFd>);
 
-/// What a process was given by the one that started it.
+/// The parent process, and what it has handed over.
 #[derive(Debug)]
 pub struct Parent {
     pub started_as: StartedAs,
     pub pid: u32,
     pub channel: Channel,
-    pub sockets: Vec<Handed>,
+    pub sockets: Vec<InheritedSocket>,
     pub ordered: Vec<Ordered>,
 }
 
-/// What somebody ordered by hand for an application: it holds in a process that takes the place of another, too.
+/// Manual orders for an application, which a successor keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ordered {
     pub app: String,
-    /// The fewest and the most workers.
+    /// Least and greatest number of workers, if they were set.
     pub scale: Option<(usize, usize)>,
     pub is_paused: bool,
 }
 
 impl Ordered {
-    /// As a message.
+    /// The message that carries it.
     fn message(&self) -> String {
         let (min, max) = self.scale.unwrap_or_default();
         let held = if self.is_paused { "paused" } else { "" };
@@ -139,7 +139,7 @@ impl fmt::Display for Ordered {
 }
 
 impl Parent {
-    /// Looks whether this process was started by another of its kind, and takes what that hands over.
+    /// Whether this process was started by another foolsgold process; if so, takes over what that hands over.
     pub fn find(environment: &[(OsString, OsString)]) -> Result<Option<Parent>, String> {
         let told = environment.iter().find(|(name, _)| name == PARENT).and_then(|(_, value)| value.to_str());
         let pid = parent_id();
@@ -153,7 +153,7 @@ impl Parent {
 
     fn take(pid: u32) -> io::Result<Parent> {
         let channel = Channel(Arc::new(io::stdin().as_fd().try_clone_to_owned()?));
-        // What the application starts must not find the channel there.
+        // Processes that the application starts must not find the channel there.
         rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
         channel.patience(Some(HELLO_TIME))?;
         let started_as = match channel.receive()?.0.as_str() {
@@ -172,7 +172,11 @@ impl Parent {
             let mut words = text.split('\n');
             match (words.next(), words.next(), words.next(), socket) {
                 (Some("socket"), Some(kind), Some(asked), Some(socket)) => {
-                    sockets.push(Handed { socket, asked: asked.to_owned(), is_activated: kind == "activated" });
+                    sockets.push(InheritedSocket {
+                        socket,
+                        asked: asked.to_owned(),
+                        is_activated: kind == "activated",
+                    });
                 }
                 (Some("begin"), ..) => break,
                 _ => return Err(io::Error::other(format!("{text:?} has no meaning"))),
@@ -184,7 +188,7 @@ impl Parent {
 }
 
 impl Channel {
-    /// Starts a child with the other end.
+    /// Starts a child with the other end of a new channel as its standard input.
     pub fn start(mut command: Command, started_as: StartedAs) -> io::Result<(Channel, Child)> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let child = command.stdin(Stdio::from(theirs)).spawn()?;
@@ -208,33 +212,33 @@ impl Channel {
         Ok(())
     }
 
-    /// Tells what was ordered by hand.
+    /// Hands over manual orders.
     pub fn order(&self, ordered: &Ordered) -> io::Result<()> {
         self.say(&ordered.message())
     }
 
-    /// Tells what came of the start of this process.
+    /// Reports the outcome of this process's start.
     pub fn report(&self, outcome: &StartOutcome) -> io::Result<()> {
         self.say(&outcome.message())
     }
 
-    /// Waits for what comes of the start of the other process. An error as for [`Channel::receive`], and one of the
-    /// kind `InvalidData` when what it says has no meaning.
+    /// Waits for the child's report. Errors as for [`Channel::receive`], and one of kind `InvalidData` for an unknown
+    /// message.
     pub fn outcome(&self) -> io::Result<StartOutcome> {
         let (text, _) = self.receive()?;
         let unknown = || io::Error::new(io::ErrorKind::InvalidData, format!("it says {text:?}, which has no meaning"));
         StartOutcome::read(&text).ok_or_else(unknown)
     }
 
-    /// Says this.
+    /// Sends a message, cut to [`MESSAGE_BYTES`].
     pub fn say(&self, text: &str) -> io::Result<()> {
         let bytes = &text.as_bytes()[..text.floor_char_boundary(MESSAGE_BYTES)];
         sendmsg(&self.0, &[IoSlice::new(bytes)], &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?;
         Ok(())
     }
 
-    /// What the other end says next. An error of the kind `UnexpectedEof` when it is gone, `WouldBlock` when it takes
-    /// longer than [`Channel::patience`] allows.
+    /// The next message of the other end, with a socket if it carries one. Errors: kind `UnexpectedEof` when the other
+    /// end has closed, `WouldBlock` after the time set by [`Channel::patience`].
     pub fn receive(&self) -> io::Result<(String, Option<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
         let mut extra = RecvAncillaryBuffer::new(&mut space);
@@ -246,7 +250,7 @@ impl Channel {
                 got => break got?,
             }
         };
-        // No message is empty.
+        // Messages are never empty.
         if got.bytes == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -258,7 +262,7 @@ impl Channel {
         Ok((String::from_utf8_lossy(&bytes).into_owned(), socket))
     }
 
-    /// How long [`Channel::receive`] waits; for ever if nothing is said.
+    /// Sets how long [`Channel::receive`] waits; `None` is for ever.
     pub fn patience(&self, limit: Option<Duration>) -> io::Result<()> {
         Ok(set_socket_timeout(&self.0, Timeout::Recv, limit)?)
     }

@@ -1,5 +1,5 @@
-//! The pid file: a lock on it, held as long as the server lives, tells a server that runs from a file that was left
-//! behind, whatever number is in it.
+//! The pid file. A lock, held as long as the server lives, distinguishes a running server's file from one left behind,
+//! whatever number is in it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read};
@@ -9,21 +9,21 @@ use std::process;
 
 use tracing::warn;
 
-/// What is added to the name for the file of a process that a successor is taking over from, as in Unicorn.
+/// Suffix of the previous process's file during an upgrade, as in Unicorn.
 const OLD: &str = ".oldbin";
 
-/// A pid file that is ours.
+/// A pid file of this process.
 #[derive(Debug)]
 pub struct Pidfile {
     path: PathBuf,
-    /// Locked, unless the file system knows no locks.
+    /// Locked, if the file system has locks.
     file: File,
-    /// Whose number was in it.
+    /// The process id that was in it, of a server that has exited.
     pub left_by: Option<u32>,
 }
 
 impl Pidfile {
-    /// Takes the file, or says which server has it. Nothing is written yet.
+    /// Claims the file; the error names the server that has it. Nothing is written yet.
     pub fn claim(path: &Path) -> Result<Pidfile, String> {
         let shown = path.display();
         let path = std::path::absolute(path).map_err(|error| format!("the pid file {shown}: {error}"))?;
@@ -43,7 +43,7 @@ impl Pidfile {
                      --pidfile"
                 ));
             }
-            // Without locks only the number can tell.
+            // Without locks only the number tells.
             Err(TryLockError::Error(_)) if pid.is_some_and(|pid| pid != process::id() && is_alive(pid)) => {
                 return Err(format!(
                     "the pid file {shown} names process {text}, which runs: end it or remove the file"
@@ -55,12 +55,12 @@ impl Pidfile {
         Ok(Pidfile { path, file, left_by: pid.filter(|pid| *pid != process::id()) })
     }
 
-    /// Whether it is empty, or has a number in it, whosever.
+    /// Whether the file is empty or has a number in it, of any process.
     pub fn check(path: &Path, file: &File) -> Result<(), String> {
         is_pid(path, text_in(file).trim())
     }
 
-    /// Writes our number.
+    /// Writes this process's id.
     pub fn write(&self) -> Result<(), String> {
         let text = format!("{}\n", process::id());
         // The length last: at no time is the file empty.
@@ -68,23 +68,23 @@ impl Pidfile {
         written.map_err(|error| format!("the pid file {} cannot be written: {error}", self.path.display()))
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives the file to a successor; until the end our number stands in one beside it.
+    /// Leaves the file to a successor; this process's id stays in the `.oldbin` file until it exits.
     pub fn give_away(self) -> OldPidfile {
         self.aside()
     }
 
-    /// Writes our number into that one beside it.
+    /// Writes this process's id into the `.oldbin` file.
     pub fn aside(&self) -> OldPidfile {
         let aside = self.old();
         let path = &aside.path;
         if let Err(error) = fs::write(path, format!("{}\n", process::id())) {
             warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
-            // On a full disk it has been made, and has no number in it by which it would be known as ours.
+            // On a full disk the file is created without the number by which it would be known as ours.
             if fs::metadata(path).is_ok_and(|found| found.is_file()) {
                 let _ = fs::remove_file(path);
             }
@@ -92,25 +92,25 @@ impl Pidfile {
         aside
     }
 
-    /// The one beside it.
+    /// The `.oldbin` file beside it, which need not exist.
     pub fn old(&self) -> OldPidfile {
         OldPidfile { of: self.path.clone(), path: old(&self.path) }
     }
 
-    /// At the end.
+    /// Removes the file at the exit, if it is still this process's.
     pub fn remove(self) {
         let is_it = match (fs::metadata(&self.path), self.file.metadata()) {
             (Ok(found), Ok(ours)) => (found.dev(), found.ino()) == (ours.dev(), ours.ino()),
             _ => false,
         };
-        // In a folder that is not ours, such as /run for a server that gave up root, an empty file is left.
+        // In a folder that this user may not change, such as /run, an empty file is left.
         if is_it && fs::remove_file(&self.path).is_err() {
             let _ = self.file.set_len(0);
         }
     }
 }
 
-/// The pid file of a process that has a successor.
+/// The `.oldbin` file of a process that has a successor.
 #[derive(Debug)]
 pub struct OldPidfile {
     path: PathBuf,
@@ -118,14 +118,14 @@ pub struct OldPidfile {
 }
 
 impl OldPidfile {
-    /// The successor has ended: its file is ours again.
+    /// Claims the pid file again, after the successor has exited.
     pub fn take_back(self) -> Option<Pidfile> {
         let claimed = Pidfile::claim(&self.of).and_then(|file| file.write().map(|()| file));
         self.remove();
         claimed.inspect_err(|why| warn!(target: "server", "{why}")).ok()
     }
 
-    /// At the end.
+    /// Removes the file at the exit, if it has this process's id.
     pub fn remove(&self) {
         let is_ours = fs::read_to_string(&self.path).is_ok_and(|text| text.trim() == process::id().to_string());
         if is_ours
@@ -158,7 +158,7 @@ fn old(path: &Path) -> PathBuf {
 
 fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    // Somebody else's process may not be asked, and is there.
+    // A permission error means that the process exists.
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
@@ -183,7 +183,7 @@ mod tests {
     fn one_that_was_left_behind_is_taken_over_and_a_precious_file_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pid");
-        // The number of a process that runs, and has nothing to do with it.
+        // The number of a running process that has nothing to do with it.
         fs::write(&path, "1\n").unwrap();
         let ours = Pidfile::claim(&path).unwrap();
         ours.write().unwrap();

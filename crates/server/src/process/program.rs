@@ -1,4 +1,4 @@
-//! How this program was started, so that it can be started again: an upgrade and `--daemonize` do.
+//! How this program was started, so that an upgrade and `--daemonize` can start it again.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -13,10 +13,10 @@ use crate::process::inherited::is_ours as is_of_sockets;
 use crate::process::open_files;
 use crate::process::parent::PARENT;
 
-/// What another process must not inherit: it was meant for this one.
+/// Variables that a child must not inherit: they were meant for this process.
 const OF_THIS_ONE: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
 
-/// The program, its arguments, and the folder it was started in.
+/// The program's path, its arguments, and the folder in which it was started.
 #[derive(Debug, Clone)]
 pub struct Program {
     path: PathBuf,
@@ -25,25 +25,25 @@ pub struct Program {
 }
 
 impl Program {
-    /// To be called before anything changes the working directory.
+    /// Records how the program was started. Must be called before anything changes the working directory.
     pub fn note() -> Program {
         let mut words = env::args_os();
         let name = words.next().unwrap_or_default();
         let folder = folder::current();
         let path = find(&name, &folder, env::var_os("PATH"));
-        // The last resort knows no symlinks: a new version behind one would not be found.
+        // The fallback resolves symlinks: a new version behind one would not be found.
         let path = path.or_else(|| env::current_exe().ok()).unwrap_or(name.into());
         Program { path, arguments: words.collect(), folder }
     }
 
-    /// The program as it is by now at its path, with the same arguments, where it was started.
+    /// Command that runs the program as it is now at its path, with the same arguments and in the same folder.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).current_dir(folder::there(&self.folder));
         command
     }
 
-    /// The same, without what was meant for this process alone, and with its number.
+    /// The same for a child that takes this process's place: without variables meant for this process, and with its id.
     pub fn again(&self) -> Command {
         let mut command = self.command();
         command.env(PARENT, process::id().to_string());
@@ -60,8 +60,8 @@ impl Program {
         command
     }
 
-    /// The same where hooks want it to start, and with other values of variables, but for those by which one process
-    /// finds the other.
+    /// The same in the folder and with the variables that hooks ask for, except those by which parent and child find
+    /// each other.
     pub fn again_with(&self, wanted: &Surroundings) -> Command {
         let mut command = self.again();
         let is_ours = |name: &str| [PARENT, open_files::VARIABLE].contains(&name) || OF_THIS_ONE.contains(&name);
@@ -77,13 +77,13 @@ impl Program {
         command
     }
 
-    /// Where it is.
+    /// Path of the program.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-/// A program by a path, or by a name on PATH; nothing where it is not there, or may not be run.
+/// Finds a program by path, or by name on PATH; `None` if it is missing or not executable.
 pub fn find_program(name: &Path) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     if name.as_os_str().as_encoded_bytes().contains(&b'/') {
@@ -92,7 +92,7 @@ pub fn find_program(name: &Path) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// What a shell would start by this name. Symlinks stay as they are.
+/// What a shell would start by this name, without resolving symlinks.
 fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> {
     let named = Path::new(name);
     if name.is_empty() {

@@ -1,4 +1,4 @@
-//! The files that say which process serves: the pid file and the state file.
+//! The files that name the serving process: pid file and state file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -9,22 +9,22 @@ use tracing::{info, warn};
 use crate::process::pidfile::{OldPidfile, Pidfile};
 use crate::process::state_file::StateFile;
 
-/// Both, as far as they were asked for.
+/// Both files, as far as they are configured.
 #[derive(Debug)]
 pub struct RunFiles {
     pid_path: Option<PathBuf>,
     pid: Mutex<Pid>,
     state: Option<StateFile>,
-    /// The address of our control socket.
+    /// Address of the control socket.
     control: OnceLock<String>,
 }
 
-/// Both, until the value goes: they are removed then, as far as they are still ours.
+/// The claimed files. Dropping the value removes those that are still this process's.
 #[derive(Debug)]
 pub struct Claimed(pub Arc<RunFiles>);
 
 impl Claimed {
-    /// Of files that are to go with the server.
+    /// Files that are removed when the server exits.
     pub fn new(files: RunFiles) -> Claimed {
         Claimed(Arc::new(files))
     }
@@ -38,7 +38,7 @@ impl Drop for Claimed {
 
 #[derive(Debug)]
 enum Pid {
-    /// Nobody asked for one, or an older process has it still.
+    /// None is configured, or the previous process still has it.
     None,
     Ours(Pidfile),
     /// A successor has it.
@@ -46,8 +46,8 @@ enum Pid {
 }
 
 impl RunFiles {
-    /// Takes both, or says why that cannot be. A process that follows another gets the pid file when that gives it
-    /// away: see [`RunFiles::follow`].
+    /// Claims both; the error says why one cannot be claimed. A successor gets the pid file when the previous process
+    /// leaves it: see [`RunFiles::follow`].
     pub fn claim(
         pid: Option<&Path>,
         state: Option<(&Path, Option<u32>)>,
@@ -68,7 +68,7 @@ impl RunFiles {
         Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control: OnceLock::new() })
     }
 
-    /// The files that are open.
+    /// Paths of the files that this process has open.
     pub fn paths(&self) -> Vec<PathBuf> {
         let pid = match &*self.pid.lock() {
             Pid::Ours(file) => Some(file.path().to_owned()),
@@ -77,14 +77,14 @@ impl RunFiles {
         pid.into_iter().chain(self.state.as_ref().map(|file| file.path().to_owned())).collect()
     }
 
-    /// Where we are told what to do.
+    /// Sets the address of the control socket.
     pub fn set_control(&self, path: Option<&Path>) {
         if let Some(path) = path {
             let _ = self.control.set(format!("unix://{}", path.display()));
         }
     }
 
-    /// Writes who serves.
+    /// Writes both files.
     pub fn write(&self) -> Result<(), String> {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.write()?;
@@ -92,7 +92,7 @@ impl RunFiles {
         self.state.as_ref().map_or(Ok(()), |file| file.write(self.control.get().map(String::as_str)))
     }
 
-    /// The older process has given the pid file away.
+    /// Claims the pid file that the previous process has left.
     pub fn follow(&self) {
         let Some(path) = &self.pid_path else { return };
         match Pidfile::claim(path) {
@@ -104,21 +104,22 @@ impl RunFiles {
         }
     }
 
-    /// A successor is being started whose hooks look for our number where Unicorn has it by then.
+    /// Writes the `.oldbin` file while a successor is being started: its hooks read this process's id there, as in
+    /// Unicorn.
     pub fn announce(&self) {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.aside();
         }
     }
 
-    /// There is no successor, after all.
+    /// Removes the `.oldbin` file after a failed start of a successor.
     pub fn recant(&self) {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.old().remove();
         }
     }
 
-    /// A successor serves.
+    /// Leaves the pid file to a successor that serves.
     pub fn give_away(&self) {
         let mut pid = self.pid.lock();
         *pid = match std::mem::replace(&mut *pid, Pid::None) {
@@ -127,7 +128,7 @@ impl RunFiles {
         };
     }
 
-    /// The successor is gone, and we are not.
+    /// Takes the pid file back after the successor has exited.
     pub fn take_back(&self) {
         let mut pid = self.pid.lock();
         *pid = match std::mem::replace(&mut *pid, Pid::None) {
@@ -140,7 +141,7 @@ impl RunFiles {
         }
     }
 
-    /// At the end.
+    /// Removes the files at the exit.
     fn remove(&self) {
         match std::mem::replace(&mut *self.pid.lock(), Pid::None) {
             Pid::Ours(file) => file.remove(),

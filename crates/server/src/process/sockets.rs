@@ -1,53 +1,53 @@
-//! The listening sockets of this process: those that were handed over, by systemd or by an older process, and those
-//! that it binds itself.
+//! The listening sockets of this process: those handed over by systemd or by the previous process, and those that it
+//! binds.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use front::{Bind, Endpoint, Listener, Share};
 use tracing::{info, warn};
 
-use crate::process::parent::Handed;
+use crate::process::parent::InheritedSocket;
 
-/// What is done with sockets that systemd hands over.
+/// How sockets from systemd are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activated {
-    /// One is taken for a bind of the same address.
+    /// A socket is used for a `--bind` of the same address.
     Matching,
-    /// All are taken, beside the binds.
+    /// All are used, beside the binds.
     All,
-    /// All are taken, and the binds count only where none is handed over.
+    /// All are used; the binds count only if there is none.
     Only,
 }
 
-/// What was asked for.
+/// The sockets that are configured.
 #[derive(Debug)]
 pub struct Wanted<'a> {
     pub binds: &'a [Endpoint],
-    /// Nobody named an address.
+    /// No address is configured; `binds` has the default.
     pub is_default: bool,
     pub activated: Activated,
 }
 
-/// All sockets, bound and not yet open.
+/// All sockets, bound but not yet accepting.
 #[derive(Debug, Default)]
 pub struct Sockets {
     pub listeners: Vec<Listener>,
-    /// That of the admin page, if it is on a port.
+    /// The admin listener, if it is on a port.
     pub admin: Option<Listener>,
-    /// The control socket, where it had to be made as root.
+    /// The control socket, if it had to be made as root.
     pub control: Option<Listener>,
-    /// A second hold on each, for a successor.
+    /// A share of each socket, for a successor.
     pub shares: Vec<Shared>,
-    /// Those that an older process handed over and that were wanted, as they were asked for.
+    /// Addresses, as configured, of the used sockets that the previous process handed over.
     pub taken: Vec<String>,
 }
 
-/// A socket that can be handed on.
+/// A socket that can be handed to a successor.
 #[derive(Debug)]
 pub struct Shared {
     pub share: Share,
     pub is_activated: bool,
-    /// An older process had it first.
+    /// The previous process had it first.
     pub is_taken: bool,
 }
 
@@ -57,11 +57,11 @@ struct Found {
     is_activated: bool,
 }
 
-/// Binds what was not handed over. All of it, or an error.
-pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, String> {
+/// Matches handed-over sockets with the configured addresses and binds the rest. One failure fails all.
+pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Sockets, String> {
     let told = |error: front::BindError| error.to_string();
     let mut found = Vec::new();
-    for Handed { socket, asked, is_activated } in handed {
+    for InheritedSocket { socket, asked, is_activated } in handed {
         let bind = asked.parse().map_err(|why| format!("a socket was handed over as {asked}: {why}"))?;
         found.push(Found { listener: Listener::adopt(socket, bind).map_err(told)?, asked, is_activated });
     }
@@ -101,7 +101,7 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Sockets, Strin
     Ok(sockets)
 }
 
-/// Takes out those that were handed over for this bind: asked for with the same words, or of an address of it.
+/// Takes out the sockets for this bind: those configured with the same text, or of one of its addresses.
 fn of(bind: &Bind, found: &mut Vec<Found>) -> Vec<Found> {
     let words = bind.to_string();
     let same: Vec<Found> = found.extract_if(.., |one| one.asked == words).collect();
@@ -116,14 +116,14 @@ fn of(bind: &Bind, found: &mut Vec<Found>) -> Vec<Found> {
     found.extract_if(.., |one| is_of_it(&one.listener.local())).collect()
 }
 
-/// Whether an address of all there are on this port cannot be had beside the other one, which is all of IPv4 only:
-/// what an older version of this program, or systemd, calls all.
+/// Whether `address` is the IPv6 wildcard and `other` the IPv4 wildcard on the same port: both cannot be bound at once.
+/// Older versions of this program, and systemd, use the latter for all addresses.
 fn is_wider(address: SocketAddr, other: SocketAddr) -> bool {
     address.port() == other.port() && address.ip() == Ipv6Addr::UNSPECIFIED && other.ip() == Ipv4Addr::UNSPECIFIED
 }
 
 impl Sockets {
-    /// A successor is given it like the others.
+    /// Adds the admin listener, which a successor is given, too.
     pub fn add_admin(&mut self, listener: Listener) -> Result<(), String> {
         let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
         self.shares.push(Shared { share, is_activated: false, is_taken: false });
@@ -131,7 +131,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// The same for the control socket; `is_taken` if an older process had it.
+    /// Adds the control socket, which a successor is given, too; `is_taken` if the previous process had it.
     pub fn add_control(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
         let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
         if is_taken {
@@ -163,17 +163,17 @@ mod tests {
 
     use super::*;
 
-    fn handed(asked: &str, is_activated: bool) -> (Handed, Bind) {
+    fn handed(asked: &str, is_activated: bool) -> (InheritedSocket, Bind) {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let local = Bind::Tcp(socket.local_addr().unwrap());
-        (Handed { socket: socket.into(), asked: asked.to_owned(), is_activated }, local)
+        (InheritedSocket { socket: socket.into(), asked: asked.to_owned(), is_activated }, local)
     }
 
     fn endpoint(bind: &Bind) -> Endpoint {
         Endpoint::from(bind.clone())
     }
 
-    fn locals(wanted: &Wanted<'_>, handed: Vec<Handed>) -> Result<Vec<Bind>, String> {
+    fn locals(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Vec<Bind>, String> {
         gather(wanted, handed).map(|sockets| sockets.listeners.iter().map(Listener::local).collect())
     }
 
@@ -199,15 +199,15 @@ mod tests {
         let sockets = wanted(&name, vec![first.0, second.0]);
         assert_eq!(sockets.listeners.iter().map(Listener::local).collect::<Vec<_>>(), [first.1, second.1]);
         assert_eq!(sockets.taken, ["tcp://localhost:0", "tcp://localhost:0"]);
-        // An older version of this program asked for what the name means.
+        // An older version of this program asked for the address that the name means.
         let (old, local) = handed("tcp://127.0.0.1:0", false);
         let Bind::Tcp(address) = &local else { panic!("not TCP") };
         let sockets = wanted(&Bind::Name("localhost".to_owned(), address.port()), vec![old]);
         assert_eq!(sockets.listeners[0].local(), local);
-        // And for all addresses of IPv4, which cannot be had beside those of both kinds.
+        // And for the IPv4 wildcard, which cannot be bound beside that of both.
         let all = TcpListener::bind("0.0.0.0:0").unwrap();
         let port = all.local_addr().unwrap().port();
-        let old = Handed { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
+        let old = InheritedSocket { socket: all.into(), asked: format!("tcp://0.0.0.0:{port}"), is_activated: false };
         let sockets = wanted(&format!("tcp://[::]:{port}").parse().unwrap(), vec![old]);
         assert_eq!(sockets.taken, [format!("tcp://0.0.0.0:{port}")]);
     }

@@ -1,5 +1,5 @@
-//! The state file (`--state`), in the form of Puma's, so that `pumactl -S` works: it sends signals where there is no
-//! control URL, and finds none here, as the control API is our own.
+//! The state file (`--state`), in Puma's format, so that `pumactl -S` works: without a control URL it sends signals.
+//! There is none here, since the control API is our own.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -8,10 +8,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// So much of a file is looked at to see what it is.
+/// Length of the beginning of a file by which its kind is recognised.
 const LOOK_BYTES: u64 = 4096;
 
-/// A state file that is ours.
+/// A state file of this process.
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// Opens it, while it may be. What is no state file is left as it is.
+    /// Opens the file before privileges are dropped. A file that is no state file is refused and left as it is.
     pub fn claim(path: &Path, bits: Option<u32>) -> Result<StateFile, String> {
         let told = |error: std::io::Error| format!("the state file {} cannot be written: {error}", path.display());
         let path = std::path::absolute(path).map_err(told)?;
@@ -41,7 +41,7 @@ impl StateFile {
         Ok(StateFile { path, file })
     }
 
-    /// Whether it is empty, or a state file, of ours or of Puma's.
+    /// Whether the file is empty, or a state file of this server or of Puma.
     pub fn check(path: &Path, file: &File) -> Result<(), String> {
         let mut bytes = Vec::new();
         let read = file.take(LOOK_BYTES).read_to_end(&mut bytes);
@@ -53,12 +53,12 @@ impl StateFile {
         Err(format!("{} has something else in it than the state of a server: is it a state file?", path.display()))
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes who serves, and where it is told what to do.
+    /// Writes process id and control address.
     pub fn write(&self, control: Option<&str>) -> Result<(), String> {
         let mut text = format!("---\npid: {}\n", process::id());
         // Writing to a string cannot fail.
@@ -72,10 +72,10 @@ impl StateFile {
         written.map_err(|error| format!("the state file {} cannot be written: {error}", self.path.display()))
     }
 
-    /// At the end, unless it is a successor's by now.
+    /// Removes the file at the exit, unless it is a successor's by now.
     pub fn remove(&self) {
         let ours = format!("---\npid: {}\n", process::id());
-        // It is empty when we never came to write it.
+        // It is empty if it was never written.
         if fs::read_to_string(&self.path).is_ok_and(|text| text.is_empty() || text.starts_with(&ours))
             && fs::remove_file(&self.path).is_err()
         {
@@ -84,7 +84,7 @@ impl StateFile {
     }
 }
 
-/// As YAML takes any text.
+/// A text as a quoted YAML scalar.
 fn quote(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

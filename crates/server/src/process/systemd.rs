@@ -1,5 +1,5 @@
-//! What systemd is told, and what it is asked: the socket in NOTIFY_SOCKET, the watchdog, and activated sockets. Where
-//! there is no systemd nothing happens.
+//! The protocols of systemd: notifications to NOTIFY_SOCKET, the watchdog, and activated sockets. Without systemd
+//! nothing happens.
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;
@@ -13,12 +13,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
 use crate::process::numbered::take;
-use crate::process::parent::Handed;
+use crate::process::parent::InheritedSocket;
 
-/// The number of the first socket that is handed over.
+/// Number of the first socket that systemd hands over.
 const FIRST: RawFd = 3;
 
-/// It is not told more often, however little time it allows.
+/// Shortest interval between watchdog notifications.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 
 fn tell(state: &[NotifyState<'_>]) {
@@ -39,12 +39,12 @@ fn tell(state: &[NotifyState<'_>]) {
     }
 }
 
-/// Serving, whether for the first time or again.
+/// Notifies that the server is ready, for the first time or again.
 pub fn ready(status: &str) {
     tell(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// Something is being replaced; [`ready`] must follow.
+/// Notifies that a reload or an upgrade has begun; [`ready`] must follow.
 pub fn reloading(status: &str) {
     let mut state = vec![NotifyState::Reloading];
     state.extend(NotifyState::monotonic_usec_now());
@@ -52,18 +52,18 @@ pub fn reloading(status: &str) {
     tell(&state);
 }
 
-/// On the way to the end.
+/// Notifies that the server is shutting down.
 pub fn stopping(status: &str) {
     tell(&[NotifyState::Stopping, NotifyState::Status(status)]);
 }
 
-/// Another process is the service from now on.
+/// Notifies that another process is the service from now on.
 pub fn moved_to(pid: u32) {
     tell(&[NotifyState::MainPid(pid), NotifyState::Ready, NotifyState::Status("serving, after an upgrade")]);
 }
 
-/// Says that all is well, twice in the time that systemd allows between two such words, as long as every I/O thread
-/// takes up work. Never ends; returns at once when nobody watches.
+/// Notifies the watchdog at half the interval that it allows, as long as every I/O thread runs new tasks. Never ends;
+/// returns at once without a watchdog.
 pub async fn watchdog(lanes: Vec<Handle>) {
     let Some(allowed) = sd_notify::watchdog_enabled().filter(|time| !time.is_zero()) else { return };
     let half = (allowed / 2).max(LEAST_PAUSE);
@@ -91,23 +91,23 @@ async fn answer(lanes: &[Handle], limit: Duration) -> bool {
     .is_ok()
 }
 
-/// The sockets that this process was started with, by the protocol of systemd.
-pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<Handed>, String> {
+/// The sockets that systemd has started this process with (sd_listen_fds(3)).
+pub fn activated(environment: &[(OsString, OsString)]) -> Result<Vec<InheritedSocket>, String> {
     let find = |name: &str| environment.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.to_str());
     if find("LISTEN_PID") != Some(&std::process::id().to_string()) {
         return Ok(Vec::new());
     }
     let told = find("LISTEN_FDS").unwrap_or("0");
     let count: u16 = told.parse().map_err(|_| format!("LISTEN_FDS={told} in the environment is not a number"))?;
-    // From the last one on: where fewer are there than are said, none is taken.
+    // From the last one down: if any is missing, none is taken.
     let handed = (FIRST..FIRST + RawFd::from(count)).rev().map(|number| match take(number) {
-        Ok(socket) => Ok(Handed { socket, asked: format!("fd://{number}"), is_activated: true }),
+        Ok(socket) => Ok(InheritedSocket { socket, asked: format!("fd://{number}"), is_activated: true }),
         Err(Errno::BADF) => {
             Err(format!("LISTEN_FDS={told} in the environment, but file descriptor {number} is not open"))
         }
         Err(error) => Err(format!("the activated sockets cannot be taken: {error}")),
     });
-    let mut handed: Vec<Handed> = handed.collect::<Result<_, _>>()?;
+    let mut handed: Vec<InheritedSocket> = handed.collect::<Result<_, _>>()?;
     handed.reverse();
     Ok(handed)
 }

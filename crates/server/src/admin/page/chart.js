@@ -1,20 +1,20 @@
-// A chart over time, as an SVG: curves, a band, a limit. All charts of a page share one crosshair.
+// A chart over time in SVG: curves, a band, a limit. All charts of a page share one crosshair.
 
 import { clock, h, s } from "./words.js";
 
-/** Room around the plot. Labels stand in it, and never on a curve. */
+/** Margins of the plot, for the labels. */
 const LEFT = 58;
 const RIGHT = 6;
 const BOTTOM = 20;
 const TOP = 8;
-/** Points nearer to each other than this are drawn as one. */
+/** Least distance of two points; nearer ones are merged. */
 const POINT_PX = 4.5;
 /** Seconds that one point may stand for. */
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
-/** From this part of a limit on, the limit is always on the chart. */
+/** Share of a limit from which on the chart shows the limit. */
 const NEAR_LIMIT = 0.6;
 
-/** The moment that the pointer is at; null is the last one. */
+/** Time at the pointer; null is the last point. */
 let pointed = null;
 const charts = new Set();
 
@@ -47,7 +47,7 @@ export class Chart {
     charts.add(this);
   }
 
-  /** columns as the API gives them; the span of time that is shown, in milliseconds. */
+  /** Sets the columns of the API and the shown span in milliseconds. */
   update(columns, from, to) {
     Object.assign(this, { columns, from, to });
     this.gather();
@@ -57,7 +57,7 @@ export class Chart {
     return this.from + ((x - LEFT) / (this.plot.clientWidth - LEFT - RIGHT)) * (this.to - this.from);
   }
 
-  /** Makes points of the columns, as many as can be told apart, and draws them. */
+  /** Merges the columns into distinguishable points and draws them. */
   gather() {
     const width = this.plot.clientWidth - LEFT - RIGHT;
     if (!this.columns || width <= 0) return;
@@ -68,7 +68,7 @@ export class Chart {
     const groups = [];
     for (let i = 0; i < times.length; i++) {
       if (times[i] < this.from - span) continue;
-      // The same moments stay together while time goes on, so that the curves do not dance.
+      // Groups are fixed in time, so that the curves do not flicker as time passes.
       const number = Math.floor(times[i] / span);
       const last = groups[groups.length - 1];
       if (last?.number === number) last.indexes.push(i);
@@ -108,7 +108,7 @@ export class Chart {
       parts.push(s("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, tick === 0 ? "0" : short(format(tick))));
     }
     const base = Math.round(height - BOTTOM) + 0.5;
-    // A picture of its own, so that what lies before the first moment is cut off.
+    // A nested SVG clips what is before the first moment.
     const inner = Math.max(1, width - LEFT);
     const place = { x: LEFT, y: 0, width: inner, height, viewBox: `${LEFT} 0 ${inner} ${height}` };
     const curves = s("svg", place);
@@ -155,7 +155,7 @@ export class Chart {
     ];
   }
 
-  /** The point that is pointed at, or the last. */
+  /** The point at the pointer, or the last one. */
   nearest() {
     const { points } = this;
     if (pointed === null) return points.length - 1;
@@ -171,7 +171,7 @@ export class Chart {
     return this.points.reduce((most, { values }) => Math.max(most, values[i] ?? 0), 0);
   }
 
-  /** Which series the axis reaches. */
+  /** The series that determine the axis. */
   reach() {
     const { series, floor } = this.options;
     const isContext = ({ kind }) => kind === "context" || kind === "limit";
@@ -233,7 +233,7 @@ export class Chart {
       parts.push(element);
     };
     for (const piece of pieces) {
-      // A lonely point is wide enough to be seen.
+      // A single point is drawn wide enough to be visible.
       const [first] = piece;
       const points = piece.length > 1 ? piece : [{ ...first, x: first.x - 1.5 }, { ...first, x: first.x + 1.5 }];
       const path = (list) => list.map((it) => `${it[0].toFixed(1)} ${it[1].toFixed(1)}`).join("L");
@@ -263,7 +263,7 @@ export class Chart {
     return parts;
   }
 
-  /** For those who hear the page. */
+  /** Text for screen readers. */
   describe() {
     const { title, series, format } = this.options;
     const words = series.map(({ name }, i) => {
@@ -280,13 +280,13 @@ function point(at) {
   for (const chart of charts) chart.draw();
 }
 
-/** 1, 2 or 5 times a power of ten, not less than this. */
+/** The least number of 1, 2 or 5 times a power of ten that is not less than this. */
 function nice(rough) {
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough - 1e-9) ?? rough;
 }
 
-/** A round number without its zeros: 1.00 s is 1 s. */
+/** Removes trailing zeros: 1.00 s is 1 s. */
 function short(text) {
   return text.replace(/\.0+(?= )/, "").replace(/(\.\d*[1-9])0+(?= )/, "$1");
 }

@@ -1,14 +1,14 @@
-// Asks the server each second what it does, and shows it. Everything comes from the documented API; this page can only
-// look.
+// Requests the server's status each second and shows it. Everything comes from the documented API; this page is
+// read-only.
 
 import { Chart } from "./chart.js";
 import { ago, h, lasting, number, size, time } from "./words.js";
 
 const EACH_MS = 1000;
-/** A request that runs longer than the first is worth a look, longer than the second a worry. */
+/** A request that runs longer than the first is marked as long, longer than the second as too long. */
 const LONG_MS = 1000;
 const TOO_LONG_MS = 10000;
-/** More rows than this nobody reads. */
+/** Most rows of a table. */
 const ROWS = 25;
 
 const $ = (id) => document.getElementById(id);
@@ -89,7 +89,7 @@ async function ask(path) {
   return value;
 }
 
-/** Adds what is new to what is known of the past. */
+/** Adds new points to the history. */
 async function askHistory() {
   const step = state.step;
   const known = state.past.get(step) ?? new Map();
@@ -142,7 +142,7 @@ function show(status, recorder, deploys) {
   for (const element of document.querySelectorAll("[data-at]")) element.textContent = ago(Number(element.dataset.at));
 }
 
-/** Draws only what has changed, so that what somebody reads, has opened or marked stays as it is. */
+/** Draws only what has changed, so that what the user has opened or selected stays as it is. */
 function once(name, value, draw) {
   const text = `${state.app} ${JSON.stringify(value)}`;
   if (state.shown.get(name) === text) return;
@@ -220,7 +220,7 @@ function showBanners(server, app, refused) {
   once("banners", banners.map((banner) => banner.outerHTML), () => $("banners").replaceChildren(...banners));
 }
 
-/** Why there is no memory for more workers: the numbers with which that was decided. */
+/** Why there is no memory for more workers, with the numbers of that decision. */
 function shortage(of) {
   if (!of) return "";
   const seen = `${size(of.used_kib)} of ${size(of.limit_kib)} were used`;
@@ -240,7 +240,7 @@ function refusing(app, refused) {
   return `${number(rate)} per second in the last ${Math.round(seconds)} s.${last}`;
 }
 
-/** Requests since the start that were not answered as they should be: [failed, refused], each [[words, count]]. */
+/** Failed and refused requests since the start: [failed, refused], each [[words, count]]. */
 function troubles(app) {
   const kinds = Object.entries(app.faults).filter(([name]) => name !== "client_gone");
   kinds.push(["status 5xx", app.answers["5xx"] ?? 0]);
@@ -288,7 +288,7 @@ function showCharts() {
   const past = state.past.get(state.step)?.get(state.app);
   if (!past) return;
   const to = Date.now();
-  // Of a server that is younger than the span all that there is, a minute at least: curves, and not dots at the edge.
+  // For a server younger than the span, its lifetime, but a minute at least: curves instead of dots at the edge.
   const first = Math.min(past.at_ms[0] ?? to, to - 60e3);
   for (const chart of charts) chart.update(past, Math.max(to - state.seconds * 1000, first), to);
 }
@@ -404,7 +404,7 @@ function showDeploys(rows) {
   $("deploys").replaceChildren(...elements);
 }
 
-/** Names of the API, for people. */
+/** Texts for names of the API. */
 function spaced(name) {
   return name.replaceAll("_", " ");
 }

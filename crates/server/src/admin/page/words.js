@@ -1,6 +1,6 @@
-// Numbers and times as people read them, and elements made of text that is never taken for markup.
+// Formats numbers and times, and makes elements whose text is never parsed as markup.
 
-/** Milliseconds: 0.3 ms, 12 ms, 1.20 s, 3 min, 2 h. */
+/** Formats milliseconds: 0.3 ms, 12 ms, 1.20 s, 3 min, 2 h. */
 export function time(ms) {
   if (!(ms > 0)) return "0 ms";
   if (ms < 10) return `${ms.toFixed(ms < 1 ? 2 : 1)} ms`;
@@ -10,7 +10,7 @@ export function time(ms) {
   return lasting(s);
 }
 
-/** Seconds of something that lasts: 12 s, 3 min 20 s, 2 h 13 min, 4 d 1 h. */
+/** Formats a duration in seconds: 12 s, 3 min 20 s, 2 h 13 min, 4 d 1 h. */
 export function lasting(seconds) {
   const s = Math.floor(seconds);
   const two = (big, unit, small, smaller) => (small ? `${big} ${unit} ${small} ${smaller}` : `${big} ${unit}`);
@@ -20,14 +20,14 @@ export function lasting(seconds) {
   return two(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
 }
 
-/** KiB: 812 KiB, 45.2 MiB, 1.20 GiB. */
+/** Formats KiB: 812 KiB, 45.2 MiB, 1.20 GiB. */
 export function size(kib) {
   if (kib < 1024) return `${Math.round(kib)} KiB`;
   if (kib < 1024 * 1024) return `${(kib / 1024).toFixed(kib < 100 * 1024 ? 1 : 0)} MiB`;
   return `${(kib / 1024 / 1024).toFixed(2)} GiB`;
 }
 
-/** A number without more figures than anybody reads: 0, 0.5, 12.3, 1 204, 98 k. */
+/** Formats a number with few digits: 0, 0.5, 12.3, 1 204, 98 k. */
 export function number(n) {
   if (!n) return "0";
   if (n < 1) return n.toFixed(2).replace(/0$/, "");
@@ -36,7 +36,7 @@ export function number(n) {
   return n < 1e6 ? `${Math.round(n / 1000)} k` : `${(n / 1e6).toFixed(1)} M`;
 }
 
-/** A moment, seen from now. */
+/** Formats a moment relative to now. */
 export function ago(ms) {
   const s = (Date.now() - ms) / 1000;
   if (s < 2) return "now";
@@ -46,21 +46,21 @@ export function ago(ms) {
   return `${Math.floor(s / 86400)} d ago`;
 }
 
-/** A time of day. */
+/** Formats a time of day. */
 export function clock(ms, withSeconds) {
   const options = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
   if (withSeconds) options.second = "2-digit";
   return new Date(ms).toLocaleTimeString([], options);
 }
 
-/** An element: h("p", { class: "x" }, "text", child). What is null is left out. */
+/** Makes an element: h("p", { class: "x" }, "text", child). Null children are left out. */
 export function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
   fill(element, attributes, children);
   return element;
 }
 
-/** The same for a picture. */
+/** Makes an SVG element, likewise. */
 export function s(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   fill(element, attributes, children);

@@ -1,5 +1,5 @@
-//! Which file is whose, and what single directives come to. Files that are Ruby are in tests/old_configs.rs, with a
-//! Ruby to read them.
+//! Detection of files, and translation of single directives. Ruby files are tested in tests/old_configs.rs, with a Ruby
+//! to read them.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn translated(kind: Kind, calls: &[(&str, Value)]) -> Translation {
     Translation::of(kind, "the file".to_owned(), Path::new(""), calls)
 }
 
-/// What one directive comes to: `option=value`, and the kinds of remarks.
+/// Translation of one directive: `option=value`, and the kinds of remarks.
 fn of(kind: Kind, name: &str, args: Value) -> (Vec<String>, Vec<What>) {
     let translation = translated(kind, &[(name, args)]);
     let said = translation.settings.iter().filter(|setting| setting.place.line.is_some());

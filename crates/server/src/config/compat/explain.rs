@@ -1,4 +1,5 @@
-//! `foolsgold explain FILE`: the translation, as a foolsgold.toml with a comment for all that is not in it.
+//! `foolsgold explain FILE`: the translation of another server's file, as a foolsgold.toml with comments on everything
+//! else.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,19 +13,19 @@ use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
 use crate::config::settings::settle;
 
-/// Comments are aligned here, where the setting leaves room.
+/// Column of comments, if the setting is short enough.
 const COLUMN: usize = 40;
-/// Words are wrapped here.
+/// Column at which text is wrapped.
 const WIDTH: usize = 100;
 
-/// What `explain` has found.
+/// Output of `explain`.
 pub struct Explained {
     pub page: String,
-    /// Why the server does not start with the file; nothing if it does.
+    /// Why the server does not start with the file; empty if it does.
     pub problems: Vec<Problem>,
 }
 
-/// The text, or why there is none.
+/// The explanation, or why there is none.
 pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>> {
     let shown = path.display();
     let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
@@ -42,8 +43,8 @@ pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>
     }
 }
 
-/// What the other server would have asked the environment: a settings file counts less than that there, so what is
-/// printed says the same.
+/// Replaces defaults by variables that the other server would read: a settings file counts less there, so the output
+/// has the same values.
 fn take_variables(translation: &mut Translation, asked: &Arguments) {
     let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_old;
     for setting in translation.settings.iter_mut().filter(is_assumed) {
@@ -64,7 +65,8 @@ fn explained(translation: &Translation) -> Explained {
     Explained { page, problems: translation.refused().map(Problem).chain(unusable).collect() }
 }
 
-/// What the server would say of the settings. Whether there is such a user is known where it is to serve.
+/// Errors that the server would report for these settings, except for users, who may exist only on the machine that
+/// serves.
 fn unusable(translation: &Translation) -> Vec<Problem> {
     let is_of_machine = |setting: &&Setting| ["user", "group"].contains(&setting.row.long);
     let given = translation.settings.iter().filter(|setting| !is_of_machine(setting)).map(|setting| {
@@ -146,7 +148,7 @@ fn section<'a>(out: &mut String, title: &str, remarks: impl Iterator<Item = &'a 
     }
 }
 
-/// Words in lines that fit a terminal, each with this before it.
+/// Appends wrapped text, each line with this prefix.
 fn wrapped(out: &mut String, before: &str, words: &str) {
     let mut column = 0;
     for word in words.split_whitespace() {
@@ -161,7 +163,7 @@ fn wrapped(out: &mut String, before: &str, words: &str) {
     out.push('\n');
 }
 
-/// A value as TOML has it.
+/// A value in TOML's syntax.
 fn value(row: &Row, value: &str) -> String {
     let is_number = value.parse::<i64>().is_ok()
         && matches!(row.kind, Takes::Count(..) | Takes::CountOrAuto(..) | Takes::Size(..) | Takes::SizeOrNone(..));

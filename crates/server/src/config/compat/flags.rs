@@ -1,5 +1,4 @@
-//! Flags that people type by heart because another server has them: each does here what it means there, or is refused
-//! with words.
+//! Flags of other servers that users type by habit: each has its usual meaning here, or is refused with an explanation.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,42 +7,42 @@ use crate::config::arguments::{Arguments, Origin};
 use crate::config::compat;
 use crate::config::options::{Kind, Row};
 
-/// What a flag comes to.
+/// Meaning of a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// This option of ours.
+    /// This option.
     Is(&'static str),
-    /// This option of ours with this value; the flag takes none.
+    /// This option with this value; the flag takes none.
     Says(&'static str, &'static str),
-    /// This option of ours, with these values for the flag's.
+    /// This option, with values by those of the flag.
     Word(&'static str, &'static [(&'static str, &'static str)]),
-    /// An address as Unicorn takes it.
+    /// An address in Unicorn's syntax.
     Listen,
-    /// An address as Unicorn takes it, or a log file as Thin does, by how it is written.
+    /// An address as in Unicorn, or a log file as in Thin, depending on the text.
     ListenOrLog,
-    /// A folder to go to as with Thin, or else a configuration file as with Unicorn.
+    /// A folder as in Thin, or else a configuration file as in Unicorn.
     FolderOrConfig,
     /// The application's file.
     Rackup,
-    /// It is so anyway: in these words.
+    /// No effect, since it is always so; with an explanation.
     Always(&'static str),
-    /// It would be wrong to go on: in these words.
+    /// An error with this explanation.
     Refused(&'static str),
 }
 
-/// One flag, or several spellings of it.
+/// A flag with all its spellings.
 #[derive(Debug, Clone, Copy)]
-pub struct Foreign {
+pub struct OtherFlag {
     pub flags: &'static [&'static str],
-    /// Who has it.
+    /// The servers that have it.
     pub of: &'static str,
-    /// What its value is called, if it takes one.
+    /// Name of its value, if it takes one.
     pub value: &'static str,
     pub means: Means,
 }
 
-const fn foreign(flags: &'static [&'static str], of: &'static str, value: &'static str, means: Means) -> Foreign {
-    Foreign { flags, of, value, means }
+const fn flag(flags: &'static [&'static str], of: &'static str, value: &'static str, means: Means) -> OtherFlag {
+    OtherFlag { flags, of, value, means }
 }
 
 const TLS: &str = "there is no TLS in this version: end it in front";
@@ -52,84 +51,84 @@ const CONTROL: &str =
     "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
 const NGINX: &str = "there is no nginx in it; leave it out";
 
-/// All of them.
-pub const ALL: &[Foreign] = &[
-    foreign(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
-    foreign(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
-    foreign(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
-    foreign(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
-    foreign(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
-    foreign(&["-c"], "Unicorn, Thin", "X", Means::FolderOrConfig),
-    foreign(&["--chdir"], "Thin", "FOLDER", Means::Is("dir")),
-    foreign(&["-D", "--daemon"], "Unicorn, rackup", "", Means::Says("daemonize", "yes")),
-    foreign(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
-    foreign(&["-u"], "Thin", "USER", Means::Is("user")),
-    foreign(&["-g"], "Thin", "GROUP", Means::Is("group")),
-    foreign(&["--servers"], "Thin", "N", Means::Is("workers")),
-    foreign(&["-s", "--server"], "rackup, Thin, Puma", "", Means::Refused("say -w N for N workers, or leave it out")),
-    foreign(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Rackup),
-    foreign(&["--max-conns"], "Thin", "N", Means::Is("connections")),
-    foreign(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
-    foreign(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
-    foreign(
+/// All flags of other servers.
+pub const ALL: &[OtherFlag] = &[
+    flag(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
+    flag(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
+    flag(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
+    flag(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
+    flag(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
+    flag(&["-c"], "Unicorn, Thin", "X", Means::FolderOrConfig),
+    flag(&["--chdir"], "Thin", "FOLDER", Means::Is("dir")),
+    flag(&["-D", "--daemon"], "Unicorn, rackup", "", Means::Says("daemonize", "yes")),
+    flag(&["-P", "--pid", "--pid-file"], "Thin, Passenger, rackup", "FILE", Means::Is("pidfile")),
+    flag(&["-u"], "Thin", "USER", Means::Is("user")),
+    flag(&["-g"], "Thin", "GROUP", Means::Is("group")),
+    flag(&["--servers"], "Thin", "N", Means::Is("workers")),
+    flag(&["-s", "--server"], "rackup, Thin, Puma", "", Means::Refused("say -w N for N workers, or leave it out")),
+    flag(&["-R", "--rackup"], "Thin, Passenger", "FILE", Means::Rackup),
+    flag(&["--max-conns"], "Thin", "N", Means::Is("connections")),
+    flag(&["--threaded"], "Thin", "", Means::Refused("say -t N for N threads in each worker")),
+    flag(&["--threadpool-size"], "Thin", "N", Means::Is("threads")),
+    flag(
         &["--timeout"],
         "Thin",
         "N",
         Means::Refused("say --keep-alive for silent connections, --request-time for requests"),
     ),
-    foreign(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
-    foreign(&["-O", "--onebyone"], "Thin", "", Means::Always("a reload always keeps serving")),
-    foreign(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
-    foreign(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
-    foreign(&["--ssl", "--ssl-disable-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
-    foreign(
+    flag(&["--prefix"], "Thin", "PATH", Means::Refused("write an [[app]] with a prefix in foolsgold.toml")),
+    flag(&["-O", "--onebyone"], "Thin", "", Means::Always("a reload always keeps serving")),
+    flag(&["--stats"], "Thin", "PATH", Means::Refused("foolsgold status tells more; leave it out")),
+    flag(&["-A", "--adapter"], "Thin", "NAME", Means::Refused("the application is its config.ru; leave it out")),
+    flag(&["--ssl", "--ssl-disable-verify"], "Thin, Passenger", "", Means::Refused(TLS)),
+    flag(
         &["--ssl-key-file", "--ssl-cert-file", "--ssl-certificate", "--ssl-certificate-key", "--ssl-port"],
         "Thin, Passenger",
         "X",
         Means::Refused(TLS),
     ),
-    foreign(&["-N", "--no-default-middleware"], "Unicorn", "", Means::Always("no middleware is ever added")),
-    foreign(&["-I", "--include"], "all", "PATH", Means::Refused("say RUBYLIB=PATH in the environment")),
-    foreign(&["-r", "--require"], "all", "NAME", Means::Refused("say RUBYOPT=-rNAME in the environment")),
-    foreign(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
-    foreign(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
-    foreign(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
-    foreign(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
-    foreign(&["-f", "--fork-worker"], "Puma", "", Means::Refused(REFORK)),
-    foreign(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
-    foreign(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
-    foreign(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
-    foreign(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
-    foreign(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
-    foreign(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
-    foreign(&["--control-url", "--control-token"], "Puma", "X", Means::Refused(CONTROL)),
-    foreign(&["--plugin"], "Puma", "NAME", Means::Refused("plugins of Puma are not loaded: start what they do beside")),
-    foreign(&["--idle-timeout"], "Puma", "N", Means::Refused("the server does not end by itself; leave it out")),
-    foreign(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
-    foreign(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
-    foreign(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
-    foreign(&["--pool-idle-time"], "Passenger", "SECONDS", Means::Is("idle-time")),
-    foreign(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
-    foreign(&["--max-request-queue-size"], "Passenger", "N", Means::Is("queue")),
-    foreign(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::Is("queue-wait")),
-    foreign(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
-    foreign(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
-    foreign(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
-    foreign(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
-    foreign(&["--rolling-restarts"], "Passenger", "", Means::Always("a reload always keeps serving")),
-    foreign(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
-    foreign(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
-    foreign(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
-    foreign(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
+    flag(&["-N", "--no-default-middleware"], "Unicorn", "", Means::Always("no middleware is ever added")),
+    flag(&["-I", "--include"], "all", "PATH", Means::Refused("say RUBYLIB=PATH in the environment")),
+    flag(&["-r", "--require"], "all", "NAME", Means::Refused("say RUBYOPT=-rNAME in the environment")),
+    flag(&["-q", "--quiet", "--silent"], "Puma, Thin, rackup", "", Means::Says("access-log", "off")),
+    flag(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
+    flag(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
+    flag(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
+    flag(&["-f", "--fork-worker"], "Puma", "", Means::Refused(REFORK)),
+    flag(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
+    flag(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
+    flag(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
+    flag(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
+    flag(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
+    flag(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
+    flag(&["--control-url", "--control-token"], "Puma", "X", Means::Refused(CONTROL)),
+    flag(&["--plugin"], "Puma", "NAME", Means::Refused("plugins of Puma are not loaded: start what they do beside")),
+    flag(&["--idle-timeout"], "Puma", "N", Means::Refused("the server does not end by itself; leave it out")),
+    flag(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
+    flag(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
+    flag(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),
+    flag(&["--pool-idle-time"], "Passenger", "SECONDS", Means::Is("idle-time")),
+    flag(&["--start-timeout"], "Passenger", "SECONDS", Means::Is("boot-time")),
+    flag(&["--max-request-queue-size"], "Passenger", "N", Means::Is("queue")),
+    flag(&["--max-request-queue-time"], "Passenger", "SECONDS", Means::Is("queue-wait")),
+    flag(&["--max-request-time"], "Passenger", "SECONDS", Means::Is("request-time")),
+    flag(&["--thread-count"], "Passenger", "N", Means::Is("threads")),
+    flag(&["--concurrency-model"], "Passenger", "X", Means::Always("workers have as many threads as -t says")),
+    flag(&["--spawn-method"], "Passenger", "X", Means::Word("preload", &[("smart", "yes"), ("direct", "no")])),
+    flag(&["--rolling-restarts"], "Passenger", "", Means::Always("a reload always keeps serving")),
+    flag(&["--resist-deployment-errors"], "Passenger", "", Means::Always("the old code goes on when the new fails")),
+    flag(&["--sticky-sessions"], "Passenger", "", Means::Refused("any worker may get any request; leave it out")),
+    flag(&["--envvar"], "Passenger", "X", Means::Refused("set it in the environment of this command")),
+    flag(&["--nginx-config-template", "--static-files-dir"], "Passenger", "X", Means::Refused(NGINX)),
 ];
 
-impl Foreign {
-    /// The flag that is spelt so.
-    fn called(spelt: &str) -> Option<&'static Foreign> {
-        ALL.iter().find(|foreign| foreign.flags.contains(&spelt))
+impl OtherFlag {
+    /// The flag with this spelling.
+    fn called(spelt: &str) -> Option<&'static OtherFlag> {
+        ALL.iter().find(|flag| flag.flags.contains(&spelt))
     }
 
-    /// In words, for the page of options.
+    /// The meaning as text, for docs/options.md.
     pub fn here(&self) -> String {
         let of_option =
             |name: &str| Row::called(name).map_or_else(|| "not in this version".to_owned(), |_| format!("`--{name}`"));
@@ -154,7 +153,7 @@ impl Foreign {
     }
 }
 
-/// Whether it can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
+/// Whether a text can only be an address of Unicorn's: a port, a host with a port, or a Unix socket.
 fn is_address(text: &str) -> bool {
     let port = text.rsplit(':').next().unwrap_or_default();
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -163,12 +162,12 @@ fn is_address(text: &str) -> bool {
 }
 
 impl Arguments {
-    /// Takes a flag that is another server's; whether it is one.
-    pub fn take_foreign(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
-        let Some(foreign) = Foreign::called(spelt) else { return false };
-        let value = match (foreign.value, foreign.means) {
+    /// Takes a flag of another server; returns whether it is one.
+    pub fn take_other_flag(&mut self, spelt: &str, parser: &mut lexopt::Parser) -> bool {
+        let Some(flag) = OtherFlag::called(spelt) else { return false };
+        let value = match (flag.value, flag.means) {
             ("", _) => parser.optional_value(),
-            // What is refused need not be complete.
+            // A refused flag need not have its value.
             (_, Means::Refused(_)) => parser.value().ok(),
             (name, _) => match parser.value() {
                 Ok(value) if !value.is_empty() => Some(value),
@@ -179,7 +178,7 @@ impl Arguments {
             },
         };
         let value = value.unwrap_or_default();
-        match foreign.means {
+        match flag.means {
             Means::Is(name) => self.take_as(name, &value, spelt),
             Means::Says(name, value) => self.take_as(name, OsStr::new(value), spelt),
             Means::Word(name, words) => match words.iter().find(|(word, _)| value.to_str() == Some(word)) {

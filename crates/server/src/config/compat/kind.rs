@@ -1,8 +1,8 @@
-//! Whose configuration file it is.
+//! Detects which server a configuration file is for.
 
 use std::path::Path;
 
-/// The servers whose files are understood.
+/// Servers whose files can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Puma,
@@ -12,7 +12,8 @@ pub enum Kind {
     Passenger,
 }
 
-/// Directives by which a Ruby file without a telling name is known. None of them is a word of our own hooks files.
+/// Directives by which a Ruby file is recognised if its name does not tell. None of them is a word of our own hooks
+/// files.
 const TRAITS: [(Kind, &[&str]); 3] = [
     (Kind::Pitchfork, &["refork_after", "after_mold_fork", "spawn_timeout", "refork_max_unavailable"]),
     (Kind::Unicorn, &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen"]),
@@ -20,14 +21,14 @@ const TRAITS: [(Kind, &[&str]); 3] = [
 ];
 
 impl Kind {
-    /// Whose file this is; nothing if it is our own.
+    /// The server that a file is for; `None` for our own format.
     pub fn of(path: &Path, text: &str) -> Result<Option<Kind>, String> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match extension.as_deref() {
             Some("toml") => Ok(None),
             Some("json") => Ok(Some(Kind::Passenger)),
             Some("yml" | "yaml") => Ok(Some(Kind::Thin)),
-            // A file without a telling name that is TOML is ours.
+            // TOML in a file without a known name is our own.
             None if Kind::by_name(path).is_none() && toml::de::DeTable::parse(text).is_ok() => Ok(None),
             _ => match Kind::by_name(path).or_else(|| Kind::by_content(text)) {
                 Some(kind) => Ok(Some(kind)),
@@ -40,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// By the name of a Ruby file, or of its folder, as in `config/puma/production.rb`.
+    /// The server by the name of a Ruby file, or of its folder, as in `config/puma/production.rb`.
     pub fn by_name(path: &Path) -> Option<Kind> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let names = [name(path), path.parent().map(name).unwrap_or_default()];
@@ -48,7 +49,7 @@ impl Kind {
         names.iter().find_map(|name| kinds.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind))
     }
 
-    /// By what is in a Ruby file.
+    /// The server by the directives in a Ruby file.
     pub fn by_content(text: &str) -> Option<Kind> {
         let words: Vec<&str> =
             text.lines().filter_map(|line| line.split([' ', '(', '\t']).find(|w| !w.is_empty())).collect();
@@ -57,12 +58,12 @@ impl Kind {
         (best.0 > 0).then_some(best.1)
     }
 
-    /// Whether it is Ruby, which may do anything.
+    /// Whether it is Ruby code, which may do anything.
     pub fn is_code(self) -> bool {
         matches!(self, Kind::Puma | Kind::Unicorn | Kind::Pitchfork)
     }
 
-    /// As people call it.
+    /// Name of the server.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Puma => "Puma",
@@ -73,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// As the Ruby side is told it, and as `--signals` takes it where that knows it.
+    /// Name for the Ruby side, and for `--signals` if that has it.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Puma => "puma",

@@ -1,4 +1,4 @@
-//! Processes that the code of a configuration has started, and that still run when only its settings were wanted.
+//! Processes that a configuration's code has started and that still run, although only its settings were wanted.
 
 use std::fs;
 use std::path::Path;
@@ -6,21 +6,21 @@ use std::process;
 
 use rustix::process::{getpid, set_child_subreaper};
 
-/// One of them.
+/// A process that still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     pub pid: u32,
-    /// Its arguments.
+    /// Its command line.
     pub command: String,
 }
 
-/// From now on what these processes leave behind becomes a child of this one, so that it is found.
+/// Makes orphans of child processes children of this one, so that they are found.
 pub fn adopt() {
-    // Without it, those that detach themselves are not found; there is nothing else to be done about it.
+    // If it fails, daemons are not found; nothing else can be done.
     let _ = set_child_subreaper(Some(getpid()));
 }
 
-/// All children of this process that have not ended.
+/// All children of this process that have not exited.
 pub fn children() -> Vec<Left> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut found: Vec<Left> = entries.filter_map(|entry| child(&entry.path())).collect();
@@ -31,7 +31,7 @@ pub fn children() -> Vec<Left> {
 fn child(folder: &Path) -> Option<Left> {
     let pid: u32 = folder.file_name()?.to_str()?.parse().ok()?;
     let stat = fs::read_to_string(folder.join("stat")).ok()?;
-    // The name, in parentheses, may have spaces in it.
+    // The name, in parentheses, may contain spaces.
     let mut words = stat.rsplit_once(") ")?.1.split(' ');
     let (state, parent) = (words.next()?, words.next()?.parse::<u32>().ok()?);
     if parent != process::id() || matches!(state, "Z" | "X") {
@@ -43,7 +43,7 @@ fn child(folder: &Path) -> Option<Left> {
     Some(Left { pid, command })
 }
 
-/// A sentence on them.
+/// A sentence about them.
 pub fn in_words(left: &[Left]) -> String {
     let shown: Vec<String> = left.iter().map(|Left { pid, command }| format!("{pid} ({command})")).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();

@@ -1,12 +1,12 @@
-//! JSON as Passenger's own parser takes it: with comments, with too many commas or too few, and with anything behind
-//! the end. Tells the line of each of the outermost keys.
+//! A parser of JSON as Passenger accepts it: with comments, with extra or missing commas, and with anything after the
+//! end. Keeps the line of each top-level key.
 
 use serde_json::{Map, Number, Value};
 
-/// Nobody nests settings deeper.
+/// Deepest nesting that is accepted.
 const DEPTH_MAX: usize = 64;
 
-/// One of the outermost keys.
+/// A top-level key.
 #[derive(Debug, PartialEq)]
 pub struct Entry {
     pub name: String,
@@ -14,7 +14,7 @@ pub struct Entry {
     pub value: Value,
 }
 
-/// The keys of an object, in their order. The error has the line in it.
+/// The keys of an object, in their order. The error names the line.
 pub fn read(text: &str) -> Result<Vec<Entry>, String> {
     let mut reader = Reader { text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0 };
     let outcome = reader.outermost();
@@ -23,7 +23,7 @@ pub fn read(text: &str) -> Result<Vec<Entry>, String> {
 
 struct Reader<'a> {
     text: &'a str,
-    /// In bytes, between two characters.
+    /// Offset in bytes, between two characters.
     at: usize,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
         Ok(entries)
     }
 
-    /// Whether the list of things is over. Skips what is between two of them.
+    /// Whether a list or an object ends here. Skips commas between elements.
     fn ends_with(&mut self, end: char) -> Result<bool, String> {
         self.space()?;
         while self.take(',') {
@@ -58,7 +58,7 @@ impl<'a> Reader<'a> {
         }
         let name = self.string()?;
         self.space()?;
-        // Passenger goes on without it.
+        // Passenger accepts a missing colon.
         if self.take(':') {
             self.space()?;
         }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Number(number))
     }
 
-    /// What follows a double quote, to the next one.
+    /// The rest of a string, after its first double quote.
     fn string(&mut self) -> Result<String, String> {
         let mut out = String::new();
         loop {
@@ -183,7 +183,7 @@ impl<'a> Reader<'a> {
         self.text[..self.at].matches('\n').count() + 1
     }
 
-    /// What stands here, for messages.
+    /// The next word, for messages.
     fn shown(&self) -> String {
         self.rest().split_whitespace().next().map_or("nothing".to_owned(), |word| {
             let short: String = word.chars().take(20).collect();

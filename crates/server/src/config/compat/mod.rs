@@ -1,4 +1,5 @@
-//! The configuration files of other servers: which one a file is, what it says in our terms, what becomes of the rest.
+//! Configuration files of other servers: detects their kind and translates them into our settings, with remarks on the
+//! rest.
 
 mod explain;
 pub mod flags;
@@ -37,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// Adds what the server does without being told.
+    /// Adds this server's defaults.
     fn finish(self, translation: &mut Translation) {
         match self {
             Kind::Puma => puma::finish(translation),
@@ -45,7 +46,7 @@ impl Kind {
             Kind::Thin => thin::finish(translation),
             Kind::Passenger => passenger::finish(translation),
         }
-        // Pitchfork's are nearest to Unicorn's.
+        // Pitchfork's signals are nearest to Unicorn's.
         let signals = if self == Kind::Pitchfork { Kind::Unicorn.word() } else { self.word() };
         translation.assume("signals", signals, false);
         if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
@@ -56,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// What is not the same with any file of this server.
+    /// Differences that any file of this server has.
     fn always(self) -> &'static [&'static str] {
         match self {
             Kind::Puma => puma::ALWAYS,
@@ -67,7 +68,7 @@ impl Kind {
     }
 }
 
-/// Adds what another server's file says to what was asked. Its path begins at `home` if it is relative.
+/// Adds another server's file to the parsed arguments. `path` is relative to `home`.
 pub fn add(asked: &mut Arguments, kind: Kind, path: &Path, home: &Path, text: &str) {
     let translation = match translate(asked, kind, path, home, text) {
         Ok(translation) => translation,
@@ -113,7 +114,7 @@ pub fn add(asked: &mut Arguments, kind: Kind, path: &Path, home: &Path, text: &s
     }
 }
 
-/// Reads the file and translates it; the errors are why it could not be read.
+/// Reads a file and translates it; errors say why it could not be read.
 fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
     if kind == Kind::Passenger {
@@ -176,7 +177,7 @@ fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str
     }
 }
 
-/// The Gemfile of the application as far as it is known before the file has said where that is.
+/// The application's Gemfile, as far as it is known before the file has named a folder.
 fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
     let named = folder.join(asked.rackup.as_deref().unwrap_or(Path::new("")));
     let rackup = if named.is_dir() { named.join("config.ru") } else { named };
@@ -184,7 +185,7 @@ fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
     rackup::gemfile(&rackup, std::env::var_os("BUNDLE_GEMFILE").as_deref())
 }
 
-/// The directives of the server with this word; none of any other.
+/// The directives of the server with this word; empty for others.
 pub fn directives(word: &str) -> Vec<&'static str> {
     let kinds = [Kind::Puma, Kind::Unicorn, Kind::Pitchfork];
     let known =
@@ -192,12 +193,12 @@ pub fn directives(word: &str) -> Vec<&'static str> {
     known.iter().map(|(name, _)| *name).collect()
 }
 
-/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+/// Translates an address of Unicorn's `listen` to one of `--bind`.
 pub fn listen_address(address: &str) -> String {
     unicorn::bind(address, str::to_owned)
 }
 
-/// Whose hooks are in a file that `--hooks` names, as the Ruby side is told it; nothing where they are ours.
+/// Server that a `--hooks` file is written for, as a word for the Ruby side; empty for our own.
 pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
     if let Some(kind) = Kind::by_name(path) {
         return Ok(kind.word());

@@ -1,4 +1,4 @@
-//! The keys of Passengerfile.json, and what each comes to.
+//! The keys of Passengerfile.json and their translations.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const PANEL: &str = "there is no panel; --admin shows a page of this server";
 const NGINX: &str = "there is no nginx in it";
 const START: &str = "applications are started by their config.ru";
 
-/// What is not as in Passenger, whatever the file says.
+/// Differences from Passenger with any file.
 pub const ALWAYS: &[&str] = &[
     "a request has at most --header-count (100) header fields, then 431; Passenger has no such limit but their size",
     "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
@@ -95,7 +95,7 @@ pub const KNOWN: &[Known] = &[
     ("abort_websockets_on_process_shutdown", Does::Missing("they have --drain-time")),
     ("rolling_restarts", Does::Needless("a reload always keeps serving")),
     ("resist_deployment_errors", Does::Needless("when the new code does not start, the old goes on")),
-    ("debugger", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("debugger", Does::Missing("the log has the backtrace of each request that timed out")),
     ("core_file_descriptor_ulimit", Does::Needless("the limit is raised as far as --connections needs it")),
     ("app_file_descriptor_ulimit", Does::Missing("the application has the limit of the server")),
     ("disable_security_update_check", Does::Needless("nobody is asked")),
@@ -118,10 +118,10 @@ pub const KNOWN: &[Known] = &[
     ("instance_registry_dir", Does::Missing("the control socket says where the server is: --control")),
 ];
 
-/// Settings that no variable can say.
+/// Keys that have no environment variable.
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
-/// The keys of the file, as calls, and then what variables such as `PASSENGER_MAX_POOL_SIZE` say: they count before it.
+/// The keys of the file, and then variables such as `PASSENGER_MAX_POOL_SIZE`, which count more.
 pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Call>, String> {
     let calls = lenient_json::read(json)?.into_iter().map(|Entry { name, line, value }| {
         let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
@@ -138,7 +138,7 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
     Ok(calls.chain(in_environment).collect())
 }
 
-/// These are looked at together when all are known.
+/// These are translated together in [`finish`], once all are known.
 fn later(_: &mut Translation, _: &Call) {}
 
 fn rackup(to: &mut Translation, call: &Call) {
@@ -147,7 +147,7 @@ fn rackup(to: &mut Translation, call: &Call) {
     }
 }
 
-/// Passenger looks at it where it is root.
+/// Passenger uses it only as root.
 fn user(to: &mut Translation, call: &Call) {
     if geteuid().is_root() {
         to.copy(call, "user");
@@ -181,7 +181,7 @@ fn variables(to: &mut Translation, call: &Call) {
     to.remark(call, What::Missing, &why);
 }
 
-/// Passenger counts in megabytes.
+/// Passenger's unit is the megabyte.
 fn memory(to: &mut Translation, call: &Call) {
     match text(call.args.first()).and_then(|megabytes| megabytes.parse::<u64>().ok()) {
         Some(0) => to.remark(call, What::Needless, "there is no limit unless --worker-memory says one"),
@@ -190,7 +190,7 @@ fn memory(to: &mut Translation, call: &Call) {
     }
 }
 
-/// Nothing stands for no limit.
+/// 0 is no limit.
 fn queue_size(to: &mut Translation, call: &Call) {
     match text(call.args.first()).as_deref() {
         Some("0") => to.remark(call, What::Differs, "as many wait as --connections says"),
@@ -206,12 +206,12 @@ fn request_time(to: &mut Translation, call: &Call) {
     time(to, call, "request-time", "none");
 }
 
-/// The longest idle time that there is.
+/// 0 is no limit; here 24 hours is the longest.
 fn idle_time(to: &mut Translation, call: &Call) {
     time(to, call, "idle-time", "24h");
 }
 
-/// Nothing stands for no limit.
+/// A time for which 0 is no limit.
 fn time(to: &mut Translation, call: &Call, key: &str, no_limit: &str) {
     match seconds(call.args.first()) {
         Some(time) if parse_time(&time) == Some(0) => to.set(call, key, no_limit.to_owned()),
@@ -231,7 +231,7 @@ fn ssl(to: &mut Translation, call: &Call) {
     }
 }
 
-/// Addresses, processes and threads, each made of several keys.
+/// Translates addresses, processes and threads, which depend on several keys, and adds defaults.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
     let backlog = word(to, "socket_backlog").map(|backlog| format!("?backlog={backlog}")).unwrap_or_default();
@@ -249,7 +249,7 @@ pub fn finish(to: &mut Translation) {
     if to.says_yes("daemonize") {
         let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
         let name = if to.call("socket_file").is_some() { "passenger".to_owned() } else { format!("passenger.{port}") };
-        // In these folders where they are there.
+        // In these folders if they exist.
         let usual = |to: &Translation, folder: &str, file: &str| {
             let inner = to.in_folder(folder);
             if Path::new(&inner).is_dir() { format!("{inner}/{file}") } else { to.in_folder(file) }
@@ -258,7 +258,7 @@ pub fn finish(to: &mut Translation) {
         to.assume("pidfile", &usual(to, "tmp/pids", &format!("{name}.pid")), false);
     }
     processes(to);
-    // Passenger has limits for these where somebody sets them.
+    // In Passenger these have limits only if they are configured.
     to.assume_none(&["request-time", "queue-wait"]);
     to.assume("worker-timeout", "0s", false);
     match to.call("thread_count").cloned() {
@@ -270,7 +270,7 @@ pub fn finish(to: &mut Translation) {
     }
 }
 
-/// One process at least and six at most, as many as are needed.
+/// By default one to six processes, as many as needed.
 fn processes(to: &mut Translation) {
     match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
         Some(call) => to.copy(&call, "max-workers"),

@@ -1,4 +1,4 @@
-//! Puma's directives, up to version 8, and what each comes to.
+//! Puma's directives, up to version 8, and their translations.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ const HEARTBEAT: &str = "as in Puma this is a heartbeat of the process; --reques
 const RESTART: &str = "runs at a restart (USR2), in a process forked from the one that has loaded the application; \
                        what it changes in ENV is for the new program";
 const ERROR_HANDLER: &str = "its answer is the client's when the application raises; requests that the server itself \
-                             refuses, and those that are over their time, have the server's";
+                             refuses, and those that time out, have the server's";
 const BY_HEADER: &str = "the header counts where a proxy has sent it that --trust-proxy names (private networks unless \
                          said otherwise); in Puma any client can say with it who it is";
 const PROCESS: &str = "runs in the process that has loaded the application and forks workers";
@@ -20,7 +20,7 @@ const OF_WORKERS: &str = "runs as it stands; not with workers 0, as in Puma";
 const CONTROL: &str = "there is no control app: pumactl -S and -P send signals, and work; foolsgold status, reload, \
                        stop and others ask the control socket, also for what pumactl stats and thread-backtraces tell";
 
-/// What is not as in Puma, whatever the file says.
+/// Differences from Puma with any file.
 pub const ALWAYS: &[&str] = &[
     "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503; in Puma \
      each worker has a queue of its own, without a limit",
@@ -76,7 +76,7 @@ pub const KNOWN: &[Known] = &[
     ("set_remote_address", Does::By(remote_address)),
     ("drain_on_shutdown", Does::Needless("accepted connections are always served to their end")),
     ("raise_exception_on_sigterm", Does::Needless("no worker sees SIGTERM; the server ends them when they are done")),
-    ("shutdown_debug", Does::Missing("the log has the backtrace of each request that is over its time")),
+    ("shutdown_debug", Does::Missing("the log has the backtrace of each request that timed out")),
     ("environment", Does::Is("environment")),
     ("rackup", Does::By(rackup)),
     ("app", Does::Refused("an application inside a configuration file is not served: put it into a config.ru")),
@@ -155,10 +155,10 @@ fn bind(to: &mut Translation, call: &Call) {
     to.set(call, "bind", format!("{address}{mark}{}", query.join("&")));
 }
 
-/// What Puma looks for behind a question mark.
+/// Options of an address that Puma reads.
 const SOCKET_OPTIONS: [&str; 4] = ["backlog", "low_latency", "mode", "umask"];
 
-/// Puma reads a umask as Ruby reads an Integer: decimal unless it begins with 0.
+/// Puma parses a umask as Ruby's Integer(): decimal unless it begins with 0.
 fn octal_umask(pair: &str) -> String {
     let decimal = pair.strip_prefix("umask=").filter(|text| text.len() > 1 && !text.starts_with('0'));
     match decimal.and_then(|text| text.parse::<u32>().ok()) {
@@ -167,7 +167,7 @@ fn octal_umask(pair: &str) -> String {
     }
 }
 
-/// Puma takes a Unix socket's path from the current folder on.
+/// An absolute path; Puma's path of a Unix socket starts at the current folder.
 pub fn absolute(path: &str) -> String {
     let absolute = std::path::absolute(path).ok();
     absolute.as_deref().and_then(std::path::Path::to_str).map_or_else(|| path.to_owned(), str::to_owned)
@@ -182,7 +182,7 @@ fn port(to: &mut Translation, call: &Call) {
     }
 }
 
-/// The address of a host and a port. An IPv6 address has brackets.
+/// The URI of a host and a port. An IPv6 address gets brackets.
 pub fn tcp(host: &str, port: &str) -> String {
     match host.contains(':') && !host.starts_with('[') {
         true => format!("tcp://[{host}]:{port}"),
@@ -199,7 +199,7 @@ fn activated(to: &mut Translation, call: &Call) {
     to.set(call, "bind-to-activated-sockets", value);
 }
 
-/// A number as Puma takes it: of one with a fraction, such as `Etc.nprocessors * 1.5`, the whole part.
+/// A number as Puma reads it: the integer part of one such as `Etc.nprocessors * 1.5`.
 fn whole(value: Option<&Value>) -> Option<String> {
     let fraction = value.and_then(Value::as_f64).filter(|number| number.fract() != 0.0 && (0.0..1e9).contains(number));
     fraction.map_or_else(|| text(value), |number| Some((number as u64).to_string()))
@@ -246,7 +246,7 @@ fn is_no(call: &Call) -> bool {
     matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
 }
 
-/// With no, `finish` sets the time, whatever else is said of it.
+/// With `false`, `finish` sets the time, whatever else is configured.
 fn keep_alives(to: &mut Translation, call: &Call) {
     if !is_no(call) {
         to.remark(call, What::Needless, "connections are kept as long as --keep-alive says");
@@ -302,7 +302,7 @@ fn body_limit(to: &mut Translation, call: &Call) {
 }
 
 fn rackup(to: &mut Translation, call: &Call) {
-    // The first counts.
+    // The first one counts.
     if let Some(path) = text(call.args.first()).filter(|_| to.rackup.is_none()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
@@ -341,7 +341,7 @@ fn plugin(to: &mut Translation, call: &Call) {
     to.remark(call, if is_built_in { What::Needless } else { What::Missing }, &why);
 }
 
-/// Puma alone is one process, unless WEB_CONCURRENCY says more.
+/// Puma's defaults: a single process, unless WEB_CONCURRENCY is set.
 pub fn finish(to: &mut Translation) {
     if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {
         to.set(&call, "keep-alive", "0s".to_owned());

@@ -1,4 +1,4 @@
-//! What a configuration says that is Ruby, or YAML with Ruby in it: the user's Ruby evaluates it and tells.
+//! The directives of a configuration in Ruby, or YAML with ERB: the user's Ruby evaluates it and reports them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,23 +9,23 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One directive, or one key, with what it is given.
+/// A directive or key with its arguments.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Call {
     pub name: String,
     pub line: Option<usize>,
-    /// Another one than the file itself where that evaluates it.
+    /// Set if it is in another file, which the first one evaluates.
     pub file: Option<String>,
     pub args: Vec<Value>,
     pub written: String,
 }
 
-/// What a file says, as far as it was read.
+/// The directives of a file, as far as it was read.
 #[derive(Debug, Deserialize)]
 pub struct Record {
     pub calls: Vec<Call>,
     pub error: Option<Failure>,
-    /// The variable that the file has changed, with its value, of those that name the application's environment.
+    /// The variable for the application's environment that the file has set, with its value.
     #[serde(default)]
     pub environment: Option<(String, String)>,
     bundler: String,
@@ -33,26 +33,26 @@ pub struct Record {
     changes_user: bool,
 }
 
-/// Why it could not be read to its end.
+/// Why a file could not be read to its end.
 #[derive(Debug, Deserialize)]
 pub struct Failure {
     class: String,
     message: String,
     line: Option<usize>,
-    /// The directive that the server does not have, if that is why.
+    /// The directive that the server does not have, if that is the reason.
     #[serde(default)]
     pub call: Option<Call>,
 }
 
 impl Failure {
-    /// Of a file with this name.
+    /// The error as text; `shown` is the file's name.
     pub fn in_words(&self, shown: &str) -> String {
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{shown}{line}: {}: {}", self.class, self.message.trim_end())
     }
 }
 
-/// Evaluates the file; nothing is left of the process that did it unless it is to go on as a mold.
+/// Evaluates the file. The process that does so exits, unless it is to become the mold.
 pub fn read(question: &Question<'_>, kind: &'static str) -> Result<(Record, Option<Evaluated>), String> {
     let (line, waiting) = reader::read(question)?;
     let record: Record =
@@ -70,7 +70,7 @@ fn evaluated(question: &Question<'_>, kind: &'static str, record: &Record, waiti
         path: question.path.canonicalize().unwrap_or_else(|_| question.path.to_owned()),
         kind,
         ruby: question.ruby.to_owned(),
-        // Not by the name in the record, which is text: a path need not be.
+        // Not the name in the record, which is text, since a path need not be UTF-8.
         gemfile: question.gemfile.filter(|_| !record.bundler.is_empty()).map(Path::to_owned),
         changes_user: record.changes_user,
         waiting: Arc::new(Mutex::new(Some(waiting))),

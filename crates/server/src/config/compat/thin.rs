@@ -1,4 +1,4 @@
-//! The keys of thin.yml, and what each comes to.
+//! The keys of thin.yml and their translations.
 
 use nix::unistd::geteuid;
 
@@ -10,7 +10,7 @@ const TLS: &str = "there is no TLS in this version: end it in front";
 const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
 const ONE_BY_ONE: &str = "a reload always keeps serving";
 
-/// What is not as in Thin, whatever the file says.
+/// Differences from Thin with any file.
 pub const ALWAYS: &[&str] = &[
     "each of the servers of a cluster is a worker behind all addresses; one that is down does not close its port",
     "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503",
@@ -46,7 +46,7 @@ pub const KNOWN: &[Known] = &[
     ("require", Does::By(require)),
     ("onebyone", Does::Needless(ONE_BY_ONE)),
     ("only", Does::Refused("all servers of the cluster are one here: leave it out")),
-    // Older versions of Thin wrote this name into the files that they made.
+    // Older versions of Thin wrote this name into generated files.
     ("no-epoll", Does::Needless("sockets are not read by Ruby")),
     ("no_epoll", Does::Needless("sockets are not read by Ruby")),
     ("epoll", Does::Needless("sockets are not read by Ruby")),
@@ -65,7 +65,7 @@ pub const KNOWN: &[Known] = &[
     ("ssl_cipher_list", Does::Missing(TLS)),
 ];
 
-/// These are looked at together when all are known.
+/// These are translated together in [`finish`], once all are known.
 fn later(_: &mut Translation, _: &Call) {}
 
 fn rackup(to: &mut Translation, call: &Call) {
@@ -74,7 +74,7 @@ fn rackup(to: &mut Translation, call: &Call) {
     }
 }
 
-/// Thin goes on where it may not change its user, with a line in its log.
+/// Thin goes on if it may not change its user, with a line in its log.
 fn identity(to: &mut Translation, call: &Call) {
     if geteuid().is_root() {
         to.copy(call, if call.name == "user" { "user" } else { "group" });
@@ -90,7 +90,7 @@ fn adapter(to: &mut Translation, call: &Call) {
     }
 }
 
-/// Thin writes an empty list into every file that it makes.
+/// Thin writes an empty list into every generated file.
 fn require(to: &mut Translation, call: &Call) {
     let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
     if !is_empty {
@@ -104,7 +104,8 @@ fn ssl(to: &mut Translation, call: &Call) {
     }
 }
 
-/// A cluster listens on as many ports as it has servers, or on numbered sockets; a proxy in front knows all of them.
+/// Translates addresses and threads, and adds defaults. A cluster listens on one port per server, or on numbered
+/// sockets; a proxy in front knows all of them.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
     let count: u16 = word(to, "servers").and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -152,7 +153,7 @@ pub fn finish(to: &mut Translation) {
     }
 }
 
-/// `thin.sock` of the server 2 is `thin.2.sock`.
+/// `thin.sock` of server 2 is `thin.2.sock`.
 fn numbered(path: &str, number: u16) -> String {
     match path.rsplit_once('.') {
         Some((stem, extension)) if !extension.contains('/') => format!("{stem}.{number}.{extension}"),

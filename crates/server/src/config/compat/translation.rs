@@ -1,4 +1,4 @@
-//! What becomes of another server's configuration: settings of ours, and remarks on all that is not the same.
+//! The translation of another server's configuration: our settings, and remarks on everything that differs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,33 +14,33 @@ use crate::config::options::{Kind as Takes, Row};
 use crate::config::size::{parse_time, show_time};
 use crate::config::suggest::nearest;
 
-/// What a directive comes to.
+/// Translation of a directive.
 #[derive(Clone, Copy)]
 pub enum Does {
-    /// Our option with this name.
+    /// Our option of this name.
     Is(&'static str),
-    /// The same of a number of seconds.
+    /// The same for a number of seconds.
     Seconds(&'static str),
-    /// Our option with this name, which is not quite the same: in these words.
+    /// Our option of this name, with a remark on how it differs.
     Like(&'static str, &'static str),
-    /// The same of a number of seconds.
+    /// The same for a number of seconds.
     SecondsLike(&'static str, &'static str),
-    /// A hook that runs; with words where it is not quite the same.
+    /// A hook that runs; with a remark if it differs.
     Runs(&'static str),
-    /// What it asks for is so anyway, or nobody needs it here.
+    /// No effect: it is so anyway, or not needed here.
     Needless(&'static str),
-    /// There is nothing like it.
+    /// No counterpart.
     Missing(&'static str),
-    /// To go on without it would be wrong.
+    /// An error, since going on without it would be wrong.
     Refused(&'static str),
-    /// Needs a closer look.
+    /// A function that translates it.
     By(fn(&mut Translation, &Call)),
 }
 
-/// A directive and what it comes to.
+/// A directive and its translation.
 pub type Known = (&'static str, Does);
 
-/// What a remark says.
+/// Kind of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Refused,
@@ -50,7 +50,7 @@ pub enum What {
     Needless,
 }
 
-/// A word on one directive.
+/// A remark on a directive.
 #[derive(Debug, Clone)]
 pub struct Remark {
     pub place: Place,
@@ -59,7 +59,7 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// What it is about, in short: the name of the directive, and of a plugin its own.
+    /// Short name of its subject: the directive, with the name of a plugin.
     pub fn name(&self) -> String {
         let mut words = self.place.written.split(' ');
         let name = words.next().unwrap_or_default();
@@ -70,7 +70,7 @@ impl Remark {
     }
 }
 
-/// One setting of ours.
+/// One of our settings.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub row: &'static Row,
@@ -78,34 +78,34 @@ pub struct Setting {
     pub place: Place,
 }
 
-/// The whole.
+/// A translated configuration.
 #[derive(Debug)]
 pub struct Translation {
     pub kind: Kind,
-    /// The file, as messages show it.
+    /// Path of the file, as messages show it.
     pub shown: String,
     pub settings: Vec<Setting>,
     pub remarks: Vec<Remark>,
-    /// The application's file or folder, if it is named.
+    /// The application's file or folder, if it is configured.
     pub rackup: Option<PathBuf>,
-    /// Where relative paths begin, if it is named; and where that begins.
+    /// Start of relative paths, if it is configured; itself relative to `home`.
     pub folder: Option<PathBuf>,
     home: PathBuf,
     pub calls: Vec<Call>,
-    /// The process that has evaluated the file, where it is to go on.
+    /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
-    /// What it has started and what still runs, where only its settings are wanted.
+    /// Processes that it has started and that still run, if only the settings are wanted.
     pub left: Vec<Left>,
 }
 
 impl Translation {
-    /// Why the server does not start with the file, each with its place.
+    /// Why the server does not start with the file, each with its position.
     pub fn refused(&self) -> impl Iterator<Item = String> {
         let refused = self.remarks.iter().filter(|remark| remark.what == What::Refused);
         refused.map(|remark| format!("{}: {}: {}", remark.place, remark.place.written, remark.why))
     }
 
-    /// Of these calls.
+    /// Translates these calls.
     pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
         let settings = Vec::new();
         let remarks = Vec::new();
@@ -117,12 +117,12 @@ impl Translation {
         let mut translation =
             Translation { kind, shown, settings, remarks, rackup, folder, home, calls, evaluated, left };
         let calls = translation.calls.clone();
-        // First, since paths begin there.
+        // First, since paths are relative to it.
         let folders = ["directory", "working_directory", "chdir", "app_root"];
         let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
         translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
         if kind == Kind::Passenger && translation.folder.is_none() {
-            // There they begin where the file is, and so does the search for the application.
+            // In Passenger, paths and the search for the application start at the file's folder.
             let beside = Path::new(&translation.shown).parent().filter(|folder| !folder.as_os_str().is_empty());
             translation.folder = beside.map(Path::to_owned);
         }
@@ -156,7 +156,7 @@ impl Translation {
         }
     }
 
-    /// Says what becomes of a directive that the server does not have.
+    /// Adds a remark on a directive that the server does not have.
     pub fn unknown(&mut self, call: &Call) {
         let names = self.kind.known().iter().map(|(name, _)| *name);
         let near = nearest(&call.name, names);
@@ -166,7 +166,7 @@ impl Translation {
             Kind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
                 self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
             }
-            // They go on, Passenger with a warning.
+            // These servers go on, Passenger with a warning.
             Kind::Passenger | Kind::Thin => {
                 self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
             }
@@ -174,20 +174,20 @@ impl Translation {
         }
     }
 
-    /// Where a call stands.
+    /// Position of a call.
     pub fn place(&self, call: &Call) -> Place {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
         Place { file, line: call.line, written: call.written.clone(), is_old: true }
     }
 
-    /// Adds a word on a directive.
+    /// Adds a remark on a directive.
     pub fn remark(&mut self, call: &Call, what: What, why: &str) {
         let place = self.place(call);
         self.remarks.push(Remark { place, what, why: why.to_owned() });
     }
 
-    /// Gives an option the first argument.
+    /// Sets an option to the first argument.
     pub fn copy(&mut self, call: &Call, key: &str) {
         let takes = Row::called(key).map(|row| row.kind);
         let value = match (takes, call.args.first()) {
@@ -201,18 +201,18 @@ impl Translation {
         }
     }
 
-    /// Gives an option a time.
+    /// Sets an option to a number of seconds.
     pub fn seconds(&mut self, call: &Call, key: &str) {
         let has_none = matches!(Row::called(key).map(|row| row.kind), Some(Takes::TimeOrNone(..)));
         match seconds(call.args.first()) {
-            // What is longer than any of our times is none.
+            // A time longer than our longest is no limit.
             Some(time) if has_none && parse_time(&time) > Some(DAY_MS) => self.set(call, key, "none".to_owned()),
             Some(time) => self.set(call, key, time),
             None => self.copy(call, key),
         }
     }
 
-    /// Gives an option a value. What adds up is kept, of everything else the last counts.
+    /// Sets an option. Values of `bind` add up; of everything else the last counts.
     pub fn set(&mut self, call: &Call, key: &str, value: String) {
         let place = self.place(call);
         let is_path = Row::called(key).is_some_and(|row| row.kind == Takes::Path);
@@ -224,8 +224,8 @@ impl Translation {
         self.put(place, key, value);
     }
 
-    /// The same where another server does something without being told. It counts less than any variable if the other
-    /// server would have asked the environment, too. Paths are taken as they are.
+    /// Sets an option to a default of the other server, unless it is set. It counts less than any variable if the other
+    /// server would read the environment, too. Paths are taken as they are.
     pub fn assume(&mut self, key: &str, value: &str, asks_environment: bool) {
         if Row::called(key).is_none() || self.settings.iter().any(|setting| setting.row.long == key) {
             return;
@@ -235,12 +235,12 @@ impl Translation {
         self.put(place, key, value.to_owned());
     }
 
-    /// The same of limits that another server does not have.
+    /// Sets limits that the other server does not have to none.
     pub fn assume_none(&mut self, keys: &[&str]) {
         keys.iter().for_each(|key| self.assume(key, "none", false));
     }
 
-    /// The file has set a variable that says in which environment the application runs; a directive counts before it.
+    /// Sets the environment that the file has set in a variable; a directive counts more.
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
@@ -249,7 +249,7 @@ impl Translation {
         }
     }
 
-    /// The same of something that adds up.
+    /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
         let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
@@ -271,34 +271,34 @@ impl Translation {
         }
     }
 
-    /// A relative path begins at the folder that the file names.
+    /// A path relative to the configured folder.
     pub fn in_folder(&self, path: &str) -> String {
         let joined = self.home.join(self.folder.as_deref().unwrap_or(Path::new(""))).join(path);
         joined.to_str().map_or_else(|| path.to_owned(), str::to_owned)
     }
 
-    /// Where the file itself is.
+    /// Path of the file itself.
     pub fn own_path(&self) -> String {
         self.home.join(&self.shown).display().to_string()
     }
 
-    /// What an option is given so far.
+    /// The value of an option so far.
     pub fn value(&self, key: &str) -> Option<&str> {
         self.settings.iter().find(|setting| setting.row.long == key).map(|setting| setting.value.as_str())
     }
 
-    /// The last call of that name.
+    /// The last call of this name.
     pub fn call(&self, name: &str) -> Option<&Call> {
         self.calls.iter().rev().find(|call| call.name == name)
     }
 
-    /// Whether a directive is there and says yes.
+    /// Whether a directive is there with a true value.
     pub fn says_yes(&self, name: &str) -> bool {
         self.call(name).is_some_and(|call| !matches!(call.args.first(), Some(Value::Bool(false) | Value::Null)))
     }
 }
 
-/// A word or a number.
+/// A text, a number or a boolean as text.
 pub fn text(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::String(text) if text.is_empty() => None,
@@ -309,7 +309,7 @@ pub fn text(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// A time in seconds, perhaps with a fraction, as our options take it.
+/// A number of seconds, perhaps with a fraction, in the syntax of our options.
 pub fn seconds(value: Option<&Value>) -> Option<String> {
     let seconds: f64 = match value? {
         Value::Number(number) => number.as_f64()?,
@@ -317,14 +317,14 @@ pub fn seconds(value: Option<&Value>) -> Option<String> {
         _ => return None,
     };
     let ms = (seconds * 1000.0).round();
-    // A day, the longest time of any option, is far below what a float counts exactly.
+    // A day, the longest time of any option, is far below the integers that a float has exactly.
     (0.0..=1e12).contains(&ms).then(|| show_time(ms as u64))
 }
 
-/// Plugins that bring no directives, and one whose directives are known here.
+/// Plugins whose directives are known, most of which have none.
 const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
 
-/// Whether a directive that Puma does not have may be one of a plugin; then nothing can be said of it.
+/// Whether a directive that Puma does not have may belong to a plugin, whose directives are unknown.
 fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
     calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
         match PLUGINS.iter().find(|(known, _)| *known == plugin) {

@@ -1,4 +1,4 @@
-//! Unicorn's directives, and Pitchfork's beside them, and what each comes to.
+//! Directives of Unicorn and Pitchfork, and their translations.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers en
 const MOLD: &str = "runs in the process that has loaded the application and forks workers";
 const SERVICE: &str = "there is no service worker: start it as a process of its own";
 
-/// What is not as in Unicorn, whatever the file says.
+/// Differences from Unicorn with any file.
 pub const ALWAYS: &[&str] = &[
     "requests wait in one queue for all workers, at most --queue of them (as many as --connections), then 503; in \
      Unicorn they wait in the socket, as many as its backlog",
@@ -105,7 +105,7 @@ fn listen(to: &mut Translation, call: &Call) {
     to.set(call, "bind", format!("{bind}{mark}{}", query.join("&")));
 }
 
-/// An address as Unicorn's `listen` takes it, as our `--bind` does.
+/// Translates an address of Unicorn's `listen` to one of `--bind`.
 pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
     let path = address.strip_prefix("unix:").map(|path| path.strip_prefix("//").unwrap_or(path));
     let unix = |path: &str| match (path.strip_prefix("~/"), std::env::var("HOME")) {
@@ -116,7 +116,7 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
         Some(path) => unix(path),
         None if address.starts_with(['/', '.', '~']) => unix(address),
         None if address.chars().all(|c| c.is_ascii_digit()) => tcp("0.0.0.0", address),
-        // What is in brackets ends the address.
+        // Brackets end the address.
         None if address.starts_with('[') && address.ends_with(']') => tcp(address, "80"),
         None => match address.strip_prefix("tcp://").unwrap_or(address).rsplit_once(':') {
             Some(("*" | "", port)) => tcp("0.0.0.0", port),
@@ -126,7 +126,7 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
     }
 }
 
-/// What requests have in their environment unless they say otherwise.
+/// The default values of request environments.
 fn defaults(to: &mut Translation, call: &Call) {
     match (text(call.args.first()).as_deref(), text(call.args.get(1))) {
         (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
@@ -141,7 +141,7 @@ fn user(to: &mut Translation, call: &Call) {
     }
 }
 
-/// What these do without being told. An application that was never run in several threads must not begin here.
+/// Adds defaults. An application that never ran in several threads must not begin here.
 pub fn finish(to: &mut Translation) {
     to.assume("threads", "1", false);
     to.assume("workers", "1", false);
@@ -151,12 +151,12 @@ pub fn finish(to: &mut Translation) {
     to.assume("request-time", time, false);
     to.assume_none(&["queue-wait", "body-bytes"]);
     let of_requests = to.value("request-time").and_then(parse_time);
-    // A process that says nothing is killed no sooner than a request in it would be; and at a graceful end requests
-    // have the time that they have otherwise.
+    // A silent process is killed no sooner than a request in it would be; and at a graceful shutdown requests have
+    // their usual time.
     to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
     to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
     to.assume("bind", port, false);
-    // All that is handed over is served, beside what the file names.
+    // All inherited sockets are served, beside those of the file.
     to.assume("bind-to-activated-sockets", "yes", false);
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);

@@ -1,25 +1,25 @@
-//! The recommendation, from what was found. Pure.
+//! The recommended engine, from the doctor's findings.
 
 use super::report::{OnRuby, Report, There};
 
-/// Which engine, and why.
+/// The recommendation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// All that was tried works here.
+pub enum Recommendation {
+    /// The embedded engine: everything that was tried works.
     Here,
-    /// All that was tried works here; something was not tried, or differs.
+    /// The embedded engine: everything that was tried works, but something may not, or differs.
     HereWithDoubts,
     /// The user's own Ruby.
     There,
-    /// The user's own Ruby: here something has another answer.
+    /// The user's own Ruby: the embedded engine has a different response.
     ThereAsItDiffers,
-    /// It fails on both: no engine helps.
+    /// Neither: it fails on both.
     Neither,
 }
 
-impl Verdict {
-    /// Of one application.
-    pub fn of(report: &Report) -> Verdict {
+impl Recommendation {
+    /// The recommendation for an application.
+    pub fn of(report: &Report) -> Recommendation {
         let fails = |asked: &super::report::Asked| asked.here.as_ref().map_or(true, |answer| answer.status >= 500);
         let fails_there = |asked: &super::report::Asked| match &asked.there {
             There::Failed(_) => true,
@@ -27,63 +27,73 @@ impl Verdict {
             There::Other { .. } | There::NotAsked => false,
         };
         if report.loaded.is_none() {
-            return if matches!(report.on_ruby, OnRuby::Fails(_)) { Verdict::Neither } else { Verdict::There };
+            return if matches!(report.on_ruby, OnRuby::Fails(_)) {
+                Recommendation::Neither
+            } else {
+                Recommendation::There
+            };
         }
         if report.asked.iter().any(|asked| fails(asked) && !fails_there(asked)) {
-            // What is not there to be asked is not better.
-            return if matches!(report.on_ruby, OnRuby::Fails(_)) { Verdict::Neither } else { Verdict::There };
+            // A Ruby that does not load it is no better.
+            return if matches!(report.on_ruby, OnRuby::Fails(_)) {
+                Recommendation::Neither
+            } else {
+                Recommendation::There
+            };
         }
         if report.asked.iter().any(fails) {
-            return Verdict::Neither;
+            return Recommendation::Neither;
         }
         let another = |asked: &super::report::Asked| match &asked.there {
             There::Other { found, .. } => found.another_answer,
             There::NotAsked | There::Same(_) | There::Failed(_) => false,
         };
         if report.asked.iter().any(another) {
-            return Verdict::ThereAsItDiffers;
+            return Recommendation::ThereAsItDiffers;
         }
         let differs = report.asked.iter().any(|asked| matches!(asked.there, There::Other { .. }));
-        if differs || !report.doubts.is_empty() { Verdict::HereWithDoubts } else { Verdict::Here }
+        if differs || !report.doubts.is_empty() { Recommendation::HereWithDoubts } else { Recommendation::Here }
     }
 
-    /// Whether the embedded engine will do.
+    /// Whether the embedded engine is recommended.
     pub fn is_good(self) -> bool {
-        matches!(self, Verdict::Here | Verdict::HereWithDoubts)
+        matches!(self, Recommendation::Here | Recommendation::HereWithDoubts)
     }
 
-    /// One word for machines: the value of `--engine`, or `none`.
+    /// The value for `--engine`, or `none`.
     pub fn word(self) -> &'static str {
         match self {
-            Verdict::Here | Verdict::HereWithDoubts => "mruby",
-            Verdict::There | Verdict::ThereAsItDiffers => "ruby",
-            Verdict::Neither => "none",
+            Recommendation::Here | Recommendation::HereWithDoubts => "mruby",
+            Recommendation::There | Recommendation::ThereAsItDiffers => "ruby",
+            Recommendation::Neither => "none",
         }
     }
 
-    /// For people.
+    /// The recommendation as a sentence.
     pub fn sentence(self, report: &Report) -> String {
         let not_compared = matches!(report.on_ruby, OnRuby::Fails(_) | OnRuby::Absent(_));
         match self {
-            Verdict::Here if not_compared => {
+            Recommendation::Here if not_compared => {
                 "Recommended: --engine mruby. All that was tried works on the embedded interpreter; there was no \
                  answer of a Ruby to compare with."
             }
-            Verdict::Here => "Recommended: --engine mruby. All that was tried works on the embedded interpreter.",
-            Verdict::HereWithDoubts => {
+            Recommendation::Here => {
+                "Recommended: --engine mruby. All that was tried works on the embedded interpreter."
+            }
+            Recommendation::HereWithDoubts => {
                 "Recommended: --engine mruby, after a look at the places above: all that was tried works, but these \
                  may not."
             }
-            Verdict::There if not_compared => {
+            Recommendation::There if not_compared => {
                 "Recommended: --engine ruby, with a Ruby that is not here yet (--ruby names one). The embedded \
                  interpreter lacks what is listed above."
             }
-            Verdict::There => "Recommended: --engine ruby. The embedded interpreter lacks what is listed above.",
-            Verdict::ThereAsItDiffers => {
+            Recommendation::There => "Recommended: --engine ruby. The embedded interpreter lacks what is listed above.",
+            Recommendation::ThereAsItDiffers => {
                 "Recommended: --engine ruby. The embedded interpreter answers otherwise than the Ruby, as listed \
                  above. Where that is meant, --engine mruby may do."
             }
-            Verdict::Neither => return neither(report),
+            Recommendation::Neither => return neither(report),
         }
         .to_owned()
     }
@@ -145,25 +155,25 @@ mod tests {
         let failed = || There::Failed("raised".into());
         let same = || There::Same(Vec::new());
         let cases = [
-            (vec![(Some(200), same()), (Some(404), There::NotAsked)], Verdict::Here),
-            (vec![(Some(200), other())], Verdict::HereWithDoubts),
-            (vec![(Some(200), same()), (Some(200), another())], Verdict::ThereAsItDiffers),
-            (vec![(Some(500), other())], Verdict::There),
-            (vec![(Some(500), another())], Verdict::There),
-            (vec![(None, other())], Verdict::There),
-            (vec![(None, failed())], Verdict::Neither),
-            (vec![(Some(500), same())], Verdict::Neither),
-            (vec![(Some(200), failed())], Verdict::Here),
+            (vec![(Some(200), same()), (Some(404), There::NotAsked)], Recommendation::Here),
+            (vec![(Some(200), other())], Recommendation::HereWithDoubts),
+            (vec![(Some(200), same()), (Some(200), another())], Recommendation::ThereAsItDiffers),
+            (vec![(Some(500), other())], Recommendation::There),
+            (vec![(Some(500), another())], Recommendation::There),
+            (vec![(None, other())], Recommendation::There),
+            (vec![(None, failed())], Recommendation::Neither),
+            (vec![(Some(500), same())], Recommendation::Neither),
+            (vec![(Some(200), failed())], Recommendation::Here),
         ];
-        for (asked, verdict) in cases {
-            assert_eq!(Verdict::of(&report(&asked)), verdict, "{asked:?}");
+        for (asked, recommendation) in cases {
+            assert_eq!(Recommendation::of(&report(&asked)), recommendation, "{asked:?}");
         }
-        let unloaded = |on_ruby| Verdict::of(&Report { on_ruby, ..Report::default() });
-        assert_eq!(unloaded(OnRuby::Loads), Verdict::There);
-        assert_eq!(unloaded(OnRuby::Absent("no ruby".into())), Verdict::There);
-        assert_eq!(unloaded(OnRuby::Fails("SyntaxError".into())), Verdict::Neither);
+        let unloaded = |on_ruby| Recommendation::of(&Report { on_ruby, ..Report::default() });
+        assert_eq!(unloaded(OnRuby::Loads), Recommendation::There);
+        assert_eq!(unloaded(OnRuby::Absent("no ruby".into())), Recommendation::There);
+        assert_eq!(unloaded(OnRuby::Fails("SyntaxError".into())), Recommendation::Neither);
         let loaded = Report { on_ruby: OnRuby::Fails("NameError".into()), ..report(&[(Some(200), There::NotAsked)]) };
-        assert_eq!(Verdict::of(&loaded), Verdict::Here);
+        assert_eq!(Recommendation::of(&loaded), Recommendation::Here);
     }
 
     #[test]

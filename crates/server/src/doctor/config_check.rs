@@ -1,5 +1,5 @@
-//! What `foolsgold config --check` looks at beside the settings themselves: the files, folders and programs that they
-//! name, as a start would find them. Nothing is made, and nothing is written.
+//! The checks of `foolsgold config --check` beside those of the settings: files, folders and programs, as a start would
+//! find them. Nothing is created or written.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use crate::process::pidfile::Pidfile;
 use crate::process::program::find_program;
 use crate::process::state_file::StateFile;
 
-/// All that a start would stumble over. The engines are those of the applications, as far as they are known.
+/// All problems that a start would meet. `engines` are those of the applications, if known.
 pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem> {
     let operating = &settings.operating;
     let mut found = Vec::new();
@@ -32,7 +32,7 @@ pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem>
         _ => None,
     };
     found.extend(sockets.chain(control).filter_map(|path| socket(path)));
-    // Who names a Ruby wants it.
+    // A Ruby that is configured is probably wanted.
     let is_named = |program: &Path| program != Path::new("ruby");
     for (app, engine) in settings.apps.iter().zip(engines) {
         if *engine == Some(EngineKind::Ruby) || (engine.is_none() && is_named(&app.ruby.program)) {
@@ -44,10 +44,10 @@ pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem>
     found.into_iter().map(Problem).collect()
 }
 
-/// What a file must be that is there already.
+/// A check of an existing file.
 type Check = fn(&Path, &File) -> Result<(), String>;
 
-/// One that is made at the start, or taken over with what is in it.
+/// Checks a file that is created at the start, or taken over with its contents.
 fn file(what: &str, path: &Path, check: Option<Check>) -> Option<String> {
     let shown = path.display();
     match fs::metadata(path) {
@@ -57,7 +57,7 @@ fn file(what: &str, path: &Path, check: Option<Check>) -> Option<String> {
     }
 }
 
-/// The folder in which something is to be made.
+/// Checks that the folder of a file exists.
 fn folder(what: &str, path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let shown = (path.display(), folder.display());
@@ -78,7 +78,7 @@ fn socket(path: &Path) -> Option<String> {
     }
 }
 
-/// A Ruby, by a path or by a name on PATH.
+/// Checks a Ruby, given by path or by name on PATH.
 fn ruby(ruby: &Path) -> Option<String> {
     if find_program(ruby).is_some() {
         return None;

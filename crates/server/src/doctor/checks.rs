@@ -1,4 +1,4 @@
-//! The examination: what is tried, in which order.
+//! The checks of an application, in their order.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,18 +10,18 @@ use super::answer::{Answer, ask};
 use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
-use super::sources;
+use super::scan;
 use crate::apps::engines::{EngineContext, RefusalKind, Running, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
 
-/// So often a process is asked whether it has ended.
+/// Interval at which a process is polled.
 const LOOK: Duration = Duration::from_millis(10);
-/// After so long even a time in whole seconds is another.
+/// Time until a second request: enough for a time in whole seconds to change.
 const AGAIN: Duration = Duration::from_millis(1100);
 
-/// Looks at one application: as it is here, and as it is on the user's Ruby.
-pub fn examine(
+/// Checks an application on the embedded engine and on the user's Ruby.
+pub fn run(
     here: &AppSpec,
     there: &AppSpec,
     settings: &AppSettings,
@@ -31,10 +31,10 @@ pub fn examine(
     let rackup = here.rackup.clone();
     let told = all_missing(here, settings, base);
     let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
-    let doubts = sources::doubts(&rackup, &own, &told.methods);
+    let doubts = scan::doubts(&rackup, &own, &told.methods);
     let mut report = Report { rackup, gemfile: here.gemfile.clone(), files: own, doubts, ..Report::default() };
     let began = Instant::now();
-    // What did not even come to its end when it was stopped would not do so now.
+    // If it did not finish with parts left out, it would not do so now.
     let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, base), Err);
     let ours = match real {
         Ok(running) => {
@@ -90,7 +90,7 @@ fn start_there(
     }
 }
 
-/// The same requests to both, and once more where the answers differ.
+/// Sends the same requests to both, and again if the responses differ.
 fn asked(ours: &Running, theirs: Option<&Running>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
     let usual = ["/".to_owned()];
     let paths = if paths.is_empty() { &usual } else { paths };
@@ -125,11 +125,11 @@ fn compared(here: Option<[&Answer; 2]>, there: [&Answer; 2], answer: Option<&Ans
         Some(here) => difference::between(here, there),
         None => difference::Difference { real: vec![format!("status {} there", there[0].status)], ..<_>::default() },
     };
-    // As it stands after one answer, nobody knows what changes with each.
+    // After one response it is unknown what changes with each.
     if found.real.is_empty() { There::Same(found.changing) } else { There::Other { found, answer: answer.cloned() } }
 }
 
-/// Whether files that do not parse here would parse there, as far as this time goes.
+/// Asks Ruby whether it can parse the files that do not parse here, as far as the time allows.
 fn ask_ruby(findings: &mut [Finding], ruby: &Path, time: Duration) {
     let end = Instant::now() + time;
     for finding in findings {
@@ -146,7 +146,7 @@ fn ask_ruby(findings: &mut [Finding], ruby: &Path, time: Duration) {
     }
 }
 
-/// What `ruby -c` says of a file, if it says it before the end.
+/// Whether `ruby -c` accepts a file; `None` if it does not finish in time.
 fn parses(ruby: &Path, file: &str, end: Instant) -> Option<bool> {
     let mut command = Command::new(ruby);
     command.arg("-c").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

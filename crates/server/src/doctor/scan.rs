@@ -1,5 +1,5 @@
-//! Looks through the application's own files for methods that CRuby's core has and nothing in the embedded interpreter
-//! has. It reads without running, and so can only doubt: any object may have a method of that name.
+//! Finds calls in the application's own files of methods that CRuby's core has and the embedded interpreter does not
+//! have on any object. It reads without running, so these are only doubts: any object may have a method of that name.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -7,25 +7,25 @@ use std::path::Path;
 
 use crate::apps::requires;
 
-/// A line each: the name of a method, and the classes of CRuby 3.3 that have it.
+/// Methods, one per line: the name, and the classes of CRuby 3.3 that have it.
 const METHODS: &str = include_str!("methods.txt");
-/// Larger files are data.
+/// Largest file in bytes that is read; larger ones are data.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// A name that may be missing.
+/// A method that may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Doubt {
     pub method: String,
-    /// In CRuby.
+    /// The classes that have it in CRuby.
     pub classes: String,
     /// `file:line`.
     pub places: Vec<String>,
 }
 
-/// In config.ru and in all files below its folder that were loaded, but those of gems.
+/// Doubts in config.ru and in all loaded files below its folder, except those of gems.
 pub fn doubts(rackup: &Path, files: &[String], present: &[String]) -> Vec<Doubt> {
     if present.is_empty() {
-        // It did not come so far that the interpreter could tell what it has.
+        // Loading failed before the interpreter could report its methods.
         return Vec::new();
     }
     let folder = rackup.parent().unwrap_or(Path::new("/"));
@@ -75,7 +75,7 @@ fn text(folder: &Path, file: &Path) -> Option<(String, String)> {
     Some((name, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Names that the application gives to methods of its own, in the usual ways.
+/// Names of the application's own methods, defined in the usual ways.
 fn defined(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in text.lines().map(str::trim_start) {
@@ -91,8 +91,8 @@ fn defined(text: &str) -> Vec<String> {
     names
 }
 
-/// Whether this call can be one of a method of these classes. Where only classes and modules themselves have it, as
-/// `Process.groups`, they must stand before the dot: a method of that name of any other object is another one.
+/// Whether a call may mean a method of these classes. If only modules themselves have it, such as `Process.groups`, the
+/// module must precede the dot: on other objects it is another method.
 fn may_be_meant(classes: &str, receiver: &str) -> bool {
     let is_of = |module: &str| {
         let before = receiver.strip_suffix(module).map(|before| before.chars().next_back());
@@ -101,13 +101,13 @@ fn may_be_meant(classes: &str, receiver: &str) -> bool {
     classes.split(',').any(|class| class.strip_suffix('.').is_none_or(is_of))
 }
 
-/// What stands before a dot and the name after it; and names in `&:name`.
+/// Receiver and name of each method call in a line, and names in `&:name`.
 fn called(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let line = uncommented(line);
     let starts = line.match_indices(['.', ':']).filter(move |(at, _)| {
         let before = line[..*at].chars().next_back();
         match line.as_bytes()[*at] {
-            // A range, or the decimal point of a number, is no call.
+            // A range or a decimal point is no call.
             b'.' => before.is_some_and(|c| c != '.' && !c.is_whitespace()) || line[..*at].trim().is_empty(),
             _ => before == Some('&'),
         }
@@ -118,7 +118,7 @@ fn called(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Without a comment; a `#` in a string may cut off too much, which only loses a doubt.
+/// A line without its comment; a `#` in a string may cut off too much, which only loses a doubt.
 fn uncommented(line: &str) -> &str {
     let comment = line.match_indices('#').find(|(at, _)| {
         let (before, after) = (&line[..*at], &line[*at + 1..]);
@@ -127,7 +127,7 @@ fn uncommented(line: &str) -> &str {
     comment.map_or(line, |(at, _)| &line[..at])
 }
 
-/// The name of a method at the beginning of a text.
+/// The method name at the beginning of a text.
 fn word(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let end = if text[end..].starts_with(['?', '!']) && !text[end + 1..].starts_with('=') { end + 1 } else { end };

@@ -1,13 +1,13 @@
-# Loads an application on the embedded interpreter and tells what is missing. What comes before this text says which:
-# CONFIG; and what to do without: SPARED, pairs of a kind (library, constant, file) and a name. Without any, all is as
-# it is for the server. Where something ends the loading the doctor comes again, and spares that too, so that all that
-# is missing is found, and nothing of what the code itself rescues. The application that this file runs tells it.
+# Loads an application on the embedded interpreter and reports what is missing. A line before this text sets CONFIG, its
+# file, and SPARED, what to leave out: pairs of a kind (library, constant, file) and a name. Without any, loading is the
+# same as in the server. If something ends the loading, the doctor loads again with that left out, too: so it finds
+# everything that is missing, except what the code itself rescues. The Rack application at the end returns the report.
 
 module FoolsGoldDoctor
   FOUND = []
-  # Libraries that are not there, and whose want may have been rescued.
+  # Missing libraries, whose LoadError the application may have rescued.
   TRIED = []
-  # Exceptions, each with what it comes from.
+  # Exceptions, each with its cause: kind and name.
   CAUSES = []
 
   class << self
@@ -19,7 +19,7 @@ module FoolsGoldDoctor
     end
 
     def wrong(error)
-      # What has stood in for something is no finding of its own.
+      # An error of a stub is no finding of its own.
       return if error.message.include?("FoolsGoldDoctor")
       kind = error.is_a?(NameError) ? "name" : "error"
       name = kind == "name" ? error.name.to_s : error.class.to_s
@@ -30,7 +30,7 @@ module FoolsGoldDoctor
       CAUSES.find { |one, _| one.equal?(error) }&.last
     end
 
-    # A `require` has raised; whether the loading is to go on without. The innermost one counts.
+    # Called when a `require` raises; whether loading goes on without it. The innermost `require` counts.
     def failed(name, error)
       known = cause(error)
       missing = error.is_a?(LoadError)
@@ -44,7 +44,7 @@ module FoolsGoldDoctor
       true
     end
 
-    # Likewise of a constant that only CRuby has.
+    # The same for a constant that only CRuby has.
     def absent(path, error)
       CAUSES << [error, ["constant", path]]
       return false unless SPARED.include?(["constant", path])
@@ -56,7 +56,7 @@ module FoolsGoldDoctor
       owner.const_set(name, Class.new(StandIn))
     end
 
-    # All names of methods that something here has.
+    # Names of all methods of all objects here.
     def names
       found = {}
       walk(Object, {}, found)
@@ -69,12 +69,12 @@ module FoolsGoldDoctor
       [mod.instance_methods(false), mod.private_instance_methods(false), mod.singleton_methods].each do |names|
         names.each { |name| found[name] = true }
       end
-      # On these, it would be another method.
+      # Methods of these are called on classes, so they are others.
       return if mod <= Module
       mod.constants.each { |name| walk_constant(mod, name, seen, found) }
     end
 
-    # What waits for its file (autoload) goes on waiting, but for classes of the interpreter's own.
+    # An autoload is not triggered, except for the interpreter's own classes.
     def walk_constant(mod, name, seen, found)
       waits = FoolsGold.waits_for(mod, name)
       own = waits && (waits.start_with?("foolsgold/") || FoolsGold::Loader.built_in?(waits))
@@ -93,7 +93,7 @@ module FoolsGoldDoctor
     end
   end
 
-  # What every class answers that is not there.
+  # Stub of a missing class: every method returns the stub.
   class StandIn
     class << self
       def method_missing(*) = StandIn
@@ -121,7 +121,7 @@ FoolsGold::Loader.singleton_class.prepend(FoolsGoldDoctor::Loading)
 class Module
   alias foolsgold_doctor_missing const_missing
 
-  # Only where a library is missing can a constant be missing for want of it; all else is the application's own doing.
+  # A constant can only be missing because of a missing library; otherwise it is an error of the application.
   def const_missing(name)
     foolsgold_doctor_missing(name)
   rescue NameError => error
