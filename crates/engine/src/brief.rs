@@ -1,13 +1,13 @@
-//! Durations and numbers of things as people read them: three digits are enough for a duration.
+//! Durations and counts in words for people: a duration keeps three digits.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A duration for a person: `861ms` and not `861.156098ms`; whole seconds are never cut.
+/// A duration rounded for reading: `861ms` instead of `861.156098ms`. Whole seconds are never rounded away.
 #[derive(Debug, Clone, Copy)]
 pub struct Brief(Duration);
 
-/// This duration, for a person.
+/// Rounds a duration for reading.
 pub fn brief(time: Duration) -> Brief {
     let nanos = time.as_nanos();
     let mut unit = 1;
@@ -18,7 +18,7 @@ pub fn brief(time: Duration) -> Brief {
     Brief(u64::try_from(rounded).map_or(time, Duration::from_nanos))
 }
 
-/// So many of them: `1 worker`, `2 workers`.
+/// A number with its noun, in the plural unless it is one: `1 worker`, `2 workers`.
 pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }

@@ -1,4 +1,4 @@
-//! The way back: one answer for one request, and word of the client's going in the other direction.
+//! The channel for one answer to one request, which also tells the engine when the client has disconnected.
 
 use std::fmt;
 use std::future::Future;
@@ -17,7 +17,7 @@ use crate::request::Request;
 use crate::response::Response;
 use crate::snapshot::Past;
 
-/// A future of the answer. Dropping it says that nobody waits any more.
+/// A future of the answer. Dropping it tells the engine that the client has disconnected.
 #[derive(Debug)]
 pub struct Reply {
     way: oneshot::Receiver<Answer>,
@@ -25,7 +25,7 @@ pub struct Reply {
     is_deferred: bool,
 }
 
-/// The engine's end: sends the answer once.
+/// The engine's end of the channel, which sends one answer.
 pub struct Responder {
     way: oneshot::Sender<Answer>,
     meter: Option<(Arc<Meter>, Instant)>,
@@ -38,13 +38,13 @@ impl fmt::Debug for Responder {
     }
 }
 
-/// A fresh pair.
+/// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
     (Responder { way: sender, meter: None, again: None }, Reply { way: receiver, due: None, is_deferred: false })
 }
 
-/// A fresh pair whose answer is counted, unless the server asks itself.
+/// Creates a channel whose answer is counted in `meter`, unless the request is the server's own.
 pub fn metered(meter: &Arc<Meter>, request: &Request) -> (Responder, Reply) {
     let (mut responder, reply) = pair();
     responder.meter = (!request.is_own).then(|| (meter.clone(), Instant::now()));
@@ -52,42 +52,43 @@ pub fn metered(meter: &Arc<Meter>, request: &Request) -> (Responder, Reply) {
 }
 
 impl Reply {
-    /// An answer that is known already.
+    /// A reply whose answer is known already.
     pub fn ready(result: Result<Response, Fault>) -> Reply {
         let (responder, reply) = pair();
         responder.send(result, Duration::ZERO);
         reply
     }
 
-    /// When it must be there, if that is not what the request said when it was handed in: applications may have times
-    /// of their own.
+    /// Deadline of the answer if it differs from that of the request as it was handed in, since an application may have
+    /// a time-out of its own.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Sets that.
+    /// Sets the deadline of the answer.
     pub fn with_due(self, due: Instant) -> Reply {
         Reply { due: Some(due), ..self }
     }
 
-    /// Its answer is made as [`crate::IoThread`] work: who waits for it has let all else that was ready go first.
+    /// Marks the answer as made by [`crate::IoThread`] work: it is not ready before the current iteration of the event
+    /// loop is over.
     pub fn deferred(self) -> Reply {
         Reply { is_deferred: true, ..self }
     }
 
-    /// Whether that was said.
+    /// Whether the answer is made by [`crate::IoThread`] work.
     pub fn is_deferred(&self) -> bool {
         self.is_deferred
     }
 }
 
 impl Responder {
-    /// Sends the answer. Whether anybody still waits makes no difference to the sender.
+    /// Sends the answer. It does not matter if the client has disconnected.
     pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
         self.send_noting(result, queued, Past::default);
     }
 
-    /// The same of a request that is recorded when it was slow or failed: `about` says who it is and who ran it.
+    /// Sends the answer, and records a request that was slow, failed or refused; `about` gives its identity and worker.
     pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
         if let Some((meter, since)) = &self.meter {
             let ran = since.elapsed().saturating_sub(queued);
@@ -100,8 +101,8 @@ impl Responder {
         deliver(self.way, Answer { result, queued, again: self.again });
     }
 
-    /// The same of a stream that can be taken back ([`Sink::take_back`](crate::Sink::take_back)): then the answer is
-    /// what the responder that comes back is given.
+    /// Sends an answer with a stream that can be withdrawn ([`Sink::take_back`](crate::Sink::take_back)). If it is, the
+    /// responder that this returns sends the answer that counts.
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
         self.again = Some(receiver);
@@ -109,7 +110,7 @@ impl Responder {
         Responder { way: sender, meter: None, again: None }
     }
 
-    /// Whether the client has gone: a request that has not begun need not be run.
+    /// Whether the client has disconnected: a request that has not begun need not run.
     pub fn is_abandoned(&self) -> bool {
         self.way.is_closed()
     }
@@ -147,7 +148,7 @@ mod tests {
         Pin::new(reply).poll(&mut Context::from_waker(std::task::Waker::noop()))
     }
 
-    /// A stream that was sent and can be taken back.
+    /// A stream that was sent and can be withdrawn.
     fn sent() -> (Reply, Sink, Responder) {
         let (responder, reply) = pair();
         let (sink, source) = stream(9);
