@@ -138,8 +138,8 @@ impl IoThread {
 
 /// Sends an answer: after the current work if the calling OS thread does any as an I/O thread, else at once.
 ///
-/// Never inlined: the caller may have moved to another OS thread since it began, and must not have kept the address of a
-/// thread-local variable.
+/// Never inlined: the caller may have moved to another OS thread since it began, and must not have kept the address of
+/// a thread-local variable.
 #[inline(never)]
 pub(crate) fn deliver(way: oneshot::Sender<Answer>, answer: Answer) {
     let unsent = match WORKING.get() {

@@ -111,7 +111,7 @@ impl<J: Job> Line<J> {
         self.forecast.is_too_late(self.waiting.len(), first_waited, patience, now)
     }
 
-    /// Counts a job that begins without having waited: how many can begin in a second is known from these, too.
+    /// Counts a job that begins without having waited, as the forecast needs the rate of all jobs.
     pub fn count_begun(&mut self, now: Instant) {
         self.forecast.count(now);
     }

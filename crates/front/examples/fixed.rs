@@ -1,5 +1,5 @@
-//! `front::serve` over an engine that answers fixed bytes at once, to be held against `bare.rs`.
-//! Takes --port, --body-bytes and --log 1 (an access log that goes nowhere).
+//! `front::serve` over an engine that returns a fixed answer at once; compare with `bare.rs`. Options: --port,
+//! --body-bytes and --log 1 (an access log that is discarded).
 
 use std::error::Error;
 use std::net::SocketAddr;

@@ -1,5 +1,6 @@
-//! HTTP in, HTTP out. Listens, parses, limits, buffers, calls an engine and writes what it answers; this crate has
-//! never heard of Ruby. A request meets accept, connection, wire, head, service, intake, the engine, reply, out.
+//! The HTTP server: listens, parses, enforces limits, buffers, calls an engine and writes its response. This crate
+//! knows nothing of Ruby. A request passes through accept, connection, wire, head, service, intake, the engine, reply
+//! and out.
 
 mod ask;
 mod connection;
@@ -50,12 +51,12 @@ use crate::http1::serve;
 use crate::listener::accept::{self, Door};
 use crate::log::notices::Notices;
 
-/// Connections that are cut off have so long to let go.
+/// Time for cut connections to end.
 const CUT_TIME: Duration = Duration::from_secs(1);
 
-/// Serves until the stop and returns when the last connection is gone, or cut off.
+/// Serves until the stop and returns when the last connection has ended, or was cut off.
 ///
-/// Must be called in a tokio runtime with time; connections live on the lanes. The engine is closed by its maker.
+/// Must be called in a tokio runtime with time; connections run on the I/O threads. The caller closes the engine.
 pub async fn serve(
     listeners: Vec<Listener>,
     lanes: &Lanes,
@@ -80,7 +81,7 @@ pub async fn serve(
             match Door::new(listener) {
                 Ok(door) => accept::run(door, &theirs, common, guard).await,
                 Err(error) => {
-                    // Serving half of the addresses would be worse than an end that somebody notices.
+                    // An exit is noticed; serving half of the addresses might not be.
                     tracing::error!(target: "front", "cannot serve {local}: {error}");
                     stop.now();
                 }
@@ -95,7 +96,8 @@ pub async fn serve(
         () = stop.cutting() => {}
         () = tokio::time::sleep(drain_time) => stop.now(),
     }
-    // A lane that is held by a call which nothing can interrupt will never let go: the end does not wait for it.
+    // An I/O thread that is held by an uninterruptible call never ends its connections: the shutdown does not wait for
+    // it.
     tokio::select! {
         ended = &mut all_gone => ended,
         () = tokio::time::sleep(CUT_TIME) => {

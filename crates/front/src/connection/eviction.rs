@@ -1,30 +1,31 @@
-//! Whether a connection is to end because its place is wanted: the room asks, the connection's task obeys.
+//! The eviction of one connection, to make space for another: requested by the connection table, carried out by the
+//! connection's task.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::connection::state::{State, StateCell};
 
-/// Asked or not, obeyed or not.
+/// The request to evict a connection, and whether the connection follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Eviction {
-    /// What the connection was at when it was asked.
+    /// State of the connection when its eviction was requested.
     asked: StateCell,
     obeyed: AtomicBool,
 }
 
 impl Eviction {
-    /// Asks a connection that was found in this state.
+    /// Requests the eviction of a connection that was seen in this state.
     pub(crate) fn ask(&self, state: State) {
         self.asked.set(Some(state));
     }
 
-    /// Whether it is asked, and still waits for the same: one that went on since then may stay.
+    /// Whether eviction is requested and the connection is still in the same wait; one that has progressed may stay.
     pub(crate) fn is_asked(&self, state: State) -> bool {
         self.asked.get().is_some_and(|asked| asked.is_same_wait(state))
     }
 
-    /// The connection is on its way out for that reason.
+    /// Records that the connection closes for this reason.
     pub(crate) fn obey(&self) {
         self.obeyed.store(true, Relaxed);
     }

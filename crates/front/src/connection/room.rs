@@ -1,11 +1,12 @@
-//! Places for connections, so that nobody keeps others out: when all are taken and somebody new comes, the connection
-//! that has asked for nothing the longest is closed; where none is idle, the one that has sent its request most slowly;
-//! where there is no such one either, the one that has taken nothing of its answer the longest. Those that are so only
-//! for a moment come last. An answer that an engine still owes is never cut off.
+//! The table of all connections, which bounds their number and evicts idle ones. When the table is full and a
+//! connection comes, the connection that has been idle longest is closed; if none is idle, the one whose request has
+//! been arriving longest; if there is none either, the one that has not read its response for the longest time.
+//! Connections in such a wait for only a moment come last. A response that an engine still owes is never cut off.
 //!
-//! Connections stand in order on three shelves, with what they were at when they were put there. Their own tasks change
-//! what they are at without a word to anybody: whoever looks for a place puts those aside, or on another shelf, that he
-//! finds changed. One that was put aside comes back by itself. So each request costs at most one such step, and none as
+//! Connections that may be evicted are in one of three queues, ordered by the beginning of their wait. Their own tasks
+//! change their state without touching the queues: a search removes a connection whose state has changed, or moves it
+//! to another queue. A removed connection enters a queue again by itself. So a request costs at most one such step, and
+//! none while the table is not full.
 //! long as there is room.
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,10 +23,11 @@ use crate::connection::clock::Clock;
 use crate::connection::state::{Spare, State, StateCell};
 use crate::limits::Limits;
 
-/// One that was told to go is gone much sooner; where none can be told, it is looked again: some grow old meanwhile.
+/// Interval between searches. An evicted connection ends much sooner; where none can be evicted, some become old enough
+/// meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
-/// Who is closed, in this order: the first of a shelf that has stood there so long. A client that has just come must
-/// have time for its request, even where others only say half of theirs.
+/// The order of eviction: the first of a queue that has waited for this long. A client that has just connected must
+/// have time for its request, even if others send only half of theirs.
 const STEPS: [(Spare, Duration); 5] = [
     (Spare::Idle, Duration::from_secs(1)),
     (Spare::Slow, Duration::from_secs(1)),
@@ -33,36 +35,36 @@ const STEPS: [(Spare, Duration); 5] = [
     (Spare::Idle, Duration::ZERO),
     LAST_STEP,
 ];
-/// Not as long as connections are just coming or going.
+/// Last resort. Not used while connections are just arriving or ending.
 const LAST_STEP: (Spare, Duration) = (Spare::Slow, Duration::from_millis(100));
-/// Up to this many connections always leave enough open files to everything else.
+/// Up to this many connections always leave enough open files for everything else.
 const FEW: usize = 16;
-/// For this long no connection could be closed before the log says so.
+/// Time without a connection to evict after which the log says so.
 const STUCK: Duration = Duration::from_millis(200);
-/// The log says at most so often that places were short.
+/// Interval at which the log says that connections were short.
 const SAID_EACH: Duration = Duration::from_secs(10);
-/// Addresses of IPv6 with so many equal bits are one client: a single one has at least so many for itself.
+/// Leading bits by which IPv6 addresses count as one client: a client has at least one network of this size.
 const CLIENT_BITS: u32 = 64;
 
-/// A connection, as the room sees it.
+/// A connection, as the table sees it.
 pub(crate) trait Occupant: Send + Sync {
-    /// Which one it is.
+    /// Number of the connection.
     fn number(&self) -> u64;
 
-    /// Who is at its other end; `None` for a Unix socket.
+    /// Address of the peer; `None` for a Unix socket.
     fn remote(&self) -> Option<SocketAddr>;
 
-    /// What it is at.
+    /// Current state.
     fn state(&self) -> State;
 
-    /// What it was at when it was put on a shelf; nothing when it is not there. The room's lock protects this.
+    /// State under which it is in a queue; `None` if it is in none. Protected by the lock of the table.
     fn shelved(&self) -> &StateCell;
 
-    /// Asks it to end, if it is still at what it was at, and counts that.
+    /// Requests its eviction, unless its state changes meanwhile, and counts it.
     fn evict(&self, state: State);
 }
 
-/// All connections of one front, as far as they live.
+/// All live connections of a front.
 pub(crate) struct Room {
     permits: Arc<Semaphore>,
     places: usize,
@@ -70,23 +72,23 @@ pub(crate) struct Room {
     clock: Clock,
     serial: AtomicU64,
     inside: Mutex<Inside>,
-    /// A connection has come to a shelf.
+    /// Notified when a connection enters a queue.
     changed: Notify,
-    /// A connection has ended.
+    /// Notified when a connection has ended.
     left: Notify,
 }
 
 #[derive(Default)]
 struct Inside {
-    /// One for each [`Spare`], by the moment since when, and the number of the connection.
+    /// One queue per [`Spare`], ordered by beginning of the wait and number of the connection.
     shelves: [BTreeMap<(u64, u64), Weak<dyn Occupant>>; 3],
-    /// Connections that live, on a shelf or not.
+    /// Number of live connections, in a queue or not.
     present: usize,
     clients: HashMap<IpAddr, usize>,
     displaced: Notice,
     refused: Notice,
     full: Notice,
-    /// Since when no connection can be closed.
+    /// Time since which no connection can be evicted.
     stuck: Option<Instant>,
 }
 
@@ -104,17 +106,17 @@ impl Room {
         }
     }
 
-    /// A number for a connection.
+    /// A number for a new connection.
     pub(crate) fn number(&self) -> u64 {
         self.serial.fetch_add(1, Relaxed)
     }
 
-    /// The clock by which all its connections go.
+    /// The clock for the times of all connections.
     pub(crate) fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// A connection begins.
+    /// Adds a connection.
     pub(crate) fn enter<O: Occupant + 'static>(&self, link: &Arc<O>) {
         let mut inside = self.inside.lock();
         inside.present += 1;
@@ -123,7 +125,7 @@ impl Room {
         self.changed.notify_waiters();
     }
 
-    /// A connection can be closed again after it could not.
+    /// Puts a connection into a queue when it may be evicted again.
     pub(crate) fn shelve<O: Occupant + 'static>(&self, link: &Arc<O>) {
         let mut inside = self.inside.lock();
         inside.take(&**link);
@@ -132,7 +134,7 @@ impl Room {
         self.changed.notify_waiters();
     }
 
-    /// A connection ends.
+    /// Removes a connection that has ended.
     pub(crate) fn leave(&self, link: &dyn Occupant) {
         let mut inside = self.inside.lock();
         inside.present = inside.present.saturating_sub(1);
@@ -142,17 +144,17 @@ impl Room {
         self.left.notify_waiters();
     }
 
-    /// A place, if one is free.
+    /// A permit for a connection, if one is free.
     pub(crate) fn place_now(&self) -> Option<OwnedSemaphorePermit> {
         self.permits.clone().try_acquire_owned().ok()
     }
 
-    /// A place for somebody who is here already.
+    /// Waits for a permit for a connection that is accepted already, and evicts another one for it.
     pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         if let Some(permit) = self.place_now() {
             return Some(permit);
         }
-        // In the queue for permits from now on: nobody who comes later is first.
+        // This enters the queue for permits, ahead of all later connections.
         let mut permit = pin!(self.permits.clone().acquire_owned());
         loop {
             let mut changed = pin!(self.changed.notified());
@@ -166,15 +168,15 @@ impl Room {
         }
     }
 
-    /// Returns when one more file may be opened: until then those connections are closed that can be spared. Where
-    /// there are few it does not ask.
+    /// Returns when `is_there` says that another file can be opened; evicts connections until then. Returns at once if
+    /// there are only few connections.
     pub(crate) async fn file(&self, is_there: impl Fn() -> bool) {
         while self.places - self.permits.available_permits().min(self.places) > FEW && !is_there() {
             self.file_or_soon().await;
         }
     }
 
-    /// Closes a connection, if one can be spared, and returns when one has ended, or it is time to look again.
+    /// Evicts a connection, if one may be, and returns when one has ended, or after [`LOOK`].
     pub(crate) async fn file_or_soon(&self) {
         let mut left = pin!(self.left.notified());
         left.as_mut().enable();
@@ -185,14 +187,15 @@ impl Room {
         }
     }
 
-    /// Closes the connection that can best be spared, of which there is too little; whether there was one.
+    /// Evicts the connection that can best be spared. Returns whether there was one. `short_of` names the scarce
+    /// resource for the log.
     fn evict(&self, short_of: &str) -> bool {
         let mut inside = self.inside.lock();
         let places = self.places;
         let is_settled = inside.present >= places || self.permits.available_permits() > 0;
         let Some((link, state)) = inside.find(self.clock.now(), is_settled) else {
             let is_nobody = is_settled && inside.shelves.iter().all(BTreeMap::is_empty);
-            // Those that were told to go need a moment.
+            // Connections that were just evicted need a moment to end.
             let since = is_nobody.then(|| *inside.stuck.get_or_insert_with(Instant::now));
             if since.is_some_and(|since| since.elapsed() > STUCK) && inside.full.due().is_some() {
                 let why = if inside.present > 0 { "since all wait for answers" } else { "since there are none" };
@@ -223,7 +226,7 @@ impl Room {
         true
     }
 
-    /// Counts a connection of a client, unless it has all it may have.
+    /// Counts a connection of a client, or refuses it if the client has reached its limit.
     pub(crate) fn admit(self: &Arc<Room>, peer: SocketAddr) -> Result<Option<Visitor>, Refused> {
         let Some(most) = self.per_client else { return Ok(None) };
         let client = client(peer.ip());
@@ -266,7 +269,7 @@ impl Inside {
         &mut self.shelves[spare as usize]
     }
 
-    /// Who is to be closed at this moment, and what it is at; those that changed go where they belong.
+    /// The connection to evict at this time and its state; puts connections whose state has changed where they belong.
     fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Occupant>, State)> {
         loop {
             let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
@@ -278,7 +281,8 @@ impl Inside {
             let (_, link) = self.shelf(*spare).pop_first()?;
             let Some(link) = link.upgrade() else { continue };
             let before = link.shelved().get();
-            // Its task writes what it is at, then looks here; this is the other way round, so that one of both sees it.
+            // The connection's task writes its state, then reads `shelved`; this does both in reverse order, so one of
+            // them sees the other's change.
             link.shelved().set(None);
             let state = link.state();
             if before.is_some_and(|before| state.is_same_wait(before)) {
@@ -289,7 +293,7 @@ impl Inside {
     }
 }
 
-/// One client, for a limit on its connections.
+/// The address that identifies a client for the limit on its connections.
 fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -300,11 +304,11 @@ fn client(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A client has as many connections as it may have.
+/// The client has reached its limit of connections.
 #[derive(Debug)]
 pub(crate) struct Refused;
 
-/// A connection of a client, which is counted as long as this is kept.
+/// A counted connection of a client; dropping it reduces the count.
 pub(crate) struct Visitor {
     room: Arc<Room>,
     client: IpAddr,
@@ -322,7 +326,7 @@ impl Drop for Visitor {
     }
 }
 
-/// Something the log is told now and then, with how often it happened.
+/// A log message at intervals, with the number of events since the last one.
 #[derive(Default)]
 struct Notice {
     said: Option<Instant>,
@@ -330,7 +334,7 @@ struct Notice {
 }
 
 impl Notice {
-    /// Counts one; how many there were since the log was last told, and since when, if it is to be told again.
+    /// Counts an event. If the message is due, returns the number of events since the last one, and over what time.
     fn due(&mut self) -> Option<(u64, String)> {
         self.count += 1;
         let passed = self.said.map(|said| said.elapsed());

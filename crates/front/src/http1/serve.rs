@@ -1,5 +1,5 @@
-//! One connection from its socket to its close: hyper over our wire, and what comes after hyper has done its part:
-//! the answer to a head that was refused, a relay, a close that loses nothing.
+//! One connection from its socket to its close: hyper over our wire, then, when hyper is done, the response to a
+//! refused head, the relay of an upgraded connection, or a close that loses no response.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -19,9 +19,9 @@ use crate::http1::wire::Wire;
 use crate::limits::Limits;
 use crate::transport::socket::Socket;
 
-/// hyper's buffers: it refuses less than this, and its default is of this size.
+/// Size of hyper's buffer: its default. hyper accepts no less than 8 KiB.
 const BUFFER_BYTES: usize = 400 * 1024;
-/// How long, and for how many bytes, a client that still sends is listened to after its last answer.
+/// Time and bytes for which input is read and discarded after the last response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 4 * 1024 * 1024;
 
@@ -32,7 +32,7 @@ pub(crate) enum End {
     Cut,
 }
 
-/// hyper with our settings. Heads are timed and bounded by the wire before hyper sees them.
+/// hyper's settings. The wire limits time and size of heads before hyper sees them.
 pub(crate) fn http(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.keep_alive(!limits.keep_alive.is_zero());
@@ -43,7 +43,7 @@ pub(crate) fn http(limits: &Limits) -> http1::Builder {
     builder
 }
 
-/// Serves a connection to its end.
+/// Serves a connection until it ends.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
@@ -56,7 +56,7 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
             if let Poll::Ready(ended) = Pin::new(&mut http).poll(cx) {
                 return Poll::Ready(Some(ended));
             }
-            // Handed over, and everything of earlier responses is out.
+            // The connection is handed over, and all earlier responses are written.
             let stage = link.stage();
             if stage.is_upgraded() && stage.is_flushed() { Poll::Ready(None) } else { Poll::Pending }
         });
@@ -74,15 +74,15 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     end
 }
 
-/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain, or the wish for this
-/// place, only wakes it; the wire and the service look for themselves.
+/// Runs `work`; returns `None` if all connections are to be cut off. A drain or an eviction only wakes the task; wire
+/// and service check for themselves.
 async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
     let stop = &link.common.stop;
     let mut work = pin!(work);
     let mut changed = pin!(stop.changed());
     let mut seen = None;
     poll_fn(|cx| {
-        // Registered once and again only after a change: this is no part of the hot path.
+        // Registered once, and again only after a change, to stay off the hot path.
         let level = (stop.is_draining(), stop.is_now());
         if seen != Some(level) {
             seen = Some(level);
@@ -98,7 +98,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
     .await
 }
 
-/// The connection is the application's.
+/// Relays an upgraded connection between client and application.
 async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
     let Some(handover) = link.take_handover() else { return };
     early.extend(wire.take_held());
@@ -106,7 +106,7 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
     let _ = until_stopped(link, relay).await;
 }
 
-/// hyper is done: with an error, or because the wire showed it an end.
+/// Closes a connection after hyper is done, because of an error or because the wire reported the end of input.
 async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
     if let Some((status, why)) = refusal(&wire, &ended) {
         let text = refused::answer(link, wire.head(), link.since(), status, &why);
@@ -123,7 +123,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
         }
     }
     if !wire.is_ended() && !link.obeys_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
-        // Nothing is owed to it any more.
+        // No response is owed to the client any more.
         link.closing();
         let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
         let linger = poll_fn(|cx| if link.is_evicted() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
@@ -131,7 +131,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
     }
 }
 
-/// Why a head was refused, by us or, if we missed something, by hyper.
+/// Status and reason of a refused head: refused by the wire, or, if the wire missed something, by hyper.
 fn refusal(wire: &Wire, ended: &hyper::Result<()>) -> Option<(StatusCode, String)> {
     if let Some(refusal) = wire.refusal {
         return Some((refusal.status, refusal.why.to_owned()));
