@@ -24,7 +24,7 @@ impl Epoch {
         self.0.fetch_or(LEFT, SeqCst) / NEXT == number
     }
 
-    /// Ends the epoch; whether something is left.
+    /// Ends the epoch. Returns whether the flag is set.
     pub(crate) fn end(&self) -> bool {
         self.0.fetch_add(NEXT, SeqCst) & LEFT != 0
     }

@@ -1,5 +1,6 @@
-//! Takes connections from one listener: a socket first, then a place for it, then a task of its own.
-//! While there is no place, and none can be made, nothing more is accepted: connections wait in the kernel's backlog.
+//! Accepts connections of one listener: first the socket, then a permit for the connection, then a task of its own.
+//! While no permit is free, and no connection can be evicted, nothing more is accepted: connections wait in the
+//! kernel's backlog.
 
 use std::future::poll_fn;
 use std::io;
@@ -24,11 +25,11 @@ use crate::listener::listen::{Bound, FileKeeper, Listener};
 use crate::proxy::trust;
 use crate::transport::socket::{Homeless, Socket};
 
-/// The wait after an error such as too little memory: from the first to the last, doubling.
+/// Wait after an error such as a lack of memory: doubled from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// A listener on the lane that accepts.
+/// A listener registered with the event loop of the thread that accepts.
 pub(crate) enum Door {
     Tcp(TcpListener),
     Unix(UnixListener, FileKeeper),
@@ -42,7 +43,8 @@ impl Door {
         })
     }
 
-    /// One that the kernel holds, if there is one. It asks the kernel itself: the event loop may not have heard of it.
+    /// Accepts a connection that the kernel holds, if there is one. Asks the kernel itself, since the event loop may
+    /// not know of it yet.
     fn accept_now(&self) -> io::Result<Option<Homeless>> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let accepted = match self {
@@ -60,7 +62,7 @@ impl Door {
         }
     }
 
-    /// The next connection, and where it comes from unless that is a Unix socket.
+    /// The next connection, with its peer's address unless it is on a Unix socket.
     fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
         match self {
             Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
@@ -78,7 +80,7 @@ fn without_delay(set: io::Result<()>) {
     }
 }
 
-/// Accepts until the stop, and then what the kernel had accepted for us by then.
+/// Accepts until the stop, then what the kernel has accepted by that time.
 pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
@@ -90,13 +92,13 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
         match accepted {
             Ok((socket, peer)) => {
                 wait = FIRST_WAIT;
-                // Without one it may not be here.
+                // `None` if its client has reached its limit of connections.
                 if let Some(place) = place(&socket, peer, &common).await {
                     settle(socket, lanes, &common, place, &guard);
                 }
             }
             Err(error) if is_of_one_connection(&error) => {}
-            // Somebody else's file makes room for this one: it is gone in a moment.
+            // Evicting another connection frees a file for this one shortly.
             Err(error) if is_short_of_files(&error) => {
                 tokio::select! {
                     () = common.stop.draining() => break,
@@ -112,7 +114,7 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
             }
         }
     }
-    // Nobody comes to a Unix socket any more before those who have come are let in.
+    // The file goes first, so that no new client finds the socket while those in the backlog are accepted.
     if let Door::Unix(_, file) = &mut door {
         file.remove();
     }
@@ -122,15 +124,15 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
     drop(guard);
 }
 
-/// A connection's right to be here, which ends with it.
+/// The right of a connection to be served, held until it ends.
 struct Place {
-    /// None for a connection that waited for a place when the server began to end, and is still served.
+    /// `None` for a connection that waited for a permit when the shutdown began, and is still served.
     _permit: Option<OwnedSemaphorePermit>,
     _visitor: Option<Visitor>,
 }
 
-/// The place of a connection, unless its client has enough of them. It was accepted first: only then is it known that
-/// one is needed, and for whom.
+/// Obtains a permit for a connection, unless its client has reached its limit. The connection is accepted first: only
+/// then it is known that a permit is needed, and for which client.
 async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<Place> {
     let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
         None => Ok(None),
@@ -153,9 +155,9 @@ async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Op
     Some(Place { _permit: permit, _visitor: visitor })
 }
 
-/// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the
-/// kernel gives the lowest that is free. While this one's is far from them, the next one's is not asked for: if that is
-/// among them all the same, it is noticed when it is there.
+/// Whether the next file to be opened is not among the last `spare` numbers, which are kept for everything else. The
+/// kernel always gives the lowest free number. While this socket's number is far below, the next one is not determined:
+/// if it is among the last all the same, that is noticed when it comes.
 fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
     let Some(limit) = getrlimit(Resource::Nofile).current.filter(|_| spare > 0) else { return true };
     let first_spare = limit - spare.min(limit / 4);
@@ -164,7 +166,7 @@ fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
         || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| is_below(next.as_raw_fd(), first_spare))
 }
 
-/// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are places.
+/// Accepts what is in the backlog, while permits are free: closing a listener would reset these connections.
 fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard) {
     while let Some(permit) = common.room.place_now() {
         let place = Place { _permit: Some(permit), _visitor: None };
@@ -176,7 +178,7 @@ fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard
     }
 }
 
-/// A socket belongs to the event loop that accepted it until it is told otherwise.
+/// Moves a socket to the thread with the fewest connections. It belongs to the event loop that accepted it until then.
 fn settle(socket: Socket, lanes: &Lanes, common: &Arc<Common>, place: Place, guard: &Guard) {
     let lane = lanes.quietest();
     let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
@@ -212,7 +214,7 @@ fn lost(error: &io::Error) {
     tracing::warn!(target: "front", "a connection was lost: {error}");
 }
 
-/// A connection on its way to its lane.
+/// A connection on its way to its I/O thread.
 enum Moved {
     Stays(Socket),
     Goes(Homeless),
@@ -222,7 +224,7 @@ fn is_short_of_files(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
 }
 
-/// The client had gone before it was accepted: no fault of ours.
+/// Whether the client disconnected before it was accepted, which is no failure of the listener.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,13 +1,13 @@
-//! The id of a request: a UUID of version 4, or what a trusted proxy calls it, so that both logs can be read together.
+//! Request ids: a random UUID (version 4), or the id that a trusted proxy sent, so that both logs can be correlated.
 
 use std::sync::Arc;
 
 use uuid::Uuid;
 
-/// The longest id that is taken from a proxy. It stands in each line of the log and in the response.
+/// Longest id that is accepted from a proxy. It appears in each log line and in the response.
 const TOLD_BYTES: usize = 128;
 
-/// An id. The usual one needs no memory of its own.
+/// A request id. One made here needs no allocation.
 #[derive(Debug, Clone)]
 pub(crate) enum RequestId {
     Made([u8; 36]),
@@ -21,8 +21,8 @@ impl RequestId {
         RequestId::Made(id)
     }
 
-    /// What a proxy sent, if it can stand in a log, a header and an URL as it is: UUIDs, nginx's digits, HAProxy's with
-    /// colons, Apache's with `@`.
+    /// The id that a proxy sent, if it is safe in a log, a header and a URL. Accepts UUIDs, nginx's hexadecimal digits,
+    /// HAProxy's ids with colons, and Apache's with `@`.
     pub(crate) fn told(id: &[u8]) -> Option<RequestId> {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-:@".contains(byte);
         if id.is_empty() || id.len() > TOLD_BYTES || !id.iter().all(is_plain) {
@@ -33,7 +33,7 @@ impl RequestId {
 
     pub(crate) fn as_str(&self) -> &str {
         match self {
-            // Sixteen bytes in hexadecimal are ASCII.
+            // Hexadecimal digits are ASCII.
             RequestId::Made(id) => std::str::from_utf8(id).unwrap_or_default(),
             RequestId::Told(id) => id,
         }

@@ -1,5 +1,5 @@
-//! A request from its parsed head to what the engine is given. Its body is read to the end first, in memory or in a
-//! file, so that a slow client never holds an interpreter.
+//! A request from its parsed head to what the engine gets. Its body is read to the end first, in memory or in a file,
+//! so that a slow client never occupies an interpreter.
 
 pub(crate) mod form;
 pub(crate) mod intake;

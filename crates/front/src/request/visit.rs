@@ -1,4 +1,4 @@
-//! What is known of a request, and what the engine is given of it.
+//! The context of a request in the front, and the request that the engine gets.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::proxy::request_id::RequestId;
 use crate::proxy::sanitize::sanitize;
 use crate::request::form::{Form, wants_html};
 
-/// What is known of a request from its head to its response.
+/// Context of a request from its head to its response.
 pub(crate) struct Visit {
     pub(crate) link: Arc<Link>,
     pub(crate) is_head: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Visit {
     method: Method,
     uri: Uri,
     waited: Duration,
-    /// The application, where there are several.
+    /// Name of the application, if the engine has several.
     app: Option<Arc<str>>,
     asks_for_websocket: bool,
 }
@@ -80,14 +80,14 @@ impl Visit {
         self.id.as_str()
     }
 
-    /// Which request it is, for the log.
+    /// Identity of the request, for the log.
     pub(crate) fn whose(&self) -> Whose {
         let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
         Whose { id: self.id().to_owned(), method, path, app: self.app.clone() }
     }
 
-    /// Hands the request to the engine: when it was complete, and when it must be answered. No part of the future
-    /// above, which would keep a place for the request.
+    /// Hands the request to the engine; returns its reply, the time when it was complete, and its deadline. A method
+    /// and not part of the `answer` future, which would reserve space for the request.
     pub(crate) fn call(&mut self, head: Parts, input: Input) -> (Reply, Instant, Instant) {
         let request = self.request(head, input);
         let (complete, deadline) = (request.complete, request.deadline);
@@ -101,7 +101,7 @@ impl Visit {
         (reply, complete, deadline)
     }
 
-    /// How long it waited for a worker.
+    /// Time that the request waited for a worker.
     pub(crate) fn waited(&self) -> Duration {
         self.waited
     }
@@ -155,7 +155,7 @@ impl Visit {
     }
 }
 
-/// What a proxy said, after all that must not reach the application is out of the headers.
+/// Removes headers that must not reach the application, and returns what a trusted proxy has forwarded.
 fn told(link: &Link, headers: &mut HeaderMap) -> Told {
     let settings = &link.common.settings;
     let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
@@ -168,7 +168,7 @@ fn told(link: &Link, headers: &mut HeaderMap) -> Told {
 }
 
 /// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),
-/// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is near enough for an application.
+/// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is close enough for an application.
 fn target(uri: &Uri) -> (String, String, String) {
     let path = uri.path();
     let path = if path.is_empty() { "/" } else { path };
@@ -180,7 +180,7 @@ fn target(uri: &Uri) -> (String, String, String) {
     (target, path.to_owned(), query.to_owned())
 }
 
-/// A number of bytes without leading zeros, which programs read in more ways than one.
+/// Removes leading zeros from the Content-Length, which programs interpret differently.
 fn make_length_plain(headers: &mut HeaderMap) {
     let Some(value) = headers.get(header::CONTENT_LENGTH).filter(|value| value.as_bytes().starts_with(b"0")) else {
         return;
@@ -191,7 +191,7 @@ fn make_length_plain(headers: &mut HeaderMap) {
     }
 }
 
-/// RFC 9112 section 3.2.2: the authority of an absolute target counts, not the Host header beside it.
+/// The authority of an absolute target replaces the Host header (RFC 9112 section 3.2.2).
 fn replace_host(headers: &mut HeaderMap, authority: &str) {
     if let Ok(value) = HeaderValue::from_str(authority) {
         headers.insert(header::HOST, value);

@@ -1,4 +1,4 @@
-//! From an engine's answer to an HTTP response. The only place that chooses a status for a fault.
+//! From an engine's answer to an HTTP response. The only place that chooses the status of a fault.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -25,23 +25,23 @@ use crate::response::out::{FileReader, Kind, Out};
 use crate::response::page::{self, Page};
 use crate::response::spool::Spool;
 
-/// Who is refused may try again after this time, where waiting has no limit that would say it.
+/// Value of `Retry-After` if the wait in the queue has no limit from which it could follow.
 const RETRY_TIME: Duration = Duration::from_secs(10);
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
-/// sent as one piece with its length.
+/// Bytes of a stream that are read before its head is sent. A stream that ends before that is sent in one piece with
+/// its length.
 const GATHERED_BYTES: usize = 64 * 1024;
 
-/// A body that breaks off.
+/// The refusal of a body that breaks off.
 const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the body has no end" };
 
-/// What becomes of the connection.
+/// Fate of the connection after a response.
 pub(crate) enum Outcome {
     Http(http::Response<Out>),
     Leaves(Handover),
 }
 
-/// The status with which a request is answered that failed by the fault of this name ([`Fault::name`]).
+/// The status of the response to a request with this fault ([`Fault::name`]).
 pub fn status_of(fault: &str) -> StatusCode {
     match fault {
         "out_of_time" => StatusCode::GATEWAY_TIMEOUT,
@@ -51,14 +51,14 @@ pub fn status_of(fault: &str) -> StatusCode {
     }
 }
 
-/// The answer for a request that failed.
+/// The response to a request that ended in a fault.
 pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
     fault_log::write(fault, &visit.whose(), visit.waited());
     let status = status_of(fault.name());
     let settings = visit.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
     let mut response = error(visit, status, "", shown, fault.name());
-    // Trying again later makes sense.
+    // The client may try again.
     if status == StatusCode::SERVICE_UNAVAILABLE {
         let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
         let seconds = wait.as_secs().clamp(1, 60);
@@ -67,7 +67,7 @@ pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
     response
 }
 
-/// The answer for a body that was not taken.
+/// The response to a request whose body was not accepted.
 pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out> {
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
@@ -92,7 +92,7 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
         }
     };
     let mut response = error(visit, status, why, None, name);
-    // The rest of the body is still under way, and nobody will read it.
+    // The rest of the body may still arrive, and will not be read.
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
@@ -114,7 +114,7 @@ fn error(
     finish(visit, status, headers, Content::Full(Bytes::from(text)))
 }
 
-/// The answer the application gave.
+/// The response that the application gave.
 pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
     let Response { head, body } = response;
     if !head.dropped().is_empty() {
@@ -122,7 +122,7 @@ pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
     }
     let content = match body {
         Body::Stream(source) if !is_bodiless(&visit, head.status) => {
-            // In a place of its own: the future of a request is to be small.
+            // Boxed, to keep the future of a request small.
             match Box::pin(gather(Incoming::new(source, head.is_chunked()))).await {
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, source)) => {
@@ -141,7 +141,7 @@ pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
     })
 }
 
-/// A body that need not be waited for.
+/// The content of a body that needs no waiting.
 fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fault> {
     Ok(match body {
         Body::Unasked | Body::Stream(_) | Body::Upgrade(_) => Content::Unknown,
@@ -156,7 +156,7 @@ fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fau
     })
 }
 
-/// The answer taken apart, if its head and its body agree.
+/// Checks that head and body of a response agree.
 fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(StatusCode, HeaderMap, Content), Fault> {
     let bad = |why: String| Err(Fault::BadAnswer(why));
     let is_chunked = head.is_chunked();
@@ -165,8 +165,8 @@ fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(Statu
         return bad(format!("status {status} cannot end a request"));
     }
     let is_whole_file = matches!(content, Content::File(_)) && status != StatusCode::PARTIAL_CONTENT;
-    // A file may have grown since the application looked, and a coding says better where the body ends (RFC 9112
-    // section 6.3).
+    // A file may have grown since the application looked, and the transfer coding takes precedence (RFC 9112 section
+    // 6.3).
     if is_whole_file || is_chunked {
         headers.remove(header::CONTENT_LENGTH);
     }
@@ -183,7 +183,7 @@ enum Content {
     Full(Bytes),
     File(FileReader),
     Stream(Spool),
-    /// A body that is not sent, of a length nobody knows.
+    /// A body that is not sent, of unknown length.
     Unknown,
 }
 
@@ -197,7 +197,7 @@ impl Content {
     }
 }
 
-/// What the application's Content-Length says, if it has one.
+/// The Content-Length of the application, if there is one.
 fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     let mut values = headers.get_all(header::CONTENT_LENGTH).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -211,7 +211,7 @@ fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     Ok(Some(bytes.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))))
 }
 
-/// RFC 9110 section 6.4.1.
+/// Whether a response of this status has no body (RFC 9110 section 6.4.1).
 fn has_no_content(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
 }
@@ -220,7 +220,7 @@ fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
     visit.is_head || has_no_content(status)
 }
 
-/// Puts the front's own headers in and settles how the body's end is shown.
+/// Adds the front's own headers and determines the framing of the body.
 fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content: Content) -> http::Response<Out> {
     own_headers(&visit, &mut headers);
     if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
@@ -258,7 +258,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     if let Some(record) = &mut visit.record {
         record.status = status.as_u16();
     }
-    // What is there already cannot fail any more.
+    // A body that is in memory cannot fail any more.
     let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| visit.whose());
     let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
     let mut response = http::Response::new(out.of(whose));
@@ -289,7 +289,7 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
     }
 }
 
-/// The head of an upgrade or of a partial hijack; the connection then is the application's.
+/// The hand-over after the head of an upgrade or of a partial hijack.
 fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
     let (status, mut headers) = (head.status, head.headers);
     own_headers(&visit, &mut headers);
@@ -312,7 +312,7 @@ enum Gathered {
     Going(Vec<Bytes>, Incoming),
 }
 
-/// Takes what is there already. A stream that fails here, before its head went out, can still be answered well.
+/// Reads what is available at once. A fault here, before the head is sent, can still be answered properly.
 async fn gather(mut source: Incoming) -> Result<Gathered, Fault> {
     let mut chunks = Vec::new();
     let mut len = 0;

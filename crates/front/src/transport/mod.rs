@@ -1,5 +1,5 @@
-//! Bytes to the kernel and from it: the socket of a connection, files that the kernel sends by itself, and the one
-//! timer of a connection. Nothing here knows HTTP, and nothing blocks but what says so.
+//! Bytes to and from the kernel: the socket of a connection, files that the kernel sends itself, and the timer of a
+//! connection. Nothing here knows HTTP, and nothing blocks unless its comment says so.
 
 pub(crate) mod alarm;
 pub(crate) mod sendfile;
