@@ -247,7 +247,7 @@ impl Down<'_> {
     }
 }
 
-/// Until then; for ever without a time.
+/// Sleeps until this time; for ever without one.
 async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,

@@ -43,11 +43,11 @@ pub(crate) enum Bound {
 /// A duplicate of a listening socket, to pass to another process.
 #[derive(Debug)]
 pub struct Share {
-    /// The socket.
+    /// The duplicate.
     pub socket: OwnedFd,
-    /// The address as it was asked for.
+    /// The address as configured.
     pub asked: Bind,
-    /// The address as it is.
+    /// The address as bound.
     pub local: Bind,
     file: Option<Arc<SocketFile>>,
 }

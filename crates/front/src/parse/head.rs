@@ -25,7 +25,7 @@ const TLS: u8 = 0x16;
 pub(crate) enum Scan {
     /// The head is incomplete.
     Partial,
-    /// A whole head, so many bytes long, how its body ends, and what hyper gets instead of its target, if anything.
+    /// The head is complete: its length in bytes, the framing of its body, and a change to make for hyper, if any.
     Whole(usize, Framing, Option<Change>),
     /// The head must not be served.
     Refused(Refusal),
