@@ -1,4 +1,4 @@
-//! Connections on which one request was answered, and nothing more is asked: what does one of them take?
+//! Idle connections, each after one answered request: how much memory does one take?
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ use crate::tally::Tally;
 use crate::work::Work;
 use crate::{Watch, Workload, on_this_thread};
 
-/// After so many failures no further connection is tried.
+/// Failures after which no further connection is tried.
 const FAILURES_MOST: u32 = 20;
-/// What a server frees or takes a little later is seen too.
+/// Time after which memory that the server frees or takes late is seen too.
 const REST: Duration = Duration::from_secs(2);
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Idle {
-    /// How many; fewer if this process may not have so many files open.
+    /// Number of connections; fewer if the limit of open files is too low.
     pub connections: u32,
 }
 
-/// Runs it. `memory` says how many KiB the server has now. The outcome has no [`metric::IDLE_KIB`] where the server
-/// kept fewer than half of the connections.
+/// Runs the scenario. `memory` returns the server's memory in KiB. The outcome has no [`metric::IDLE_KIB`] if the
+/// server kept fewer than half of the connections.
 pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<Told, String> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(FILES_KEPT);
     let wanted = plan.connections.min(u32::try_from(limit).unwrap_or(u32::MAX));
@@ -55,7 +55,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     Ok(Told { outcome, words, timeline: Vec::new(), acts: 0 })
 }
 
-/// How many are open after the rest, the memory then, and the first failure.
+/// Number of open connections after the rest, the memory then, and the first failure.
 async fn held(
     port: u16,
     workload: &Workload,
