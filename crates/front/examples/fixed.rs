@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         json_errors: false,
         counts: Default::default(),
     };
-    let lanes = front::Lanes::start(2)?;
-    front::serve(listeners, &lanes, engine, Arc::new(settings), Stop::new()).await;
+    let io_threads = front::IoThreads::start(2)?;
+    front::serve(listeners, &io_threads, engine, Arc::new(settings), Stop::new()).await;
     Ok(())
 }

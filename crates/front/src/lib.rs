@@ -10,7 +10,7 @@ mod drain;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http1;
-mod lanes;
+mod io_threads;
 mod limits;
 mod listener;
 mod log;
@@ -32,7 +32,9 @@ use engine::Engine;
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
-pub use lanes::Lanes;
+pub use io_threads::IoThreads;
+// The former name, until `server` has the new one.
+pub use io_threads::IoThreads as Lanes;
 pub use limits::{FOREVER, Limits};
 pub use listener::address::{Bind, BindError, Endpoint, SocketOptions};
 pub use listener::listen::{Listener, Share, listen, listener_of};
@@ -59,7 +61,7 @@ const CUT_TIME: Duration = Duration::from_secs(1);
 /// Must be called in a tokio runtime with time; connections run on the I/O threads. The caller closes the engine.
 pub async fn serve(
     listeners: Vec<Listener>,
-    lanes: &Lanes,
+    io_threads: &IoThreads,
     engine: Arc<dyn Engine>,
     settings: Arc<Settings>,
     stop: Stop,
@@ -75,9 +77,9 @@ pub async fn serve(
         let local = listener.local();
         let common = common.clone();
         let guard = guard.clone();
-        let theirs = lanes.share();
+        let theirs = io_threads.share();
         let stop = stop.clone();
-        lanes.run(async move {
+        io_threads.run(async move {
             match Door::new(listener) {
                 Ok(door) => accept::run(door, &theirs, common, guard).await,
                 Err(error) => {

@@ -357,11 +357,11 @@ fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listeners = front::listen(&[format!("unix://{}", path.display()).parse().unwrap()]).unwrap();
     let stop = front::Stop::new();
-    let lanes = front::Lanes::start(1).unwrap();
+    let io_threads = front::IoThreads::start(1).unwrap();
     let engine = server.engine.clone();
     let ending = stop.clone();
     let serving =
-        runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
     for wanted in &paths {
         let mut stream = UnixStream::connect(&path).unwrap();
         write!(stream, "GET {wanted} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
@@ -600,11 +600,11 @@ fn several_listeners_serve_over_unix_sockets_too() {
     let listeners = front::listen(&binds).unwrap();
     let stop = front::Stop::new();
     let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
-    let lanes = front::Lanes::start(1).unwrap();
+    let io_threads = front::IoThreads::start(1).unwrap();
     let engine = kept.engine.clone();
     let ending = stop.clone();
     let serving =
-        runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();

@@ -20,7 +20,7 @@ use crate::connection::link::Common;
 use crate::connection::room::Visitor;
 use crate::drain::Guard;
 use crate::http1::serve::{self, End};
-use crate::lanes::{Lane, Lanes};
+use crate::io_threads::{IoThreadHandle, IoThreads};
 use crate::listener::listen::{Bound, FileKeeper, Listener};
 use crate::proxy::trust;
 use crate::transport::socket::{Homeless, Socket};
@@ -81,7 +81,7 @@ fn without_delay(set: io::Result<()>) {
 }
 
 /// Accepts until the stop, then what the kernel has accepted by that time.
-pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
+pub(crate) async fn run(mut door: Door, io_threads: &IoThreads, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
         let accepted = tokio::select! {
@@ -94,7 +94,7 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
                 wait = FIRST_WAIT;
                 // `None` if its client has reached its limit of connections.
                 if let Some(place) = place(&socket, peer, &common).await {
-                    settle(socket, lanes, &common, place, &guard);
+                    settle(socket, io_threads, &common, place, &guard);
                 }
             }
             Err(error) if is_of_one_connection(&error) => {}
@@ -118,7 +118,7 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
     if let Door::Unix(_, file) = &mut door {
         file.remove();
     }
-    empty_backlog(&door, lanes, &common, &guard);
+    empty_backlog(&door, io_threads, &common, &guard);
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
     drop(door);
     drop(guard);
@@ -167,11 +167,11 @@ fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
 }
 
 /// Accepts what is in the backlog, while permits are free: closing a listener would reset these connections.
-fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard) {
+fn empty_backlog(door: &Door, io_threads: &IoThreads, common: &Arc<Common>, guard: &Guard) {
     while let Some(permit) = common.room.place_now() {
         let place = Place { _permit: Some(permit), _visitor: None };
         match door.accept_now() {
-            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, place, guard),
+            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), io_threads.least_busy(), common, place, guard),
             Err(error) if is_of_one_connection(&error) => {}
             _ => return,
         }
@@ -179,19 +179,19 @@ fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard
 }
 
 /// Moves a socket to the thread with the fewest connections. It belongs to the event loop that accepted it until then.
-fn settle(socket: Socket, lanes: &Lanes, common: &Arc<Common>, place: Place, guard: &Guard) {
-    let lane = lanes.quietest();
-    let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
+fn settle(socket: Socket, io_threads: &IoThreads, common: &Arc<Common>, place: Place, guard: &Guard) {
+    let thread = io_threads.least_busy();
+    let moved = if thread.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
     match moved {
-        Ok(moved) => spawn(moved, lane, common, place, guard),
+        Ok(moved) => spawn(moved, thread, common, place, guard),
         Err(error) => lost(&error),
     }
 }
 
-fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, place: Place, guard: &Guard) {
+fn spawn(moved: Moved, thread: &IoThreadHandle, common: &Arc<Common>, place: Place, guard: &Guard) {
     let common = common.clone();
     let guard = guard.clone();
-    lane.spawn(async move {
+    thread.spawn(async move {
         let settled = match moved {
             Moved::Stays(socket) => Ok(socket),
             Moved::Goes(socket) => socket.settle(),

@@ -131,8 +131,8 @@ impl Server {
         let theirs = engine.clone();
         let ending = stop.clone();
         let serving = runtime.spawn(async move {
-            let lanes = front::Lanes::start(2).unwrap();
-            front::serve(listeners, &lanes, theirs, Arc::new(settings), ending).await
+            let io_threads = front::IoThreads::start(2).unwrap();
+            front::serve(listeners, &io_threads, theirs, Arc::new(settings), ending).await
         });
         Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
     }

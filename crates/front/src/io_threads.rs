@@ -19,10 +19,10 @@ use tokio::sync::oneshot;
 
 /// The I/O threads of a server. Dropping this ends them, with all their connections.
 #[derive(Debug)]
-pub struct Lanes(Arc<[Lane]>);
+pub struct IoThreads(Arc<[IoThreadHandle]>);
 
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct IoThreadHandle {
     number: usize,
     handle: Handle,
     /// Cloned by every connection, so that the number of clones is the number of connections.
@@ -31,21 +31,21 @@ pub(crate) struct Lane {
     _open: oneshot::Sender<()>,
 }
 
-impl Lanes {
+impl IoThreads {
     /// Starts this many threads, at least one.
-    pub fn start(count: usize) -> io::Result<Lanes> {
-        let lanes: io::Result<Vec<Lane>> = (0..count.max(1)).map(Lane::start).collect();
-        Ok(Lanes(lanes?.into()))
+    pub fn start(count: usize) -> io::Result<IoThreads> {
+        let io_threads: io::Result<Vec<IoThreadHandle>> = (0..count.max(1)).map(IoThreadHandle::start).collect();
+        Ok(IoThreads(io_threads?.into()))
     }
 
     /// Handles of their event loops, for an engine that reads connections of its own.
     pub fn handles(&self) -> Vec<Handle> {
-        self.0.iter().map(|lane| lane.handle.clone()).collect()
+        self.0.iter().map(|thread| thread.handle.clone()).collect()
     }
 
     /// Another handle on the same threads.
-    pub(crate) fn share(&self) -> Lanes {
-        Lanes(self.0.clone())
+    pub(crate) fn share(&self) -> IoThreads {
+        IoThreads(self.0.clone())
     }
 
     /// Runs an accept loop, on the first thread.
@@ -54,13 +54,13 @@ impl Lanes {
     }
 
     /// The thread with the fewest connections.
-    pub(crate) fn quietest(&self) -> &Lane {
-        let quietest = self.0.iter().min_by_key(|lane| Arc::strong_count(&lane.connections));
-        quietest.unwrap_or(&self.0[0])
+    pub(crate) fn least_busy(&self) -> &IoThreadHandle {
+        let least_busy = self.0.iter().min_by_key(|thread| Arc::strong_count(&thread.connections));
+        least_busy.unwrap_or(&self.0[0])
     }
 }
 
-impl Lane {
+impl IoThreadHandle {
     /// Whether this is the thread that accepts.
     pub(crate) fn accepts(&self) -> bool {
         self.number == 0
@@ -75,7 +75,7 @@ impl Lane {
         }));
     }
 
-    fn start(number: usize) -> io::Result<Lane> {
+    fn start(number: usize) -> io::Result<IoThreadHandle> {
         let (open, closed) = oneshot::channel::<()>();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -91,7 +91,7 @@ impl Lane {
             EventLoop { number, runtime, closed: Mutex::new(closed), io: Arc::new(io) }
         });
         looped.start(0)?;
-        Ok(Lane { number, handle, connections: Arc::new(()), _open: open })
+        Ok(IoThreadHandle { number, handle, connections: Arc::new(()), _open: open })
     }
 }
 
