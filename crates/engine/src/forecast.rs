@@ -59,7 +59,6 @@ impl Forecast {
     /// - has not been empty for half of `patience`, and its first request has waited for a quarter of it,
     /// - has moved steadily meanwhile: after a standstill, and right after its end, there is no evidence,
     /// - and would take a quarter longer than allowed even at the best rate of the recent past (four times `patience`,
-    /// at most 40 s).
     ///   at most 40 s).
     pub fn is_too_late(&mut self, waiting: usize, first_waited: Duration, patience: Duration, now: Instant) -> bool {
         let Some(since) = self.waiting_since else { return false };

@@ -48,7 +48,7 @@ pub use response::reply::status_of;
 pub use settings::Settings;
 
 use crate::connection::link::Common;
-use crate::connection::room::Room;
+use crate::connection::table::ConnectionTable;
 use crate::http1::serve;
 use crate::listener::accept::{self, Door};
 use crate::log::notices::Notices;
@@ -68,9 +68,9 @@ pub async fn serve(
 ) -> Ended {
     let drain_time = settings.limits.drain_time;
     let http = serve::http(&settings.limits);
-    let room = Arc::new(Room::new(&settings.limits));
+    let connections = Arc::new(ConnectionTable::new(&settings.limits));
     let notices = Notices::default();
-    let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http, notices });
+    let common = Arc::new(Common { engine, settings, stop: stop.clone(), connections, http, notices });
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
     for listener in listeners {

@@ -22,8 +22,8 @@ use crate::connection::deadline::Deadline;
 use crate::connection::epoch::Epoch;
 use crate::connection::eviction::Eviction;
 use crate::connection::raw_head::write_head;
-use crate::connection::room::{Occupant, Room};
 use crate::connection::state::{Stage, State, StateCell};
+use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
 use crate::log::log_line::{Entry, Target};
 use crate::log::notices::Notices;
@@ -40,7 +40,7 @@ pub(crate) struct Common {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) stop: Stop,
-    pub(crate) room: Arc<Room>,
+    pub(crate) connections: Arc<ConnectionTable>,
     pub(crate) http: hyper::server::conn::http1::Builder,
     pub(crate) notices: Notices,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Link {
     state: StateCell,
     /// State under which the connection is in an eviction queue; `None` if it is in none. Protected by the lock of the
     /// connection table.
-    shelved: StateCell,
+    queued_as: StateCell,
     /// Whether the connection must close for another one.
     eviction: Eviction,
     /// Deadline of what the service waits for; the wire's timer watches it.
@@ -105,15 +105,15 @@ impl Link {
     pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
         let peer = socket.peer();
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
-        let number = common.room.number();
-        let opened = State::opened(common.room.clock().now());
+        let number = common.connections.number();
+        let opened = State::opened(common.connections.clock().now());
         let link = Arc::new(Link {
             common,
             peer,
             is_trusted,
             number,
             state: StateCell::new(opened),
-            shelved: StateCell::default(),
+            queued_as: StateCell::default(),
             eviction: Eviction::default(),
             deadline: Deadline::default(),
             awaited: Awaited::default(),
@@ -123,12 +123,12 @@ impl Link {
             aside: Mutex::new(Aside::default()),
             waker: OnceLock::new(),
         });
-        link.common.room.enter(&link);
+        link.common.connections.enter(&link);
         link
     }
 
     fn clock(&self) -> Clock {
-        self.common.room.clock()
+        self.common.connections.clock()
     }
 
     /// State of the connection.
@@ -165,8 +165,8 @@ impl Link {
             return true;
         }
         self.state.set(Some(next));
-        if self.shelved.get().is_none() {
-            self.common.room.shelve(self);
+        if self.queued_as.get().is_none() {
+            self.common.connections.make_evictable(self);
         }
         true
     }
@@ -256,16 +256,16 @@ impl Link {
 
     /// Whether the connection is to be evicted and has not progressed since that was requested.
     pub(crate) fn is_evicted(&self) -> bool {
-        self.eviction.is_asked(self.state())
+        self.eviction.is_requested(self.state())
     }
 
     /// Records that the connection closes because it is evicted.
-    pub(crate) fn obey_eviction(&self) {
-        self.eviction.obey();
+    pub(crate) fn confirm_eviction(&self) {
+        self.eviction.confirm();
     }
 
-    pub(crate) fn obeys_eviction(&self) -> bool {
-        self.eviction.is_obeyed()
+    pub(crate) fn closes_for_eviction(&self) -> bool {
+        self.eviction.is_confirmed()
     }
 
     pub(crate) fn wait_until(&self, at: Option<Instant>) {
@@ -400,7 +400,7 @@ impl Link {
     }
 }
 
-impl Occupant for Link {
+impl Evictable for Link {
     fn number(&self) -> u64 {
         self.number
     }
@@ -413,12 +413,12 @@ impl Occupant for Link {
         Link::state(self)
     }
 
-    fn shelved(&self) -> &StateCell {
-        &self.shelved
+    fn queued_as(&self) -> &StateCell {
+        &self.queued_as
     }
 
     fn evict(&self, state: State) {
-        self.eviction.ask(state);
+        self.eviction.request(state);
         self.wake();
         self.common.settings.counts.displaced();
     }

@@ -10,5 +10,5 @@ pub(crate) mod epoch;
 pub(crate) mod eviction;
 pub(crate) mod link;
 pub(crate) mod raw_head;
-pub(crate) mod room;
 pub(crate) mod state;
+pub(crate) mod table;

@@ -70,7 +70,7 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
         End::Finished
     };
     let end = work.await;
-    common.room.leave(&*link);
+    common.connections.leave(&*link);
     end
 }
 
@@ -122,7 +122,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) {
             return;
         }
     }
-    if !wire.is_ended() && !link.obeys_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
+    if !wire.is_ended() && !link.closes_for_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
         // No response is owed to the client any more.
         link.closing();
         let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));

@@ -225,7 +225,7 @@ impl Wire {
             return Poll::Pending;
         }
         if is_evicted {
-            self.link.obey_eviction();
+            self.link.confirm_eviction();
         }
         if stage == Stage::Head {
             let why = match is_evicted {

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::connection::link::Common;
-use crate::connection::room::Visitor;
+use crate::connection::table::ClientPermit;
 use crate::drain::Guard;
 use crate::http1::serve::{self, End};
 use crate::io_threads::{IoThreadHandle, IoThreads};
@@ -93,8 +93,8 @@ pub(crate) async fn run(mut door: Door, io_threads: &IoThreads, common: Arc<Comm
             Ok((socket, peer)) => {
                 wait = FIRST_WAIT;
                 // `None` if its client has reached its limit of connections.
-                if let Some(place) = place(&socket, peer, &common).await {
-                    settle(socket, io_threads, &common, place, &guard);
+                if let Some(permit) = obtain_permit(&socket, peer, &common).await {
+                    settle(socket, io_threads, &common, permit, &guard);
                 }
             }
             Err(error) if is_of_one_connection(&error) => {}
@@ -102,7 +102,7 @@ pub(crate) async fn run(mut door: Door, io_threads: &IoThreads, common: Arc<Comm
             Err(error) if is_short_of_files(&error) => {
                 tokio::select! {
                     () = common.stop.draining() => break,
-                    () = common.room.file_or_soon() => {}
+                    () = common.connections.evict_for_file() => {}
                 }
             }
             Err(error) => {
@@ -125,26 +125,29 @@ pub(crate) async fn run(mut door: Door, io_threads: &IoThreads, common: Arc<Comm
 }
 
 /// The right of a connection to be served, held until it ends.
-struct Place {
+struct ConnectionPermit {
     /// `None` for a connection that waited for a permit when the shutdown began, and is still served.
     _permit: Option<OwnedSemaphorePermit>,
-    _visitor: Option<Visitor>,
+    _client: Option<ClientPermit>,
 }
 
 /// Obtains a permit for a connection, unless its client has reached its limit. The connection is accepted first: only
 /// then it is known that a permit is needed, and for which client.
-async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<Place> {
-    let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
+async fn obtain_permit(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<ConnectionPermit> {
+    let client = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
         None => Ok(None),
-        Some(peer) => common.room.admit(peer),
+        Some(peer) => common.connections.admit_client(peer),
     };
-    let Ok(visitor) = visitor else {
+    let Ok(client) = client else {
         common.settings.counts.turned_away();
         return None;
     };
     let permit = async {
-        let permit = common.room.place().await;
-        common.room.file(|| has_more_than_spare_files(socket, common.settings.limits.spare_files)).await;
+        let permit = common.connections.permit().await;
+        common
+            .connections
+            .wait_for_file(|| has_more_than_spare_files(socket, common.settings.limits.spare_files))
+            .await;
         permit
     };
     let permit = tokio::select! {
@@ -152,7 +155,7 @@ async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Op
         permit = permit => permit,
         () = common.stop.draining() => None,
     };
-    Some(Place { _permit: permit, _visitor: visitor })
+    Some(ConnectionPermit { _permit: permit, _client: client })
 }
 
 /// Whether the next file to be opened is not among the last `spare` numbers, which are kept for everything else. The
@@ -168,10 +171,10 @@ fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
 
 /// Accepts what is in the backlog, while permits are free: closing a listener would reset these connections.
 fn empty_backlog(door: &Door, io_threads: &IoThreads, common: &Arc<Common>, guard: &Guard) {
-    while let Some(permit) = common.room.place_now() {
-        let place = Place { _permit: Some(permit), _visitor: None };
+    while let Some(permit) = common.connections.permit_now() {
+        let permit = ConnectionPermit { _permit: Some(permit), _client: None };
         match door.accept_now() {
-            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), io_threads.least_busy(), common, place, guard),
+            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), io_threads.least_busy(), common, permit, guard),
             Err(error) if is_of_one_connection(&error) => {}
             _ => return,
         }
@@ -179,16 +182,16 @@ fn empty_backlog(door: &Door, io_threads: &IoThreads, common: &Arc<Common>, guar
 }
 
 /// Moves a socket to the thread with the fewest connections. It belongs to the event loop that accepted it until then.
-fn settle(socket: Socket, io_threads: &IoThreads, common: &Arc<Common>, place: Place, guard: &Guard) {
+fn settle(socket: Socket, io_threads: &IoThreads, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
     let thread = io_threads.least_busy();
     let moved = if thread.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
     match moved {
-        Ok(moved) => spawn(moved, thread, common, place, guard),
+        Ok(moved) => spawn(moved, thread, common, permit, guard),
         Err(error) => lost(&error),
     }
 }
 
-fn spawn(moved: Moved, thread: &IoThreadHandle, common: &Arc<Common>, place: Place, guard: &Guard) {
+fn spawn(moved: Moved, thread: &IoThreadHandle, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
     let common = common.clone();
     let guard = guard.clone();
     thread.spawn(async move {
@@ -206,7 +209,7 @@ fn spawn(moved: Moved, thread: &IoThreadHandle, common: &Arc<Common>, place: Pla
             End::Finished => {}
             End::Cut => guard.cut(),
         }
-        drop(place);
+        drop(permit);
     });
 }
 

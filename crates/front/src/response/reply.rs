@@ -73,7 +73,7 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
         IntakeError::Evicted => {
-            visit.link.obey_eviction();
+            visit.link.confirm_eviction();
             let why = "there are no places for connections left, and the body of the request came slowly";
             (StatusCode::REQUEST_TIMEOUT, why, "body_late")
         }

@@ -7,7 +7,6 @@
 //! change their state without touching the queues: a search removes a connection whose state has changed, or moves it
 //! to another queue. A removed connection enters a queue again by itself. So a request costs at most one such step, and
 //! none while the table is not full.
-//! long as there is room.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -42,12 +41,12 @@ const FEW: usize = 16;
 /// Time without a connection to evict after which the log says so.
 const STUCK: Duration = Duration::from_millis(200);
 /// Interval at which the log says that connections were short.
-const SAID_EACH: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 /// Leading bits by which IPv6 addresses count as one client: a client has at least one network of this size.
 const CLIENT_BITS: u32 = 64;
 
 /// A connection, as the table sees it.
-pub(crate) trait Occupant: Send + Sync {
+pub(crate) trait Evictable: Send + Sync {
     /// Number of the connection.
     fn number(&self) -> u64;
 
@@ -58,20 +57,20 @@ pub(crate) trait Occupant: Send + Sync {
     fn state(&self) -> State;
 
     /// State under which it is in a queue; `None` if it is in none. Protected by the lock of the table.
-    fn shelved(&self) -> &StateCell;
+    fn queued_as(&self) -> &StateCell;
 
     /// Requests its eviction, unless its state changes meanwhile, and counts it.
     fn evict(&self, state: State);
 }
 
 /// All live connections of a front.
-pub(crate) struct Room {
+pub(crate) struct ConnectionTable {
     permits: Arc<Semaphore>,
-    places: usize,
+    limit: usize,
     per_client: Option<usize>,
     clock: Clock,
     serial: AtomicU64,
-    inside: Mutex<Inside>,
+    entries: Mutex<Entries>,
     /// Notified when a connection enters a queue.
     changed: Notify,
     /// Notified when a connection has ended.
@@ -79,9 +78,9 @@ pub(crate) struct Room {
 }
 
 #[derive(Default)]
-struct Inside {
+struct Entries {
     /// One queue per [`Spare`], ordered by beginning of the wait and number of the connection.
-    shelves: [BTreeMap<(u64, u64), Weak<dyn Occupant>>; 3],
+    queues: [BTreeMap<(u64, u64), Weak<dyn Evictable>>; 3],
     /// Number of live connections, in a queue or not.
     present: usize,
     clients: HashMap<IpAddr, usize>,
@@ -92,15 +91,15 @@ struct Inside {
     stuck: Option<Instant>,
 }
 
-impl Room {
-    pub(crate) fn new(limits: &Limits) -> Room {
-        Room {
+impl ConnectionTable {
+    pub(crate) fn new(limits: &Limits) -> ConnectionTable {
+        ConnectionTable {
             permits: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
-            places: limits.connections,
+            limit: limits.connections,
             per_client: limits.connections_per_client,
             clock: Clock::start(),
             serial: AtomicU64::new(0),
-            inside: Mutex::default(),
+            entries: Mutex::default(),
             changed: Notify::new(),
             left: Notify::new(),
         }
@@ -117,41 +116,41 @@ impl Room {
     }
 
     /// Adds a connection.
-    pub(crate) fn enter<O: Occupant + 'static>(&self, link: &Arc<O>) {
-        let mut inside = self.inside.lock();
-        inside.present += 1;
-        inside.put(link.clone());
-        drop(inside);
+    pub(crate) fn enter<O: Evictable + 'static>(&self, link: &Arc<O>) {
+        let mut entries = self.entries.lock();
+        entries.present += 1;
+        entries.put(link.clone());
+        drop(entries);
         self.changed.notify_waiters();
     }
 
     /// Puts a connection into a queue when it may be evicted again.
-    pub(crate) fn shelve<O: Occupant + 'static>(&self, link: &Arc<O>) {
-        let mut inside = self.inside.lock();
-        inside.take(&**link);
-        inside.put(link.clone());
-        drop(inside);
+    pub(crate) fn make_evictable<O: Evictable + 'static>(&self, link: &Arc<O>) {
+        let mut entries = self.entries.lock();
+        entries.take(&**link);
+        entries.put(link.clone());
+        drop(entries);
         self.changed.notify_waiters();
     }
 
     /// Removes a connection that has ended.
-    pub(crate) fn leave(&self, link: &dyn Occupant) {
-        let mut inside = self.inside.lock();
-        inside.present = inside.present.saturating_sub(1);
-        inside.take(link);
-        inside.stuck = None;
-        drop(inside);
+    pub(crate) fn leave(&self, link: &dyn Evictable) {
+        let mut entries = self.entries.lock();
+        entries.present = entries.present.saturating_sub(1);
+        entries.take(link);
+        entries.stuck = None;
+        drop(entries);
         self.left.notify_waiters();
     }
 
     /// A permit for a connection, if one is free.
-    pub(crate) fn place_now(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) fn permit_now(&self) -> Option<OwnedSemaphorePermit> {
         self.permits.clone().try_acquire_owned().ok()
     }
 
     /// Waits for a permit for a connection that is accepted already, and evicts another one for it.
-    pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        if let Some(permit) = self.place_now() {
+    pub(crate) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Some(permit) = self.permit_now() {
             return Some(permit);
         }
         // This enters the queue for permits, ahead of all later connections.
@@ -159,10 +158,10 @@ impl Room {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            let is_told = self.evict("places for connections");
+            let has_evicted = self.evict("places for connections");
             tokio::select! {
                 permit = &mut permit => return permit.ok(),
-                () = changed, if !is_told => {}
+                () = changed, if !has_evicted => {}
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
@@ -170,14 +169,14 @@ impl Room {
 
     /// Returns when `is_there` says that another file can be opened; evicts connections until then. Returns at once if
     /// there are only few connections.
-    pub(crate) async fn file(&self, is_there: impl Fn() -> bool) {
-        while self.places - self.permits.available_permits().min(self.places) > FEW && !is_there() {
-            self.file_or_soon().await;
+    pub(crate) async fn wait_for_file(&self, is_there: impl Fn() -> bool) {
+        while self.limit - self.permits.available_permits().min(self.limit) > FEW && !is_there() {
+            self.evict_for_file().await;
         }
     }
 
     /// Evicts a connection, if one may be, and returns when one has ended, or after [`LOOK`].
-    pub(crate) async fn file_or_soon(&self) {
+    pub(crate) async fn evict_for_file(&self) {
         let mut left = pin!(self.left.notified());
         left.as_mut().enable();
         self.evict("open files");
@@ -190,26 +189,26 @@ impl Room {
     /// Evicts the connection that can best be spared. Returns whether there was one. `short_of` names the scarce
     /// resource for the log.
     fn evict(&self, short_of: &str) -> bool {
-        let mut inside = self.inside.lock();
-        let places = self.places;
-        let is_settled = inside.present >= places || self.permits.available_permits() > 0;
-        let Some((link, state)) = inside.find(self.clock.now(), is_settled) else {
-            let is_nobody = is_settled && inside.shelves.iter().all(BTreeMap::is_empty);
+        let mut entries = self.entries.lock();
+        let limit = self.limit;
+        let is_settled = entries.present >= limit || self.permits.available_permits() > 0;
+        let Some((link, state)) = entries.find(self.clock.now(), is_settled) else {
+            let is_none_evictable = is_settled && entries.queues.iter().all(BTreeMap::is_empty);
             // Connections that were just evicted need a moment to end.
-            let since = is_nobody.then(|| *inside.stuck.get_or_insert_with(Instant::now));
-            if since.is_some_and(|since| since.elapsed() > STUCK) && inside.full.due().is_some() {
-                let why = if inside.present > 0 { "since all wait for answers" } else { "since there are none" };
+            let since = is_none_evictable.then(|| *entries.stuck.get_or_insert_with(Instant::now));
+            if since.is_some_and(|since| since.elapsed() > STUCK) && entries.full.due().is_some() {
+                let why = if entries.present > 0 { "since all wait for answers" } else { "since there are none" };
                 tracing::warn!(
                     target: "front",
-                    "there are no {short_of} left ({places} connections are allowed), and none can be closed, {why}: \
+                    "there are no {short_of} left ({limit} connections are allowed), and none can be closed, {why}: \
                      new ones wait"
                 );
             }
             return false;
         };
-        inside.stuck = None;
+        entries.stuck = None;
         link.evict(state);
-        if let Some((times, ago)) = inside.displaced.due() {
+        if let Some((times, ago)) = entries.displaced.due() {
             let what = match state.stage.spare() {
                 Some(Spare::Idle) => "that asked nothing",
                 Some(Spare::Slow) => "whose request came slowly",
@@ -219,7 +218,7 @@ impl Room {
                 link.remote().map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
             tracing::warn!(
                 target: "front",
-                "there are no {short_of} left ({places} connections are allowed): {times} closed for new ones{ago}, \
+                "there are no {short_of} left ({limit} connections are allowed): {times} closed for new ones{ago}, \
                  this time one {what}, from {peer}"
             );
         }
@@ -227,13 +226,13 @@ impl Room {
     }
 
     /// Counts a connection of a client, or refuses it if the client has reached its limit.
-    pub(crate) fn admit(self: &Arc<Room>, peer: SocketAddr) -> Result<Option<Visitor>, Refused> {
+    pub(crate) fn admit_client(self: &Arc<ConnectionTable>, peer: SocketAddr) -> Result<Option<ClientPermit>, Refused> {
         let Some(most) = self.per_client else { return Ok(None) };
         let client = client(peer.ip());
-        let mut inside = self.inside.lock();
-        let count = inside.clients.entry(client).or_default();
+        let mut entries = self.entries.lock();
+        let count = entries.clients.entry(client).or_default();
         if *count >= most {
-            if let Some((times, ago)) = inside.refused.due() {
+            if let Some((times, ago)) = entries.refused.due() {
                 tracing::warn!(
                     target: "front",
                     "{times} refused{ago} of clients that have all {most} connections they may have, this time one \
@@ -243,47 +242,47 @@ impl Room {
             return Err(Refused);
         }
         *count += 1;
-        Ok(Some(Visitor { room: self.clone(), client }))
+        Ok(Some(ClientPermit { table: self.clone(), client }))
     }
 }
 
-impl Inside {
-    fn put(&mut self, link: Arc<dyn Occupant>) {
+impl Entries {
+    fn put(&mut self, link: Arc<dyn Evictable>) {
         let state = link.state();
         if let Some(spare) = state.stage.spare() {
-            link.shelved().set(Some(state));
-            self.shelf(spare).insert((state.since, link.number()), Arc::downgrade(&link));
+            link.queued_as().set(Some(state));
+            self.queue(spare).insert((state.since, link.number()), Arc::downgrade(&link));
         }
     }
 
-    fn take(&mut self, link: &dyn Occupant) {
-        if let Some(state) = link.shelved().get()
+    fn take(&mut self, link: &dyn Evictable) {
+        if let Some(state) = link.queued_as().get()
             && let Some(spare) = state.stage.spare()
         {
-            self.shelf(spare).remove(&(state.since, link.number()));
+            self.queue(spare).remove(&(state.since, link.number()));
         }
-        link.shelved().set(None);
+        link.queued_as().set(None);
     }
 
-    fn shelf(&mut self, spare: Spare) -> &mut BTreeMap<(u64, u64), Weak<dyn Occupant>> {
-        &mut self.shelves[spare as usize]
+    fn queue(&mut self, spare: Spare) -> &mut BTreeMap<(u64, u64), Weak<dyn Evictable>> {
+        &mut self.queues[spare as usize]
     }
 
     /// The connection to evict at this time and its state; puts connections whose state has changed where they belong.
-    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Occupant>, State)> {
+    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Evictable>, State)> {
         loop {
             let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
             let is_due = |(spare, time): &&(Spare, Duration)| {
-                let first = self.shelves[*spare as usize].first_key_value();
+                let first = self.queues[*spare as usize].first_key_value();
                 first.is_some_and(|((since, _), _)| u128::from(now.saturating_sub(*since)) >= time.as_nanos())
             };
             let (spare, _) = steps.clone().find(is_due)?;
-            let (_, link) = self.shelf(*spare).pop_first()?;
+            let (_, link) = self.queue(*spare).pop_first()?;
             let Some(link) = link.upgrade() else { continue };
-            let before = link.shelved().get();
-            // The connection's task writes its state, then reads `shelved`; this does both in reverse order, so one of
+            let before = link.queued_as().get();
+            // The connection's task writes its state, then reads `queued_as`; this does both in reverse order, so one of
             // them sees the other's change.
-            link.shelved().set(None);
+            link.queued_as().set(None);
             let state = link.state();
             if before.is_some_and(|before| state.is_same_wait(before)) {
                 return Some((link, state));
@@ -309,18 +308,18 @@ fn client(address: IpAddr) -> IpAddr {
 pub(crate) struct Refused;
 
 /// A counted connection of a client; dropping it reduces the count.
-pub(crate) struct Visitor {
-    room: Arc<Room>,
+pub(crate) struct ClientPermit {
+    table: Arc<ConnectionTable>,
     client: IpAddr,
 }
 
-impl Drop for Visitor {
+impl Drop for ClientPermit {
     fn drop(&mut self) {
-        let mut inside = self.room.inside.lock();
-        if let Some(count) = inside.clients.get_mut(&self.client) {
+        let mut entries = self.table.entries.lock();
+        if let Some(count) = entries.clients.get_mut(&self.client) {
             *count -= 1;
             if *count == 0 {
-                inside.clients.remove(&self.client);
+                entries.clients.remove(&self.client);
             }
         }
     }
@@ -329,7 +328,7 @@ impl Drop for Visitor {
 /// A log message at intervals, with the number of events since the last one.
 #[derive(Default)]
 struct Notice {
-    said: Option<Instant>,
+    logged: Option<Instant>,
     count: u64,
 }
 
@@ -337,11 +336,11 @@ impl Notice {
     /// Counts an event. If the message is due, returns the number of events since the last one, and over what time.
     fn due(&mut self) -> Option<(u64, String)> {
         self.count += 1;
-        let passed = self.said.map(|said| said.elapsed());
-        if passed.is_some_and(|passed| passed < SAID_EACH) {
+        let passed = self.logged.map(|logged| logged.elapsed());
+        if passed.is_some_and(|passed| passed < LOG_INTERVAL) {
             return None;
         }
-        self.said = Some(Instant::now());
+        self.logged = Some(Instant::now());
         let ago = passed.map_or_else(String::new, |passed| format!(" in {} s", passed.as_secs()));
         Some((std::mem::take(&mut self.count), ago))
     }
@@ -353,12 +352,12 @@ mod tests {
     use crate::tests_support::limits;
 
     /// A connection without a socket.
-    struct Seat {
+    struct TestConnection {
         state: StateCell,
-        shelved: StateCell,
+        queued_as: StateCell,
     }
 
-    impl Occupant for Seat {
+    impl Evictable for TestConnection {
         fn number(&self) -> u64 {
             7
         }
@@ -371,8 +370,8 @@ mod tests {
             self.state.get().unwrap()
         }
 
-        fn shelved(&self) -> &StateCell {
-            &self.shelved
+        fn queued_as(&self) -> &StateCell {
+            &self.queued_as
         }
 
         fn evict(&self, _: State) {}
@@ -380,26 +379,26 @@ mod tests {
 
     #[test]
     fn a_connection_is_found_on_the_shelf_where_it_belongs_or_not_at_all() {
-        let room = Room::new(&limits());
+        let table = ConnectionTable::new(&limits());
         let opened = State::opened(0);
-        let seat = Arc::new(Seat { state: StateCell::new(opened), shelved: StateCell::default() });
-        let found = || room.inside.lock().find(u64::MAX, true).map(|(_, state)| state);
-        room.enter(&seat);
+        let connection = Arc::new(TestConnection { state: StateCell::new(opened), queued_as: StateCell::default() });
+        let found = || table.entries.lock().find(u64::MAX, true).map(|(_, state)| state);
+        table.enter(&connection);
         assert_eq!(found(), Some(opened));
-        assert_eq!((found(), seat.shelved.get()), (None, None), "it was asked to go, and stands nowhere");
-        room.shelve(&seat);
+        assert_eq!((found(), connection.queued_as.get()), (None, None), "it was asked to go, and stands nowhere");
+        table.make_evictable(&connection);
         let running = opened.head_given(1).head_parsed();
-        seat.state.set_soon(running);
-        assert_eq!((found(), seat.shelved.get()), (None, None), "its answer is owed");
+        connection.state.set_soon(running);
+        assert_eq!((found(), connection.queued_as.get()), (None, None), "its answer is owed");
         let stalled = running.stalled(|| 2);
-        seat.state.set(Some(stalled));
-        room.shelve(&seat);
-        seat.state.set_soon(stalled.answered(3));
+        connection.state.set(Some(stalled));
+        table.make_evictable(&connection);
+        connection.state.set_soon(stalled.answered(3));
         assert_eq!(found(), Some(stalled.answered(3)), "it still waits for the same");
-        room.shelve(&seat);
-        room.leave(&*seat);
+        table.make_evictable(&connection);
+        table.leave(&*connection);
         assert_eq!(found(), None);
-        assert!(room.inside.lock().shelves.iter().all(BTreeMap::is_empty));
+        assert!(table.entries.lock().queues.iter().all(BTreeMap::is_empty));
     }
 
     #[test]
@@ -415,7 +414,7 @@ mod tests {
         let mut notice = Notice::default();
         assert_eq!(notice.due(), Some((1, String::new())));
         assert_eq!((notice.due(), notice.due()), (None, None));
-        notice.said = Instant::now().checked_sub(SAID_EACH);
+        notice.logged = Instant::now().checked_sub(LOG_INTERVAL);
         assert_eq!(notice.due(), Some((3, " in 10 s".to_owned())));
     }
 }
