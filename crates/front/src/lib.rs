@@ -50,7 +50,7 @@ pub use settings::Settings;
 use crate::connection::link::Common;
 use crate::connection::table::ConnectionTable;
 use crate::http1::serve;
-use crate::listener::accept::{self, Door};
+use crate::listener::accept::{self, AsyncListener};
 use crate::log::notices::Notices;
 
 /// Time for cut connections to end.
@@ -80,8 +80,8 @@ pub async fn serve(
         let theirs = io_threads.share();
         let stop = stop.clone();
         io_threads.run(async move {
-            match Door::new(listener) {
-                Ok(door) => accept::run(door, &theirs, common, guard).await,
+            match AsyncListener::new(listener) {
+                Ok(listener) => accept::run(listener, &theirs, common, guard).await,
                 Err(error) => {
                     // An exit is noticed; serving half of the addresses might not be.
                     tracing::error!(target: "front", "cannot serve {local}: {error}");

@@ -23,40 +23,44 @@ use crate::http1::serve::{self, End};
 use crate::io_threads::{IoThreadHandle, IoThreads};
 use crate::listener::listen::{Bound, FileKeeper, Listener};
 use crate::proxy::trust;
-use crate::transport::socket::{Homeless, Socket};
+use crate::transport::socket::{DetachedSocket, Socket};
 
 /// Wait after an error such as a lack of memory: doubled from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// A listener registered with the event loop of the thread that accepts.
-pub(crate) enum Door {
+pub(crate) enum AsyncListener {
     Tcp(TcpListener),
     Unix(UnixListener, FileKeeper),
 }
 
-impl Door {
-    pub(crate) fn new(listener: Listener) -> io::Result<Door> {
+impl AsyncListener {
+    pub(crate) fn new(listener: Listener) -> io::Result<AsyncListener> {
         Ok(match listener.socket {
-            Bound::Tcp(listener) => Door::Tcp(TcpListener::from_std(listener)?),
-            Bound::Unix(listener, file) => Door::Unix(UnixListener::from_std(listener)?, file),
+            Bound::Tcp(listener) => AsyncListener::Tcp(TcpListener::from_std(listener)?),
+            Bound::Unix(listener, file) => AsyncListener::Unix(UnixListener::from_std(listener)?, file),
         })
     }
 
     /// Accepts a connection that the kernel holds, if there is one. Asks the kernel itself, since the event loop may
     /// not know of it yet.
-    fn accept_now(&self) -> io::Result<Option<Homeless>> {
+    fn accept_now(&self) -> io::Result<Option<DetachedSocket>> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let accepted = match self {
-            Door::Tcp(listener) => accept_with(listener, flags).map(|socket| Homeless::Tcp(socket.into())),
-            Door::Unix(listener, _) => accept_with(listener, flags).map(|socket| Homeless::Unix(socket.into())),
+            AsyncListener::Tcp(listener) => {
+                accept_with(listener, flags).map(|socket| DetachedSocket::Tcp(socket.into()))
+            }
+            AsyncListener::Unix(listener, _) => {
+                accept_with(listener, flags).map(|socket| DetachedSocket::Unix(socket.into()))
+            }
         };
         match accepted {
-            Ok(Homeless::Tcp(stream)) => {
+            Ok(DetachedSocket::Tcp(stream)) => {
                 without_delay(stream.set_nodelay(true));
-                Ok(Some(Homeless::Tcp(stream)))
+                Ok(Some(DetachedSocket::Tcp(stream)))
             }
-            Ok(homeless) => Ok(Some(homeless)),
+            Ok(socket) => Ok(Some(socket)),
             Err(Errno::AGAIN) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -65,11 +69,13 @@ impl Door {
     /// The next connection, with its peer's address unless it is on a Unix socket.
     fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
         match self {
-            Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+            AsyncListener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 without_delay(stream.set_nodelay(true));
                 (Socket::Tcp(stream), Some(peer))
             }),
-            Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), None)),
+            AsyncListener::Unix(listener, _) => {
+                listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), None))
+            }
         }
     }
 }
@@ -81,20 +87,20 @@ fn without_delay(set: io::Result<()>) {
 }
 
 /// Accepts until the stop, then what the kernel has accepted by that time.
-pub(crate) async fn run(mut door: Door, io_threads: &IoThreads, common: Arc<Common>, guard: Guard) {
+pub(crate) async fn run(mut listener: AsyncListener, io_threads: &IoThreads, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
         let accepted = tokio::select! {
             biased;
             () = common.stop.draining() => break,
-            accepted = poll_fn(|cx| door.poll_accept(cx)) => accepted,
+            accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
         };
         match accepted {
             Ok((socket, peer)) => {
                 wait = FIRST_WAIT;
                 // `None` if its client has reached its limit of connections.
                 if let Some(permit) = obtain_permit(&socket, peer, &common).await {
-                    settle(socket, io_threads, &common, permit, &guard);
+                    dispatch(socket, io_threads, &common, permit, &guard);
                 }
             }
             Err(error) if is_of_one_connection(&error) => {}
@@ -115,12 +121,12 @@ pub(crate) async fn run(mut door: Door, io_threads: &IoThreads, common: Arc<Comm
         }
     }
     // The file goes first, so that no new client finds the socket while those in the backlog are accepted.
-    if let Door::Unix(_, file) = &mut door {
+    if let AsyncListener::Unix(_, file) = &mut listener {
         file.remove();
     }
-    empty_backlog(&door, io_threads, &common, &guard);
+    empty_backlog(&listener, io_threads, &common, &guard);
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
-    drop(door);
+    drop(listener);
     drop(guard);
 }
 
@@ -170,11 +176,11 @@ fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
 }
 
 /// Accepts what is in the backlog, while permits are free: closing a listener would reset these connections.
-fn empty_backlog(door: &Door, io_threads: &IoThreads, common: &Arc<Common>, guard: &Guard) {
+fn empty_backlog(listener: &AsyncListener, io_threads: &IoThreads, common: &Arc<Common>, guard: &Guard) {
     while let Some(permit) = common.connections.permit_now() {
         let permit = ConnectionPermit { _permit: Some(permit), _client: None };
-        match door.accept_now() {
-            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), io_threads.least_busy(), common, permit, guard),
+        match listener.accept_now() {
+            Ok(Some(socket)) => spawn(Accepted::Detached(socket), io_threads.least_busy(), common, permit, guard),
             Err(error) if is_of_one_connection(&error) => {}
             _ => return,
         }
@@ -182,24 +188,25 @@ fn empty_backlog(door: &Door, io_threads: &IoThreads, common: &Arc<Common>, guar
 }
 
 /// Moves a socket to the thread with the fewest connections. It belongs to the event loop that accepted it until then.
-fn settle(socket: Socket, io_threads: &IoThreads, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
+fn dispatch(socket: Socket, io_threads: &IoThreads, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
     let thread = io_threads.least_busy();
-    let moved = if thread.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
-    match moved {
-        Ok(moved) => spawn(moved, thread, common, permit, guard),
+    let accepted =
+        if thread.accepts() { Ok(Accepted::Attached(socket)) } else { socket.detach().map(Accepted::Detached) };
+    match accepted {
+        Ok(accepted) => spawn(accepted, thread, common, permit, guard),
         Err(error) => lost(&error),
     }
 }
 
-fn spawn(moved: Moved, thread: &IoThreadHandle, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
+fn spawn(accepted: Accepted, thread: &IoThreadHandle, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
     let common = common.clone();
     let guard = guard.clone();
     thread.spawn(async move {
-        let settled = match moved {
-            Moved::Stays(socket) => Ok(socket),
-            Moved::Goes(socket) => socket.settle(),
+        let attached = match accepted {
+            Accepted::Attached(socket) => Ok(socket),
+            Accepted::Detached(socket) => socket.attach(),
         };
-        let socket = match settled {
+        let socket = match attached {
             Ok(socket) => socket,
             Err(error) => return lost(&error),
         };
@@ -218,9 +225,9 @@ fn lost(error: &io::Error) {
 }
 
 /// A connection on its way to its I/O thread.
-enum Moved {
-    Stays(Socket),
-    Goes(Homeless),
+enum Accepted {
+    Attached(Socket),
+    Detached(DetachedSocket),
 }
 
 fn is_short_of_files(error: &io::Error) -> bool {

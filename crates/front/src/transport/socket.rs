@@ -23,27 +23,27 @@ pub(crate) enum Socket {
 
 /// A connection that belongs to no event loop.
 #[derive(Debug)]
-pub(crate) enum Homeless {
+pub(crate) enum DetachedSocket {
     Tcp(net::TcpStream),
     Unix(unix::net::UnixStream),
 }
 
-impl Homeless {
+impl DetachedSocket {
     /// Registers the connection with the event loop of the calling I/O thread.
-    pub(crate) fn settle(self) -> io::Result<Socket> {
+    pub(crate) fn attach(self) -> io::Result<Socket> {
         match self {
-            Homeless::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
-            Homeless::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
+            DetachedSocket::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
+            DetachedSocket::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
         }
     }
 }
 
 impl Socket {
     /// Takes the connection out of its event loop.
-    pub(crate) fn leave(self) -> io::Result<Homeless> {
+    pub(crate) fn detach(self) -> io::Result<DetachedSocket> {
         match self {
-            Socket::Tcp(stream) => stream.into_std().map(Homeless::Tcp),
-            Socket::Unix(stream) => stream.into_std().map(Homeless::Unix),
+            Socket::Tcp(stream) => stream.into_std().map(DetachedSocket::Tcp),
+            Socket::Unix(stream) => stream.into_std().map(DetachedSocket::Unix),
         }
     }
 
