@@ -123,7 +123,7 @@ impl Link {
             aside: Mutex::new(Aside::default()),
             waker: OnceLock::new(),
         });
-        link.common.connections.enter(&link);
+        link.common.connections.add(&link);
         link
     }
 

@@ -116,7 +116,7 @@ impl ConnectionTable {
     }
 
     /// Adds a connection.
-    pub(crate) fn enter<O: Evictable + 'static>(&self, link: &Arc<O>) {
+    pub(crate) fn add<O: Evictable + 'static>(&self, link: &Arc<O>) {
         let mut entries = self.entries.lock();
         entries.present += 1;
         entries.put(link.clone());
@@ -134,7 +134,7 @@ impl ConnectionTable {
     }
 
     /// Removes a connection that has ended.
-    pub(crate) fn leave(&self, link: &dyn Evictable) {
+    pub(crate) fn remove(&self, link: &dyn Evictable) {
         let mut entries = self.entries.lock();
         entries.present = entries.present.saturating_sub(1);
         entries.take(link);
@@ -383,7 +383,7 @@ mod tests {
         let opened = State::opened(0);
         let connection = Arc::new(TestConnection { state: StateCell::new(opened), queued_as: StateCell::default() });
         let found = || table.entries.lock().find(u64::MAX, true).map(|(_, state)| state);
-        table.enter(&connection);
+        table.add(&connection);
         assert_eq!(found(), Some(opened));
         assert_eq!((found(), connection.queued_as.get()), (None, None), "it was asked to go, and stands nowhere");
         table.make_evictable(&connection);
@@ -396,7 +396,7 @@ mod tests {
         connection.state.set_soon(stalled.answered(3));
         assert_eq!(found(), Some(stalled.answered(3)), "it still waits for the same");
         table.make_evictable(&connection);
-        table.leave(&*connection);
+        table.remove(&*connection);
         assert_eq!(found(), None);
         assert!(table.entries.lock().queues.iter().all(BTreeMap::is_empty));
     }

@@ -64,13 +64,13 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
         let Some(ended) = ended else { return End::Cut };
         let parts = http.into_parts();
         match ended {
-            None => leave(&link, parts.io, parts.read_buf.to_vec()).await,
+            None => relay(&link, parts.io, parts.read_buf.to_vec()).await,
             Some(ended) => close(&link, parts.io, ended).await,
         }
         End::Finished
     };
     let end = work.await;
-    common.connections.leave(&*link);
+    common.connections.remove(&*link);
     end
 }
 
@@ -99,7 +99,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 }
 
 /// Relays an upgraded connection between client and application.
-async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
+async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
     let Some(handover) = link.take_handover() else { return };
     early.extend(wire.take_held());
     let relay = upgrade::relay(link, wire.socket, early, handover);

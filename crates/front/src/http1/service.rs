@@ -52,12 +52,12 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
             let limit = deadline.saturating_duration_since(complete);
             Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
         }
-        Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
+        Waited::Taken(duplex, reply) => hand_over(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
     };
     visit.queued(answer.queued);
 
     if let Some(duplex) = visit.link.take_taken() {
-        return leave(&visit.link.clone(), visit.taken(duplex, None)).await;
+        return hand_over(&visit.link.clone(), visit.taken(duplex, None)).await;
     }
     match answer.result {
         Err(Fault::ClientGone) => Err(Gone),
@@ -66,14 +66,14 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
             let link = visit.link.clone();
             match reply::response(visit, response).await {
                 Outcome::Http(response) => Ok(response),
-                Outcome::Leaves(handover) => leave(&link, handover).await,
+                Outcome::Upgrade(handover) => hand_over(&link, handover).await,
             }
         }
     }
 }
 
 /// Hands the connection over. Its task drops this future as soon as hyper has written everything.
-async fn leave<T>(link: &Arc<Link>, handover: Handover) -> T {
+async fn hand_over<T>(link: &Arc<Link>, handover: Handover) -> T {
     link.hand_over(handover);
     pending().await
 }

@@ -134,12 +134,12 @@ enum Next {
     Bytes(Bytes),
     End,
     /// The server, or the application's worker, shuts down.
-    Leave,
+    Close,
 }
 
 impl Down<'_> {
     async fn run(&mut self, head: Bytes) {
-        if self.write(&head).await.is_ok() && self.until_leaving().await {
+        if self.write(&head).await.is_ok() && self.until_closing().await {
             self.close().await;
         }
         // A client that has only half-closed learns here that nothing more will come.
@@ -148,7 +148,7 @@ impl Down<'_> {
 
     /// Relays until the stream ends, or the connection is to be closed, for which it returns true. Connections are
     /// closed at random times within the drain time and not all at once, since their clients reconnect.
-    async fn until_leaving(&mut self) -> bool {
+    async fn until_closing(&mut self) -> bool {
         let mut closes_at = None;
         loop {
             let next = tokio::select! {
@@ -157,7 +157,7 @@ impl Down<'_> {
             };
             match next {
                 Next::End => return false,
-                Next::Leave => {
+                Next::Close => {
                     let time = self.link.common.settings.limits.websocket_drain;
                     closes_at = Some(Instant::now() + time.mul_f64(share()));
                 }
@@ -178,7 +178,7 @@ impl Down<'_> {
             Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Next::Bytes(bytes)),
             Poll::Ready(_) => Poll::Ready(Next::End),
             // A stop wakes this task.
-            Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Leave),
+            Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Close),
             Poll::Pending => Poll::Pending,
         })
         .await

@@ -38,7 +38,7 @@ const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the bod
 /// Fate of the connection after a response.
 pub(crate) enum Outcome {
     Http(http::Response<Out>),
-    Leaves(Handover),
+    Upgrade(Handover),
 }
 
 /// The status of the response to a request with this fault ([`Fault::name`]).
@@ -132,7 +132,7 @@ pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
                 Err(found) => Err(found),
             }
         }
-        Body::Upgrade(duplex) => return Outcome::Leaves(leave(visit, head, duplex)),
+        Body::Upgrade(duplex) => return Outcome::Upgrade(upgrade(visit, head, duplex)),
         body => whole(body, head.is_chunked(), is_bodiless(&visit, head.status)),
     };
     Outcome::Http(match content.and_then(|content| checked(&visit, head, content)) {
@@ -290,7 +290,7 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
 }
 
 /// The hand-over after the head of an upgrade or of a partial hijack.
-fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+fn upgrade(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
     let (status, mut headers) = (head.status, head.headers);
     own_headers(&visit, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
