@@ -11,8 +11,8 @@ use engine::{Answer, Duplex, Fault, Reply};
 use hyper::body::Incoming;
 
 use crate::connection::link::{Handover, Link};
+use crate::request::context::RequestContext;
 use crate::request::intake::{self, IntakeError};
-use crate::request::visit::Visit;
 use crate::response::out::Out;
 use crate::response::reply::{self, Outcome};
 
@@ -34,37 +34,37 @@ impl std::error::Error for Gone {}
 /// Serves a request.
 pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) -> Result<http::Response<Out>, Gone> {
     let (mut head, body) = request.into_parts();
-    let mut visit = Visit::new(link, &mut head);
+    let mut context = RequestContext::new(link, &mut head);
 
-    let input = match intake::read(body, &visit.link).await {
+    let input = match intake::read(body, &context.link).await {
         Ok(input) => input,
         Err(IntakeError::Gone) => return Err(Gone),
-        Err(problem) => return Ok(reply::intake(visit, &problem)),
+        Err(problem) => return Ok(reply::intake(context, &problem)),
     };
 
-    visit.link.body_read();
-    let (reply, complete, deadline) = visit.call(head, input);
+    context.link.body_read();
+    let (reply, complete, deadline) = context.call(head, input);
     let deadline = reply.due().unwrap_or(deadline);
 
-    let answer = match wait(&visit.link, reply, deadline).await {
+    let answer = match wait(&context.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
         Waited::Late => {
             let limit = deadline.saturating_duration_since(complete);
             Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
         }
-        Waited::Taken(duplex, reply) => hand_over(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
+        Waited::Taken(duplex, reply) => hand_over(&context.link.clone(), context.taken(duplex, Some(reply))).await,
     };
-    visit.queued(answer.queued);
+    context.queued(answer.queued);
 
-    if let Some(duplex) = visit.link.take_taken() {
-        return hand_over(&visit.link.clone(), visit.taken(duplex, None)).await;
+    if let Some(duplex) = context.link.take_taken() {
+        return hand_over(&context.link.clone(), context.taken(duplex, None)).await;
     }
     match answer.result {
         Err(Fault::ClientGone) => Err(Gone),
-        Err(fault) => Ok(reply::fault(visit, &fault)),
+        Err(fault) => Ok(reply::fault(context, &fault)),
         Ok(response) => {
-            let link = visit.link.clone();
-            match reply::response(visit, response).await {
+            let link = context.link.clone();
+            match reply::response(context, response).await {
                 Outcome::Http(response) => Ok(response),
                 Outcome::Upgrade(handover) => hand_over(&link, handover).await,
             }

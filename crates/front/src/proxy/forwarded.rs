@@ -12,14 +12,14 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Information that a trusted proxy has forwarded.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ForwardedInfo {
     pub(crate) scheme: Scheme,
     pub(crate) id: Option<RequestId>,
 }
 
 /// Reads the headers of a request from a trusted peer.
-pub(crate) fn read(headers: &HeaderMap) -> Told {
-    Told { scheme: scheme(headers), id: id(headers) }
+pub(crate) fn read(headers: &HeaderMap) -> ForwardedInfo {
+    ForwardedInfo { scheme: scheme(headers), id: id(headers) }
 }
 
 /// The scheme, by the first header that has one. Of several values the last one counts, as in Rack 3: it is what the
@@ -71,7 +71,7 @@ fn pieces(text: &str, separator: char) -> Vec<&str> {
 fn id(headers: &HeaderMap) -> Option<RequestId> {
     let mut values = headers.get_all(REQUEST_ID).iter();
     let first = values.next()?;
-    if values.next().is_some() { None } else { RequestId::told(first.as_bytes()) }
+    if values.next().is_some() { None } else { RequestId::from_proxy(first.as_bytes()) }
 }
 
 #[cfg(test)]

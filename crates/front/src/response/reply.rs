@@ -17,8 +17,8 @@ use crate::log::dropped;
 use crate::log::fault_log;
 use crate::parse::refusal::Refusal;
 use crate::parse::websocket::{self, Tracker};
+use crate::request::context::RequestContext;
 use crate::request::intake::IntakeError;
-use crate::request::visit::Visit;
 use crate::response::coded::{self, Incoming};
 use crate::response::date;
 use crate::response::out::{FileReader, Kind, Out};
@@ -52,12 +52,12 @@ pub fn status_of(fault: &str) -> StatusCode {
 }
 
 /// The response to a request that ended in a fault.
-pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, &visit.whose(), visit.waited());
+pub(crate) fn fault(context: RequestContext, fault: &Fault) -> http::Response<Out> {
+    fault_log::write(fault, &context.whose(), context.waited());
     let status = status_of(fault.name());
-    let settings = visit.link.common.settings.clone();
+    let settings = context.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
-    let mut response = error(visit, status, "", shown, fault.name());
+    let mut response = error(context, status, "", shown, fault.name());
     // The client may try again.
     if status == StatusCode::SERVICE_UNAVAILABLE {
         let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
@@ -68,21 +68,21 @@ pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
 }
 
 /// The response to a request whose body was not accepted.
-pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out> {
+pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Response<Out> {
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
         IntakeError::Evicted => {
-            visit.link.confirm_eviction();
+            context.link.confirm_eviction();
             let why = "there are no places for connections left, and the body of the request came slowly";
             (StatusCode::REQUEST_TIMEOUT, why, "body_late")
         }
         IntakeError::Gone | IntakeError::Malformed => {
-            let Refusal { status, why } = visit.link.malformed().unwrap_or(NO_END);
+            let Refusal { status, why } = context.link.malformed().unwrap_or(NO_END);
             (status, why, "body_malformed")
         }
         IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.whose());
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", context.whose());
             match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
@@ -91,53 +91,53 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
             }
         }
     };
-    let mut response = error(visit, status, why, None, name);
+    let mut response = error(context, status, why, None, name);
     // The rest of the body may still arrive, and will not be read.
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
 fn error(
-    mut visit: Visit,
+    mut context: RequestContext,
     status: StatusCode,
     why: &'static str,
     fault: Option<&Fault>,
     name: &'static str,
 ) -> http::Response<Out> {
-    let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.form);
-    if let Some(record) = &mut visit.record {
+    let (text, media_type) = page::render(&Page { status, id: context.id(), why, fault }, context.form);
+    if let Some(record) = &mut context.record {
         record.fault = name;
         record.reason = why;
     }
     let mut headers = HeaderMap::with_capacity(6);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    finish(visit, status, headers, Content::Full(Bytes::from(text)))
+    finish(context, status, headers, Content::Full(Bytes::from(text)))
 }
 
 /// The response that the application gave.
-pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
+pub(crate) async fn response(context: RequestContext, response: Response) -> Outcome {
     let Response { head, body } = response;
     if !head.dropped().is_empty() {
-        dropped::write(head.dropped(), &visit.whose());
+        dropped::write(head.dropped(), &context.whose());
     }
     let content = match body {
-        Body::Stream(source) if !is_bodiless(&visit, head.status) => {
+        Body::Stream(source) if !is_bodiless(&context, head.status) => {
             // Boxed, to keep the future of a request small.
             match Box::pin(gather(Incoming::new(source, head.is_chunked()))).await {
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, source)) => {
-                    let file_bytes = visit.link.common.settings.limits.spool_bytes;
+                    let file_bytes = context.link.common.settings.limits.spool_bytes;
                     Ok(Content::Stream(Spool::start(first, source, file_bytes)))
                 }
                 Err(found) => Err(found),
             }
         }
-        Body::Upgrade(duplex) => return Outcome::Upgrade(upgrade(visit, head, duplex)),
-        body => whole(body, head.is_chunked(), is_bodiless(&visit, head.status)),
+        Body::Upgrade(duplex) => return Outcome::Upgrade(upgrade(context, head, duplex)),
+        body => whole(body, head.is_chunked(), is_bodiless(&context, head.status)),
     };
-    Outcome::Http(match content.and_then(|content| checked(&visit, head, content)) {
-        Ok((status, headers, content)) => finish(visit, status, headers, content),
-        Err(found) => fault(visit, &found),
+    Outcome::Http(match content.and_then(|content| checked(&context, head, content)) {
+        Ok((status, headers, content)) => finish(context, status, headers, content),
+        Err(found) => fault(context, &found),
     })
 }
 
@@ -157,7 +157,11 @@ fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fau
 }
 
 /// Checks that head and body of a response agree.
-fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(StatusCode, HeaderMap, Content), Fault> {
+fn checked(
+    context: &RequestContext,
+    head: ResponseHead,
+    content: Content,
+) -> Result<(StatusCode, HeaderMap, Content), Fault> {
     let bad = |why: String| Err(Fault::BadAnswer(why));
     let is_chunked = head.is_chunked();
     let (status, mut headers) = (head.status, head.headers);
@@ -172,7 +176,7 @@ fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(Statu
     }
     let wanted = announced(&headers).map_err(|why| Fault::BadAnswer(why.to_owned()))?;
     match (wanted, content.len()) {
-        (Some(wanted), Some(len)) if wanted > len && !is_bodiless(visit, status) => {
+        (Some(wanted), Some(len)) if wanted > len && !is_bodiless(context, status) => {
             bad(format!("the Content-Length is {wanted}, but the body has {len} bytes"))
         }
         _ => Ok((status, headers, content)),
@@ -216,13 +220,18 @@ fn has_no_content(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
-    visit.is_head || has_no_content(status)
+fn is_bodiless(context: &RequestContext, status: StatusCode) -> bool {
+    context.is_head || has_no_content(status)
 }
 
 /// Adds the front's own headers and determines the framing of the body.
-fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content: Content) -> http::Response<Out> {
-    own_headers(&visit, &mut headers);
+fn finish(
+    mut context: RequestContext,
+    status: StatusCode,
+    mut headers: HeaderMap,
+    content: Content,
+) -> http::Response<Out> {
+    own_headers(&context, &mut headers);
     if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
         headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
     } else {
@@ -233,7 +242,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     let kind = if has_no_content(status) {
         headers.remove(header::CONTENT_LENGTH);
         Kind::Empty
-    } else if visit.is_head {
+    } else if context.is_head {
         if let (None, Some(len)) = (wanted, content.len()) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(len));
         }
@@ -253,14 +262,14 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
             Content::Unknown => Kind::Empty,
         }
     };
-    visit.link.end_epoch();
-    visit.link.common.settings.counts.answered(status.as_u16());
-    if let Some(record) = &mut visit.record {
+    context.link.end_epoch();
+    context.link.common.settings.counts.answered(status.as_u16());
+    if let Some(record) = &mut context.record {
         record.status = status.as_u16();
     }
     // A body that is in memory cannot fail any more.
-    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| visit.whose());
-    let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
+    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.whose());
+    let out = Out::new(kind, left, context.link.clone(), context.record.take());
     let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -271,9 +280,9 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     response
 }
 
-fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
+fn own_headers(context: &RequestContext, headers: &mut HeaderMap) {
     if !headers.contains_key(X_REQUEST_ID)
-        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(visit.id().as_bytes()))
+        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(context.id().as_bytes()))
     {
         headers.insert(X_REQUEST_ID, id);
     }
@@ -284,27 +293,27 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
     let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
         value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
     });
-    if asks_to_close || visit.link.common.stop.is_draining() {
+    if asks_to_close || context.link.common.stop.is_draining() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
 }
 
 /// The hand-over after the head of an upgrade or of a partial hijack.
-fn upgrade(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Handover {
     let (status, mut headers) = (head.status, head.headers);
-    own_headers(&visit, &mut headers);
+    own_headers(&context, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
     let mut text = Vec::with_capacity(256);
     write_head(&mut text, status, &headers);
-    visit.link.end_epoch();
-    visit.link.common.settings.counts.answered(status.as_u16());
-    if let Some(record) = &mut visit.record {
+    context.link.end_epoch();
+    context.link.common.settings.counts.answered(status.as_u16());
+    if let Some(record) = &mut context.record {
         record.status = status.as_u16();
     }
     let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(&headers);
     let tracker = if is_websocket { Tracker::after_handshake() } else { Tracker::other() };
-    Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take(), tracker }
+    Handover { head: Bytes::from(text), duplex, reply: None, record: context.record.take(), tracker }
 }
 
 enum Gathered {

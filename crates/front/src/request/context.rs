@@ -11,13 +11,13 @@ use http::{Method, Uri, Version};
 use crate::connection::link::{Handover, Link, Record, Turn};
 use crate::log::fault_log::Whose;
 use crate::parse::websocket::{self, Tracker};
-use crate::proxy::forwarded::{self, Told};
+use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
 use crate::proxy::sanitize::sanitize;
 use crate::request::form::{Form, wants_html};
 
 /// Context of a request from its head to its response.
-pub(crate) struct Visit {
+pub(crate) struct RequestContext {
     pub(crate) link: Arc<Link>,
     pub(crate) is_head: bool,
     pub(crate) form: Form,
@@ -32,11 +32,11 @@ pub(crate) struct Visit {
     asks_for_websocket: bool,
 }
 
-impl Visit {
-    pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
+impl RequestContext {
+    pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> RequestContext {
         link.head_parsed();
-        let told = told(&link, &mut head.headers);
-        let id = told.id.unwrap_or_else(RequestId::new);
+        let forwarded_info = forwarded_info(&link, &mut head.headers);
+        let id = forwarded_info.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
             Box::new(Record {
                 received: link.received(),
@@ -61,12 +61,12 @@ impl Visit {
         let asks_for_websocket = websocket::is_asked_for(&head.headers);
         let method = head.method.clone();
         let uri = head.uri.clone();
-        Visit {
+        RequestContext {
             is_head,
             form,
             link,
             record,
-            scheme: told.scheme,
+            scheme: forwarded_info.scheme,
             id,
             method,
             uri,
@@ -156,7 +156,7 @@ impl Visit {
 }
 
 /// Removes headers that must not reach the application, and returns what a trusted proxy has forwarded.
-fn told(link: &Link, headers: &mut HeaderMap) -> Told {
+fn forwarded_info(link: &Link, headers: &mut HeaderMap) -> ForwardedInfo {
     let settings = &link.common.settings;
     let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
     let has_dropped = !found.distrusted.is_empty() || !found.underscored.is_empty();
@@ -164,7 +164,7 @@ fn told(link: &Link, headers: &mut HeaderMap) -> Told {
         let peer = link.peer.remote.map(|remote| remote.ip().to_canonical());
         link.common.notices.tell(&found, peer, &settings.trusted, settings.passes_underscores);
     }
-    if found.has_proxy_headers { forwarded::read(headers) } else { Told::default() }
+    if found.has_proxy_headers { forwarded::read(headers) } else { ForwardedInfo::default() }
 }
 
 /// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),
