@@ -71,13 +71,13 @@ pub(crate) struct Link {
     malformed: OnceLock<Refusal>,
     /// Epoch of the request whose hints and takeover are accepted.
     epoch: Epoch,
-    aside: Mutex<Aside>,
+    out_of_band: Mutex<OutOfBand>,
     waker: OnceLock<Waker>,
 }
 
 /// Items that an engine's thread has left out of band, or that the service passes to the connection's task.
 #[derive(Default)]
-struct Aside {
+struct OutOfBand {
     hints: Vec<u8>,
     taken: Option<Duplex>,
     handover: Option<Handover>,
@@ -120,7 +120,7 @@ impl Link {
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
             epoch: Epoch::default(),
-            aside: Mutex::new(Aside::default()),
+            out_of_band: Mutex::new(OutOfBand::default()),
             waker: OnceLock::new(),
         });
         link.common.connections.add(&link);
@@ -340,63 +340,63 @@ impl Link {
     pub(crate) fn end_epoch(&self) {
         if self.epoch.end() {
             // An engine's thread that has left something in this epoch holds the lock until it is done.
-            let mut aside = self.aside.lock();
+            let mut out_of_band = self.out_of_band.lock();
             if !self.stage().is_flushed() {
                 // Bytes of an earlier response are still in hyper's buffer: the hints could come only after this
                 // response.
-                aside.hints.clear();
+                out_of_band.hints.clear();
             }
         }
     }
 
     /// Adds a part whose placeholder hyper was given.
     pub(crate) fn add_part(&self, part: Part) {
-        self.aside.lock().parts.push_back(part);
+        self.out_of_band.lock().parts.push_back(part);
     }
 
     /// Sends from the part whose placeholder hyper writes now.
     pub(crate) fn send_part(&self, send: impl FnOnce(&mut Part) -> Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let mut aside = self.aside.lock();
-        let Some(part) = aside.parts.front_mut() else {
+        let mut out_of_band = self.out_of_band.lock();
+        let Some(part) = out_of_band.parts.front_mut() else {
             return Poll::Ready(Err(io::Error::other("a placeholder that stands for no file")));
         };
         let sent = send(part);
         if part.is_sent() {
-            aside.parts.pop_front();
+            out_of_band.parts.pop_front();
         }
         sent
     }
 
     /// Whether an engine's thread has left something.
-    pub(crate) fn has_aside(&self) -> bool {
+    pub(crate) fn has_out_of_band(&self) -> bool {
         self.epoch.is_left()
     }
 
     pub(crate) fn take_hints(&self) -> Vec<u8> {
-        let mut aside = self.aside.lock();
-        if aside.taken.is_none() {
+        let mut out_of_band = self.out_of_band.lock();
+        if out_of_band.taken.is_none() {
             self.epoch.is_taken();
         }
-        std::mem::take(&mut aside.hints)
+        std::mem::take(&mut out_of_band.hints)
     }
 
     /// Whether an engine's thread has taken over the connection.
     pub(crate) fn has_taken(&self) -> bool {
-        self.has_aside() && self.aside.lock().taken.is_some()
+        self.has_out_of_band() && self.out_of_band.lock().taken.is_some()
     }
 
     pub(crate) fn take_taken(&self) -> Option<Duplex> {
-        if self.has_aside() { self.aside.lock().taken.take() } else { None }
+        if self.has_out_of_band() { self.out_of_band.lock().taken.take() } else { None }
     }
 
     /// Passes the connection from the service to its task, which takes it away from hyper.
     pub(crate) fn hand_over(self: &Arc<Link>, handover: Handover) {
-        self.aside.lock().handover = Some(handover);
+        self.out_of_band.lock().handover = Some(handover);
         self.change(State::upgraded);
     }
 
     pub(crate) fn take_handover(&self) -> Option<Handover> {
-        self.aside.lock().handover.take()
+        self.out_of_band.lock().handover.take()
     }
 }
 
@@ -467,23 +467,23 @@ impl Drop for Record {
 }
 
 /// A handle by which an engine's thread reaches the connection during one request.
-pub(crate) struct Turn {
+pub(crate) struct RequestEpoch {
     link: Arc<Link>,
     number: u64,
 }
 
-impl Turn {
-    pub(crate) fn new(link: &Arc<Link>) -> Turn {
-        Turn { link: link.clone(), number: link.epoch.number() }
+impl RequestEpoch {
+    pub(crate) fn new(link: &Arc<Link>) -> RequestEpoch {
+        RequestEpoch { link: link.clone(), number: link.epoch.number() }
     }
 
     /// Leaves something for the connection, unless the response has begun.
-    fn with(&self, act: impl FnOnce(&mut Aside)) {
-        let mut aside = self.link.aside.lock();
+    fn with(&self, act: impl FnOnce(&mut OutOfBand)) {
+        let mut out_of_band = self.link.out_of_band.lock();
         if self.link.epoch.leave(self.number) {
-            act(&mut aside);
+            act(&mut out_of_band);
         }
-        drop(aside);
+        drop(out_of_band);
         self.link.wake();
     }
 }
@@ -491,20 +491,20 @@ impl Turn {
 /// Bytes of early hints that one connection buffers; more are dropped, since they are only hints.
 const HINT_BYTES: usize = 32 * 1024;
 
-impl Hints for Turn {
+impl Hints for RequestEpoch {
     fn send(&self, headers: HeaderMap) {
-        self.with(|aside| {
-            if aside.hints.len() < HINT_BYTES {
-                write_head(&mut aside.hints, http::StatusCode::EARLY_HINTS, &headers);
+        self.with(|out_of_band| {
+            if out_of_band.hints.len() < HINT_BYTES {
+                write_head(&mut out_of_band.hints, http::StatusCode::EARLY_HINTS, &headers);
             }
         });
     }
 }
 
-impl Takeover for Turn {
+impl Takeover for RequestEpoch {
     fn take(self: Box<Self>) -> Duplex {
         let (ours, theirs) = body::duplex(TAKEN_BYTES);
-        self.with(|aside| aside.taken = Some(ours));
+        self.with(|out_of_band| out_of_band.taken = Some(ours));
         theirs
     }
 }

@@ -278,7 +278,7 @@ impl Wire {
     /// Writes early hints, if there are any and no response is partly written.
     fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.hints.is_empty() {
-            if !self.link.has_aside() || !self.link.stage().is_flushed() {
+            if !self.link.has_out_of_band() || !self.link.stage().is_flushed() {
                 return Poll::Ready(Ok(()));
             }
             self.hints = self.link.take_hints();

@@ -8,7 +8,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Uri, Version};
 
-use crate::connection::link::{Handover, Link, Record, Turn};
+use crate::connection::link::{Handover, Link, Record, RequestEpoch};
 use crate::log::fault_log::Whose;
 use crate::parse::websocket::{self, Tracker};
 use crate::proxy::forwarded::{self, ForwardedInfo};
@@ -130,8 +130,8 @@ impl RequestContext {
         }
         let settings = &self.link.common.settings;
         let peer = settings.remote_address.of(&self.link.peer, self.link.is_trusted, &headers);
-        let turn = |link| Turn::new(link);
-        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(turn(&self.link)) as Arc<dyn Hints>);
+        let epoch = |link| RequestEpoch::new(link);
+        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(epoch(&self.link)) as Arc<dyn Hints>);
         Request {
             id: self.id().to_owned(),
             method: head.method,
@@ -150,7 +150,7 @@ impl RequestContext {
             queue_deadline: now + limits.queue_wait,
             is_own: false,
             hints,
-            takeover: Some(Box::new(turn(&self.link))),
+            takeover: Some(Box::new(epoch(&self.link))),
         }
     }
 }
