@@ -18,7 +18,7 @@ use crate::connection::link::Link;
 use crate::connection::state::{Stage, Step};
 use crate::parse::held::Held;
 use crate::parse::refusal::Refusal;
-use crate::transport::alarm::Alarm;
+use crate::transport::deadline_timer::DeadlineTimer;
 use crate::transport::sendfile;
 use crate::transport::socket::Socket;
 
@@ -48,7 +48,7 @@ pub(crate) struct Wire {
     has_read: bool,
     /// The refusal of a head.
     pub(crate) refusal: Option<Refusal>,
-    alarm: Alarm,
+    timer: DeadlineTimer,
     /// Early hints being written.
     hints: Vec<u8>,
 }
@@ -72,7 +72,7 @@ impl Wire {
             incoming: Incoming::Open,
             has_read: false,
             refusal: None,
-            alarm: Alarm::default(),
+            timer: DeadlineTimer::default(),
             hints: Vec::new(),
         }
     }
@@ -144,7 +144,7 @@ impl Wire {
             Incoming::Open | Incoming::Ended => Instant::now(),
         };
         self.incoming = Incoming::HalfClosed(since);
-        !self.alarm.is_over(cx, since + HALF_CLOSED_TIME)
+        !self.timer.is_over(cx, since + HALF_CLOSED_TIME)
     }
 
     /// Gives hyper what it may have. Returns whether that was anything.
@@ -221,7 +221,7 @@ impl Wire {
         };
         // Input in the kernel is a request: its event is on the way.
         let is_evicted = self.link.is_evicted() && !self.socket.has_unread();
-        if !is_evicted && !self.alarm.is_over(cx, until) {
+        if !is_evicted && !self.timer.is_over(cx, until) {
             return Poll::Pending;
         }
         if is_evicted {
@@ -252,7 +252,7 @@ impl Wire {
         let next_look = limits.request_time.min(limits.body_time).min(keep_alive);
         let next_look = Instant::now() + next_look;
         let until = self.link.waits_until();
-        if self.alarm.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
+        if self.timer.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
             self.link.set_late();
         }
         Poll::Pending
@@ -269,7 +269,7 @@ impl Wire {
         }
         let since = self.link.stalled();
         let write_time = self.link.common.settings.limits.write_time;
-        if self.link.is_evicted() || self.alarm.is_over(cx, since + write_time) {
+        if self.link.is_evicted() || self.timer.is_over(cx, since + write_time) {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
         }
         Poll::Pending

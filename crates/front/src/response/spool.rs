@@ -16,7 +16,7 @@ use files::TempFile;
 use parking_lot::Mutex;
 
 use crate::response::coded::Incoming;
-use crate::transport::alarm::Alarm;
+use crate::transport::deadline_timer::DeadlineTimer;
 
 /// Bytes of one response kept in memory.
 const MEMORY_BYTES: usize = 256 * 1024;
@@ -146,10 +146,10 @@ impl Drop for Spool {
 
 /// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
 async fn pump(mut source: Incoming, shared: Arc<Shared>) {
-    let mut alarm = Alarm::default();
+    let mut timer = DeadlineTimer::default();
     loop {
         let next = poll_fn(|cx| {
-            if !shared.has_room(cx, &mut alarm) {
+            if !shared.has_room(cx, &mut timer) {
                 return Poll::Pending;
             }
             let mut state = shared.state.lock();
@@ -178,11 +178,11 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    fn has_room(&self, cx: &mut Context<'_>, alarm: &mut Alarm) -> bool {
+    fn has_room(&self, cx: &mut Context<'_>, timer: &mut DeadlineTimer) -> bool {
         let mut state = self.state.lock();
         let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
         let now = Instant::now();
-        if would_go_to_file && !state.is_reader_gone && !alarm.is_over(cx, state.hold.until(now)) {
+        if would_go_to_file && !state.is_reader_gone && !timer.is_over(cx, state.hold.until(now)) {
             state.pump = Some(cx.waker().clone());
             return false;
         }

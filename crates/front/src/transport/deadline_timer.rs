@@ -10,11 +10,11 @@ use tokio::time::Sleep;
 
 /// The timer, created when it is first needed.
 #[derive(Debug, Default)]
-pub(crate) struct Alarm {
+pub(crate) struct DeadlineTimer {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Alarm {
+impl DeadlineTimer {
     /// Whether the deadline has passed; if not, the task is woken by then.
     pub(crate) fn is_over(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
         if Instant::now() >= until {
