@@ -54,7 +54,7 @@ pub(crate) enum Target<'a> {
 
 /// Formats a line and passes it to `add`.
 pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: impl FnOnce(&[u8])) {
-    LINE.with_borrow_mut(|line| {
+    BUFFER.with_borrow_mut(|line| {
         line.text.clear();
         match format {
             LogFormat::Text => line.words(entry, query),
@@ -66,17 +66,17 @@ pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: 
 }
 
 thread_local! {
-    static LINE: RefCell<Line> = const { RefCell::new(Line { text: String::new(), second: 0, stamp: String::new() }) };
+    static BUFFER: RefCell<LineBuffer> = const { RefCell::new(LineBuffer { text: String::new(), second: 0, stamp: String::new() }) };
 }
 
 /// The buffer for a line, and the formatted time of the last second.
-struct Line {
+struct LineBuffer {
     text: String,
     second: u64,
     stamp: String,
 }
 
-impl Line {
+impl LineBuffer {
     fn words(&mut self, entry: &Entry<'_>, query: &QueryLog) {
         self.stamp();
         self.text.push(' ');
@@ -132,7 +132,7 @@ impl Line {
     }
 
     /// Runs `write`, and adds a dash if it wrote nothing.
-    fn or_dash(&mut self, write: impl FnOnce(&mut Line)) {
+    fn or_dash(&mut self, write: impl FnOnce(&mut LineBuffer)) {
         let before = self.text.len();
         write(self);
         if self.text.len() == before {
@@ -141,7 +141,7 @@ impl Line {
     }
 
     /// Runs `write` within a JSON string, and writes null if it wrote nothing.
-    fn or_null(&mut self, write: impl FnOnce(&mut Line)) {
+    fn or_null(&mut self, write: impl FnOnce(&mut LineBuffer)) {
         let before = self.text.len();
         self.text.push('"');
         write(self);
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn queries_are_shown_without_secrets() {
         let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
-        let mut line = Line { text: String::new(), second: 0, stamp: String::new() };
+        let mut line = LineBuffer { text: String::new(), second: 0, stamp: String::new() };
         line.target(&Target::Whole(&uri), &QueryLog::default());
         line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
         line.target(&Target::Whole(&uri), &QueryLog::None);

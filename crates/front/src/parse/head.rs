@@ -72,7 +72,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Opt
     if line.len() > LINE_BYTES {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
     }
-    let Line { version, has_authority, change } = request_line(line)?;
+    let RequestLine { version, has_authority, change } = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
     loop {
@@ -132,14 +132,14 @@ enum Version {
 }
 
 /// Result of parsing a request line.
-struct Line {
+struct RequestLine {
     version: Version,
     /// Whether the target is a URL, whose host takes precedence over the header.
     has_authority: bool,
     change: Option<Change>,
 }
 
-fn request_line(line: &[u8]) -> Result<Line, Refusal> {
+fn request_line(line: &[u8]) -> Result<RequestLine, Refusal> {
     if line.starts_with(b"PROXY ") {
         return bad("this is the PROXY protocol, which is not understood here");
     }
@@ -168,7 +168,7 @@ fn request_line(line: &[u8]) -> Result<Line, Refusal> {
     } else {
         (*plain != *target).then(|| Change { place: method_end + 1..target_end, bytes: plain.into_owned() })
     };
-    Ok(Line { version, has_authority, change })
+    Ok(RequestLine { version, has_authority, change })
 }
 
 /// The headers that determine framing and host.
