@@ -27,7 +27,7 @@ async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String>
     let work = Work::new(port, workload, (false, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
         loop {
-            match work.exchange(&mut work.line(), Instant::now(), place).await.1 {
+            match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
                 Ok(_) => break,
                 Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
                 Err(fault) => return Err(described(port, ask, &fault)),

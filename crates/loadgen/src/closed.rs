@@ -123,7 +123,7 @@ pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &
 }
 
 async fn client(work: Rc<Work>, end: Option<Instant>, left: Arc<AtomicU64>) {
-    let mut line = work.line();
+    let mut connection = work.connection();
     loop {
         let now = Instant::now();
         if work.stopped.get() || end.is_some_and(|end| now >= end) {
@@ -133,7 +133,7 @@ async fn client(work: Rc<Work>, end: Option<Instant>, left: Arc<AtomicU64>) {
         if taken.is_err() {
             return;
         }
-        if work.one(&mut line, now, work.draw()).await {
+        if work.one(&mut connection, now, work.draw()).await {
             tokio::time::sleep(NO_CONNECTION_PAUSE).await;
         }
     }

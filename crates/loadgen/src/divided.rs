@@ -68,7 +68,7 @@ pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Result<BTreeMa
     if let Some(complaint) = workload.complaint() {
         return Err(complaint);
     }
-    let queue = Queue::watch(port);
+    let queue = AcceptQueue::watch(port);
     let sums = on_this_thread(run(port, workload, plan))??;
     sums.numbers(queue.mean_length())
 }
@@ -236,16 +236,16 @@ fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
 }
 
 /// A connection, and the cell with the time at which a request was first written to it.
-struct Line {
+struct Connection {
     sender: SendRequest<Full<Bytes>>,
     written: Rc<Cell<u64>>,
 }
 
 async fn client(shared: Rc<Shared>) {
-    let mut line = None;
+    let mut connection = None;
     let mut is_first = true;
     loop {
-        match shared.one(&mut line).await {
+        match shared.one(&mut connection).await {
             Ok(parts) => {
                 let mut sums = shared.sums.borrow_mut();
                 sums.answered += 1;
@@ -256,7 +256,7 @@ async fn client(shared: Rc<Shared>) {
                 is_first = false;
             }
             Err(trouble) => {
-                line = None;
+                connection = None;
                 shared.sums.borrow_mut().fail(trouble);
                 tokio::time::sleep(PAUSE).await;
             }
@@ -266,7 +266,7 @@ async fn client(shared: Rc<Shared>) {
 
 impl Shared {
     /// Sends a request and reads its response.
-    async fn one(&self, line: &mut Option<Line>) -> Result<Parts, String> {
+    async fn one(&self, connection: &mut Option<Connection>) -> Result<Parts, String> {
         let said = |error: hyper::Error| error.to_string();
         let place = self.dice.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
@@ -275,13 +275,13 @@ impl Shared {
         *request.uri_mut() = ask.path.parse().map_err(|error| format!("{}: {error}", ask.path))?;
         request.headers_mut().clone_from(headers);
         let from = now_ns();
-        let kept = match line.take() {
-            Some(mut line) => line.sender.ready().await.is_ok().then_some(line),
+        let kept = match connection.take() {
+            Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
             None => None,
         };
         // The time to connect counts for the server, as its full accept queue can delay it.
         let (mut now, connected) = match kept {
-            Some(line) => (line, from),
+            Some(connection) => (connection, from),
             None => (self.connect().await?, now_ns()),
         };
         now.written.set(0);
@@ -292,14 +292,14 @@ impl Shared {
         let read = now_ns();
         let written = now.written.get().max(connected);
         if self.keep {
-            *line = Some(now);
+            *connection = Some(now);
         }
         judge(ask, status, &body).map_err(|fault| fault.in_words())?;
         let times = times.ok_or("its answers are without the middleware's header")?;
         parts([from, connected, written, read], &times)
     }
 
-    async fn connect(&self) -> Result<Line, String> {
+    async fn connect(&self) -> Result<Connection, String> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         let written = Rc::new(Cell::new(0));
@@ -308,7 +308,7 @@ impl Shared {
         let (sender, connection) = both.map_err(|error| error.to_string())?;
         // Its errors reach the request that waits for a response.
         drop(tokio::task::spawn_local(connection));
-        Ok(Line { sender, written })
+        Ok(Connection { sender, written })
     }
 }
 
@@ -360,13 +360,13 @@ impl AsyncWrite for Stamped {
 }
 
 /// Reads the length of the accept queue of a port until it is stopped.
-struct Queue {
+struct AcceptQueue {
     is_over: Arc<AtomicBool>,
     thread: thread::JoinHandle<f64>,
 }
 
-impl Queue {
-    fn watch(port: u16) -> Queue {
+impl AcceptQueue {
+    fn watch(port: u16) -> AcceptQueue {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_over);
         let look = move || {
@@ -382,7 +382,7 @@ impl Queue {
                 thread::park_timeout(LOOK_EVERY);
             }
         };
-        Queue { is_over, thread: thread::spawn(look) }
+        AcceptQueue { is_over, thread: thread::spawn(look) }
     }
 
     fn mean_length(self) -> f64 {

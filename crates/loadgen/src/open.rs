@@ -151,7 +151,7 @@ async fn run(
     let timer = Timer::new()?;
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
-    let mut lines = JoinSet::new();
+    let mut senders = JoinSet::new();
     let most = share.part(plan.connections) as usize;
     let mut offered = 0_u64;
     let mut latest = Duration::ZERO;
@@ -168,8 +168,8 @@ async fn run(
         lateness.saturating_record(late.as_micros() as u64);
         offered += 1;
         let is_free = queue.push(Job { due, place });
-        if !is_free && lines.len() < most {
-            lines.spawn_local(line(Rc::clone(&work), Rc::clone(&queue)));
+        if !is_free && senders.len() < most {
+            senders.spawn_local(sender(Rc::clone(&work), Rc::clone(&queue)));
         }
         if offered.is_multiple_of(64) {
             // When everything is late, the timer above never waits, and responses would not be read.
@@ -177,15 +177,15 @@ async fn run(
         }
     }
     queue.close();
-    while lines.join_next().await.is_some() {}
+    while senders.join_next().await.is_some() {}
     let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
     Ok(Part { tally, offered, latest, lateness })
 }
 
-async fn line(work: Rc<Work>, queue: Rc<Queue>) {
-    let mut line = work.line();
+async fn sender(work: Rc<Work>, queue: Rc<Queue>) {
+    let mut connection = work.connection();
     while let Some(job) = queue.next().await {
-        work.one(&mut line, job.due, job.place).await;
+        work.one(&mut connection, job.due, job.place).await;
     }
 }
 

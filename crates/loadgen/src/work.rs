@@ -4,9 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use super::ask::Workload;
+use super::connection::{Arrived, Connection, Prepared};
 use super::dice::Dice;
 use super::fault::Fault;
-use super::line::{Arrived, Line, Prepared};
 use super::tally::{Tally, Watch};
 
 /// State shared by the clients of a loop.
@@ -46,8 +46,8 @@ impl Work {
     }
 
     /// A connection for one client.
-    pub fn line(&self) -> Line {
-        Line::new(self.port, self.keep)
+    pub fn connection(&self) -> Connection {
+        Connection::new(self.port, self.keep)
     }
 
     /// Draws the next request; returns its index.
@@ -56,10 +56,10 @@ impl Work {
     }
 
     /// Sends a request that was due at `from`, and counts it. Returns whether no connection could be opened.
-    pub async fn one(&self, line: &mut Line, from: Instant, place: usize) -> bool {
-        let (at, verdict) = self.exchange(line, from, place).await;
+    pub async fn one(&self, connection: &mut Connection, from: Instant, place: usize) -> bool {
+        let (at, verdict) = self.exchange(connection, from, place).await;
         if verdict.as_ref().is_err_and(|fault| !matches!(fault, Fault::Status(..) | Fault::Wrong(_))) {
-            line.hang_up();
+            connection.hang_up();
         }
         let unconnected = matches!(verdict, Err(Fault::Connect(_)));
         self.tally.borrow_mut().note(from, at, verdict);
@@ -68,12 +68,17 @@ impl Work {
 
     /// Sends a request that was due at `from`, without counting it. Returns when it ended, and the length of a right
     /// body.
-    pub async fn exchange(&self, line: &mut Line, from: Instant, place: usize) -> (Instant, Result<u64, Fault>) {
+    pub async fn exchange(
+        &self,
+        connection: &mut Connection,
+        from: Instant,
+        place: usize,
+    ) -> (Instant, Result<u64, Fault>) {
         let limit = from + self.timeout;
         if Instant::now() >= limit {
             return (Instant::now(), Err(Fault::Timeout));
         }
-        match tokio::time::timeout_at(limit.into(), line.call(&self.prepared[place])).await {
+        match tokio::time::timeout_at(limit.into(), connection.call(&self.prepared[place])).await {
             Ok(Ok(Arrived { at, verdict })) => (at, verdict),
             Ok(Err(fault)) => (Instant::now(), Err(fault)),
             Err(_) => (Instant::now(), Err(Fault::Timeout)),

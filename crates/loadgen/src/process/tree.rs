@@ -80,7 +80,7 @@ impl Tree {
     }
 
     fn ids(&self) -> Vec<(u32, u32)> {
-        let all = everybody();
+        let all = running();
         let mut ours: BTreeSet<u32> = self.roots.iter().copied().collect();
         ours.extend(all.iter().filter(|(_, one)| self.roots.contains(&one.session)).map(|(id, _)| *id));
         // A child can have a smaller id than its parent, so one pass may not suffice.
@@ -112,18 +112,18 @@ fn process(id: u32) -> Option<Process> {
     Process::new(i32::try_from(id).ok()?).ok()
 }
 
-struct Kin {
+struct Ancestry {
     parent: u32,
     session: u32,
 }
 
-fn everybody() -> BTreeMap<u32, Kin> {
-    let kin = |process: Process| {
+fn running() -> BTreeMap<u32, Ancestry> {
+    let ancestry = |process: Process| {
         let stat = process.stat().ok().filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
-        let kin = Kin { parent: stat.ppid.cast_unsigned(), session: stat.session.cast_unsigned() };
-        Some((process.pid.cast_unsigned(), kin))
+        let ancestry = Ancestry { parent: stat.ppid.cast_unsigned(), session: stat.session.cast_unsigned() };
+        Some((process.pid.cast_unsigned(), ancestry))
     };
-    all_processes().into_iter().flatten().flatten().filter_map(kin).collect()
+    all_processes().into_iter().flatten().flatten().filter_map(ancestry).collect()
 }
 
 /// Processes that were started with this environment variable (`NAME=VALUE`), wherever they are.
@@ -133,13 +133,13 @@ pub fn with_environment(setting: &str) -> Vec<Member> {
         let environment = process(id).and_then(|process| process.environ().ok()).unwrap_or_default();
         environment.get(OsStr::new(name)).is_some_and(|found| found == value)
     };
-    let all = everybody().into_iter().filter(|(id, _)| has(*id));
+    let all = running().into_iter().filter(|(id, _)| has(*id));
     all.map(|(id, one)| Member { id, parent: one.parent, title: title(id) }).collect()
 }
 
 /// Ids of the children of this process.
 pub(super) fn children(parent: u32) -> Vec<u32> {
-    everybody().into_iter().filter(|(_, one)| one.parent == parent).map(|(id, _)| id).collect()
+    running().into_iter().filter(|(_, one)| one.parent == parent).map(|(id, _)| id).collect()
 }
 
 /// The names of a process's threads, cut to 15 characters by the kernel.

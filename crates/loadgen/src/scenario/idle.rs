@@ -64,13 +64,13 @@ async fn held(
 ) -> Result<(u32, u64, Option<String>), String> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
-    let mut lines = Vec::new();
+    let mut connections = Vec::new();
     let mut failures = 0;
     let mut first = None;
     for _ in 0..wanted {
-        let mut line = work.line();
-        match work.exchange(&mut line, Instant::now(), 0).await.1 {
-            Ok(_) => lines.push(line),
+        let mut connection = work.connection();
+        match work.exchange(&mut connection, Instant::now(), 0).await.1 {
+            Ok(_) => connections.push(connection),
             Err(fault) => {
                 first.get_or_insert_with(|| fault.kind().into_owned());
                 failures += 1;
@@ -82,6 +82,6 @@ async fn held(
     }
     tokio::time::sleep(REST).await;
     let after = memory();
-    let open = lines.iter().filter(|line| line.is_open()).count();
+    let open = connections.iter().filter(|connection| connection.is_open()).count();
     Ok((u32::try_from(open).unwrap_or(u32::MAX), after, first))
 }

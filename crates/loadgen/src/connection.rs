@@ -29,7 +29,7 @@ pub(crate) struct Prepared {
 }
 
 /// A connection, opened when it is needed.
-pub(crate) struct Line {
+pub(crate) struct Connection {
     port: u16,
     keep: bool,
     sender: Option<SendRequest<Full<Bytes>>>,
@@ -93,10 +93,10 @@ impl Prepared {
     }
 }
 
-impl Line {
+impl Connection {
     /// An unopened connection. With `keep` it is reused as long as the server keeps it open.
-    pub fn new(port: u16, keep: bool) -> Line {
-        Line { port, keep, sender: None, body: Vec::new() }
+    pub fn new(port: u16, keep: bool) -> Connection {
+        Connection { port, keep, sender: None, body: Vec::new() }
     }
 
     /// Sends a request and reads its response.
