@@ -57,7 +57,7 @@ pub enum Refused<J> {
 /// own lock, beside its records of them; an engine whose workers are all alike uses [`Queue`]. It never reads a clock:
 /// the caller passes `now`.
 #[derive(Debug)]
-pub struct Line<J> {
+pub struct Backlog<J> {
     waiting: VecDeque<J>,
     places: usize,
     forecast: Forecast,
@@ -69,11 +69,14 @@ pub struct Line<J> {
     searched: Instant,
 }
 
-impl<J: Job> Line<J> {
+/// The former name of [`Backlog`], until `engine-ruby` has the new one.
+pub type Line<J> = Backlog<J>;
+
+impl<J: Job> Backlog<J> {
     /// Creates an empty queue for at most `places` jobs.
-    pub fn new(places: usize, now: Instant) -> Line<J> {
+    pub fn new(places: usize, now: Instant) -> Backlog<J> {
         let forecast = Forecast::new(now);
-        Line { waiting: VecDeque::new(), places, forecast, paused: None, swept: now, searched: now }
+        Backlog { waiting: VecDeque::new(), places, forecast, paused: None, swept: now, searched: now }
     }
 
     /// Appends a job. Returns it if the queue is full, or if it would time out by the forecast
@@ -231,7 +234,7 @@ pub struct Queue<W, J> {
 #[derive(Debug)]
 struct State<W, J> {
     idle: Vec<W>,
-    line: Line<J>,
+    backlog: Backlog<J>,
     closed: bool,
 }
 
@@ -247,8 +250,8 @@ pub struct Depth {
 impl<W, J: Job> Queue<W, J> {
     /// Creates a queue for at most `places` jobs, without workers.
     pub fn new(places: usize) -> Self {
-        let line = Line::new(places, Instant::now());
-        Queue { state: Mutex::new(State { idle: Vec::new(), line, closed: false }) }
+        let backlog = Backlog::new(places, Instant::now());
+        Queue { state: Mutex::new(State { idle: Vec::new(), backlog, closed: false }) }
     }
 
     /// Offers a job: to an idle worker if there is one, else to the queue.
@@ -257,14 +260,14 @@ impl<W, J: Job> Queue<W, J> {
         if state.closed {
             return Offer::Closed(job);
         }
-        if !state.line.is_paused()
+        if !state.backlog.is_paused()
             && let Some(worker) = state.idle.pop()
         {
-            state.line.count_begun(job.offered());
+            state.backlog.count_begun(job.offered());
             return Offer::Run(worker, job);
         }
         let now = job.offered();
-        match state.line.push(job, now) {
+        match state.backlog.push(job, now) {
             Ok(()) => Offer::Queued,
             Err(Refused::Full(job)) => Offer::Full(job),
             Err(Refused::Late(job)) => Offer::Late(job),
@@ -274,8 +277,8 @@ impl<W, J: Job> Queue<W, J> {
     /// Returns a worker. The first job that is not abandoned comes back with it; otherwise the worker becomes idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
         let mut state = self.state.lock();
-        if !state.line.is_empty()
-            && let Some(job) = state.line.pop(Instant::now())
+        if !state.backlog.is_empty()
+            && let Some(job) = state.backlog.pop(Instant::now())
         {
             return Some((worker, job));
         }
@@ -285,21 +288,21 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Removes and returns the jobs that have timed out by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
-        self.state.lock().line.overdue(now)
+        self.state.lock().backlog.overdue(now)
     }
 
     /// Begins no jobs from now on: workers that are returned stay idle.
     pub fn pause(&self, now: Instant) {
-        self.state.lock().line.pause(now);
+        self.state.lock().backlog.pause(now);
     }
 
     /// Ends a pause. Returns the waiting jobs that can begin, each with an idle worker.
     pub fn resume(&self, now: Instant) -> Vec<(W, J)> {
         let mut state = self.state.lock();
-        state.line.resume(now);
+        state.backlog.resume(now);
         let mut pairs = Vec::new();
         while let Some(worker) = state.idle.pop() {
-            match state.line.pop(now) {
+            match state.backlog.pop(now) {
                 Some(job) => pairs.push((worker, job)),
                 None => {
                     state.idle.push(worker);
@@ -312,12 +315,12 @@ impl<W, J: Job> Queue<W, J> {
 
     /// Whether the queue is paused.
     pub fn is_paused(&self) -> bool {
-        self.state.lock().line.is_paused()
+        self.state.lock().backlog.is_paused()
     }
 
     /// Applies `ask` to the first waiting job.
     pub fn first<T>(&self, ask: impl Fn(&J) -> T) -> Option<T> {
-        self.state.lock().line.first().map(ask)
+        self.state.lock().backlog.first().map(ask)
     }
 
     /// Takes the first idle worker for which `suits` is true.
@@ -335,7 +338,7 @@ impl<W, J: Job> Queue<W, J> {
     /// The numbers of idle workers and waiting jobs.
     pub fn depth(&self) -> Depth {
         let state = self.state.lock();
-        Depth { idle: state.idle.len(), waiting: state.line.len() }
+        Depth { idle: state.idle.len(), waiting: state.backlog.len() }
     }
 }
 
@@ -408,12 +411,12 @@ mod tests {
         // One job begins every 100 ms: 50 in the 5 s that a job may wait.
         let start = Instant::now();
         let overloaded = |waiting: u32, gone: bool| {
-            let mut line = Line::new(1000, start);
+            let mut backlog = Backlog::new(1000, start);
             let later = |ms: u64| start + Duration::from_millis(ms);
             let job = |name, ms| Task { name, gone: false, ends: later(ms) + Duration::from_secs(60) };
-            (0..waiting).for_each(|name| drop(line.push(Task { gone: gone && name > 0, ..job(name, 0) }, start)));
-            (0..30).for_each(|at| line.count_begun(later(at * 100)));
-            line.push(Task { ends: later(3000) + Duration::from_secs(5), ..job(waiting, 3000) }, later(3000))
+            (0..waiting).for_each(|name| drop(backlog.push(Task { gone: gone && name > 0, ..job(name, 0) }, start)));
+            (0..30).for_each(|at| backlog.count_begun(later(at * 100)));
+            backlog.push(Task { ends: later(3000) + Duration::from_secs(5), ..job(waiting, 3000) }, later(3000))
         };
         assert!(matches!(overloaded(100, false), Err(Refused::Late(job)) if job.name == 100));
         assert_eq!(overloaded(30, false), Ok(()));

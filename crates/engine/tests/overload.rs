@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
-use engine::queue::{Job, Line};
+use engine::queue::{Backlog, Job};
 
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
@@ -92,7 +92,7 @@ impl Server {
     fn run(&self, arrivals: &[Arrival]) -> Vec<Fate> {
         let start = Instant::now();
         let moment = |at: u64| start + Duration::from_micros(at);
-        let mut line: Line<Waiting> = Line::new(usize::MAX, start);
+        let mut backlog: Backlog<Waiting> = Backlog::new(usize::MAX, start);
         let mut plain = VecDeque::new();
         let mut fates = vec![Fate::Expired; arrivals.len()];
         let mut free = self.workers;
@@ -107,8 +107,8 @@ impl Server {
                 ends.pop();
                 free += 1;
                 let next = if self.predicts {
-                    line.overdue(moment(now));
-                    line.pop(moment(now)).map(|job| job.number)
+                    backlog.overdue(moment(now));
+                    backlog.pop(moment(now)).map(|job| job.number)
                 } else {
                     while plain.front().is_some_and(|number: &usize| arrivals[*number].at + self.patience <= now) {
                         plain.pop_front();
@@ -125,13 +125,13 @@ impl Server {
             let Some((number, arrival)) = coming.next() else { break };
             if free > 0 {
                 free -= 1;
-                line.count_begun(moment(now));
+                backlog.count_begun(moment(now));
                 fates[number] = Fate::Served(0);
                 ends.push(Reverse(self.end(now, arrival.takes)));
             } else if self.predicts {
-                line.overdue(moment(now));
+                backlog.overdue(moment(now));
                 let job = Waiting { number, offered: moment(now), ends: moment(now + self.patience) };
-                if line.push(job, moment(now)).is_err() {
+                if backlog.push(job, moment(now)).is_err() {
                     fates[number] = Fate::Refused;
                 }
             } else {
