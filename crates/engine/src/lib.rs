@@ -7,11 +7,11 @@ use std::time::Duration;
 
 mod answer;
 pub mod body;
-mod brief;
 pub mod counters;
 pub mod env;
 pub mod fault;
 mod forecast;
+mod human;
 pub mod io_thread;
 pub mod meter;
 pub mod order;
@@ -27,9 +27,9 @@ pub mod wear;
 
 pub use answer::Answer;
 pub use body::{Duplex, Sink, Source};
-pub use brief::{brief, count};
 pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault, Overrun};
+pub use human::{brief, count};
 pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::{Order, Surroundings, Variables};

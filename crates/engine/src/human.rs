@@ -5,17 +5,17 @@ use std::time::Duration;
 
 /// A duration rounded for reading: `861ms` instead of `861.156098ms`. Whole seconds are never rounded away.
 #[derive(Debug, Clone, Copy)]
-pub struct Brief(Duration);
+pub struct HumanDuration(Duration);
 
 /// Rounds a duration for reading.
-pub fn brief(time: Duration) -> Brief {
+pub fn brief(time: Duration) -> HumanDuration {
     let nanos = time.as_nanos();
     let mut unit = 1;
     while nanos / unit >= 1000 && unit < 1_000_000_000 {
         unit *= 10;
     }
     let rounded = (nanos + unit / 2) / unit * unit;
-    Brief(u64::try_from(rounded).map_or(time, Duration::from_nanos))
+    HumanDuration(u64::try_from(rounded).map_or(time, Duration::from_nanos))
 }
 
 /// A number with its noun, in the plural unless it is one: `1 worker`, `2 workers`.
@@ -23,7 +23,7 @@ pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &st
     if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-impl fmt::Display for Brief {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_zero() { f.write_str("0s") } else { write!(f, "{:?}", self.0) }
     }
