@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::brief::brief;
+use crate::human::brief;
 
 /// The party at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
