@@ -16,20 +16,20 @@ pub struct Answer {
     pub queued: Duration,
     /// Receiver of the answer that replaces this one, if the engine withdraws the stream in it before the front has
     /// claimed it.
-    pub(crate) again: Option<oneshot::Receiver<Answer>>,
+    pub(crate) replacement: Option<oneshot::Receiver<Answer>>,
 }
 
 impl Answer {
     /// An answer that cannot be withdrawn.
     pub fn new(result: Result<Response, Fault>, queued: Duration) -> Answer {
-        Answer { result, queued, again: None }
+        Answer { result, queued, replacement: None }
     }
 
     /// Claims the stream of this answer, or returns the receiver of the replacement if the stream was withdrawn.
-    pub(crate) fn other_way(&mut self) -> Option<oneshot::Receiver<Answer>> {
-        let again = self.again.take()?;
+    pub(crate) fn take_replacement(&mut self) -> Option<oneshot::Receiver<Answer>> {
+        let replacement = self.replacement.take()?;
         match &self.result {
-            Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => Some(again),
+            Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => Some(replacement),
             _ => None,
         }
     }

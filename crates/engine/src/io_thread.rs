@@ -90,8 +90,8 @@ impl IoThread {
         let answers = mem::take(&mut state.answers);
         let has_work = !state.work.is_empty();
         drop(state);
-        for (way, answer) in answers {
-            let _ = way.send(answer);
+        for (sender, answer) in answers {
+            let _ = sender.send(answer);
         }
         if has_work { Poll::Ready(()) } else { Poll::Pending }
     }
@@ -141,21 +141,21 @@ impl IoThread {
 /// Never inlined: the caller may have moved to another OS thread since it began, and must not have kept the address of
 /// a thread-local variable.
 #[inline(never)]
-pub(crate) fn deliver(way: oneshot::Sender<Answer>, answer: Answer) {
+pub(crate) fn deliver(sender: oneshot::Sender<Answer>, answer: Answer) {
     let unsent = match WORKING.get() {
-        None => Some((way, answer)),
+        None => Some((sender, answer)),
         Some(term) => CURRENT.with_borrow(|current| {
-            let Some(current) = current else { return Some((way, answer)) };
+            let Some(current) = current else { return Some((sender, answer)) };
             let mut state = current.state.lock();
             if state.term != term {
-                return Some((way, answer));
+                return Some((sender, answer));
             }
-            state.answers.push((way, answer));
+            state.answers.push((sender, answer));
             None
         }),
     };
-    if let Some((way, answer)) = unsent {
-        let _ = way.send(answer);
+    if let Some((sender, answer)) = unsent {
+        let _ = sender.send(answer);
     }
 }
 

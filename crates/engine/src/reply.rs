@@ -20,16 +20,16 @@ use crate::snapshot::Past;
 /// A future of the answer. Dropping it tells the engine that the client has disconnected.
 #[derive(Debug)]
 pub struct Reply {
-    way: oneshot::Receiver<Answer>,
+    receiver: oneshot::Receiver<Answer>,
     due: Option<Instant>,
     is_deferred: bool,
 }
 
 /// The engine's end of the channel, which sends one answer.
 pub struct Responder {
-    way: oneshot::Sender<Answer>,
+    sender: oneshot::Sender<Answer>,
     meter: Option<(Arc<Meter>, Instant)>,
-    again: Option<oneshot::Receiver<Answer>>,
+    replacement: Option<oneshot::Receiver<Answer>>,
 }
 
 impl fmt::Debug for Responder {
@@ -41,7 +41,7 @@ impl fmt::Debug for Responder {
 /// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { way: sender, meter: None, again: None }, Reply { way: receiver, due: None, is_deferred: false })
+    (Responder { sender, meter: None, replacement: None }, Reply { receiver, due: None, is_deferred: false })
 }
 
 /// Creates a channel whose answer is counted in `meter`, unless the request is the server's own.
@@ -98,21 +98,21 @@ impl Responder {
             }
             meter.recorder.note(&result, queued, ran, about);
         }
-        deliver(self.way, Answer { result, queued, again: self.again });
+        deliver(self.sender, Answer { result, queued, replacement: self.replacement });
     }
 
     /// Sends an answer with a stream that can be withdrawn ([`Sink::take_back`](crate::Sink::take_back)). If it is, the
     /// responder that this returns sends the answer that counts.
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
-        self.again = Some(receiver);
+        self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);
-        Responder { way: sender, meter: None, again: None }
+        Responder { sender, meter: None, replacement: None }
     }
 
     /// Whether the client has disconnected: a request that has not begun need not run.
     pub fn is_abandoned(&self) -> bool {
-        self.way.is_closed()
+        self.sender.is_closed()
     }
 }
 
@@ -121,15 +121,15 @@ impl Future for Reply {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
         loop {
-            let mut answer = match ready!(Pin::new(&mut self.way).poll(context)) {
+            let mut answer = match ready!(Pin::new(&mut self.receiver).poll(context)) {
                 Ok(answer) => answer,
                 Err(_) => {
                     let why = "the engine dropped the request without an answer".to_owned();
                     return Poll::Ready(Answer::new(Err(Fault::Broken(why)), Duration::ZERO));
                 }
             };
-            match answer.other_way() {
-                Some(way) => self.way = way,
+            match answer.take_replacement() {
+                Some(receiver) => self.receiver = receiver,
                 None => return Poll::Ready(answer),
             }
         }
@@ -153,33 +153,33 @@ mod tests {
         let (responder, reply) = pair();
         let (sink, source) = stream(9);
         let response = Response { head: ResponseHead::default(), body: Body::Stream(source) };
-        let again = responder.send_for_now(response, Duration::ZERO, Past::default);
-        (reply, sink, again)
+        let replacement = responder.send_for_now(response, Duration::ZERO, Past::default);
+        (reply, sink, replacement)
     }
 
     #[test]
     fn a_stream_that_is_taken_back_unseen_is_replaced_by_another_answer() {
-        let (mut reply, sink, again) = sent();
-        assert!(sink.take_back() && !again.is_abandoned());
+        let (mut reply, sink, replacement) = sent();
+        assert!(sink.take_back() && !replacement.is_abandoned());
         drop(sink);
         assert!(poll(&mut reply).is_pending());
         let body = Body::Full(Bytes::from("gold"));
-        again.send(Ok(Response { head: ResponseHead::default(), body }), Duration::ZERO);
+        replacement.send(Ok(Response { head: ResponseHead::default(), body }), Duration::ZERO);
         let Poll::Ready(answer) = poll(&mut reply) else { panic!("it has not come") };
         assert!(matches!(answer.result.unwrap().body, Body::Full(body) if body == "gold"));
     }
 
     #[test]
     fn a_stream_that_was_seen_stays() {
-        let (mut reply, sink, again) = sent();
+        let (mut reply, sink, replacement) = sent();
         assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Ok(_), .. })));
-        assert!(!sink.take_back() && again.is_abandoned());
+        assert!(!sink.take_back() && replacement.is_abandoned());
     }
 
     #[test]
     fn a_client_that_has_gone_wants_no_other_answer() {
-        let (reply, sink, again) = sent();
+        let (reply, sink, replacement) = sent();
         drop(reply);
-        assert!(!sink.take_back() && again.is_abandoned());
+        assert!(!sink.take_back() && replacement.is_abandoned());
     }
 }
