@@ -26,17 +26,17 @@ const LOOK_TIME: Duration = Duration::from_millis(500);
 
 /// State shared by the two directions of a relay.
 #[derive(Default)]
-struct Between {
+struct RelayState {
     /// The application has sent everything.
-    is_said: AtomicBool,
+    has_app_ended: AtomicBool,
     /// The client has sent everything, or is gone.
-    is_heard: AtomicBool,
+    has_client_ended: AtomicBool,
     /// Input from the client is relayed no more.
     is_over: AtomicBool,
     changed: Notify,
 }
 
-impl Between {
+impl RelayState {
     fn set(&self, flag: &AtomicBool) {
         flag.store(true, SeqCst);
         self.changed.notify_waiters();
@@ -54,18 +54,19 @@ impl Between {
 }
 
 /// Relays until both directions have ended, or until the connection is closed because the server, or the application's
-/// worker, shuts down. `early` holds the bytes that the client sent before the hand-over.
+/// worker, shuts to_client. `early` holds the bytes that the client sent before the hand-over.
 pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
     let Handover { head, duplex, reply, record, tracker } = handover;
     let (mut reader, writer) = tokio::io::split(socket);
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
-    let between = Between::default();
-    let upward = up(&mut reader, early, to_app, &between);
-    let downward = async {
-        let mut down = Down { link, writer, from_app, tracker, between: &between, sent: 0, is_closed_by_us: false };
-        down.run(head).await;
-        between.set(&between.is_said);
-        (down.sent, down.is_closed_by_us)
+    let state = RelayState::default();
+    let from_client = client_to_app(&mut reader, early, to_app, &state);
+    let to_client = async {
+        let mut to_client =
+            AppToClient { link, writer, from_app, tracker, state: &state, sent: 0, is_closed_by_us: false };
+        to_client.run(head).await;
+        state.set(&state.has_app_ended);
+        (to_client.sent, to_client.is_closed_by_us)
     };
     // The application may continue after the connection has ended; its reply is kept until it is done.
     let running = async {
@@ -73,7 +74,7 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
             reply.await;
         }
     };
-    let ((), (sent, is_closed_by_us), ()) = tokio::join!(upward, downward, running);
+    let ((), (sent, is_closed_by_us), ()) = tokio::join!(from_client, to_client, running);
     if let Some(mut record) = record {
         record.bytes = sent;
         if is_closed_by_us {
@@ -84,20 +85,20 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
 
 /// Relays from the client to the application, until the client ends, the application has closed both directions, or the
 /// relay is over.
-async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, between: &Between) {
+async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, state: &RelayState) {
     if early.is_empty() || to_app.send(Bytes::from(early)).await.is_ok() {
         let mut buffer = BytesMut::new();
         loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
                 read = timeout(LOOK_TIME, reader.read_buf(&mut buffer)) => read,
-                () = between.wait(&between.is_over) => {
+                () = state.wait(&state.is_over) => {
                     to_app.finish();
                     break;
                 }
             };
             match read {
-                Err(_) if between.is_said.load(SeqCst) && to_app.is_gone() => break,
+                Err(_) if state.has_app_ended.load(SeqCst) && to_app.is_gone() => break,
                 Err(_) => {}
                 Ok(Ok(0)) => {
                     to_app.finish();
@@ -115,16 +116,16 @@ async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Si
             }
         }
     }
-    between.set(&between.is_heard);
+    state.set(&state.has_client_ended);
 }
 
 /// Relay from the application to the client.
-struct Down<'a> {
+struct AppToClient<'a> {
     link: &'a Link,
     writer: WriteHalf<Socket>,
     from_app: Source,
     tracker: Tracker,
-    between: &'a Between,
+    state: &'a RelayState,
     /// Bytes sent to the client.
     sent: u64,
     is_closed_by_us: bool,
@@ -133,11 +134,11 @@ struct Down<'a> {
 enum Next {
     Bytes(Bytes),
     End,
-    /// The server, or the application's worker, shuts down.
+    /// The server, or the application's worker, shuts to_client.
     Close,
 }
 
-impl Down<'_> {
+impl AppToClient<'_> {
     async fn run(&mut self, head: Bytes) {
         if self.write(&head).await.is_ok() && self.until_closing().await {
             self.close().await;
@@ -192,7 +193,7 @@ impl Down<'_> {
         while self.tracker.is_within_frame() {
             let next = tokio::select! {
                 next = self.next(false) => next,
-                () = until(Some(ends)) => return self.between.set(&self.between.is_over),
+                () = until(Some(ends)) => return self.state.set(&self.state.is_over),
             };
             let Next::Bytes(bytes) = next else { return };
             if self.relay(&bytes).await.is_err() {
@@ -200,7 +201,7 @@ impl Down<'_> {
             }
         }
         if !self.tracker.is_between_frames() {
-            self.between.set(&self.between.is_over);
+            self.state.set(&self.state.is_over);
             return self.drain_app(ends).await;
         }
         if self.write(&websocket::GOING_AWAY).await.is_err() {
@@ -208,11 +209,11 @@ impl Down<'_> {
         }
         // The application reads the client's close frame and ends. The client then waits for the server to close the
         // connection (RFC 6455 section 7.1.1).
-        let between = self.between;
+        let state = self.state;
         tokio::select! {
-            () = between.wait(&between.is_heard) => {}
+            () = state.wait(&state.has_client_ended) => {}
             () = self.until_app_ends() => {}
-            () = until(Some(ends)) => between.set(&between.is_over),
+            () = until(Some(ends)) => state.set(&state.is_over),
         }
     }
 
