@@ -1,4 +1,4 @@
-//! What came of a request, as it goes from the engine to the front.
+//! The outcome of a request, as the engine sends it to the front.
 
 use std::time::Duration;
 
@@ -7,28 +7,29 @@ use tokio::sync::oneshot;
 use crate::fault::Fault;
 use crate::response::{Body, Response};
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub struct Answer {
-    /// The response, or why there is none.
+    /// The response, or the fault that prevented one.
     pub result: Result<Response, Fault>,
-    /// How long it waited for a place.
+    /// Time the request waited for a free worker.
     pub queued: Duration,
-    /// Where another answer comes, if the stream in this one is taken back before anybody has looked at it.
-    pub(crate) again: Option<oneshot::Receiver<Answer>>,
+    /// Receiver of the answer that replaces this one, if the engine withdraws the stream in it before the front has
+    /// claimed it.
+    pub(crate) replacement: Option<oneshot::Receiver<Answer>>,
 }
 
 impl Answer {
-    /// One that stays.
+    /// An answer that cannot be withdrawn.
     pub fn new(result: Result<Response, Fault>, queued: Duration) -> Answer {
-        Answer { result, queued, again: None }
+        Answer { result, queued, replacement: None }
     }
 
-    /// Where the answer comes instead, if the stream in this one was taken back.
-    pub(crate) fn other_way(&mut self) -> Option<oneshot::Receiver<Answer>> {
-        let again = self.again.take()?;
+    /// Claims the stream of this answer, or returns the receiver of the replacement if the stream was withdrawn.
+    pub(crate) fn take_replacement(&mut self) -> Option<oneshot::Receiver<Answer>> {
+        let replacement = self.replacement.take()?;
         match &self.result {
-            Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => Some(again),
+            Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => Some(replacement),
             _ => None,
         }
     }

@@ -1,6 +1,5 @@
-//! A bounded stream of bytes from one side to another, usable from a thread that may block and from a task that may
-//! not.
-//! Back-pressure is by bytes: a sink that is ahead of its source by the capacity waits.
+//! A bounded stream of bytes between two sides, each of which may block a thread or be an asynchronous task.
+//! Back-pressure is by bytes: a sink that is `capacity` bytes ahead of its source waits.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,36 +13,36 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::fault::Fault;
 
-/// One end of a connection that an application has taken over, seen from its holder. The application's bytes come in at
-/// the front's end, the client's at the application's.
+/// One end of an upgraded connection, which carries bytes in both directions and no HTTP. The front holds one end, the
+/// application the other.
 #[derive(Debug)]
 pub struct Duplex {
-    /// What the holder of the other end sends.
+    /// Bytes that the holder of the other end sends.
     pub incoming: Source,
-    /// What the holder of the other end gets.
+    /// Bytes for the holder of the other end.
     pub outgoing: Sink,
 }
 
-/// Both ends of a connection, each direction holding at most about `capacity` bytes.
+/// Returns both ends of an upgraded connection; each direction buffers about `capacity` bytes at most.
 pub fn duplex(capacity: usize) -> (Duplex, Duplex) {
     let (one_out, other_in) = stream(capacity);
     let (other_out, one_in) = stream(capacity);
     (Duplex { incoming: one_in, outgoing: one_out }, Duplex { incoming: other_in, outgoing: other_out })
 }
 
-/// Why bytes could not be put in.
+/// Reason why bytes could not be put into a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendError {
-    /// The other end was dropped: nobody wants them.
+    /// The source was dropped, so the bytes have no reader.
     Gone,
-    /// There was no room until the deadline.
+    /// The stream was full until the deadline.
     Late,
 }
 
-/// The end where bytes go in. Dropping it without [`Sink::finish`] breaks the stream.
+/// The writing end of a stream. Dropping it without [`Sink::finish`] breaks the stream: the reader gets a fault.
 pub struct Sink(Arc<Shared>);
 
-/// The end where bytes come out. Dropping it tells the sink at its next send.
+/// The reading end of a stream. After it is dropped, every send fails with [`SendError::Gone`].
 pub struct Source(Arc<Shared>);
 
 struct Shared {
@@ -56,7 +55,7 @@ struct State {
     chunks: VecDeque<Bytes>,
     bytes: usize,
     end: Option<Result<(), Fault>>,
-    /// Whoever sends is about to go away.
+    /// The process that writes is about to shut down; see [`Sink::leave`].
     is_leaving: bool,
     hold: Hold,
     source_gone: bool,
@@ -64,18 +63,18 @@ struct State {
     sink_waker: Option<Waker>,
 }
 
-/// Which end of a stream decides whether the client gets it.
+/// The end of a stream that decides whether the client gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hold {
-    /// The sink: nobody reads from the source yet.
+    /// The sink: the front has not begun to read.
     Sink,
-    /// The sink, which has withdrawn the stream: another answer will be given.
+    /// The sink, which has withdrawn the stream; another answer will be sent.
     TakenBack,
-    /// The source: the client gets this stream.
+    /// The source: the front has claimed the stream for the client.
     Source,
 }
 
-/// A stream that holds at most about `capacity` bytes: a chunk goes in whole as long as there is any room.
+/// Creates a stream that buffers about `capacity` bytes: a chunk is accepted whole as long as fewer are buffered.
 pub fn stream(capacity: usize) -> (Sink, Source) {
     let state = State {
         chunks: VecDeque::new(),
@@ -106,7 +105,7 @@ impl State {
 }
 
 impl Sink {
-    /// Puts a chunk in, waiting for room in this thread until `deadline`.
+    /// Puts a chunk in. Blocks this thread while the stream is full, until `deadline`.
     pub fn send_blocking(&self, chunk: Bytes, deadline: Instant) -> Result<(), SendError> {
         let mut state = self.0.state.lock();
         while !state.source_gone && state.bytes >= self.0.capacity {
@@ -124,7 +123,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Puts a chunk in, waiting for room without holding a thread.
+    /// Puts a chunk in, waiting without blocking a thread while the stream is full.
     pub async fn send(&self, chunk: Bytes) -> Result<(), SendError> {
         let mut chunk = Some(chunk);
         poll_fn(|context| {
@@ -145,12 +144,12 @@ impl Sink {
         .await
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the source was dropped.
     pub fn is_gone(&self) -> bool {
         self.0.state.lock().source_gone
     }
 
-    /// Takes everything back, if whoever has the source has not claimed it yet.
+    /// Withdraws the stream unless its source has claimed it. Returns whether the stream is withdrawn.
     pub fn take_back(&self) -> bool {
         let mut state = self.0.state.lock();
         if state.hold == Hold::Sink && !state.source_gone {
@@ -159,20 +158,20 @@ impl Sink {
         state.hold == Hold::TakenBack
     }
 
-    /// Says that whoever sends is about to go away, and would have the connection closed in the way of its protocol.
-    /// The stream goes on until it ends.
+    /// Announces that the writing process is about to shut down, so that the front closes the connection as its
+    /// protocol demands (a WebSocket close frame). The stream stays usable until it ends.
     pub fn leave(&self) {
         let mut state = self.0.state.lock();
         state.is_leaving = true;
         wake(&mut state.source_waker);
     }
 
-    /// Ends the stream well.
+    /// Ends the stream in order.
     pub fn finish(self) {
         self.end(Ok(()));
     }
 
-    /// Breaks the stream off; the reader sees the fault after what was put in before.
+    /// Breaks the stream off: the reader gets the bytes put in so far, then the fault.
     pub fn fail(self, fault: Fault) {
         self.end(Err(fault));
     }
@@ -194,7 +193,7 @@ impl Drop for Sink {
 }
 
 impl Source {
-    /// Whether the sink has not taken everything back; from now on it cannot any more.
+    /// Claims the stream, after which it cannot be withdrawn. Returns false if it was withdrawn before.
     pub fn claim(&self) -> bool {
         let mut state = self.0.state.lock();
         if state.hold == Hold::Sink {
@@ -203,7 +202,7 @@ impl Source {
         state.hold == Hold::Source
     }
 
-    /// Whether whoever sends is about to go away; see [`Sink::leave`].
+    /// Whether the writing process is about to shut down; see [`Sink::leave`].
     pub fn is_leaving(&self) -> bool {
         self.0.state.lock().is_leaving
     }
@@ -220,7 +219,8 @@ impl Source {
         }
     }
 
-    /// The next chunk, waiting for it in this thread until `deadline`; `Err(None)` when it did not come in time.
+    /// The next chunk, `None` after the last. Blocks this thread until `deadline`; `Err(None)` means that none came in
+    /// time.
     pub fn next_blocking(&mut self, deadline: Instant) -> Result<Option<Bytes>, Option<Fault>> {
         let mut state = self.0.state.lock();
         loop {
@@ -237,7 +237,8 @@ impl Source {
 }
 
 impl Shared {
-    /// What can be read now: a chunk, the end (`Some(None)`), or nothing yet.
+    /// The next item that can be read at once: a chunk, a fault, or the end (`Some(None)`); `None` if there is nothing
+    /// yet.
     fn take(&self, state: &mut State) -> Option<Option<Result<Bytes, Fault>>> {
         if let Some(chunk) = state.chunks.pop_front() {
             state.bytes -= chunk.len();

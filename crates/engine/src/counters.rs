@@ -1,18 +1,19 @@
-//! Numbers that many threads count up at once, and somebody reads now and then.
+//! Counters that many threads increment at once and that are read rarely.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Threads count in different places, or they would take the same memory away from each other at every request.
+/// Number of copies of each counter. Threads increment different copies, so that they do not contend for one cache line
+/// at every request.
 const SHARDS: usize = 8;
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// Where this thread counts.
+    /// Index of the copy that this thread increments.
     static SHARD: usize = THREADS.fetch_add(1, Relaxed) % SHARDS;
 }
 
-/// So many numbers.
+/// A set of `N` counters, all starting at 0.
 #[derive(Debug)]
 pub struct Counters<const N: usize> {
     shards: [Shard<N>; SHARDS],
@@ -29,12 +30,12 @@ impl<const N: usize> Default for Counters<N> {
 }
 
 impl<const N: usize> Counters<N> {
-    /// Adds to one of them.
+    /// Adds `by` to the counter with index `at`.
     pub fn add(&self, at: usize, by: u64) {
         self.shards[SHARD.with(|shard| *shard)].0[at].fetch_add(by, Relaxed);
     }
 
-    /// All of them.
+    /// Returns the values of all counters.
     pub fn read(&self) -> [u64; N] {
         let mut sums = [0; N];
         for shard in &self.shards {

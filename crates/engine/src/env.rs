@@ -1,5 +1,5 @@
-//! From a request to the pairs of its Rack environment (Rack 3 SPEC, "The Environment"), in one place for all engines.
-//! Only pairs whose value is a string are made here; `rack.*` objects belong to the engine that makes them.
+//! Converts a request into the pairs of its Rack environment (Rack 3 SPEC, "The Environment"), for all engines. Only
+//! pairs with a string as value are made here; each engine makes its own `rack.*` objects.
 
 use http::HeaderMap;
 use http::header::{self, HeaderName};
@@ -8,19 +8,19 @@ use crate::request::{Request, Scheme};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Names the server in `SERVER_SOFTWARE`.
+/// Value of `SERVER_SOFTWARE`: name and version of the server.
 pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
 
-/// The name of a pair: one of a fixed set, or that of a header, which an engine will want to remember.
+/// Key of a pair: one of a fixed set, or derived from a header's name; engines cache the latter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key<'a> {
     /// One of the fixed set.
     Fixed(Fixed),
-    /// To be turned into `HTTP_…` by [`header_key`].
+    /// The name of a header, which [`header_key`] converts to `HTTP_…`.
     Header(&'a HeaderName),
 }
 
-/// The keys that do not come from a header's name; as a number, the place in [`Fixed::NAMES`].
+/// Keys that are not derived from a header's name. Their numbers are indices into [`Fixed::NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the key of its name")]
 pub enum Fixed {
@@ -42,7 +42,7 @@ pub enum Fixed {
 }
 
 impl Fixed {
-    /// All names, in the order of the variants.
+    /// Names of all variants, in their order.
     pub const NAMES: [&'static str; 15] = [
         "REQUEST_METHOD",
         "SCRIPT_NAME",
@@ -61,12 +61,12 @@ impl Fixed {
         "CONTENT_LENGTH",
     ];
 
-    /// The key as Ruby sees it.
+    /// The key as a Ruby string.
     pub fn name(self) -> &'static str {
         Fixed::NAMES[self as usize]
     }
 
-    /// Whether the value is the same for most requests, so that an engine may keep its string.
+    /// Whether most requests have the same value, so that an engine can keep the Ruby string.
     pub fn is_steady(self) -> bool {
         !matches!(
             self,
@@ -75,7 +75,7 @@ impl Fixed {
     }
 }
 
-/// Calls `visit` with each pair. The order is the same for equal sets of headers.
+/// Calls `visit` with each pair. Requests with equal sets of headers give the pairs in the same order.
 pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     visit(Key::Fixed(Fixed::RequestMethod), request.method.as_str().as_bytes());
     let (script, path) = request.script_and_path();
@@ -83,7 +83,7 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     visit(Key::Fixed(Fixed::PathInfo), path.as_bytes());
     visit(Key::Fixed(Fixed::QueryString), request.query.as_bytes());
     visit(Key::Fixed(Fixed::RequestUri), request.target.as_bytes());
-    // In no specification, but Puma, Unicorn and Thin set it: the path, wherever the application is mounted.
+    // No specification has it, but Puma, Unicorn and Thin set it: the whole path, wherever the application is mounted.
     visit(Key::Fixed(Fixed::RequestPath), request.path.as_bytes());
     let protocol = protocol(request).as_bytes();
     visit(Key::Fixed(Fixed::ServerProtocol), protocol);
@@ -93,19 +93,20 @@ pub fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
         visit(Key::Fixed(Fixed::Https), b"on");
     }
     server(request, visit);
-    // A Unix socket has no address; its clients are on this machine.
+    // A client on a Unix socket has no IP address; it runs on this machine.
     let remote = request.peer.remote_ip.as_deref().unwrap_or("127.0.0.1");
     visit(Key::Fixed(Fixed::RemoteAddr), remote.as_bytes());
     headers(&request.headers, visit);
-    // The one of the access log, whatever the header said: so an application's log, Rails' `request_id`, can be found.
+    // The request id of the access log, whatever the header's value: it finds the entries in the application's log
+    // (`request_id` in Rails).
     visit(Key::Header(&REQUEST_ID), request.id.as_bytes());
     if let Some(length) = content_length(request) {
         visit(Key::Fixed(Fixed::ContentLength), length.to_string().as_bytes());
     }
 }
 
-/// The length of the body as it is read, after transfer codings are removed (RFC 3875 section 4.1.2). Absent where the
-/// request has neither `Content-Length` nor `Transfer-Encoding`, and so no body.
+/// Length of the body after transfer codings are removed (RFC 3875 section 4.1.2). `None` if the request has neither
+/// `Content-Length` nor `Transfer-Encoding`, and so no body.
 fn content_length(request: &Request) -> Option<u64> {
     let headers = &request.headers;
     let is_framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);
@@ -120,7 +121,7 @@ fn protocol(request: &Request) -> &'static str {
     }
 }
 
-/// `SERVER_NAME` and `SERVER_PORT`: what the client asked for, else where it connected to.
+/// Emits `SERVER_NAME` and `SERVER_PORT`: those of the `Host` header, else of the address that the client connected to.
 fn server<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     let authority = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
     let (name, port) = split_authority(authority);
@@ -146,7 +147,7 @@ fn server<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     }
 }
 
-/// Splits `host:port` (RFC 3986 section 3.2); brackets of an IPv6 address stay with the name.
+/// Splits `host:port` (RFC 3986 section 3.2). An IPv6 address keeps its brackets.
 pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
     let after_bracket = authority.rfind(']').map_or(0, |at| at + 1);
     match authority[after_bracket..].rfind(':') {
@@ -159,12 +160,12 @@ pub fn split_authority(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Repeated fields become one, joined as RFC 9110 section 5.3 says (cookies as RFC 6265 section 5.4). Of names that
-/// become the same key, the one with dashes counts, else the first. What says where the body ends is left out: the body
-/// is there, with its length. So is the id, which the request has.
+/// Emits the headers. Repeated fields are joined (RFC 9110 section 5.3; cookies, RFC 6265 section 5.4). Of several
+/// names with the same key, the one with dashes wins, else the first. Framing headers are left out, since the body is
+/// complete and its length known, and so is the request id, which is emitted separately.
 fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     for name in headers.keys() {
-        // A header `Version` would pass for the protocol's.
+        // A header `Version` would become `HTTP_VERSION`, the key of the protocol's version.
         if name == "version" || *name == REQUEST_ID || is_framing(name) || is_shadowed(name, headers) {
             continue;
         }
@@ -185,7 +186,7 @@ fn headers<'a>(headers: &'a HeaderMap, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     }
 }
 
-/// Whether a name with an underscore has a twin that counts in its place.
+/// Whether another header with the same key takes precedence over this name, which has an underscore.
 fn is_shadowed(name: &HeaderName, headers: &HeaderMap) -> bool {
     if !name.as_str().contains('_') {
         return false;
@@ -194,7 +195,7 @@ fn is_shadowed(name: &HeaderName, headers: &HeaderMap) -> bool {
     twins.next() != Some(name) || twins.any(|other| !other.as_str().contains('_'))
 }
 
-/// Whether two names become the same key.
+/// Whether two header names have the same key.
 fn is_twin(one: &HeaderName, other: &HeaderName) -> bool {
     let letter = |byte: u8| if byte == b'_' { b'-' } else { byte };
     let (one, other) = (one.as_str(), other.as_str());
@@ -212,7 +213,7 @@ fn key(name: &HeaderName) -> Key<'_> {
     }
 }
 
-/// `accept-language` becomes `HTTP_ACCEPT_LANGUAGE`.
+/// Converts a header's name to its key: `accept-language` becomes `HTTP_ACCEPT_LANGUAGE`.
 pub fn header_key(name: &HeaderName) -> String {
     let mut key = String::with_capacity(5 + name.as_str().len());
     key.push_str("HTTP_");

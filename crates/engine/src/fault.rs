@@ -1,53 +1,53 @@
-//! Everything that can keep a request from its response, each with the one whose fault it is.
-//! What status a fault becomes is not said here: the front's `reply.rs` is the only place that chooses.
+//! All reasons why a request has no response, each with the party at fault. The response that the client gets instead
+//! is chosen in one place, the front's `reply.rs`.
 
 use std::fmt;
 use std::time::Duration;
 
-use crate::brief::brief;
+use crate::human::brief;
 
-/// Whose fault it is.
+/// The party at fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Culprit {
-    /// The one who sent the request.
+    /// The client.
     Client,
     /// The Ruby application.
     App,
     /// The engine, or the machine it runs on.
     Engine,
-    /// Nobody: more work arrived than the settings allow.
+    /// None of these: more work arrived than the settings allow.
     Load,
 }
 
-/// An exception the application let through.
+/// An exception that the application raised and did not rescue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AppError {
     /// The class of the exception, such as `NoMethodError`.
     pub class: String,
     /// Its message.
     pub message: String,
-    /// Exceptions that led to it (`cause`), the nearest first: `caused by CLASS: MESSAGE (file:line)` each.
+    /// Its causes (`Exception#cause`), nearest first, one `caused by CLASS: MESSAGE (file:line)` each.
     pub causes: Vec<String>,
     /// Its backtrace, innermost call first, one `file:line:in method` each.
     pub backtrace: Vec<String>,
 }
 
 impl AppError {
-    /// How the line of a cause begins.
+    /// Prefix of a line in [`AppError::causes`].
     pub const CAUSE: &str = "caused by ";
 
-    /// All that is told below its message.
+    /// All lines that are printed below its message: causes, then backtrace.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.causes.iter().chain(&self.backtrace).map(String::as_str)
     }
 }
 
-/// More of something than a request may have.
+/// A limit of a request that was exceeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overrun<T> {
-    /// What it may have.
+    /// The limit.
     pub limit: T,
-    /// What it was doing then, innermost call first; empty where nobody knows.
+    /// The application's backtrace at that moment, innermost call first; empty where it is unknown.
     pub backtrace: Vec<String>,
 }
 
@@ -57,33 +57,33 @@ impl<T> From<T> for Overrun<T> {
     }
 }
 
-/// Why there is no response.
+/// Reason why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The client went away before it had its whole answer.
+    /// The client disconnected before it had received the whole response.
     ClientGone,
-    /// The application raised.
+    /// The application raised an exception.
     App(Box<AppError>),
-    /// The application answered something that the Rack specification does not allow; the text says what and why.
+    /// The application's answer violates the Rack specification; the text says what is wrong and why.
     BadAnswer(String),
-    /// The application used up the time of its request.
+    /// The application exceeded the time limit of its request.
     OutOfTime(Overrun<Duration>),
-    /// The application used up the memory of its interpreter; bytes allowed.
+    /// The application exceeded the memory limit of its interpreter, in bytes.
     OutOfMemory(Overrun<usize>),
-    /// The queue was full; how many may wait.
+    /// The queue was full; the number is its size.
     QueueFull(usize),
-    /// Nobody was free in the time a request may wait, or will be.
+    /// No worker was free within the time that a request may wait, or none will be by the forecast.
     QueueWait(Duration),
-    /// The server is ending and takes nothing new.
+    /// The server is shutting down and accepts no new requests.
     Stopping,
-    /// The worker that ran the request died.
+    /// The worker that ran the request died; the text says how.
     WorkerDied(String),
-    /// The engine cannot run the application at all.
+    /// The engine cannot run the application at all; the text says why.
     Broken(String),
 }
 
 impl Fault {
-    /// The one word of each, with whose fault it is.
+    /// The name of each fault in logs and metrics, with the party at fault.
     pub const NAMES: [(&str, Culprit); 10] = [
         ("client_gone", Culprit::Client),
         ("app_error", Culprit::App),
@@ -97,7 +97,7 @@ impl Fault {
         ("broken", Culprit::Engine),
     ];
 
-    /// Whose fault this is.
+    /// The party at fault.
     pub fn culprit(&self) -> Culprit {
         match self {
             Fault::ClientGone => Culprit::Client,
@@ -107,7 +107,7 @@ impl Fault {
         }
     }
 
-    /// Where it happened, as far as that is known, and what led to it.
+    /// Backtrace and causes, as far as they are known.
     pub fn lines(&self) -> Vec<&str> {
         match self {
             Fault::App(error) => error.lines().collect(),
@@ -118,7 +118,7 @@ impl Fault {
         }
     }
 
-    /// One word for logs and metrics.
+    /// Name of the fault in logs and metrics.
     pub fn name(&self) -> &'static str {
         match self {
             Fault::ClientGone => "client_gone",

@@ -1,33 +1,33 @@
 //! Predicts whether a request that joins the queue now would reach a worker before its queue deadline.
 //!
 //! A refusal is final and a wait is not, so a request is refused on evidence alone. A queue that stands still for a
-//! moment (a slow database, a frozen worker, a busy machine) says nothing about how fast it moves afterwards: what
-//! counts is the best rate that was seen of late, over all requests that began, and the queue must have moved steadily
+//! moment (a slow database, a frozen worker, a busy machine) says nothing about how fast it moves afterwards. The
+//! forecast therefore uses the best recent rate of all requests that began, and only if the queue has moved steadily
 //! for long enough to be compared with it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Requests that began are counted in spans of this length.
+/// Length of the intervals (spans) in which the requests that begin are counted.
 const SPAN: Duration = Duration::from_millis(100);
-/// Spans that are remembered: 40 s.
+/// Number of spans that are kept: 40 s.
 const SPANS_MAX: usize = 400;
-/// Parts of a stretch of time that are compared with each other.
+/// Number of intervals that are compared to judge whether the queue moves steadily.
 const QUARTERS: usize = 4;
 
-/// Counts the requests that begin, and knows since when the queue has not been empty.
+/// Counts the requests that begin, and remembers since when the queue has not been empty.
 #[derive(Debug)]
 pub struct Forecast {
-    /// How many began in each span, the current one last.
+    /// Requests that began in each span, the current one last.
     spans: VecDeque<u32>,
-    /// When the current span ends.
+    /// End of the current span.
     span_ends: Instant,
-    /// Since when requests have been waiting without a break.
+    /// Time since which the queue has not been empty; `None` if it is empty.
     waiting_since: Option<Instant>,
 }
 
 impl Forecast {
-    /// Nothing has begun, and nothing waits.
+    /// A forecast for an empty queue, before any request.
     pub fn new(now: Instant) -> Forecast {
         Forecast { spans: VecDeque::from([0]), span_ends: now + SPAN, waiting_since: None }
     }
@@ -42,12 +42,12 @@ impl Forecast {
         }
     }
 
-    /// Notes that the queue was empty until now.
+    /// Records that the queue is empty no longer.
     pub fn fills(&mut self, now: Instant) {
         self.waiting_since = Some(now);
     }
 
-    /// Notes that the queue is empty.
+    /// Records that the queue is empty.
     pub fn empties(&mut self) {
         self.waiting_since = None;
     }
@@ -55,9 +55,9 @@ impl Forecast {
     /// Whether a request that joins `waiting` others, and may wait for `patience`, would not begin in time. The first
     /// of the others has waited for `first_waited`.
     ///
-    /// It would not, where the queue
-    /// - has not been empty for half of that time, and its first has itself waited for a quarter of it,
-    /// - has moved on steadily meanwhile: after a standstill, and right after its end, nothing is known,
+    /// True if the queue
+    /// - has not been empty for half of `patience`, and its first request has waited for a quarter of it,
+    /// - has moved steadily meanwhile: after a standstill, and right after its end, there is no evidence,
     /// - and would take a quarter longer than allowed even at the best rate of the recent past (four times `patience`,
     ///   at most 40 s).
     pub fn is_too_late(&mut self, waiting: usize, first_waited: Duration, patience: Duration, now: Instant) -> bool {
@@ -74,7 +74,7 @@ impl Forecast {
         needed > patience.as_secs_f64() * 1.25
     }
 
-    /// Begins new spans up to `now`.
+    /// Adds spans up to `now`.
     fn advance(&mut self, now: Instant) {
         if now < self.span_ends {
             return;
@@ -87,8 +87,8 @@ impl Forecast {
         self.span_ends += SPAN * u32::try_from(passed).unwrap_or(u32::MAX);
     }
 
-    /// Whether requests began in each quarter of the last half of `patience`, in none of them fewer than a quarter of
-    /// those in another. The current span is left out: it is not over.
+    /// Whether requests began in each of four parts of the last half of `patience`, in none of them fewer than a
+    /// quarter of those in another. The current span does not count, since it is not over.
     fn is_steady(&self, watched: Duration, patience: Duration) -> bool {
         let quarter = spans_in(patience / 8).max(1);
         if spans_in(watched) < QUARTERS * quarter || self.spans.len() <= QUARTERS * quarter {
@@ -104,8 +104,8 @@ impl Forecast {
         least > 0 && most <= 4 * least
     }
 
-    /// Requests per second, in the best stretch of a quarter of `patience`. The current span, which is not over, is
-    /// taken for a whole one: never for more than it is.
+    /// The best rate, in requests per second, of any stretch of a quarter of `patience`. The current span counts as a
+    /// whole one, which never makes the rate higher than it was.
     fn best_rate(&self, patience: Duration) -> f64 {
         let stretch = spans_in(patience / 4).clamp(1, self.spans.len());
         let from = self.spans.len().saturating_sub(spans_in(4 * patience).max(stretch));

@@ -1,6 +1,5 @@
-//! Lets an engine work on the I/O thread that handed it a request without holding up that thread's event loop: the work
-//! is done between two turns of the loop. When it does not end soon, another OS thread goes on with the loop, and the
-//! connections on it notice nothing.
+//! Work of an engine on the I/O thread that handed it a request. The work runs between two iterations of the thread's
+//! event loop. If it takes too long, another OS thread takes over the event loop, without effect on its connections.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,13 +13,13 @@ use tokio::sync::oneshot;
 
 use crate::answer::Answer;
 
-/// What is to be done between two turns.
+/// A job that runs between two iterations of the event loop.
 pub type Work = Box<dyn FnOnce(&Arc<IoThread>) + Send>;
 
-/// Starts another OS thread that goes on with the event loop; false where the machine refused it.
+/// Starts the OS thread of this term, which takes over the event loop; false if the operating system refused.
 pub type Start = Box<dyn Fn(u64) -> bool + Send + Sync>;
 
-/// One I/O thread, whichever OS thread it is at the moment.
+/// An I/O thread: an event loop, which moves from one OS thread to another when work on it blocks.
 pub struct IoThread {
     state: Mutex<State>,
     start: Start,
@@ -28,18 +27,19 @@ pub struct IoThread {
 
 #[derive(Default)]
 struct State {
-    /// Counts the OS threads it has been.
+    /// Number of the OS thread that runs the event loop, counted from 0.
     term: u64,
     work: VecDeque<Work>,
-    /// Given between two turns: their futures live on the event loop, and are woken there without a system call.
+    /// Answers to deliver at the next poll: their receivers live on this event loop, and waking them there costs no
+    /// system call.
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
-    /// Wakes the event loop.
+    /// Waker of the event loop.
     waker: Option<Waker>,
 }
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<IoThread>>> = const { RefCell::new(None) };
-    /// The term of which this OS thread is doing work.
+    /// The term in which this OS thread is doing work.
     static WORKING: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -50,26 +50,26 @@ impl fmt::Debug for IoThread {
 }
 
 impl IoThread {
-    /// An I/O thread whose event loop `start` can give to another OS thread.
+    /// Creates an I/O thread; `start` moves its event loop to another OS thread.
     pub fn new(start: Start) -> IoThread {
         IoThread { state: Mutex::default(), start }
     }
 
-    /// The I/O thread that the calling OS thread is, if it is one.
+    /// The I/O thread whose event loop the calling OS thread runs, if any.
     pub fn current() -> Option<Arc<IoThread>> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// The calling OS thread is this I/O thread from now on.
+    /// Declares that the calling OS thread runs this event loop.
     pub fn enter(self: &Arc<IoThread>) {
         CURRENT.set(Some(self.clone()));
     }
 
-    /// Has something done after the present turn of the event loop, which the caller belongs to.
+    /// Queues work to be done after the current iteration of the event loop. Called on that loop only.
     pub fn defer(&self, work: Work) {
         let mut state = self.state.lock();
         state.work.push_back(work);
-        // The loop looks for all of it when it is woken once.
+        // One wake-up suffices: the loop then does all work that is queued.
         let waker = if state.work.len() == 1 { state.waker.clone() } else { None };
         drop(state);
         if let Some(waker) = waker {
@@ -77,8 +77,8 @@ impl IoThread {
         }
     }
 
-    /// Ready when the event loop of the OS thread of this term has to stop: for work, or because another one goes on
-    /// with it. To be polled by nothing but the event loop.
+    /// Delivers pending answers. Ready when the event loop of the OS thread of this term must stop: for work, or
+    /// because another OS thread has taken over. Polled by the event loop only.
     pub fn poll_work(&self, term: u64, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state.lock();
         if state.term != term {
@@ -90,13 +90,13 @@ impl IoThread {
         let answers = mem::take(&mut state.answers);
         let has_work = !state.work.is_empty();
         drop(state);
-        for (way, answer) in answers {
-            let _ = way.send(answer);
+        for (sender, answer) in answers {
+            let _ = sender.send(answer);
         }
         if has_work { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Does the work there is. False when another OS thread is this I/O thread by now: the caller ends.
+    /// Does all queued work. Returns false if another OS thread has taken over meanwhile, after which the caller ends.
     pub fn work(self: &Arc<IoThread>, term: u64) -> bool {
         loop {
             let work = {
@@ -115,12 +115,12 @@ impl IoThread {
         }
     }
 
-    /// Which OS thread it is, counted from 0.
+    /// The current term: the number of the OS thread that runs the event loop, counted from 0.
     pub fn term(&self) -> u64 {
         self.state.lock().term
     }
 
-    /// The OS thread of this term does not come back from its work: has another one go on.
+    /// Moves the event loop to another OS thread, because the one of this term is stuck in its work.
     pub fn replace(&self, term: u64) {
         let mut state = self.state.lock();
         if state.term != term || !(self.start)(term + 1) {
@@ -129,33 +129,33 @@ impl IoThread {
         state.term += 1;
         let waker = state.waker.take();
         drop(state);
-        // It may have come back just now.
+        // The stuck OS thread may have returned to the loop just now; the waker makes it see the new term.
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 }
 
-/// Sends an answer: after the work at hand where the calling OS thread does some, and at once anywhere else.
+/// Sends an answer: after the current work if the calling OS thread does any as an I/O thread, else at once.
 ///
-/// Never inlined: the caller may have come from another OS thread since it began, and must not have kept the address of
+/// Never inlined: the caller may have moved to another OS thread since it began, and must not have kept the address of
 /// a thread-local variable.
 #[inline(never)]
-pub(crate) fn deliver(way: oneshot::Sender<Answer>, answer: Answer) {
+pub(crate) fn deliver(sender: oneshot::Sender<Answer>, answer: Answer) {
     let unsent = match WORKING.get() {
-        None => Some((way, answer)),
+        None => Some((sender, answer)),
         Some(term) => CURRENT.with_borrow(|current| {
-            let Some(current) = current else { return Some((way, answer)) };
+            let Some(current) = current else { return Some((sender, answer)) };
             let mut state = current.state.lock();
             if state.term != term {
-                return Some((way, answer));
+                return Some((sender, answer));
             }
-            state.answers.push((way, answer));
+            state.answers.push((sender, answer));
             None
         }),
     };
-    if let Some((way, answer)) = unsent {
-        let _ = way.send(answer);
+    if let Some((sender, answer)) = unsent {
+        let _ = sender.send(answer);
     }
 }
 

@@ -1,17 +1,17 @@
-//! What an engine is: a request goes in, a response or a fault comes out.
-//! This crate knows no HTTP library, no Ruby and no socket, and it does no I/O. Both engines and the front are
-//! written against it, and against nothing else of each other.
+//! The contract between the front and the engines: a request goes in, a response or a fault comes out. This crate knows
+//! no HTTP library, no Ruby and no socket, and it does no I/O. The engines and the front depend on it and not on each
+//! other.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 mod answer;
 pub mod body;
-mod brief;
 pub mod counters;
 pub mod env;
 pub mod fault;
 mod forecast;
+mod human;
 pub mod io_thread;
 pub mod meter;
 pub mod order;
@@ -27,9 +27,9 @@ pub mod wear;
 
 pub use answer::Answer;
 pub use body::{Duplex, Sink, Source};
-pub use brief::{brief, count};
 pub use counters::Counters;
 pub use fault::{AppError, Culprit, Fault, Overrun};
+pub use human::{brief, count};
 pub use io_thread::IoThread;
 pub use meter::Meter;
 pub use order::{Order, Surroundings, Variables};
@@ -40,56 +40,57 @@ pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
 
-/// Runs a Rack application, somewhere.
+/// A runtime for Rack applications.
 ///
 /// The front calls this from its I/O threads, so an implementation returns quickly: it may run the application in the
 /// calling thread only as [`IoThread`] work, which holds up nothing else.
 pub trait Engine: Send + Sync {
-    /// Starts one request. Dropping the returned [`Reply`] says that the client has gone: a request that has not
-    /// begun is then never run, and one that runs is told at its next write.
+    /// Starts a request. Dropping the returned [`Reply`] means that the client has disconnected: a request that has not
+    /// begun is not run, and one that runs gets an error at its next write.
     fn call(&self, request: Request) -> Reply;
 
-    /// The name of the application that would get this request, where there are several.
+    /// The name of the application that would serve this request, if the engine has several.
     fn app_of(&self, request: &Request) -> Option<Arc<str>> {
         let _ = request;
         None
     }
 
-    /// What the engine is doing now, for logs, metrics and the status page.
+    /// What the engine is doing now, as plain numbers for logs, metrics and the status page.
     fn status(&self) -> Status;
 
-    /// Refuses new requests from now on; those accepted go on to their end.
+    /// Refuses new requests from now on; accepted ones are completed.
     fn close(&self);
 
-    /// Requests that were accepted and are not over, and connections that the application took over: an engine that has
-    /// been closed may be ended when there are none.
+    /// Number of accepted requests that are not complete, and of upgraded connections. When it is 0, a closed engine
+    /// can be dropped.
     fn unfinished(&self) -> usize {
         let status = self.status();
         status.capacity.saturating_sub(status.idle) + status.queued
     }
 
-    /// Those of them whose answer has not begun: all else may go on for as long as the application likes.
+    /// Number of accepted requests whose response has not begun; the others may take as long as the application likes.
     fn unanswered(&self) -> usize {
         self.unfinished()
     }
 
-    /// The same worker by worker, for a person or a machine that watches.
+    /// The status of each worker, for people and monitoring.
     fn snapshot(&self) -> Snapshot {
         Snapshot { status: self.status(), ..Snapshot::default() }
     }
 
-    /// Requests of the past that were slow or failed.
+    /// Recent requests that were slow, failed or refused.
     fn recorded(&self) -> Recorded {
         Recorded::default()
     }
 
-    /// Does what it is told, or says why it cannot. Waits for it; not for I/O threads.
+    /// Carries out a command of the operator, and returns a message about the result, or why it failed. Blocks the
+    /// calling thread, so it must not run on an I/O thread.
     fn order(&self, order: Order) -> Result<String, String> {
         Err(format!("this engine cannot do that: {order:?}"))
     }
 
-    /// Runs what the user wants to happen before the program is started anew, and returns what that has changed for it,
-    /// or why the program may not be started anew. Waits for it, at most for this time.
+    /// Runs the user's hooks before the program executes itself anew. Returns the environment that they ask for, or why
+    /// the program must not be executed. Blocks the calling thread for `limit` at most.
     fn before_exec(&self, limit: Duration) -> Result<Surroundings, String> {
         let _ = limit;
         Ok(Surroundings::default())

@@ -1,5 +1,5 @@
-//! Counts what becomes of requests: how long they wait and run, and whose fault it is when one fails. One per
-//! application; it outlives the engine that counts on it, so that a reload does not set it back.
+//! Counts of requests by outcome, and histograms of how long they wait and run. Each application has one meter, which
+//! outlives the engine that counts in it, so that a reload does not reset the numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -8,16 +8,16 @@ use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::recorder::Recorder;
 
-/// Upper bounds of the buckets of the metrics, in microseconds; one more bucket is for what is longer.
+/// Upper bounds of the histogram buckets in the metrics, in microseconds; a last bucket has no bound.
 pub const BOUNDS_US: [u64; 16] = [
     250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000,
     10_000_000, 30_000_000,
 ];
 
-/// Each of these is counted in this many classes of equal width, so that percentiles are right to within a few percent.
+/// Number of equal classes in which each bucket is counted, so that percentiles are accurate to a few percent.
 pub const PARTS: usize = 8;
 
-/// Upper bounds of the classes, in microseconds; one more class is for what is longer.
+/// Upper bounds of the classes, in microseconds; a last class has no bound.
 pub const CLASS_BOUNDS_US: [u64; BOUNDS_US.len() * PARTS] = class_bounds();
 
 const CLASSES: usize = CLASS_BOUNDS_US.len() + 1;
@@ -36,23 +36,23 @@ const fn class_bounds() -> [u64; BOUNDS_US.len() * PARTS] {
     bounds
 }
 
-/// Times in classes; after these their sum, in microseconds.
+/// A histogram of durations. The counter after those of the classes is the sum, in microseconds.
 #[derive(Debug, Default)]
 pub struct Times {
     counts: Counters<{ CLASSES + 1 }>,
-    /// The longest since the start.
+    /// The longest duration since the start.
     longest_us: AtomicU64,
-    /// The longest since it was taken last.
+    /// The longest duration since the last [`Times::take_peak_us`].
     peak_us: AtomicU64,
 }
 
 impl Times {
-    /// Counts one.
+    /// Counts a duration.
     pub fn add(&self, time: Duration) {
         let us = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         self.counts.add(CLASS_BOUNDS_US.partition_point(|bound| *bound < us), 1);
         self.counts.add(CLASSES, us);
-        // Most are not longer than others: they only read.
+        // Most durations are not the longest, so most calls only read.
         for longest in [&self.peak_us, &self.longest_us] {
             if us > longest.load(Relaxed) {
                 longest.fetch_max(us, Relaxed);
@@ -60,7 +60,7 @@ impl Times {
         }
     }
 
-    /// How many are in each class, and the sum of all in microseconds.
+    /// The number of durations in each class, and the sum of all durations in microseconds.
     pub fn read(&self) -> ([u64; CLASSES], u64) {
         let all = self.counts.read();
         let mut counts = [0; CLASSES];
@@ -68,39 +68,39 @@ impl Times {
         (counts, all[CLASSES])
     }
 
-    /// The longest since the start, in microseconds.
+    /// The longest duration since the start, in microseconds.
     pub fn longest_us(&self) -> u64 {
         self.longest_us.load(Relaxed)
     }
 
-    /// The longest since [`Times::take_peak_us`] was called last, in microseconds.
+    /// The longest duration since the last [`Times::take_peak_us`], in microseconds.
     pub fn peak_us(&self) -> u64 {
         self.peak_us.load(Relaxed)
     }
 
-    /// The same, and begins anew. For one caller only, which keeps what it is given.
+    /// Returns [`Times::peak_us`] and resets it. Only one caller may do this.
     pub fn take_peak_us(&self) -> u64 {
         self.peak_us.swap(0, Relaxed)
     }
 }
 
-/// The counts of one application, and what is kept of single requests.
+/// The counts of one application, and its flight recorder.
 #[derive(Debug, Default)]
 pub struct Meter {
-    /// Requests that were slow or failed.
+    /// Recent requests that were slow, failed or refused.
     pub recorder: Recorder,
-    /// From the moment a request was whole until it began to run, or was refused.
+    /// Time from the last byte of the request until it began to run, or was refused.
     pub queue: Times,
-    /// From its beginning to its answer.
+    /// Time from the beginning of a request to its response.
     pub service: Times,
-    /// Answers by the hundreds of their status: 1xx at 0, 5xx at 4.
+    /// Responses by class of status: 1xx at index 0, 5xx at 4.
     answers: Counters<5>,
-    /// Requests that had no answer, in the order of [`Fault::NAMES`].
+    /// Requests without a response, in the order of [`Fault::NAMES`].
     faults: Counters<{ Fault::NAMES.len() }>,
 }
 
 impl Meter {
-    /// Counts an answered request.
+    /// Counts a request that was answered.
     pub fn answered(&self, status: u16, queued: Duration, ran: Duration) {
         self.queue.add(queued);
         self.service.add(ran);
@@ -109,7 +109,7 @@ impl Meter {
         }
     }
 
-    /// Counts one that had none.
+    /// Counts a request that ended in a fault.
     pub fn failed(&self, fault: &Fault, queued: Duration) {
         self.queue.add(queued);
         if let Some(at) = Fault::NAMES.iter().position(|(name, _)| *name == fault.name()) {
@@ -117,12 +117,12 @@ impl Meter {
         }
     }
 
-    /// How many answers the application gave, by the hundreds of their status: 1xx at 0, 5xx at 4.
+    /// The number of responses by class of status: 1xx at index 0, 5xx at 4.
     pub fn answers(&self) -> [u64; 5] {
         self.answers.read()
     }
 
-    /// How often each fault happened, in the order of [`Fault::NAMES`].
+    /// The number of each fault, in the order of [`Fault::NAMES`].
     pub fn faults(&self) -> [u64; Fault::NAMES.len()] {
         self.faults.read()
     }

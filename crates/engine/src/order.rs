@@ -1,42 +1,42 @@
-//! What somebody who operates the server may tell an engine to do while it serves.
+//! Commands that an operator can give to an engine while it serves.
 
 use std::path::PathBuf;
 
-/// Environment variables by name, each with its new value, or without one where it was removed.
+/// Changes of environment variables: each name with its new value, or `None` where it was removed.
 pub type Variables = Vec<(String, Option<String>)>;
 
-/// What hooks want of the program that is started anew.
+/// The process environment that hooks ask for when the program executes itself anew.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Changes of its environment.
+    /// Changes of its environment variables.
     pub variables: Variables,
-    /// Its working directory, where that is to be another.
+    /// Its new working directory, if that changes.
     pub folder: Option<PathBuf>,
 }
 
-/// An order. Each takes at most a few seconds; the one who gives it waits, so never give one in an I/O thread.
+/// A command. Each takes a few seconds at most and blocks its caller, so none may be given on an I/O thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Have between so many workers and so many from now on.
+    /// Keeps the number of workers between these bounds from now on.
     Scale {
-        /// Never fewer.
+        /// Fewest workers.
         min: usize,
-        /// Never more.
+        /// Most workers.
         max: usize,
     },
-    /// Begin no request; those that come wait, within the bounds of the queue.
+    /// Begins no requests; new ones wait, within the limits of the queue.
     Pause,
-    /// Go on.
+    /// Ends a pause.
     Resume,
-    /// End this worker: when it has finished what it runs, or at once.
+    /// Ends a worker: after the requests that it runs, or at once.
     EndWorker {
-        /// Its number.
+        /// Number of the worker.
         worker: u32,
-        /// At once, by SIGKILL.
+        /// Ends it at once, by SIGKILL.
         now: bool,
     },
-    /// What the threads of this worker do, as text.
+    /// Returns the backtraces of the threads of this worker, as text.
     Backtraces(u32),
-    /// Replace all workers by new ones of the same loaded application, a few at a time.
+    /// Replaces all workers by new ones of the same loaded application, a few at a time.
     Recycle,
 }

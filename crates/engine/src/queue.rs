@@ -1,8 +1,8 @@
 //! The global queue: idle workers on one side, waiting jobs on the other, never both.
 //!
-//! First come, first served. A job never waits while a worker is idle, and a worker is never idle while a job waits:
-//! both sides change under one lock, so there is no moment between looking and parking in which a wake-up could be
-//! lost. The worker used last is used first, since its memory is still in the processor's cache.
+//! First come, first served. Both sides change under one lock, so a job never waits while a worker is idle, and no
+//! wake-up is lost between looking and parking. The worker that was used last is used first, since its memory is still
+//! in the processor's cache.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -11,74 +11,77 @@ use parking_lot::Mutex;
 
 use crate::forecast::Forecast;
 
-/// How often the whole queue is searched for jobs that are out of time or abandoned, rather than its front alone. With
-/// ten thousand waiting, a search costs a millisecond.
+/// Interval between searches of the whole queue, rather than its front alone, for jobs that have timed out or are
+/// abandoned. With ten thousand waiting, a search takes a millisecond.
 const SWEEP: Duration = Duration::from_millis(50);
 
-/// What the queue must know of a job.
+/// The properties of a job that the queue needs.
 pub trait Job {
-    /// Whether nobody waits for its answer any more; it is then dropped instead of run.
+    /// Whether the client has disconnected; the job is then dropped instead of run.
     fn is_abandoned(&self) -> bool;
-    /// When it was handed in.
+    /// Time when the job was offered to the queue.
     fn offered(&self) -> Instant;
-    /// When it has waited too long.
+    /// Time when the job times out in the queue.
     fn wait_ends(&self) -> Instant;
-    /// When it has waited too long although nothing is begun on purpose: its time in a pause does not count otherwise.
+    /// Time when the job times out during a pause, which does not count as waiting otherwise.
     fn pause_ends(&self) -> Instant;
-    /// A pause from `since` to `now` is over: as long as it waited in it, it may wait longer.
+    /// Extends the job's time to wait by its share of a pause from `since` to `now`.
     fn add_pause(&mut self, since: Instant, now: Instant);
 }
 
-/// What became of a job that was offered.
+/// Outcome of offering a job.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Offer<W, J> {
-    /// This worker was idle and is the caller's now, with the job.
+    /// This idle worker is the caller's now, with the job.
     Run(W, J),
-    /// It waits.
+    /// The job waits.
     Queued,
-    /// As many wait as may; the job comes back.
+    /// The queue is full; returns the job.
     Full(J),
-    /// So many wait that it would not have its turn in time; the job comes back.
+    /// The job would time out before a worker is free, by the forecast; returns the job.
     Late(J),
-    /// The queue takes nothing any more; the job comes back.
+    /// The queue is closed; returns the job.
     Closed(J),
 }
 
-/// Why a job may not wait.
+/// Reason why a job was not queued.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Refused<J> {
-    /// As many wait as may.
+    /// The queue is full.
     Full(J),
-    /// It would not have its turn in time.
+    /// The job would time out before a worker is free, by the forecast.
     Late(J),
 }
 
-/// Waiting jobs, first come, first served, bounded. An engine that chooses among its workers keeps a line under a lock
-/// of its own, beside what it knows of them; one to which all workers are alike uses [`Queue`]. It never looks at a
-/// clock: `now` is the caller's.
+/// A bounded first-in, first-out queue of waiting jobs. An engine that chooses among its workers keeps one under its
+/// own lock, beside its records of them; an engine whose workers are all alike uses [`Queue`]. It never reads a clock:
+/// the caller passes `now`.
 #[derive(Debug)]
-pub struct Line<J> {
+pub struct Backlog<J> {
     waiting: VecDeque<J>,
     places: usize,
     forecast: Forecast,
-    /// Since when nothing is taken out.
+    /// Time since which the queue is paused and gives out nothing.
     paused: Option<Instant>,
-    /// When abandoned jobs were last searched for.
+    /// Time of the last search for abandoned jobs.
     swept: Instant,
-    /// When overdue jobs behind the front were last searched for.
+    /// Time of the last search behind the front for jobs that have timed out.
     searched: Instant,
 }
 
-impl<J: Job> Line<J> {
-    /// An empty line with room for so many.
-    pub fn new(places: usize, now: Instant) -> Line<J> {
+/// The former name of [`Backlog`], until `engine-ruby` has the new one.
+pub type Line<J> = Backlog<J>;
+
+impl<J: Job> Backlog<J> {
+    /// Creates an empty queue for at most `places` jobs.
+    pub fn new(places: usize, now: Instant) -> Backlog<J> {
         let forecast = Forecast::new(now);
-        Line { waiting: VecDeque::new(), places, forecast, paused: None, swept: now, searched: now }
+        Backlog { waiting: VecDeque::new(), places, forecast, paused: None, swept: now, searched: now }
     }
 
-    /// To the end of the line; the job comes back when there is no place, or when it is plain that its time would be
-    /// over before its turn ([`Forecast::is_too_late`]): a client that is told so at once can go elsewhere, and does
-    /// not hold a connection for nothing.
+    /// Appends a job. Returns it if the queue is full, or if it would time out by the forecast
+    /// ([`Forecast::is_too_late`]): a client that is refused at once can go elsewhere, and does not hold a connection
+    /// in vain.
     pub fn push(&mut self, job: J, now: Instant) -> Result<(), Refused<J>> {
         if self.waiting.len() >= self.places || self.is_too_late(&job, now) {
             self.sweep(now);
@@ -103,7 +106,7 @@ impl<J: Job> Line<J> {
         }
     }
 
-    /// In a pause nothing can be predicted.
+    /// Whether the job would time out by the forecast; false in a pause, when nothing can be predicted.
     fn is_too_late(&mut self, job: &J, now: Instant) -> bool {
         let Some(first) = self.waiting.front().filter(|_| self.paused.is_none()) else { return false };
         let first_waited = now.saturating_duration_since(first.offered());
@@ -111,12 +114,12 @@ impl<J: Job> Line<J> {
         self.forecast.is_too_late(self.waiting.len(), first_waited, patience, now)
     }
 
-    /// Counts a job that begins without having waited: how many can begin in a second is known from these, too.
+    /// Counts a job that begins without having waited, as the forecast needs the rate of all jobs.
     pub fn count_begun(&mut self, now: Instant) {
         self.forecast.count(now);
     }
 
-    /// Back to where it came from: a job that had its turn already is not refused for want of a place.
+    /// Puts a job back at the front, even if the queue is full: it has been taken out before.
     pub fn push_front(&mut self, job: J, now: Instant) {
         if self.waiting.is_empty() {
             self.forecast.fills(now);
@@ -124,12 +127,12 @@ impl<J: Job> Line<J> {
         self.waiting.push_front(job);
     }
 
-    /// From now on nothing is taken out: who comes, waits.
+    /// Pauses the queue: it accepts jobs and gives out none.
     pub fn pause(&mut self, now: Instant) {
         self.paused.get_or_insert(now);
     }
 
-    /// Goes on; whether it was paused.
+    /// Ends a pause. Returns whether the queue was paused.
     pub fn resume(&mut self, now: Instant) -> bool {
         let Some(since) = self.paused.take() else { return false };
         self.waiting.iter_mut().for_each(|job| job.add_pause(since, now));
@@ -139,17 +142,17 @@ impl<J: Job> Line<J> {
         true
     }
 
-    /// Whether nothing is taken out.
+    /// Whether the queue is paused.
     pub fn is_paused(&self) -> bool {
         self.paused.is_some()
     }
 
-    /// The first, whoever it is, even in a pause.
+    /// The first job, even if it is abandoned or the queue is paused.
     pub fn first(&self) -> Option<&J> {
         self.waiting.front()
     }
 
-    /// The first that somebody still waits for; those before it are dropped. None in a pause.
+    /// The first job that is not abandoned; drops those before it. `None` in a pause.
     pub fn peek(&mut self) -> Option<&J> {
         if self.is_paused() {
             return None;
@@ -163,13 +166,13 @@ impl<J: Job> Line<J> {
         self.waiting.front()
     }
 
-    /// Takes that one.
+    /// Removes and returns the job that [`Self::peek`] would return.
     pub fn pop(&mut self, now: Instant) -> Option<J> {
         self.peek()?;
         self.take(0, now)
     }
 
-    /// Takes the first of these kind among the next `reach` places.
+    /// Removes and returns the first job for which `suits` is true, among the first `reach`. `None` in a pause.
     pub fn pop_near(&mut self, reach: usize, suits: impl Fn(&J) -> bool, now: Instant) -> Option<J> {
         if self.is_paused() {
             return None;
@@ -187,8 +190,8 @@ impl<J: Job> Line<J> {
         job
     }
 
-    /// Takes out the jobs that have waited too long by `now`. Where all wait equally long they are at the front; one
-    /// that is not is found a little later, within [`SWEEP`].
+    /// Removes and returns the jobs that have timed out by `now`. Those at the front are found at once; another one,
+    /// behind jobs with longer time to wait, within [`SWEEP`].
     pub fn overdue(&mut self, now: Instant) -> Vec<J> {
         let is_paused = self.is_paused();
         let is_late = |job: &J| if is_paused { job.pause_ends() <= now } else { job.wait_ends() <= now };
@@ -211,18 +214,18 @@ impl<J: Job> Line<J> {
         late
     }
 
-    /// How many wait.
+    /// Number of waiting jobs.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none does.
+    /// Whether no job waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 }
 
-/// The queue. `W` is whatever stands for a worker: holding one means having the right to use it.
+/// The queue. `W` stands for a worker: whoever holds a value may use that worker.
 #[derive(Debug)]
 pub struct Queue<W, J> {
     state: Mutex<State<W, J>>,
@@ -231,11 +234,11 @@ pub struct Queue<W, J> {
 #[derive(Debug)]
 struct State<W, J> {
     idle: Vec<W>,
-    line: Line<J>,
+    backlog: Backlog<J>,
     closed: bool,
 }
 
-/// How many are on each side.
+/// Numbers of idle workers and waiting jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth {
     /// Idle workers.
@@ -245,37 +248,37 @@ pub struct Depth {
 }
 
 impl<W, J: Job> Queue<W, J> {
-    /// An empty queue in which `places` jobs may wait.
+    /// Creates a queue for at most `places` jobs, without workers.
     pub fn new(places: usize) -> Self {
-        let line = Line::new(places, Instant::now());
-        Queue { state: Mutex::new(State { idle: Vec::new(), line, closed: false }) }
+        let backlog = Backlog::new(places, Instant::now());
+        Queue { state: Mutex::new(State { idle: Vec::new(), backlog, closed: false }) }
     }
 
-    /// Hands in a job: to an idle worker if there is one, else to the end of the line.
+    /// Offers a job: to an idle worker if there is one, else to the queue.
     pub fn offer(&self, job: J) -> Offer<W, J> {
         let mut state = self.state.lock();
         if state.closed {
             return Offer::Closed(job);
         }
-        if !state.line.is_paused()
+        if !state.backlog.is_paused()
             && let Some(worker) = state.idle.pop()
         {
-            state.line.count_begun(job.offered());
+            state.backlog.count_begun(job.offered());
             return Offer::Run(worker, job);
         }
         let now = job.offered();
-        match state.line.push(job, now) {
+        match state.backlog.push(job, now) {
             Ok(()) => Offer::Queued,
             Err(Refused::Full(job)) => Offer::Full(job),
             Err(Refused::Late(job)) => Offer::Late(job),
         }
     }
 
-    /// Gives a worker back. The first job that still matters comes back with it; without one the worker is idle.
+    /// Returns a worker. The first job that is not abandoned comes back with it; otherwise the worker becomes idle.
     pub fn release(&self, worker: W) -> Option<(W, J)> {
         let mut state = self.state.lock();
-        if !state.line.is_empty()
-            && let Some(job) = state.line.pop(Instant::now())
+        if !state.backlog.is_empty()
+            && let Some(job) = state.backlog.pop(Instant::now())
         {
             return Some((worker, job));
         }
@@ -283,23 +286,23 @@ impl<W, J: Job> Queue<W, J> {
         None
     }
 
-    /// Takes out the jobs that have waited too long by `now`.
+    /// Removes and returns the jobs that have timed out by `now`.
     pub fn overdue(&self, now: Instant) -> Vec<J> {
-        self.state.lock().line.overdue(now)
+        self.state.lock().backlog.overdue(now)
     }
 
-    /// Begins nothing from now on: workers that are released stay idle.
+    /// Begins no jobs from now on: workers that are returned stay idle.
     pub fn pause(&self, now: Instant) {
-        self.state.lock().line.pause(now);
+        self.state.lock().backlog.pause(now);
     }
 
-    /// Goes on: jobs that have waited, each with a worker that is idle.
+    /// Ends a pause. Returns the waiting jobs that can begin, each with an idle worker.
     pub fn resume(&self, now: Instant) -> Vec<(W, J)> {
         let mut state = self.state.lock();
-        state.line.resume(now);
+        state.backlog.resume(now);
         let mut pairs = Vec::new();
         while let Some(worker) = state.idle.pop() {
-            match state.line.pop(now) {
+            match state.backlog.pop(now) {
                 Some(job) => pairs.push((worker, job)),
                 None => {
                     state.idle.push(worker);
@@ -310,32 +313,32 @@ impl<W, J: Job> Queue<W, J> {
         pairs
     }
 
-    /// Whether nothing is begun.
+    /// Whether the queue is paused.
     pub fn is_paused(&self) -> bool {
-        self.state.lock().line.is_paused()
+        self.state.lock().backlog.is_paused()
     }
 
-    /// Asks something of the first job that waits.
+    /// Applies `ask` to the first waiting job.
     pub fn first<T>(&self, ask: impl Fn(&J) -> T) -> Option<T> {
-        self.state.lock().line.first().map(ask)
+        self.state.lock().backlog.first().map(ask)
     }
 
-    /// Takes an idle worker out of its turn, if there is one of this kind.
+    /// Takes the first idle worker for which `suits` is true.
     pub fn take_idle(&self, suits: impl Fn(&W) -> bool) -> Option<W> {
         let mut state = self.state.lock();
         let at = state.idle.iter().position(suits)?;
         Some(state.idle.remove(at))
     }
 
-    /// Refuses offers from now on. What waits is still served.
+    /// Refuses jobs from now on. Those that wait are still served.
     pub fn close(&self) {
         self.state.lock().closed = true;
     }
 
-    /// How many are on each side now.
+    /// The numbers of idle workers and waiting jobs.
     pub fn depth(&self) -> Depth {
         let state = self.state.lock();
-        Depth { idle: state.idle.len(), waiting: state.line.len() }
+        Depth { idle: state.idle.len(), waiting: state.backlog.len() }
     }
 }
 
@@ -405,15 +408,15 @@ mod tests {
 
     #[test]
     fn who_would_wait_in_vain_is_refused_at_once_and_room_by_abandoned_jobs_counts() {
-        // One begins each 100 ms: in the 5 s that a job may wait, 50 do.
+        // One job begins every 100 ms: 50 in the 5 s that a job may wait.
         let start = Instant::now();
         let overloaded = |waiting: u32, gone: bool| {
-            let mut line = Line::new(1000, start);
+            let mut backlog = Backlog::new(1000, start);
             let later = |ms: u64| start + Duration::from_millis(ms);
             let job = |name, ms| Task { name, gone: false, ends: later(ms) + Duration::from_secs(60) };
-            (0..waiting).for_each(|name| drop(line.push(Task { gone: gone && name > 0, ..job(name, 0) }, start)));
-            (0..30).for_each(|at| line.count_begun(later(at * 100)));
-            line.push(Task { ends: later(3000) + Duration::from_secs(5), ..job(waiting, 3000) }, later(3000))
+            (0..waiting).for_each(|name| drop(backlog.push(Task { gone: gone && name > 0, ..job(name, 0) }, start)));
+            (0..30).for_each(|at| backlog.count_begun(later(at * 100)));
+            backlog.push(Task { ends: later(3000) + Duration::from_secs(5), ..job(waiting, 3000) }, later(3000))
         };
         assert!(matches!(overloaded(100, false), Err(Refused::Late(job)) if job.name == 100));
         assert_eq!(overloaded(30, false), Ok(()));

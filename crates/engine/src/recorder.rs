@@ -1,5 +1,5 @@
-//! The flight recorder: requests of the past that were slow, failed or refused, kept whatever became of their worker.
-//! Most requests are none of these, and cost it two comparisons.
+//! The flight recorder: recent requests that were slow, failed or refused, kept even after their worker has died. Most
+//! requests are none of these; for them it costs two comparisons.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,20 +11,20 @@ use crate::fault::{Culprit, Fault};
 use crate::response::Response;
 use crate::snapshot::{Past, Recorded};
 
-/// So many of each kind.
+/// Number of requests that are kept of each kind.
 const KEPT: usize = 50;
-/// A deeper backtrace helps nobody.
+/// Lines of a backtrace that are kept.
 const BACKTRACE_LINES: usize = 200;
-/// Under overload there may be thousands of refused requests per second: one is recorded in this time.
+/// Interval in which at most one refused request is recorded; an overload can refuse thousands per second.
 const BETWEEN_REFUSALS: Duration = Duration::from_secs(1);
-/// Until somebody says otherwise.
+/// Time after which a request is slow, until [`Recorder::set_slow`] is called.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// What is kept.
+/// The recorder of one application.
 #[derive(Debug)]
 pub struct Recorder {
     slow_us: AtomicU64,
-    /// When the last refused request was recorded, in milliseconds since 1970.
+    /// Time when the last refused request was recorded, in milliseconds since 1970.
     refused_at_ms: AtomicU64,
     kept: Mutex<Kept>,
 }
@@ -44,12 +44,12 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// From when on a request is slow.
+    /// Sets the running time from which a request counts as slow.
     pub fn set_slow(&self, time: Duration) {
         self.slow_us.store(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Takes note of a request that is over, if it was slow, failed or refused; only then it asks who it was.
+    /// Records a request that is complete if it was slow, failed or refused. Calls `about` for its identity only then.
     pub fn note(
         &self,
         result: &Result<Response, Fault>,
@@ -98,7 +98,7 @@ impl Recorder {
         }
     }
 
-    /// What the thread of a request was doing when its time was over; this is learned after its answer.
+    /// Adds the backtrace that its thread had at the time-out; the engine learns it only after the fault was sent.
     pub fn add_backtrace(&self, id: &str, lines: &[String]) {
         let mut kept = self.kept.lock();
         let Kept { slow, failed, .. } = &mut *kept;
@@ -107,14 +107,15 @@ impl Recorder {
         }
     }
 
-    /// All that is kept, newest first.
+    /// All recorded requests, newest first.
     pub fn read(&self) -> Recorded {
         let kept = self.kept.lock();
         let read = |kept: &VecDeque<Past>| kept.iter().cloned().collect();
         Recorded { slow: read(&kept.slow), failed: read(&kept.failed), refused: read(&kept.refused) }
     }
 
-    /// Whether the last recorded refusal is long enough ago, or in the future of a clock that was set back.
+    /// Whether a refusal is due to be recorded: the last was long enough ago, or is in the future because the clock was
+    /// set back.
     fn is_next_refusal(&self, now_ms: u64) -> bool {
         let between = BETWEEN_REFUSALS.as_millis() as u64;
         let is_due = |last: u64| last > now_ms || now_ms - last >= between;

@@ -1,4 +1,4 @@
-//! The way back: one answer for one request, and word of the client's going in the other direction.
+//! The channel for one answer to one request, which also tells the engine when the client has disconnected.
 
 use std::fmt;
 use std::future::Future;
@@ -17,19 +17,19 @@ use crate::request::Request;
 use crate::response::Response;
 use crate::snapshot::Past;
 
-/// A future of the answer. Dropping it says that nobody waits any more.
+/// A future of the answer. Dropping it tells the engine that the client has disconnected.
 #[derive(Debug)]
 pub struct Reply {
-    way: oneshot::Receiver<Answer>,
+    receiver: oneshot::Receiver<Answer>,
     due: Option<Instant>,
     is_deferred: bool,
 }
 
-/// The engine's end: sends the answer once.
+/// The engine's end of the channel, which sends one answer.
 pub struct Responder {
-    way: oneshot::Sender<Answer>,
+    sender: oneshot::Sender<Answer>,
     meter: Option<(Arc<Meter>, Instant)>,
-    again: Option<oneshot::Receiver<Answer>>,
+    replacement: Option<oneshot::Receiver<Answer>>,
 }
 
 impl fmt::Debug for Responder {
@@ -38,13 +38,13 @@ impl fmt::Debug for Responder {
     }
 }
 
-/// A fresh pair.
+/// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { way: sender, meter: None, again: None }, Reply { way: receiver, due: None, is_deferred: false })
+    (Responder { sender, meter: None, replacement: None }, Reply { receiver, due: None, is_deferred: false })
 }
 
-/// A fresh pair whose answer is counted, unless the server asks itself.
+/// Creates a channel whose answer is counted in `meter`, unless the request is the server's own.
 pub fn metered(meter: &Arc<Meter>, request: &Request) -> (Responder, Reply) {
     let (mut responder, reply) = pair();
     responder.meter = (!request.is_own).then(|| (meter.clone(), Instant::now()));
@@ -52,42 +52,43 @@ pub fn metered(meter: &Arc<Meter>, request: &Request) -> (Responder, Reply) {
 }
 
 impl Reply {
-    /// An answer that is known already.
+    /// A reply whose answer is known already.
     pub fn ready(result: Result<Response, Fault>) -> Reply {
         let (responder, reply) = pair();
         responder.send(result, Duration::ZERO);
         reply
     }
 
-    /// When it must be there, if that is not what the request said when it was handed in: applications may have times
-    /// of their own.
+    /// Deadline of the answer if it differs from that of the request as it was handed in, since an application may have
+    /// a time-out of its own.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// Sets that.
+    /// Sets the deadline of the answer.
     pub fn with_due(self, due: Instant) -> Reply {
         Reply { due: Some(due), ..self }
     }
 
-    /// Its answer is made as [`crate::IoThread`] work: who waits for it has let all else that was ready go first.
+    /// Marks the answer as made by [`crate::IoThread`] work: it is not ready before the current iteration of the event
+    /// loop is over.
     pub fn deferred(self) -> Reply {
         Reply { is_deferred: true, ..self }
     }
 
-    /// Whether that was said.
+    /// Whether the answer is made by [`crate::IoThread`] work.
     pub fn is_deferred(&self) -> bool {
         self.is_deferred
     }
 }
 
 impl Responder {
-    /// Sends the answer. Whether anybody still waits makes no difference to the sender.
+    /// Sends the answer. It does not matter if the client has disconnected.
     pub fn send(self, result: Result<Response, Fault>, queued: Duration) {
         self.send_noting(result, queued, Past::default);
     }
 
-    /// The same of a request that is recorded when it was slow or failed: `about` says who it is and who ran it.
+    /// Sends the answer, and records a request that was slow, failed or refused; `about` gives its identity and worker.
     pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
         if let Some((meter, since)) = &self.meter {
             let ran = since.elapsed().saturating_sub(queued);
@@ -97,21 +98,21 @@ impl Responder {
             }
             meter.recorder.note(&result, queued, ran, about);
         }
-        deliver(self.way, Answer { result, queued, again: self.again });
+        deliver(self.sender, Answer { result, queued, replacement: self.replacement });
     }
 
-    /// The same of a stream that can be taken back ([`Sink::take_back`](crate::Sink::take_back)): then the answer is
-    /// what the responder that comes back is given.
+    /// Sends an answer with a stream that can be withdrawn ([`Sink::take_back`](crate::Sink::take_back)). If it is, the
+    /// responder that this returns sends the answer that counts.
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
-        self.again = Some(receiver);
+        self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);
-        Responder { way: sender, meter: None, again: None }
+        Responder { sender, meter: None, replacement: None }
     }
 
-    /// Whether the client has gone: a request that has not begun need not be run.
+    /// Whether the client has disconnected: a request that has not begun need not run.
     pub fn is_abandoned(&self) -> bool {
-        self.way.is_closed()
+        self.sender.is_closed()
     }
 }
 
@@ -120,15 +121,15 @@ impl Future for Reply {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
         loop {
-            let mut answer = match ready!(Pin::new(&mut self.way).poll(context)) {
+            let mut answer = match ready!(Pin::new(&mut self.receiver).poll(context)) {
                 Ok(answer) => answer,
                 Err(_) => {
                     let why = "the engine dropped the request without an answer".to_owned();
                     return Poll::Ready(Answer::new(Err(Fault::Broken(why)), Duration::ZERO));
                 }
             };
-            match answer.other_way() {
-                Some(way) => self.way = way,
+            match answer.take_replacement() {
+                Some(receiver) => self.receiver = receiver,
                 None => return Poll::Ready(answer),
             }
         }
@@ -147,38 +148,38 @@ mod tests {
         Pin::new(reply).poll(&mut Context::from_waker(std::task::Waker::noop()))
     }
 
-    /// A stream that was sent and can be taken back.
+    /// A stream that was sent and can be withdrawn.
     fn sent() -> (Reply, Sink, Responder) {
         let (responder, reply) = pair();
         let (sink, source) = stream(9);
         let response = Response { head: ResponseHead::default(), body: Body::Stream(source) };
-        let again = responder.send_for_now(response, Duration::ZERO, Past::default);
-        (reply, sink, again)
+        let replacement = responder.send_for_now(response, Duration::ZERO, Past::default);
+        (reply, sink, replacement)
     }
 
     #[test]
     fn a_stream_that_is_taken_back_unseen_is_replaced_by_another_answer() {
-        let (mut reply, sink, again) = sent();
-        assert!(sink.take_back() && !again.is_abandoned());
+        let (mut reply, sink, replacement) = sent();
+        assert!(sink.take_back() && !replacement.is_abandoned());
         drop(sink);
         assert!(poll(&mut reply).is_pending());
         let body = Body::Full(Bytes::from("gold"));
-        again.send(Ok(Response { head: ResponseHead::default(), body }), Duration::ZERO);
+        replacement.send(Ok(Response { head: ResponseHead::default(), body }), Duration::ZERO);
         let Poll::Ready(answer) = poll(&mut reply) else { panic!("it has not come") };
         assert!(matches!(answer.result.unwrap().body, Body::Full(body) if body == "gold"));
     }
 
     #[test]
     fn a_stream_that_was_seen_stays() {
-        let (mut reply, sink, again) = sent();
+        let (mut reply, sink, replacement) = sent();
         assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Ok(_), .. })));
-        assert!(!sink.take_back() && again.is_abandoned());
+        assert!(!sink.take_back() && replacement.is_abandoned());
     }
 
     #[test]
     fn a_client_that_has_gone_wants_no_other_answer() {
-        let (reply, sink, again) = sent();
+        let (reply, sink, replacement) = sent();
         drop(reply);
-        assert!(!sink.take_back() && again.is_abandoned());
+        assert!(!sink.take_back() && replacement.is_abandoned());
     }
 }

@@ -1,4 +1,5 @@
-//! A request as an engine takes it: read, checked and buffered, so that running it needs nothing from the client.
+//! A request as an engine takes it: parsed, checked and buffered, so that running it does not depend on the client's
+//! speed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,18 +11,18 @@ use http::{HeaderMap, Method, Version};
 use crate::body::{Duplex, Source};
 use files::TempFile;
 
-/// How the client sent the request, as `rack.url_scheme` says it: to this server, or to the proxy before it.
+/// The scheme that the client used, to this server or to the proxy in front of it: `rack.url_scheme`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scheme {
-    /// Without TLS.
+    /// HTTP without TLS.
     #[default]
     Http,
-    /// With TLS.
+    /// HTTP with TLS.
     Https,
 }
 
 impl Scheme {
-    /// The word in `rack.url_scheme`.
+    /// The value of `rack.url_scheme`.
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -29,7 +30,7 @@ impl Scheme {
         }
     }
 
-    /// The port that goes without saying.
+    /// The port of a URL that names none.
     pub fn default_port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -38,19 +39,19 @@ impl Scheme {
     }
 }
 
-/// The two ends of the connection, made once for all its requests. Addresses are absent on a Unix socket.
+/// Addresses of both ends of a connection, shared by all its requests. `None` on a Unix socket.
 #[derive(Debug, Clone, Default)]
 pub struct Peer {
     /// The client's address.
     pub remote: Option<SocketAddr>,
-    /// The address it connected to.
+    /// The server's address, to which the client connected.
     pub local: Option<SocketAddr>,
-    /// The client's IP address as text; an IPv4 address that came in as IPv6 is shown as what it is.
+    /// The client's IP address as text; an IPv4-mapped IPv6 address is shown as IPv4.
     pub remote_ip: Option<Arc<str>>,
 }
 
 impl Peer {
-    /// Of a TCP connection.
+    /// The addresses of a TCP connection.
     pub fn new(remote: Option<SocketAddr>, local: Option<SocketAddr>) -> Peer {
         let remote_ip = remote.map(|remote| Arc::from(remote.ip().to_canonical().to_string()));
         Peer { remote, local, remote_ip }
@@ -60,19 +61,20 @@ impl Peer {
 /// The body of a request.
 #[derive(Debug, Default)]
 pub enum Input {
-    /// There is none.
+    /// No body.
     #[default]
     Empty,
-    /// All of it, in memory.
+    /// The whole body, in memory.
     Memory(Bytes),
-    /// All of it, in a file that has no name any more: read it by position, from 0 to the length given.
+    /// The whole body, in an unlinked temporary file, with its length. Readers use positions, as the file's cursor is
+    /// shared.
     File(Arc<TempFile>, u64),
-    /// Still arriving, for engines and applications that read as they go.
+    /// A body that is still arriving, for engines and applications that read it as it comes.
     Stream(Source),
 }
 
 impl Input {
-    /// Length in bytes, where it is known.
+    /// Length in bytes, if it is known.
     pub fn len(&self) -> Option<u64> {
         match self {
             Input::Empty => Some(0),
@@ -82,67 +84,67 @@ impl Input {
         }
     }
 
-    /// Whether it is certain that there is no byte in it.
+    /// Whether the body is known to be empty.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
 }
 
-/// Sends `103 Early Hints` (RFC 8297) to the client, at once, before the response.
+/// Sends `103 Early Hints` (RFC 8297) to the client before the response.
 pub trait Hints: Send + Sync {
-    /// Sends these headers, usually `link`. A client that cannot take them (HTTP/1.0) gets nothing.
+    /// Sends these headers, usually `link`, at once. Does nothing if the client cannot take them (HTTP/1.0).
     fn send(&self, headers: HeaderMap);
 }
 
-/// Takes the connection away from HTTP before any response: what `rack.hijack` calls a full hijack.
+/// Takes the connection away from HTTP before any response: the full hijack of Rack (`rack.hijack`).
 pub trait Takeover: Send {
-    /// From now on the bytes belong to the caller; the front only relays them.
+    /// Takes the connection. From now on the front only relays bytes in both directions.
     fn take(self: Box<Self>) -> Duplex;
 }
 
-/// One request.
+/// A request.
 pub struct Request {
     /// A UUID of version 4, or what a trusted proxy sent as `X-Request-Id`: letters, digits and `._-:@`.
     pub id: String,
     /// The method, as sent.
     pub method: Method,
-    /// The target as the client wrote it: RFC 9112 section 3.2, in any of its four forms.
+    /// The request target as sent, in any of its four forms (RFC 9112 section 3.2).
     pub target: String,
-    /// The path of the target, not decoded; `*` for `OPTIONS *`.
+    /// The path of the target, not percent-decoded; `*` for `OPTIONS *`.
     pub path: String,
-    /// How many bytes of it, from its beginning, are where the application is mounted: `SCRIPT_NAME`. The rest is
-    /// `PATH_INFO`. Zero is the root.
+    /// Length in bytes of the part of the path where the application is mounted (`SCRIPT_NAME`); the rest is
+    /// `PATH_INFO`. 0 for the root.
     pub script_length: usize,
-    /// What follows the `?`, not decoded; empty where there is none.
+    /// The query string, without the `?`, not decoded; empty if there is none.
     pub query: String,
     /// The protocol version.
     pub version: Version,
     /// All headers that may reach the application.
     pub headers: HeaderMap,
-    /// With or without TLS.
+    /// The scheme.
     pub scheme: Scheme,
-    /// Both ends of the connection.
+    /// Addresses of both ends of the connection.
     pub peer: Peer,
     /// The body.
     pub input: Input,
-    /// When its first byte arrived.
+    /// Time when its first byte arrived.
     pub received: Instant,
-    /// When its last byte arrived; from then on it waits for the application and not for its client.
+    /// Time when its last byte arrived, from which on it waits for the application and not for its client.
     pub complete: Instant,
-    /// When it must be answered.
+    /// Time when its response must have begun.
     pub deadline: Instant,
-    /// When it must have begun to run.
+    /// Time when it must have begun to run.
     pub queue_deadline: Instant,
-    /// The server asks itself: nothing is counted.
+    /// The server's own request, such as a health check, which is not counted.
     pub is_own: bool,
-    /// For early hints, where the connection can carry them.
+    /// Sends early hints, if the connection can carry them.
     pub hints: Option<Arc<dyn Hints>>,
-    /// For a full hijack, where the connection can be given away.
+    /// Performs a full hijack, if the connection allows one.
     pub takeover: Option<Box<dyn Takeover>>,
 }
 
 impl Request {
-    /// One that no client has sent, for tests: no headers, no body, due in ten seconds.
+    /// A request for tests: no headers, no body, due in ten seconds.
     pub fn sample(method: Method, target: &str) -> Request {
         let now = Instant::now();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -169,12 +171,12 @@ impl Request {
         }
     }
 
-    /// Where the application is mounted, and the path below that.
+    /// The path where the application is mounted (`SCRIPT_NAME`), and the rest of the path (`PATH_INFO`).
     pub fn script_and_path(&self) -> (&str, &str) {
         self.path.split_at_checked(self.script_length).unwrap_or(("", &self.path))
     }
 
-    /// How long its answer may have taken, for the message of a time-out.
+    /// The time limit of the request, for the message of a time-out.
     pub fn time_allowed(&self) -> Duration {
         self.deadline.saturating_duration_since(self.complete)
     }

@@ -1,5 +1,5 @@
-//! A response as an engine gives it, and the rules by which an application's status and headers are taken.
-//! Rules come from the Rack 3 SPEC ("The Response") and from RFC 9110 section 5; both engines check here.
+//! A response as an engine gives it, and the checks of an application's status and headers for all engines. The rules
+//! come from the Rack 3 SPEC ("The Response") and RFC 9110 section 5.
 
 use std::fmt;
 use std::fs::File;
@@ -12,19 +12,21 @@ use crate::body::{Duplex, Source};
 
 /// The body of a response.
 pub enum Body {
-    /// Nothing.
+    /// An empty body.
     Empty,
-    /// All of it.
+    /// The whole body, in memory.
     Full(Bytes),
-    /// As it is made; ends with the source, or breaks off the connection when the source fails.
+    /// A body that is sent as it is made. If the source fails, the connection is aborted, so that the client sees that
+    /// the body is incomplete.
     Stream(Source),
-    /// A file to be sent from its beginning, with its length in bytes. The front reads it, not the engine.
+    /// A file, sent from its beginning, with its length in bytes. The front reads it, not the engine.
     File(File, u64),
-    /// The head goes out, then the connection is the application's: a partial hijack, or an upgrade with status 101.
+    /// An upgraded connection: after the head the application has it, by a partial hijack or an upgrade with status
+    /// 101.
     Upgrade(Duplex),
-    /// Nothing goes out: the application took the whole connection (full hijack).
+    /// No response at all: the application has taken over the connection (full hijack).
     Taken,
-    /// Not sent, and of a length that nobody has asked for: the answer to HEAD, of a body that is not complete.
+    /// A body that is not sent and whose length is unknown, because it is incomplete: the response to HEAD.
     Unasked,
 }
 
@@ -42,7 +44,7 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Why a status or a header was refused; the text says what would be right.
+/// Reason why a status or a header was refused; the text says what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadError(pub String);
 
@@ -61,12 +63,12 @@ pub struct ResponseHead {
     pub status: StatusCode,
     /// The headers, in the order in which the application gave them.
     pub headers: HeaderMap,
-    /// What few answers have.
+    /// Properties that few responses have.
     odd: Option<Box<Odd>>,
     bytes: usize,
 }
 
-/// Kept apart, since an answer is moved several times.
+/// Allocated separately, to keep a response small: it is moved several times.
 #[derive(Debug, Clone, Default)]
 struct Odd {
     is_chunked: bool,
@@ -74,18 +76,18 @@ struct Odd {
 }
 
 impl ResponseHead {
-    /// Whether the application has put the body into the chunked coding itself, as its `transfer-encoding` says.
+    /// Whether the application has encoded the body as chunked itself, as its `transfer-encoding` says.
     pub fn is_chunked(&self) -> bool {
         self.odd.as_ref().is_some_and(|odd| odd.is_chunked)
     }
 
-    /// Headers that were left out because HTTP does not allow them: the name, and why.
+    /// Headers that were left out because HTTP does not allow them: name and reason of each.
     pub fn dropped(&self) -> &[(String, &'static str)] {
         self.odd.as_ref().map_or(&[], |odd| &odd.dropped)
     }
 
-    /// Takes a status: an integer from 100 to 999, which is all that a status line has room for. RFC 9110 section 15
-    /// gives a meaning to none above 599, but applications use some, and clients take them for an error of the server.
+    /// Sets the status, an integer from 100 to 999, which is all that a status line has room for. RFC 9110 section 15
+    /// defines none above 599, but applications use some, and clients treat those as server errors.
     pub fn set_status(&mut self, status: i64) -> Result<(), HeadError> {
         self.status = u16::try_from(status)
             .ok()
@@ -94,9 +96,9 @@ impl ResponseHead {
         Ok(())
     }
 
-    /// Takes one header. A value with line feeds is several values (the Rack 2 way). Names that begin with `rack.`
-    /// are for the server and never sent; names that HTTP keeps for one hop are the front's business and dropped.
-    /// What could make another header of a value is refused; what only HTTP does not allow is dropped and noted.
+    /// Adds a header. A value with line feeds is several values (Rack 2). Skips names that begin with `rack.`, which
+    /// are for the server, and hop-by-hop headers, which the front writes. Refuses a value that could inject another
+    /// header; drops and records what only HTTP does not allow.
     pub fn add(&mut self, name: &[u8], value: &[u8]) -> Result<(), HeadError> {
         if name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(b"rack.")) {
             return Ok(());
@@ -145,15 +147,15 @@ impl ResponseHead {
         Ok(())
     }
 
-    /// An empty length says nothing, and the same one twice says nothing more (RFC 9110 section 8.6).
+    /// Adds a `Content-Length` unless it is empty or repeats the first one (RFC 9110 section 8.6).
     fn add_length(&mut self, value: HeaderValue) {
         if !value.is_empty() && self.headers.get(header::CONTENT_LENGTH) != Some(&value) {
             self.headers.append(header::CONTENT_LENGTH, value);
         }
     }
 
-    /// The body's framing is the front's business. A body that is chunked already is taken out of that coding; another
-    /// coding nobody can take it out of.
+    /// Checks a `Transfer-Encoding`, which the front writes itself. A chunked body is decoded first; the server cannot
+    /// decode any other coding.
     fn take_coding(&mut self, value: &[u8]) -> Result<(), HeadError> {
         let value = value.trim_ascii();
         if value.eq_ignore_ascii_case(b"chunked") {
@@ -178,16 +180,17 @@ impl ResponseHead {
     }
 }
 
-/// More header lines than this no client takes (most take about a hundred), and the header map itself panics at 24 000.
+/// Most header lines of a response. Most clients accept about a hundred, and [`HeaderMap`] panics at 24 000.
 const HEADERS_MAX: usize = 4096;
 
-/// And no more bytes of names and values.
+/// Most bytes of names and values of all headers of a response.
 const HEAD_BYTES_MAX: usize = 1 << 20;
 
-/// More dropped headers of one answer are not noted.
+/// Most dropped headers of a response that are recorded.
 const DROPPED_MAX: usize = 8;
 
-/// Of these, a second value made by a line feed is no second value: browsers refuse the answer, or take the wrong one.
+/// Headers that must not be repeated, so that a line feed in their value does not make a second one: browsers refuse
+/// such a response, or use the wrong value.
 const ONCE: [HeaderName; 4] =
     [header::CONTENT_DISPOSITION, header::CONTENT_LENGTH, header::CONTENT_TYPE, header::LOCATION];
 
@@ -200,13 +203,13 @@ fn refused(name: &HeaderName, value: &[u8], what: &str) -> HeadError {
     HeadError(format!("header {name} has the value \"{}\", with {what}", printable(value)))
 }
 
-/// Headers about the connection itself (RFC 9110 section 7.6.1), which the front writes, and `status`, which is for
-/// CGI. `upgrade` and `connection` pass; the front sees to them.
+/// Whether a header concerns only this connection (RFC 9110 section 7.6.1) and is therefore the front's to write; also
+/// `status`, which is of CGI. `upgrade` and `connection` pass, since the front evaluates them.
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     *name == header::TRAILER || *name == header::TE || matches!(name.as_str(), "keep-alive" | "status")
 }
 
-/// One response.
+/// A response.
 #[derive(Debug)]
 pub struct Response {
     /// Status and headers.
@@ -219,7 +222,7 @@ pub struct Response {
 mod tests {
     use super::*;
 
-    /// The values of this header after it was given so.
+    /// The values of a header after it was added with `value`.
     fn values(name: &[u8], value: &[u8]) -> Result<Vec<Vec<u8>>, HeadError> {
         let mut head = ResponseHead::default();
         head.add(name, value)?;

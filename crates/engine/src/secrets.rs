@@ -1,4 +1,4 @@
-//! What stands in the server's environment and is no business of applications, nor of the error reporters in them.
+//! Secrets in the server's environment, kept from applications and from the error reporters in them.
 
-/// Names of variables that no process or interpreter of an application is given.
+/// Names of environment variables that are removed from every process and interpreter of an application.
 pub const SECRET_VARIABLES: [&str; 1] = ["FOOLS_GOLD_ADMIN_TOKEN"];

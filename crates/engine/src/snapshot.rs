@@ -1,5 +1,5 @@
-//! What an engine is doing in full, worker by worker, for people and machines that watch it. The control socket prints
-//! these types as they are: their field names are its documented JSON.
+//! The detailed status of an engine, worker by worker. The control socket serialises these types as they are: their
+//! field names are its documented JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,69 +8,70 @@ use serde::Serialize;
 
 use crate::status::Status;
 
-/// All of it. The numbers are each right but not taken at one instant.
+/// The status of an engine. Each number is right, but they are not taken at one instant.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Snapshot {
     /// `mruby` or `ruby`.
     pub engine: String,
-    /// What runs the application: `ruby 3.3.8, rack 3.1`.
+    /// Versions of Ruby and Rack: `ruby 3.3.8, rack 3.1`.
     pub runtime: String,
     /// The plain numbers.
     #[serde(flatten)]
     pub status: Status,
-    /// How long the first in the line has waited, in milliseconds; 0 when none waits.
+    /// Time that the first request in the queue has waited, in milliseconds; 0 if the queue is empty.
     pub oldest_wait_ms: f64,
-    /// Whether requests wait because somebody has said so.
+    /// Whether the operator has paused the application.
     pub is_paused: bool,
-    /// Fewest workers, most workers, and how many there should be now.
+    /// The bounds of the number of workers.
     pub pool: Bounds,
-    /// Every worker, or interpreter, by number.
+    /// All workers, or interpreters, by number.
     pub workers: Vec<WorkerView>,
-    /// Processes that hold the loaded application and fork workers.
+    /// The molds: processes that hold the loaded application and fork workers.
     pub molds: Vec<MoldView>,
-    /// Workers that have ended since the start, by reason: `crash`, `out_of_memory` (killed by the kernel),
-    /// `max_requests`, `memory`, `hung`, `timeout`,
-    /// `recycle`, `order`; and `idle`, `scale` and `memory_pressure`, after which there was no successor.
+    /// Number of workers that have ended since the start, by reason: `crash`, `out_of_memory` (killed by the kernel),
+    /// `max_requests`, `memory`, `hung`, `timeout`, `recycle`, `order`; and `idle`, `scale` and `memory_pressure`,
+    /// after which no other worker was started.
     pub restarts_by: BTreeMap<String, u64>,
 }
 
-/// How many workers there are to be.
+/// Bounds of the number of workers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Bounds {
-    /// Never fewer.
+    /// Fewest workers.
     pub min: usize,
-    /// Never more.
+    /// Most workers.
     pub max: usize,
-    /// At this moment.
+    /// Number of workers that the autoscaler wants now.
     pub wanted: usize,
-    /// There are fewer than there may be, and within the last half minute there was no memory for one more that was
-    /// wanted, or one had to leave for want of it.
+    /// Whether a lack of memory keeps the number of workers below `max`: within the last half minute a worker could not
+    /// be started, or was stopped, for want of memory.
     pub is_held_by_memory: bool,
-    /// With which numbers that was decided.
+    /// The numbers behind that decision.
     pub shortage: Option<Shortage>,
 }
 
-/// Why there is no memory for one more worker. All in KiB, at the moment of the decision.
+/// The lack of memory that prevents one more worker. All sizes in KiB, at the moment of the decision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Shortage {
-    /// What there is: of the control group, or of the machine.
+    /// Memory limit of the control group, or memory of the machine.
     pub limit_kib: u64,
-    /// See `limit_kib`.
+    /// Whether `limit_kib` is the memory of the whole machine.
     pub is_machine: bool,
-    /// How much of it is used, by any process.
+    /// Memory in use, by any process.
     pub used_kib: u64,
-    /// Workers are added until so much is used; the rest is for requests.
+    /// Memory up to which workers are added; the rest is for requests.
     pub full_kib: u64,
-    /// What one more worker may need of its own.
+    /// Estimate of the private memory of one more worker.
     pub worker_kib: u64,
-    /// By how much those that run may still grow.
+    /// Estimate of the further growth of the running workers.
     pub growth_kib: u64,
-    /// A worker had to leave for want of memory, or was killed, within the last half minute, and none is added so soon.
+    /// Whether a worker was stopped or killed for want of memory within the last half minute, so that none is added
+    /// yet.
     pub is_rest: bool,
 }
 
 impl Shortage {
-    /// How much memory is used, and of what, in words.
+    /// The used memory and the limit, in words.
     pub fn used(&self) -> String {
         let whose = if self.is_machine { "of this machine" } else { "that the control group may use" };
         format!("{} MiB of the {} MiB {whose} are used", mib(self.used_kib), mib(self.limit_kib))
@@ -95,91 +96,90 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A worker.
+/// The status of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct WorkerView {
-    /// Its number; a successor has another one.
+    /// Number of the worker; its replacement has another one.
     pub id: u32,
-    /// Its process, if it has one of its own.
+    /// Process id, if the worker is a process of its own.
     pub pid: Option<u32>,
     /// `booting`, `ready`, `draining`, `hung`, `stopped` (by a signal), `out_of_band`.
     pub state: String,
-    /// How many requests it can run at once.
+    /// Number of requests that it can run at once.
     pub threads: usize,
-    /// Requests it was given.
+    /// Number of requests that it has received.
     pub served: u64,
-    /// Seconds since its start.
+    /// Time since its start, in seconds.
     pub age_s: f64,
-    /// Its share of memory in KiB (proportional set size), as last looked at.
+    /// Its share of memory (proportional set size) in KiB, when last measured.
     pub pss_kib: Option<u64>,
-    /// What it runs now, the oldest first.
+    /// The requests that it runs, oldest first.
     pub running: Vec<RunView>,
 }
 
-/// A request that runs.
+/// A running request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RunView {
-    /// Of the request, as in the access log.
+    /// Request id, as in the access log.
     pub id: String,
-    /// Its method.
+    /// Method.
     pub method: String,
-    /// Its path, without the query: that may hold secrets.
+    /// Path without the query, which may contain secrets.
     pub path: String,
-    /// Milliseconds since it began.
+    /// Time since it began, in milliseconds.
     pub age_ms: f64,
-    /// Which thread of the worker.
+    /// Number of the worker's thread that runs it.
     pub thread: u32,
 }
 
-/// A process that holds the loaded application.
+/// The status of a mold, a process that holds the loaded application and forks workers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct MoldView {
-    /// Its process.
+    /// Process id.
     pub pid: u32,
-    /// `loading`, `ready`.
+    /// `loading` or `ready`.
     pub state: String,
-    /// As that of a worker.
+    /// Its share of memory (proportional set size) in KiB, when last measured.
     pub pss_kib: Option<u64>,
 }
 
-/// The flight recorder: requests of the past that were slow, failed or refused, newest first, whatever became of their
-/// worker.
+/// Contents of the flight recorder: recent requests that were slow, failed or refused, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Recorded {
-    /// The slowest of late.
+    /// Requests that were slow.
     pub slow: Vec<Past>,
-    /// Those that had no answer of the application, or one with a status of 500 and more.
+    /// Requests without a response of the application, or with a status of 500 or above.
     pub failed: Vec<Past>,
-    /// Requests that were never begun, for the queue was full or the wait too long: at most one per second, as there
-    /// can be very many. The metrics count all.
+    /// Requests that never began, because the queue was full or the wait too long. At most one per second is recorded;
+    /// the metrics count all.
     pub refused: Vec<Past>,
 }
 
-/// A request that is over.
+/// A complete request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Past {
-    /// When it ended, in milliseconds since 1970.
+    /// Time when it ended, in milliseconds since 1970.
     pub at_ms: u64,
-    /// As in [`RunView`].
+    /// Request id, as in the access log.
     pub id: String,
-    /// As in [`RunView`].
+    /// Method.
     pub method: String,
-    /// As in [`RunView`].
+    /// Path without the query, which may contain secrets.
     pub path: String,
-    /// The worker that ran it last, and its process; none if it never ran.
+    /// Number of the worker that ran it last; `None` if it never ran.
     pub worker: Option<u32>,
-    /// See `worker`.
+    /// Process id of that worker.
     pub pid: Option<u32>,
-    /// How long it waited, in milliseconds.
+    /// Time that it waited in the queue, in milliseconds.
     pub queued_ms: f64,
-    /// How long it ran.
+    /// Time that it ran, in milliseconds.
     pub took_ms: f64,
-    /// The status of its answer, if there was one.
+    /// Status of its response, if there was one.
     pub status: Option<u16>,
-    /// The fault's one word, if there was one, and what is known of it.
+    /// Name of its fault ([`Fault::name`](crate::Fault::name)); empty if there was none.
     pub fault: String,
-    /// See `fault`.
+    /// Description of its fault; empty if there was none.
     pub why: String,
-    /// What its thread was doing when its time was over, innermost call first.
+    /// Backtrace of its exception or time-out, innermost call first.
     pub backtrace: Vec<String>,
 }

@@ -1,18 +1,18 @@
-//! What an engine is doing at this moment, as plain numbers.
+//! The current load of an engine, as plain numbers.
 
 use serde::Serialize;
 
-/// A snapshot; the numbers are each right but not taken at one instant.
+/// The current load of an engine. Each number is right, but they are not taken at one instant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// How many requests can run at once.
+    /// Number of requests that can run at once.
     pub capacity: usize,
-    /// How many of those places are free.
+    /// Number of further requests that could begin now.
     pub idle: usize,
-    /// Requests waiting for a place.
+    /// Requests waiting for a free worker.
     pub queued: usize,
     /// Requests given to the application since the start.
     pub served: u64,
-    /// Interpreters or workers replaced since the start, for whatever reason.
+    /// Interpreters or workers replaced since the start, for any reason.
     pub restarts: u64,
 }

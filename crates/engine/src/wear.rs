@@ -1,13 +1,13 @@
-//! After how many requests an interpreter or a worker is replaced.
+//! The number of requests after which an interpreter or a worker is recycled.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// So many requests, and up to so many percent more, each time another number: those that were started together are not
-/// to be replaced together. None where the number is 0, which means never.
+/// Returns `max_requests` and a random surplus of up to `jitter_percent` percent, so that workers that were started
+/// together are not recycled together. `None` if `max_requests` is 0: never.
 pub fn quota(max_requests: u64, jitter_percent: u64) -> Option<u64> {
     let most = u128::from(max_requests) * u128::from(jitter_percent) / 100;
     let most = u64::try_from(most).unwrap_or(u64::MAX);
-    // Keyed afresh each time, by the system's randomness.
+    // Each `RandomState` has fresh keys from the system's randomness.
     let dice = RandomState::new().hash_one(0);
     (max_requests > 0).then(|| max_requests.saturating_add(dice % most.saturating_add(1)))
 }

@@ -1,16 +1,16 @@
-//! The queue in simulated time: what comes to it in pauses and under overload, and what becomes of each request. No
-//! clock runs here: two thousand seconds take as long as their events.
+//! The queue in simulated time: arrivals with pauses and under overload, and the fate of each request. No clock runs
+//! here: two thousand seconds take as long as their events.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::time::{Duration, Instant};
 
-use engine::queue::{Job, Line};
+use engine::queue::{Backlog, Job};
 
 const MS: u64 = 1_000;
 const SECOND: u64 = 1_000 * MS;
 
-/// A small generator with a seed (xorshift64*), so that each run is the same.
+/// A small seeded generator (xorshift64*), so that each run is the same.
 struct Random(u64);
 
 impl Random {
@@ -21,7 +21,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Between 0 and 1, never 0.
+    /// Returns a number above 0 and up to 1.
     fn share(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 1.0) / (1u64 << 53) as f64
     }
@@ -30,13 +30,13 @@ impl Random {
         from + self.next() % (to - from)
     }
 
-    /// Of an exponential distribution.
+    /// Returns an exponentially distributed number.
     fn exponential(&mut self, mean: u64) -> u64 {
         (-(self.share().ln()) * mean as f64) as u64
     }
 }
 
-/// One request: when it comes and for how long it occupies a worker, in microseconds.
+/// A request: when it arrives and for how long it occupies a worker, in microseconds.
 #[derive(Clone, Copy)]
 struct Arrival {
     at: u64,
@@ -67,24 +67,24 @@ impl Job for Waiting {
     fn add_pause(&mut self, _: Instant, _: Instant) {}
 }
 
-/// What became of a request.
+/// Fate of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
-    /// Began after waiting for so many microseconds.
+    /// Began after waiting for this many microseconds.
     Served(u64),
-    /// Was refused when it came.
+    /// Refused on arrival.
     Refused,
-    /// Waited until its deadline.
+    /// Timed out in the queue.
     Expired,
 }
 
-/// A server: how many requests run at once, how long one may wait, and when all workers stand still.
+/// A simulated server: number of workers, longest wait, and the times when all workers stand still.
 struct Server {
     workers: usize,
     patience: u64,
-    /// From and to, in order.
+    /// Beginning and end of each, in order.
     freezes: Vec<(u64, u64)>,
-    /// Whether the queue predicts; without it nothing is refused before its time, as in a server that only waits.
+    /// Whether the queue uses its forecast; without it no request is refused early, as in a server that only waits.
     predicts: bool,
 }
 
@@ -92,11 +92,11 @@ impl Server {
     fn run(&self, arrivals: &[Arrival]) -> Vec<Fate> {
         let start = Instant::now();
         let moment = |at: u64| start + Duration::from_micros(at);
-        let mut line: Line<Waiting> = Line::new(usize::MAX, start);
+        let mut backlog: Backlog<Waiting> = Backlog::new(usize::MAX, start);
         let mut plain = VecDeque::new();
         let mut fates = vec![Fate::Expired; arrivals.len()];
         let mut free = self.workers;
-        // When workers become free.
+        // Times when workers become free.
         let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
         let mut coming = arrivals.iter().copied().enumerate().peekable();
         loop {
@@ -107,8 +107,8 @@ impl Server {
                 ends.pop();
                 free += 1;
                 let next = if self.predicts {
-                    line.overdue(moment(now));
-                    line.pop(moment(now)).map(|job| job.number)
+                    backlog.overdue(moment(now));
+                    backlog.pop(moment(now)).map(|job| job.number)
                 } else {
                     while plain.front().is_some_and(|number: &usize| arrivals[*number].at + self.patience <= now) {
                         plain.pop_front();
@@ -125,13 +125,13 @@ impl Server {
             let Some((number, arrival)) = coming.next() else { break };
             if free > 0 {
                 free -= 1;
-                line.count_begun(moment(now));
+                backlog.count_begun(moment(now));
                 fates[number] = Fate::Served(0);
                 ends.push(Reverse(self.end(now, arrival.takes)));
             } else if self.predicts {
-                line.overdue(moment(now));
+                backlog.overdue(moment(now));
                 let job = Waiting { number, offered: moment(now), ends: moment(now + self.patience) };
-                if line.push(job, moment(now)).is_err() {
+                if backlog.push(job, moment(now)).is_err() {
                     fates[number] = Fate::Refused;
                 }
             } else {
@@ -141,7 +141,7 @@ impl Server {
         fates
     }
 
-    /// When work that begins at `from` is done: it does not go on in a freeze.
+    /// Time when work that begins at `from` ends; it makes no progress in a freeze.
     fn end(&self, from: u64, takes: u64) -> u64 {
         let mut now = from;
         let mut left = takes;
@@ -157,7 +157,7 @@ impl Server {
     }
 }
 
-/// Requests that were refused although they would have begun in time, had they been let in.
+/// Number of requests that were refused although they would have begun in time.
 fn wrongly_refused(server: &Server, arrivals: &[Arrival]) -> usize {
     let with = Server { predicts: true, freezes: server.freezes.clone(), ..*server }.run(arrivals);
     let without = Server { predicts: false, freezes: server.freezes.clone(), ..*server }.run(arrivals);
@@ -166,7 +166,7 @@ fn wrongly_refused(server: &Server, arrivals: &[Arrival]) -> usize {
     with.iter().zip(&without).filter(|pair| is_wrong(*pair)).count()
 }
 
-/// Requests at random times, `per_s` in a second from `from` to `to`.
+/// Poisson arrivals, `per_s` a second, from `from` to `to`.
 fn poisson(
     random: &mut Random,
     per_s: u64,
@@ -188,7 +188,7 @@ fn short(random: &mut Random) -> u64 {
     random.between(300, 1_500)
 }
 
-/// Two workers of three threads, and a limit of 10 s.
+/// A server with two workers of three threads, and a limit of 10 s.
 fn two_by_three(freezes: Vec<(u64, u64)>) -> Server {
     Server { workers: 6, patience: 10 * SECOND, freezes, predicts: true }
 }
@@ -267,8 +267,8 @@ fn a_million_requests_with_random_pauses() {
     assert!(served > 950_000, "{served}");
 }
 
-/// Of what could be served during an overload, the share that was; how long requests waited when what was left of it
-/// had been worked off; and how many were refused, and how many waited for nothing.
+/// Returns the share of the capacity that was used during an overload, the longest wait after its backlog was worked
+/// off, and the numbers of refused and expired requests.
 fn overload(factor: u64, patience: u64) -> (f64, u64, BTreeMap<&'static str, usize>) {
     let mut random = Random(factor);
     let takes = 20 * MS;
@@ -308,7 +308,7 @@ fn under_overload_all_capacity_is_used_and_most_are_told_at_once() {
         for patience in [500 * MS, SECOND, 4 * SECOND] {
             let (goodput, slowest, counts) = overload(factor, patience);
             assert!(goodput > 0.99, "{factor} times, {patience} us: {goodput}");
-            // Half of the capacity: a few may stand behind each other.
+            // At half of the capacity a few requests may wait behind each other.
             assert!(slowest < SECOND / 2, "{factor} times, {patience} us: {slowest} us");
             let of = |name| counts.get(name).copied().unwrap_or(0) as f64;
             assert!(of("refused") > of("expired"), "{factor} times, {patience} us: {counts:?}");

@@ -1,5 +1,5 @@
-//! Files that are opened for reading, and temporary ones. What is opened is a regular file: opening a pipe or a device
-//! could wait for ever, or have effects.
+//! Opening of regular files, and temporary files and folders. Paths come from applications, clients and configuration:
+//! anything but a regular file is refused, since opening a pipe or a device can block for ever or have side effects.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,9 +12,9 @@ pub mod temporary;
 
 pub use temporary::{TempFile, TempFolder};
 
-/// Opens a file for reading; the file and its length in bytes.
+/// Opens a regular file for reading; returns it with its length in bytes.
 pub fn open(path: &Path) -> io::Result<(File, u64)> {
-    // A pipe without a writer is opened at once, to be refused here, instead of waiting for one.
+    // With NONBLOCK a pipe without a writer opens at once and is refused below, instead of blocking.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     let meta = file.metadata()?;
@@ -27,7 +27,7 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, meta.len()))
 }
 
-/// Whether this process may read it, whatever it is.
+/// Whether this process may read the path, regular file or not.
 pub fn is_readable(path: &Path) -> bool {
     rustix::fs::access(path, Access::READ_OK).is_ok()
 }

@@ -1,6 +1,6 @@
-//! Temporary files and folders. Where none can be made in the temporary folder (a read-only file system, a `TMPDIR`
-//! that is not there), files are kept in memory, within a limit, and folders go to `/dev/shm`. A folder is locked as
-//! long as its process lives, so that the next one knows, and removes, those that dead ones have left.
+//! Temporary files and folders. If the temporary folder is unusable (a read-only file system, a `TMPDIR` that does not
+//! exist), files are kept in memory, up to a limit, and folders are made in `/dev/shm`. A folder is locked while its
+//! process lives, so that a later process can recognise and remove those that dead ones have left.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -13,29 +13,30 @@ use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
 use tempfile::TempDir;
 
-/// What all temporary files in memory may hold together, where there is no folder for them.
+/// Most bytes of all temporary files in memory together.
 const MEMORY_BYTES: u64 = 64 << 20;
-/// A folder of memory that nearly every machine and container has.
+/// A file system in memory that nearly every machine and container has.
 const SHARED_MEMORY: &str = "/dev/shm";
-/// The path of a Unix socket in a temporary folder must not become too long.
+/// Longest path of a parent folder, so that the path of a Unix socket inside stays within the system's limit of about
+/// 108 bytes.
 const PATH_BYTES: usize = 80;
-/// Somebody who removes what is left may take a new folder for such a one.
+/// Attempts to make a folder: another process that sweeps may remove a new one before it is locked.
 const TRIES: usize = 8;
 
 static IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 static WHY_IN_MEMORY: Mutex<String> = Mutex::new(String::new());
 static HAS_WARNED: AtomicBool = AtomicBool::new(false);
 
-/// A file without a name, which is gone when nobody has it any more.
+/// An unlinked temporary file; the system frees its space when it is closed.
 #[derive(Debug)]
 pub struct TempFile {
     file: File,
-    /// How much of the memory for such files is taken by this one, where it is there.
+    /// Bytes of [`MEMORY_BYTES`] reserved by this file; `None` if it is on disk.
     taken: Option<AtomicU64>,
 }
 
 impl TempFile {
-    /// An empty one: in the temporary folder, else in memory.
+    /// Creates an empty file: in the temporary folder, else in memory.
     pub fn new() -> io::Result<TempFile> {
         match tempfile::tempfile() {
             Ok(file) => Ok(TempFile { file, taken: None }),
@@ -47,14 +48,14 @@ impl TempFile {
         }
     }
 
-    /// A file in memory with these bytes in it, which do not count towards the limit.
+    /// Creates a file in memory with this content, which does not count towards the limit.
     pub fn of(bytes: &[u8]) -> io::Result<TempFile> {
         let file = in_memory()?;
         file.write_all_at(bytes, 0)?;
         Ok(TempFile { file, taken: None })
     }
 
-    /// Writes all of this at this place. `StorageFull` where there is no room.
+    /// Writes all bytes at position `at`. `StorageFull` if there is no space.
     pub fn put(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         self.make_room(at + bytes.len() as u64)?;
         self.file.write_all_at(bytes, at).map_err(|error| match (&self.taken, error.kind()) {
@@ -65,7 +66,7 @@ impl TempFile {
         })
     }
 
-    /// Gives back what it takes.
+    /// Empties the file and frees its space.
     pub fn clear(&self) -> io::Result<()> {
         self.file.set_len(0)?;
         if let Some(taken) = &self.taken {
@@ -88,7 +89,7 @@ impl TempFile {
     }
 }
 
-/// A file that was opened elsewhere; it takes none of the memory for temporary files.
+/// Wraps a file opened elsewhere, which does not count towards the limit of those in memory.
 impl From<File> for TempFile {
     fn from(file: File) -> TempFile {
         TempFile { file, taken: None }
@@ -111,7 +112,7 @@ impl Drop for TempFile {
     }
 }
 
-/// Looks whether temporary files can be made, so that the log says at the start where they go.
+/// Tries to create a temporary file, so that the log says at the start where they are kept.
 pub fn look() {
     drop(TempFile::new());
 }
@@ -120,7 +121,7 @@ fn in_memory() -> io::Result<File> {
     Ok(memfd_create("foolsgold", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Whether the folder is to blame, and not a disk that is full, or too many open files.
+/// Whether the folder is unusable, as opposed to a full disk or too many open files.
 fn is_no_place(error: &io::Error) -> bool {
     use ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem)
@@ -130,7 +131,7 @@ fn warn_once(error: &io::Error) {
     if HAS_WARNED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // The crate has put the path into its text.
+    // The crate `tempfile` puts the path of its attempt into the error's text; the kind suffices.
     let folder = std::env::temp_dir();
     let limit = MEMORY_BYTES >> 20;
     let why = io::Error::from(error.kind());
@@ -145,22 +146,22 @@ fn warn_once(error: &io::Error) {
     *WHY_IN_MEMORY.lock() = text;
 }
 
-/// A folder of this process, which goes with it.
+/// A temporary folder, removed when this value is dropped.
 #[derive(Debug)]
 pub struct TempFolder {
     folder: TempDir,
-    /// Locked: also a sign for systemd-tmpfiles to leave the folder alone, however old it is.
+    /// The open, locked folder. The lock also keeps systemd-tmpfiles from removing it for its age.
     lock: File,
 }
 
 impl TempFolder {
-    /// A new one for this user only, whose name begins with this: in the temporary folder, else in shared memory.
-    /// Removes those of this name that dead processes of this user have left there.
+    /// Creates a folder whose name begins with `prefix`, for this user only: in the temporary folder, else in shared
+    /// memory. Removes folders with this prefix that dead processes of this user have left there.
     pub fn new(prefix: &str) -> io::Result<TempFolder> {
         TempFolder::with(prefix, |_| Ok(())).map(|(folder, ())| folder)
     }
 
-    /// The same with something in it. Where there is no room for that, it is made elsewhere.
+    /// Creates a folder and fills it by `fill`. If that fails, as on a full disk, tries the next place.
     pub fn with<T>(prefix: &str, fill: impl Fn(&Path) -> io::Result<T>) -> io::Result<(TempFolder, T)> {
         let mut why = Vec::new();
         for place in [std::env::temp_dir(), PathBuf::from(SHARED_MEMORY)] {
@@ -170,7 +171,7 @@ impl TempFolder {
                 TempFolder::made_in(&place, prefix)
             };
             let filled = made.and_then(|folder| {
-                // What dead processes have left may be why there is no room.
+                // Folders of dead processes may be why there is no space.
                 folder.sweep(&place, prefix);
                 fill(folder.path()).map(|content| (folder, content))
             });
@@ -198,18 +199,18 @@ impl TempFolder {
         Err(io::Error::other("each new folder was taken away at once"))
     }
 
-    /// Lets the members of this group go into it, too.
+    /// Lets the members of this group enter the folder, too.
     pub fn let_in(&self, group: u32) -> io::Result<()> {
         std::os::unix::fs::chown(self.path(), None, Some(group))?;
         fs::set_permissions(self.path(), Permissions::from_mode(0o710))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Whether it is still there, and not another one of this name.
+    /// Whether the folder still exists and was not replaced by another one of this name.
     pub fn is_there(&self) -> bool {
         is_same(self.path(), &self.lock)
     }
@@ -220,14 +221,14 @@ impl TempFolder {
             let path = entry.path();
             let is_named = entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes());
             if is_named && path != self.path() && is_left(&path, ours.uid()) {
-                // Somebody else may be faster.
+                // Another process may have removed it already.
                 let _ = fs::remove_dir_all(&path);
             }
         }
     }
 }
 
-/// Whether this is a folder of this user that nobody has locked.
+/// Whether this is a folder of this user that no process has locked.
 fn is_left(path: &Path, uid: u32) -> bool {
     let is_ours = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == uid);
     is_ours && open(path).is_ok_and(|folder| folder.try_lock().is_ok())

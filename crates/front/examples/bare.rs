@@ -1,5 +1,5 @@
-//! The yardstick: hyper and nothing else, answering fixed bytes. What `fixed.rs` reaches of this is what the front
-//! costs. Takes --port and --body-bytes.
+//! The baseline for the front's cost: hyper alone, with a fixed answer; compare with `fixed.rs`. Options: --port,
+//! --body-bytes.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -35,7 +35,7 @@ impl Body for Whole {
     }
 }
 
-/// As thin as it can be without `unsafe`: one copy from an array on the stack.
+/// The thinnest adapter possible without `unsafe`: one copy from an array on the stack.
 struct Io(TcpStream);
 
 impl hyper::rt::Read for Io {

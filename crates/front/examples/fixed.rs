@@ -1,5 +1,5 @@
-//! `front::serve` over an engine that answers fixed bytes at once, to be held against `bare.rs`.
-//! Takes --port, --body-bytes and --log 1 (an access log that goes nowhere).
+//! `front::serve` over an engine that returns a fixed answer at once; compare with `bare.rs`. Options: --port,
+//! --body-bytes and --log 1 (an access log that is discarded).
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         json_errors: false,
         counts: Default::default(),
     };
-    let lanes = front::Lanes::start(2)?;
-    front::serve(listeners, &lanes, engine, Arc::new(settings), Stop::new()).await;
+    let io_threads = front::IoThreads::start(2)?;
+    front::serve(listeners, &io_threads, engine, Arc::new(settings), Stop::new()).await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! One request to a server on a Unix socket, for the commands that talk to a running FoolsGold.
+//! HTTP client for the commands that talk to a running FoolsGold: one request over a Unix socket.
 
 use std::fmt;
 use std::io;
@@ -14,19 +14,19 @@ use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-/// An answer beyond this is refused: no server of ours says so much.
+/// Longest response that is accepted; the control socket sends much less.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
-/// A server that lives takes a connection at once.
+/// Longest time to connect; a server that runs accepts at once.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
 
-/// Why there is no answer.
+/// Reason why there is no response.
 #[derive(Debug)]
 pub enum AskError {
-    /// Nobody listens there.
+    /// The connection failed: no server listens on the socket.
     Connect(io::Error),
-    /// The connection broke, or what came was no answer.
+    /// The connection broke, or the response was not valid HTTP; the text says how.
     Broken(String),
-    /// There was none within this time.
+    /// No response came within this time.
     Late(Duration),
 }
 
@@ -42,8 +42,8 @@ impl fmt::Display for AskError {
 
 impl std::error::Error for AskError {}
 
-/// Sends one request with JSON for a body, or none, and reads the whole answer. Needs a tokio runtime with I/O and
-/// time.
+/// Sends a request with a JSON body, or without one if `json` is empty, and returns status and body of the response.
+/// Needs a tokio runtime with I/O and time.
 pub async fn ask(
     socket: &Path,
     method: Method,
@@ -78,7 +78,7 @@ async fn exchange(
         let body = Limited::new(answer.into_body(), ANSWER_BYTES).collect().await;
         body.map(|body| (status, body.to_bytes())).map_err(|error| broken(&error))
     };
-    // The connection moves only while it is polled. When it ends first, the talk learns that from its channel.
+    // The connection makes progress only while it is polled. If it ends first, `talk` gets the error from its channel.
     tokio::pin!(talk);
     tokio::select! {
         biased;

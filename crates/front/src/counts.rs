@@ -1,55 +1,55 @@
-//! What the front has seen since its start, in numbers that anybody may read while it serves.
+//! Counters of the front since its start, readable while it serves.
 
 use engine::Counters;
 
-/// Places of the numbers.
+/// Indices of the counters.
 const ACCEPTED: usize = 0;
 const ENDED: usize = 1;
 const REFUSED: usize = 2;
 const DISPLACED: usize = 3;
 const TURNED_AWAY: usize = 4;
-/// The first of five: answers by the hundreds of their status, 1xx first.
+/// The first of five: responses by class of status, 1xx first.
 const ANSWERS: usize = 5;
 
-/// Kept by the front, read by whoever shows it. One for all listeners that are served together.
+/// Counters of the front, one set for all listeners that are served together.
 #[derive(Debug, Default)]
 pub struct Counts(Counters<{ ANSWERS + 5 }>);
 
 impl Counts {
-    /// Connections since the start.
+    /// Connections accepted since the start.
     pub fn accepted(&self) -> u64 {
         self.0.read()[ACCEPTED]
     }
 
-    /// Connections now.
+    /// Connections open now.
     pub fn open(&self) -> u64 {
         let all = self.0.read();
-        // Not read at one instant: one may have ended whose beginning was not seen.
+        // The counters are not read at one instant: a connection's end may be counted whose beginning was not.
         all[ACCEPTED].saturating_sub(all[ENDED])
     }
 
-    /// Answers that were begun, by the hundreds of their status, those of the front itself among them.
+    /// Responses begun, by class of status, including those of the front itself.
     pub fn answers(&self) -> [u64; 5] {
         let all = self.0.read();
         [0, 1, 2, 3, 4].map(|class| all[ANSWERS + class])
     }
 
-    /// Requests whose head was refused before any application was asked. They are among the answers too.
+    /// Requests whose head was refused before an application was involved. They are counted among the responses too.
     pub fn refused(&self) -> u64 {
         self.0.read()[REFUSED]
     }
 
-    /// Connections that were closed for others, as there were no places left.
+    /// Connections closed for others because the limit was reached.
     pub fn displaced_connections(&self) -> u64 {
         self.0.read()[DISPLACED]
     }
 
-    /// Connections that were refused, as their clients had all they may have.
+    /// Connections refused because their client had reached its limit.
     pub fn refused_connections(&self) -> u64 {
         self.0.read()[TURNED_AWAY]
     }
 
-    /// A connection begins; it ends when the value is dropped.
+    /// Counts a connection as open until the returned value is dropped.
     pub(crate) fn connection(&self) -> Open<'_> {
         self.0.add(ACCEPTED, 1);
         Open(self)
@@ -75,7 +75,7 @@ impl Counts {
     }
 }
 
-/// A connection that is open.
+/// An open connection; dropping it counts its end.
 pub(crate) struct Open<'a>(&'a Counts);
 
 impl Drop for Open<'_> {

@@ -1,16 +1,16 @@
-//! The end, designed first: one value goes down to whoever must stop, and "all gone" comes up when the last holder
-//! of a [`Guard`] lets go. Nobody counts to know that; the numbers in [`Ended`] are for the log only.
+//! Shutdown. One value ([`Stop`]) tells everything that serves to stop; all is gone when the last [`Guard`] is dropped.
+//! The numbers in [`Ended`] are for the log only, and no decision depends on them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use tokio::sync::{Notify, futures::Notified, mpsc};
 
-/// Levels of a stop; 0 is none.
+/// Levels of a stop; 0 means that none was requested.
 const DRAINING: u8 = 1;
 const CUTTING: u8 = 2;
 
-/// Tells everything that serves to end. Clones are the same value.
+/// A request to stop, for everything that serves. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<State>);
 
@@ -21,27 +21,27 @@ struct State {
 }
 
 impl Stop {
-    /// A value that has not been triggered.
+    /// A stop that has not been requested.
     pub fn new() -> Stop {
         Stop::default()
     }
 
-    /// Stops accepting; what runs may finish, for up to the drain time.
+    /// Stops accepting; running requests may finish, for up to the drain time.
     pub fn drain(&self) {
         self.raise(DRAINING);
     }
 
-    /// Cuts everything off at once.
+    /// Cuts off all connections at once.
     pub fn now(&self) {
         self.raise(CUTTING);
     }
 
-    /// Whether an end has been asked for, of either kind.
+    /// Whether a stop of either kind was requested.
     pub fn is_draining(&self) -> bool {
         self.0.level.load(Ordering::Acquire) >= DRAINING
     }
 
-    /// Whether everything is to end at once.
+    /// Whether all connections are to be cut off.
     pub fn is_now(&self) -> bool {
         self.0.level.load(Ordering::Acquire) >= CUTTING
     }
@@ -56,19 +56,19 @@ impl Stop {
         self.0.changed.notified()
     }
 
-    /// Waits until an end has been asked for.
+    /// Waits until a stop of either kind is requested.
     pub(crate) async fn draining(&self) {
         self.reached(DRAINING).await;
     }
 
-    /// Waits until everything is to end at once.
+    /// Waits until all connections are to be cut off.
     pub(crate) async fn cutting(&self) {
         self.reached(CUTTING).await;
     }
 
     async fn reached(&self, level: u8) {
         loop {
-            // Made before the look, so that a change in between is not missed.
+            // Created before the level is read, so that a change in between is not missed.
             let changed = self.changed();
             if self.0.level.load(Ordering::Acquire) >= level {
                 return;
@@ -78,10 +78,10 @@ impl Stop {
     }
 }
 
-/// How serving came to its end.
+/// Outcome of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// Connections that ended by themselves, from the moment of the stop.
+    /// Connections that ended by themselves after the stop was requested.
     pub finished: usize,
     /// Connections that were cut off because the drain time was over, or by [`Stop::now`].
     pub cut: usize,
@@ -94,7 +94,7 @@ pub(crate) struct Guard {
     counts: Arc<Counts>,
 }
 
-/// Waits for the guards.
+/// Waits until all guards are dropped.
 #[derive(Debug)]
 pub(crate) struct Gone {
     last: mpsc::Receiver<()>,
@@ -130,13 +130,13 @@ impl Counts {
 }
 
 impl Gone {
-    /// The numbers, for an end that does not wait for all.
+    /// The counters, for an end that does not wait for all connections.
     pub(crate) fn counts(&self) -> Arc<Counts> {
         self.counts.clone()
     }
 
     pub(crate) async fn all(mut self) -> Ended {
-        // Nobody ever sends: this returns when the last sender is gone.
+        // No message is ever sent: this returns when the last sender is dropped.
         let _ = self.last.recv().await;
         self.counts.now()
     }

@@ -1,30 +1,30 @@
-//! What the fuzz targets see of this crate: the two readers of raw bytes, without the types that are its own business.
-//! Only there with the feature `fuzzing`, and no promise to anybody.
+//! Access for the fuzz targets to the two parsers of raw bytes, without their private types. Exists only with the
+//! feature `fuzzing`, and may change at any time.
 
 use crate::limits::Limits;
 use crate::parse::chunks::Chunks;
 use crate::parse::head::{Change, Framing, Scan, scan};
 use crate::tests_support::limits;
 
-/// What a head was found to be.
+/// Outcome of scanning a head.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scanned {
     /// More bytes are needed.
     Partial,
-    /// All there.
+    /// The head is complete and valid.
     Whole {
-        /// How long the head is, in bytes.
+        /// Length of the head in bytes.
         bytes: usize,
-        /// How long its body is, in bytes; `None` when it is chunked.
+        /// Length of its body in bytes; `None` if it is chunked.
         body: Option<u64>,
-        /// What hyper gets.
+        /// The head that hyper gets.
         given: Vec<u8>,
     },
-    /// Refused with this status.
+    /// The head is refused with this status.
     Refused(u16),
 }
 
-/// Scans a head from its first byte; it may have so many bytes and so many headers.
+/// Scans a head from its first byte, with limits on its bytes and the number of its headers.
 pub fn scan_head(bytes: &[u8], header_bytes: usize, header_count: usize) -> Scanned {
     match scan(bytes, &Limits { header_bytes, header_count, ..limits() }) {
         Scan::Partial => Scanned::Partial,
@@ -40,18 +40,18 @@ pub fn scan_head(bytes: &[u8], header_bytes: usize, header_count: usize) -> Scan
     }
 }
 
-/// A chunked body on its way in.
+/// Parser of a chunked request body.
 #[derive(Debug)]
 pub struct ChunkedBody(Chunks);
 
 impl ChunkedBody {
-    /// At its beginning; its trailers may have so many bytes.
+    /// A parser at the beginning of a body, with a limit on the bytes of its trailers.
     pub fn new(trailer_bytes: usize) -> ChunkedBody {
         ChunkedBody(Chunks::new(trailer_bytes))
     }
 
-    /// Reads these bytes, and leaves in their place what hyper gets of them and what is behind the body. How many bytes
-    /// of the former there are, and whether the body is complete; `None` when it is malformed.
+    /// Parses the bytes and replaces them by those for hyper, followed by what comes after the body. Returns the number
+    /// of bytes for hyper, and whether the body is complete; `None` if it is malformed.
     pub fn feed(&mut self, bytes: &mut Vec<u8>) -> Option<(usize, bool)> {
         self.0.feed(bytes, 0).ok().map(|fed| (fed.bytes, fed.is_done))
     }

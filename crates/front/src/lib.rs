@@ -1,5 +1,6 @@
-//! HTTP in, HTTP out. Listens, parses, limits, buffers, calls an engine and writes what it answers; this crate has
-//! never heard of Ruby. A request meets accept, connection, wire, head, service, intake, the engine, reply, out.
+//! The HTTP server: listens, parses, enforces limits, buffers, calls an engine and writes its response. This crate
+//! knows nothing of Ruby. A request passes through accept, connection, wire, head, service, intake, the engine, reply
+//! and out.
 
 mod ask;
 mod connection;
@@ -9,7 +10,7 @@ mod drain;
 #[doc(hidden)]
 pub mod fuzzing;
 mod http1;
-mod lanes;
+mod io_threads;
 mod limits;
 mod listener;
 mod log;
@@ -31,7 +32,9 @@ use engine::Engine;
 pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
-pub use lanes::Lanes;
+pub use io_threads::IoThreads;
+// The former name, until `server` has the new one.
+pub use io_threads::IoThreads as Lanes;
 pub use limits::{FOREVER, Limits};
 pub use listener::address::{Bind, BindError, Endpoint, SocketOptions};
 pub use listener::listen::{Listener, Share, listen, listener_of};
@@ -45,42 +48,42 @@ pub use response::reply::status_of;
 pub use settings::Settings;
 
 use crate::connection::link::Common;
-use crate::connection::room::Room;
+use crate::connection::table::ConnectionTable;
 use crate::http1::serve;
-use crate::listener::accept::{self, Door};
+use crate::listener::accept::{self, AsyncListener};
 use crate::log::notices::Notices;
 
-/// Connections that are cut off have so long to let go.
+/// Time for cut connections to end.
 const CUT_TIME: Duration = Duration::from_secs(1);
 
-/// Serves until the stop and returns when the last connection is gone, or cut off.
+/// Serves until the stop and returns when the last connection has ended, or was cut off.
 ///
-/// Must be called in a tokio runtime with time; connections live on the lanes. The engine is closed by its maker.
+/// Must be called in a tokio runtime with time; connections run on the I/O threads. The caller closes the engine.
 pub async fn serve(
     listeners: Vec<Listener>,
-    lanes: &Lanes,
+    io_threads: &IoThreads,
     engine: Arc<dyn Engine>,
     settings: Arc<Settings>,
     stop: Stop,
 ) -> Ended {
     let drain_time = settings.limits.drain_time;
     let http = serve::http(&settings.limits);
-    let room = Arc::new(Room::new(&settings.limits));
+    let connections = Arc::new(ConnectionTable::new(&settings.limits));
     let notices = Notices::default();
-    let common = Arc::new(Common { engine, settings, stop: stop.clone(), room, http, notices });
+    let common = Arc::new(Common { engine, settings, stop: stop.clone(), connections, http, notices });
     let (guard, gone) = drain::guard();
     let counts = gone.counts();
     for listener in listeners {
         let local = listener.local();
         let common = common.clone();
         let guard = guard.clone();
-        let theirs = lanes.share();
+        let theirs = io_threads.share();
         let stop = stop.clone();
-        lanes.run(async move {
-            match Door::new(listener) {
-                Ok(door) => accept::run(door, &theirs, common, guard).await,
+        io_threads.run(async move {
+            match AsyncListener::new(listener) {
+                Ok(listener) => accept::run(listener, &theirs, common, guard).await,
                 Err(error) => {
-                    // Serving half of the addresses would be worse than an end that somebody notices.
+                    // An exit is noticed; serving half of the addresses might not be.
                     tracing::error!(target: "front", "cannot serve {local}: {error}");
                     stop.now();
                 }
@@ -95,7 +98,8 @@ pub async fn serve(
         () = stop.cutting() => {}
         () = tokio::time::sleep(drain_time) => stop.now(),
     }
-    // A lane that is held by a call which nothing can interrupt will never let go: the end does not wait for it.
+    // An I/O thread that is held by an uninterruptible call never ends its connections: the shutdown does not wait for
+    // it.
     tokio::select! {
         ended = &mut all_gone => ended,
         () = tokio::time::sleep(CUT_TIME) => {

@@ -1,52 +1,52 @@
-//! Every number that bounds a connection or a request, with its unit. The server's options set them all;
-//! there is no default here, so that none is forgotten.
+//! All limits of connections and requests, with their units. The server's options set them; there are no defaults here,
+//! so that none is forgotten.
 
 use std::time::Duration;
 
-/// Stands for no limit: longer than a process lives.
+/// No limit: longer than any process runs.
 pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What one connection, one request and one response may cost.
+/// Limits of connections, requests and responses.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes of a request's head: request line and headers. More is answered with 431 (a request line alone: 414).
+    /// Bytes of a request's head: request line and headers. A longer one is answered with 431 (a request line alone:
+    /// 414).
     pub header_bytes: usize,
-    /// How many header lines a request may have. More is answered with 431.
+    /// Number of header lines of a request. More are answered with 431.
     pub header_count: usize,
-    /// From the first byte of a head to its last; later is answered with 408. A new connection that says nothing
-    /// for so long is closed.
+    /// Time from the first byte of a head to its last; a slower one is answered with 408. A new connection that sends
+    /// nothing for so long is closed.
     pub header_time: Duration,
-    /// Bytes of a request's body. More is answered with 413.
+    /// Bytes of a request's body. A longer one is answered with 413.
     pub body_bytes: u64,
-    /// Bytes of a request's body that are kept in memory; what is longer goes to a temporary file.
+    /// Bytes of a request's body that are kept in memory; a longer one goes to a temporary file.
     pub body_memory_bytes: usize,
-    /// How long nothing of a body may come, and how long a body may take before it must have come at a rate
-    /// (`intake`); later is answered with 408.
+    /// Time without any byte of a body, and time after which a body must have arrived at a minimum rate (`intake`); a
+    /// slower one is answered with 408.
     pub body_time: Duration,
-    /// How long a connection may be idle between two requests before it is closed without a word; zero where each
-    /// request has a connection of its own.
+    /// Time for which a connection may be idle between two requests before it is closed; zero closes it after each
+    /// response.
     pub keep_alive: Duration,
-    /// Connections served at one time, over all listeners. For further ones idle and slow ones are closed; where there
-    /// are none, they wait.
+    /// Connections open at one time, over all listeners. Idle and slow ones are closed for new ones; if there are none,
+    /// new ones wait.
     pub connections: usize,
-    /// How many of these one client may have. Further ones are closed. Trusted peers and Unix sockets are not counted.
+    /// Connections of one client at one time. Further ones are closed. Trusted peers and Unix sockets are not counted.
     pub connections_per_client: Option<usize>,
-    /// How many of the process's open files connections leave to everything else, such as logs, workers and commands; a
-    /// quarter of the limit, where that is less.
+    /// Open files of the process that are kept for everything but connections, such as logs, workers and commands; a
+    /// quarter of the process's limit, if that is less.
     pub spare_files: u64,
-    /// How long a client may take no byte of what is ready for it before it is cut off.
+    /// Time for which a client may take no byte of a response before the connection is cut off.
     pub write_time: Duration,
-    /// Bytes of one streamed response kept in a temporary file for a slow client, before the application must wait.
+    /// Bytes of one streamed response kept in a temporary file for a slow client before the application must wait.
     pub spool_bytes: u64,
-    /// How long a request may wait for an interpreter, [`FOREVER`] where there is no limit; longer is answered with
-    /// 503.
+    /// Time for which a request may wait in the queue; [`FOREVER`] for no limit. After it the answer is 503.
     pub queue_wait: Duration,
-    /// How long a request may take from its last byte to the head of its response, [`FOREVER`] where there is no
-    /// limit; longer is answered with 504.
+    /// Time from the last byte of a request to the head of its response; [`FOREVER`] for no limit. After it the answer
+    /// is 504.
     pub request_time: Duration,
-    /// How long running requests may go on after the stop.
+    /// Time for running requests to finish after a stop is requested.
     pub drain_time: Duration,
-    /// The time over which WebSockets, and other connections that applications have taken over, are closed when the
-    /// server, or the code that they belong to, goes away.
+    /// Time over which upgraded connections (WebSockets and others) are closed when the server, or the application's
+    /// code, is replaced or shuts down.
     pub websocket_drain: Duration,
 }

@@ -1,4 +1,4 @@
-//! Everything about serving that can be set.
+//! Settings of the front.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use crate::log::access_log::AccessLog;
 use crate::proxy::remote::RemoteAddress;
 use crate::proxy::trust::Trusted;
 
-/// Everything about serving that can be set. It does not change any more once serving has begun.
+/// Settings of the front, which do not change while it serves.
 #[derive(Debug)]
 pub struct Settings {
-    /// What a client may cost.
+    /// Limits of connections, requests and responses.
     pub limits: Limits,
-    /// Peers whose word about the client before them is taken, the proxies. Empty where there are never any: then the
-    /// log does not say what was left out.
+    /// Peers that are trusted as proxies. If it is empty there are no proxies, and the log does not mention headers
+    /// that were left out.
     pub trusted: Vec<Trusted>,
-    /// Whether headers with an underscore in their names reach the application. Their keys in the environment are the
-    /// same as with a dash; those that could pass for headers of a proxy never do.
+    /// Whether headers with an underscore in their name reach the application. They have the same keys in the
+    /// environment as names with a dash; those that could be mistaken for headers of a proxy are always removed.
     pub passes_underscores: bool,
-    /// What applications find in REMOTE_ADDR.
+    /// Source of `REMOTE_ADDR`.
     pub remote_address: RemoteAddress,
-    /// What applications find in rack.url_scheme, whatever a proxy says; `None` is what a trusted one says, or http.
+    /// Fixed value of `rack.url_scheme`; `None` uses what a trusted proxy forwards, or http.
     pub scheme: Option<Scheme>,
-    /// Where each request is written down, if anywhere.
+    /// The access log, if there is one.
     pub access_log: Option<AccessLog>,
-    /// Whether pages tell what went wrong in the application.
+    /// Whether error responses show what went wrong in the application.
     pub development: bool,
-    /// Whether errors are told as an API tells them, `{"error": "..."}`, and not as pages.
+    /// Whether error responses are JSON, `{"error": "..."}`, instead of pages.
     pub json_errors: bool,
-    /// What was seen so far.
+    /// The counters of the front.
     pub counts: Arc<Counts>,
 }

@@ -1,4 +1,4 @@
-//! Requests that mean harm or are broken: each gets its status, and the engine sees nothing it should not see.
+//! Malicious and broken requests: each gets its status, and the engine gets none that it must not see.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
@@ -6,7 +6,7 @@ mod support;
 
 use support::{Server, settings};
 
-/// (what is sent, the statuses in order, what the engine may have seen)
+/// (input, statuses in order, requests that the engine may see)
 type Case = (&'static str, &'static [u16], &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
     ("GET / HTTP/1.1\r\nHost: a\r\nx(y): b\r\n\r\n", &[400], &[]),
     ("GET / HTTP/1.1\r\nHost: a\r\nExpect: a-miracle\r\n\r\n", &[200], &["GET /"]),
     ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue, x\r\nContent-Length: 1\r\n\r\na", &[200], &["POST /"]),
-    // Where a body ends. What follows it must never be taken for a request of its own, nor the other way round.
+    // Framing: what follows a body must never be taken for another request, nor the other way round.
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na", &[400], &[]),
@@ -125,7 +125,7 @@ const CASES: &[Case] = &[
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nx: \u{0}\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n x\r\n\r\n", &[400], &[]),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\r\n0\r\n\r\n", &[400], &[]),
-    // A good request before a bad one is answered, and nothing after the bad one is.
+    // A valid request before an invalid one is answered, and nothing after the invalid one is.
     ("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n", &[200, 400], &["GET /1"]),
     ("POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost:a\r\nHost: b\r\n\r\n",
         &[200, 400], &["POST /1"]),
@@ -133,7 +133,7 @@ const CASES: &[Case] = &[
         &[200, 400], &["POST /1"]),
     ("POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nabcd\r\n\r\nGET /2 HTTP/1.0\r\nHost: a\r\n\r\n",
         &[200, 200], &["POST /1", "GET /2"]),
-    // Odd, but right.
+    // Unusual, but valid.
     ("\r\n\r\nGET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", &[200], &["GET /1"]),
     ("GET /1 HTTP/1.0\r\n\r\n", &[200], &["GET /1"]),
     ("OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", &[200], &["OPTIONS *"]),
@@ -183,7 +183,7 @@ fn it_makes_no_difference_in_what_pieces_they_arrive() {
 #[test]
 fn random_bytes_never_reach_the_engine_and_never_hurt() {
     let server = Server::echo(settings());
-    // A linear congruential sequence: the same bytes at each run.
+    // A linear congruential generator: the same bytes at each run.
     let mut state = 1u64;
     let mut next = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);

@@ -1,4 +1,4 @@
-//! Every limit with its answer.
+//! Every limit and the response when it is exceeded.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
@@ -89,7 +89,7 @@ fn a_connection_is_idle_from_the_end_of_its_answer_on_however_slowly_that_is_rea
     let shelf = Shelf::default();
     settings.access_log = shelf.log(front::LogFormat::Json);
     let server = Server::with(settings, |request| {
-        // More than the sockets hold.
+        // More than the socket buffers hold.
         let length = if request.path == "/long" { 32 << 20 } else { 1 };
         Reply::ready(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; length])))))
     });
@@ -109,13 +109,13 @@ fn a_body_over_the_limit_is_413() {
     let mut settings = settings();
     settings.limits.body_bytes = 1000;
     let server = Server::echo(settings);
-    // At once by its length, before a byte of it, and without asking for it.
+    // At once, by its length, before a byte of it arrives, and without asking for it.
     let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1001\r\nExpect: 100-continue\r\n\r\n");
     let answer = client.rest();
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
     assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
-    // By counting, while the client goes on sending.
+    // By counting, while the client continues to send.
     let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     client.send(format!("200\r\n{}\r\n", "x".repeat(512)).repeat(200));
@@ -214,7 +214,7 @@ fn a_client_that_reads_nothing_is_cut_off() {
     });
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    // Not reading here: the line is written when the server lets go.
+    // Not read here: the entry is written when the server closes the connection.
     eventually("the connection is cut", || shelf.text().contains("client_gone"));
     assert!(client.rest().len() < 64 << 20);
 }
@@ -262,7 +262,7 @@ fn nobody_is_kept_out_by_those_who_ask_nothing() {
     let mut asks = server.connect();
     asks.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
     eventually("the call", || server.calls() == 1);
-    // Nothing, half a head, half a body.
+    // Clients that send nothing, half a head, half a body.
     let mut idle = Vec::new();
     for bytes in [String::new(), "GET /".to_owned(), post(10)] {
         let mut client = server.connect();
@@ -273,7 +273,7 @@ fn nobody_is_kept_out_by_those_who_ask_nothing() {
     let begun = Instant::now();
     assert_eq!(server.connect().get("/").body, b"new");
     assert!(begun.elapsed() < support::SOON / 2, "{:?}", begun.elapsed());
-    // Those had to go that said nothing; neither who had begun to ask, nor who waits for its answer.
+    // The silent ones are evicted, but not those that have begun a request or wait for a response.
     assert!(idle[0].is_closed() && more[0].is_closed());
     assert_eq!(asks.response().body, b"held");
     idle[2].send("b".repeat(10));

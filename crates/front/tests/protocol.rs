@@ -1,4 +1,4 @@
-//! HTTP as clients speak it: keep-alive, pipelining, HEAD, 100-continue, chunks, streams, hints, upgrades, ends.
+//! HTTP as clients use it: keep-alive, pipelining, HEAD, 100-continue, chunks, streams, hints, upgrades, shutdown.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail")]
 
@@ -157,7 +157,7 @@ fn the_authority_of_an_absolute_target_replaces_the_host() {
     assert_eq!(client.response().text(), "a //x//?a?b //x// a?b");
 }
 
-/// Hands the sinks of streams out to the test.
+/// Streams whose sinks are put into `sinks` for the test.
 fn streaming(sinks: Arc<Mutex<Vec<Sink>>>, headers: &'static [(&str, &str)]) -> Server {
     Server::start(move |_| {
         let (sink, source) = body::stream(1 << 16);
@@ -185,7 +185,7 @@ fn a_stream_arrives_as_it_is_made() {
 }
 
 impl support::Client {
-    /// Whether the connection is closed after a stream, or takes another request.
+    /// Whether the connection is closed after a stream, or accepts another request.
     fn get_later(&mut self) -> bool {
         self.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         self.head().status != 200
@@ -306,7 +306,7 @@ fn files_are_sent_whole_and_a_short_one_breaks_the_connection() {
     assert!(client.rest().len() < 2_000_000);
 }
 
-/// Serves the first bytes of a file, as many as the path says; with `/cut/` before, all of it under that length.
+/// Serves the first bytes of a file, as many as the path says; with `/cut/`, all of it under that length.
 fn bytes_of_a_file(content: &[u8]) -> impl Fn(Request) -> Reply + Send + Sync + 'static {
     use std::io::Write;
     let mut file = tempfile::tempfile().unwrap();
@@ -328,7 +328,7 @@ fn bytes_of_a_file(content: &[u8]) -> impl Fn(Request) -> Reply + Send + Sync + 
 fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket() {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
-    // No part of it looks like another.
+    // No part of it equals another.
     let content: Vec<u8> = (0..2_600_000_u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8).collect();
     let paths: Vec<String> = ["/", "/text/", "/cut/"]
         .into_iter()
@@ -341,7 +341,7 @@ fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket
         Ok(length) => content[..length].to_vec(),
         Err(_) => path.as_bytes().to_vec(),
     };
-    // A step that meets all of them, so that the kinds are mixed.
+    // A step that visits all of them, so that the kinds are mixed.
     let order: Vec<&String> = (0..paths.len()).map(|at| &paths[at * 7 % paths.len()]).collect();
     let asked: String = order.iter().map(|path| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
     let server = Server::start(bytes_of_a_file(&content));
@@ -357,11 +357,11 @@ fn files_of_all_lengths_come_in_their_order_and_whole_also_through_a_unix_socket
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let listeners = front::listen(&[format!("unix://{}", path.display()).parse().unwrap()]).unwrap();
     let stop = front::Stop::new();
-    let lanes = front::Lanes::start(1).unwrap();
+    let io_threads = front::IoThreads::start(1).unwrap();
     let engine = server.engine.clone();
     let ending = stop.clone();
     let serving =
-        runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
     for wanted in &paths {
         let mut stream = UnixStream::connect(&path).unwrap();
         write!(stream, "GET {wanted} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
@@ -468,7 +468,7 @@ fn hints_given_in_the_call_itself_come_before_the_response() {
     }
 }
 
-/// Sends back what arrives, in capitals, until the client ends.
+/// Echoes input in capitals, until the client ends.
 fn shout(duplex: Duplex) {
     std::thread::spawn(move || {
         let Duplex { mut incoming, outgoing } = duplex;
@@ -489,7 +489,7 @@ fn an_upgrade_relays_both_ways() {
         });
         let mut client = server.connect();
         let asks = if is_asked { "Connection: upgrade\r\nUpgrade: shout\r\n" } else { "" };
-        // A request before it, and bytes right behind it.
+        // With a request before it, and bytes right behind it.
         client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n{asks}\r\nxearly"));
         let got = client.head();
         assert_eq!(i64::from(got.status), status);
@@ -600,11 +600,11 @@ fn several_listeners_serve_over_unix_sockets_too() {
     let listeners = front::listen(&binds).unwrap();
     let stop = front::Stop::new();
     let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote)))));
-    let lanes = front::Lanes::start(1).unwrap();
+    let io_threads = front::IoThreads::start(1).unwrap();
     let engine = kept.engine.clone();
     let ending = stop.clone();
     let serving =
-        runtime.spawn(async move { front::serve(listeners, &lanes, engine, Arc::new(settings()), ending).await });
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
     let mut stream = UnixStream::connect(&path).unwrap();
     stream.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -671,7 +671,7 @@ fn a_drain_under_load_loses_no_request_that_was_answered_for() {
                 let mut client = support::Client::new(address);
                 loop {
                     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-                    // A close between two requests is right; one in the middle of an answer is not.
+                    // A close between two requests is right; one in the middle of a response is not.
                     let Ok(1..) = client.stream.peek(&mut [0]) else { return };
                     let got = client.response();
                     assert_eq!((got.status, got.text().as_str()), (200, "/"));

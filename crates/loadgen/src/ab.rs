@@ -1,7 +1,6 @@
-//! ab: a closed loop on one thread that speaks HTTP/1.0. It compares the length of each answer with that of the first
-//! one, unless it is told not to, and looks at the status. Content-Length it does not read: an answer that breaks off,
-//! and even none at all, is a complete one to it when the first one was no better. So the length of the right answer is
-//! compared here.
+//! ab: a closed loop on one thread that speaks HTTP/1.0. It checks the status, and compares the length of each response
+//! with that of the first one, unless `-l` is given. It ignores Content-Length: an incomplete response, or even none at
+//! all, counts as complete if the first one was no longer. So the length of the right response is compared here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,42 +12,42 @@ use crate::metric;
 use crate::outcome::Outcome;
 
 const AB: Tool = Tool { name: "ab", get: "on Debian: apt install apache2-utils", without: &[] };
-/// With `-t` ab stops at 50 000 requests unless it is given another number.
+/// Requests after which ab stops; with `-t` it would stop at 50 000 otherwise.
 const ENDLESS: u64 = 5_000_000;
 
-/// How ab runs.
+/// Options of a run of ab.
 #[derive(Debug, Clone)]
 pub struct AbPlan {
-    /// `-c`.
+    /// Number of concurrent clients (`-c`).
     pub clients: u32,
-    /// `-n` or `-t`.
+    /// End of the run (`-n` or `-t`).
     pub until: AbUntil,
-    /// `-k`: connections are kept.
+    /// Whether connections are kept (`-k`).
     pub keep: bool,
-    /// `-l`: answers have different lengths, and that is right.
+    /// Whether responses may have different lengths (`-l`).
     pub varies: bool,
-    /// The bytes of the right body, if they are always the same.
+    /// Length of the right body in bytes, if it is always the same.
     pub length: Option<u64>,
-    /// `-s`: after so long without any answer ab gives up.
+    /// Seconds without any response after which ab gives up (`-s`).
     pub timeout_s: u32,
-    /// When it is ended and called hung.
+    /// Seconds after which ab is killed and counts as hung.
     pub limit_s: u32,
 }
 
-/// When ab ends.
+/// The end of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum AbUntil {
-    /// `-n`.
+    /// After this many requests (`-n`).
     Requests(u64),
-    /// `-t`.
+    /// After this many seconds (`-t`).
     Seconds(u32),
 }
 
-/// Loads this path of the server on this port.
+/// Loads a path of the server on this port.
 pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     let scratch = Scratch::new()?;
     let table = scratch.file("percent.csv");
-    // -r: errors are counted; without it the first one would end the run.
+    // -r: counts errors instead of ending at the first one.
     let mut words: Vec<String> = ["-q", "-r"].map(str::to_owned).into();
     words.push(format!("-c{}", plan.clients));
     match plan.until {
@@ -62,12 +61,12 @@ pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     words.push(format!("http://127.0.0.1:{port}{path}"));
     let mut said = AB.run(&words, &scratch, Duration::from_secs(u64::from(plan.limit_s)))?;
     said.command = said.command.replace(&format!("-e{} ", table.display()), "");
-    // Without one good answer there is no table.
+    // Without any good response there is no table.
     let table = fs::read_to_string(&table).unwrap_or_default();
     read(&said, &table, plan.length).ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &said))
 }
 
-/// Nothing when this is not what ab prints.
+/// Parses ab's output and its table of percentiles. `None` if the output is not ab's.
 fn read(said: &Said, table: &str, length: Option<u64>) -> Option<Outcome> {
     let text = said.out.as_str();
     let made = number_after(text, "Complete requests:")?;
@@ -86,8 +85,8 @@ fn read(said: &Said, table: &str, length: Option<u64>) -> Option<Outcome> {
         }
         _ => None,
     };
-    // ab counts one request that broke under several kinds, and bad status and bad length apart. What is not surely
-    // right is not called right: the sum, but no more than there were.
+    // ab counts a request that broke under several kinds, and bad status and bad length separately. Only what is surely
+    // right counts as right: failures are the sum, but no more than the requests.
     let failed = errors.values().sum::<u64>() as f64;
     let failed = if wrong.is_some() { made } else { failed.min(made) };
     let right = (made - failed).max(0.0);
@@ -123,7 +122,7 @@ fn errors(text: &str, failed: f64) -> Option<BTreeMap<String, u64>> {
                 "Connect" => "connect",
                 "Receive" => "read",
                 "Length" => "another length",
-                // A socket that was ready for nothing.
+                // "Exceptions": errors of a socket that is neither readable nor writable.
                 _ => "exception",
             };
             *errors.entry(kind.to_owned()).or_insert(0) += many.trim().parse::<u64>().ok()?;
@@ -138,13 +137,13 @@ fn errors(text: &str, failed: f64) -> Option<BTreeMap<String, u64>> {
     Some(errors)
 }
 
-/// The table has a line for each percentage from 0 to 100.
+/// Reads the percentiles. The table has a line for each percentage from 0 to 100.
 fn percentiles(table: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
     let of = |percent: &str| {
         let line = table.lines().find_map(|line| line.split_once(',').filter(|(at, _)| *at == percent));
         line.and_then(|(_, ms)| number(ms))
     };
-    // Of fewer than fifty requests ab takes its 99th percentile from behind the end of its list.
+    // Of fewer than fifty requests ab takes the 99th percentile from beyond the end of its list.
     let p99 = if of("99")? < of("98")? { of("100") } else { of("99") };
     let of = |percent: &str| if percent == "99" { p99 } else { of(percent) };
     for (name, percent) in [

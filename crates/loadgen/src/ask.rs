@@ -1,4 +1,4 @@
-//! What is asked, and what the right answer is.
+//! Requests of a workload, and the rules for right responses.
 
 use std::collections::BTreeMap;
 
@@ -6,82 +6,82 @@ use http::{HeaderName, HeaderValue, Method, Uri};
 use regex::Regex;
 use serde::Deserialize;
 
-/// One kind of request.
+/// A kind of request.
 #[derive(Debug, Clone)]
 pub struct Ask {
-    /// `GET`.
+    /// The method, such as `GET`.
     pub method: String,
-    /// With the query: `/posts?page=2`.
+    /// The path with the query: `/posts?page=2`.
     pub path: String,
-    /// Beside `Host`, which is sent anyway unless it is here.
+    /// Header fields. `Host` is added unless it is here.
     pub headers: Vec<(String, String)>,
-    /// Empty for none.
+    /// The body; empty for none.
     pub body: Vec<u8>,
-    /// The right answer.
+    /// The rule for the right response.
     pub expect: Expect,
-    /// How often it is asked, compared with the others of its workload.
+    /// Frequency of the request, relative to the others of its workload.
     pub weight: f64,
 }
 
-/// What the right answer is.
+/// The rule for a right response.
 #[derive(Debug, Clone)]
 pub struct Expect {
     /// Its status.
     pub status: u16,
-    /// Its body.
+    /// The rule for its body.
     pub body: BodyRule,
 }
 
-/// Which bodies are right.
+/// A rule for the body of a response.
 #[derive(Debug, Clone, Default)]
 pub enum BodyRule {
-    /// Any.
+    /// Any body.
     #[default]
     Any,
-    /// These bytes.
+    /// Exactly these bytes.
     Exactly(Vec<u8>),
-    /// One with this text in it.
+    /// A body that contains this text.
     Contains(String),
-    /// One in which this is found.
+    /// A body in which this pattern matches.
     Matches(Regex),
-    /// One of so many bytes.
+    /// A body with this number of bytes.
     Length(usize),
 }
 
-/// What is asked of a server. Its asks are drawn by their weights.
+/// A workload: kinds of requests, drawn at random by their weights.
 #[derive(Debug, Clone, Default)]
 pub struct Workload {
-    /// At least one.
+    /// The kinds of requests, at least one.
     pub asks: Vec<Ask>,
 }
 
-/// An [`Ask`] as it stands in a recipe.
+/// An [`Ask`] as written in a recipe.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AskParts {
-    /// With the query.
+    /// The path with the query.
     pub path: String,
-    /// GET when it is left out.
+    /// The method; GET by default.
     #[serde(default = "get")]
     pub method: String,
-    /// By name.
+    /// Header fields by name.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// What is sent.
+    /// The body of the request.
     #[serde(default)]
     pub body: String,
-    /// 200 when it is left out.
+    /// Status of the right response; 200 by default.
     #[serde(default = "ok")]
     pub status: u16,
     /// The whole right body.
     pub exactly: Option<String>,
-    /// A text in the right body.
+    /// A text that the right body contains.
     pub contains: Option<String>,
-    /// A regular expression for the right body.
+    /// A regular expression that matches in the right body.
     pub matches: Option<String>,
-    /// The bytes of the right body.
+    /// Length of the right body in bytes.
     pub length: Option<usize>,
-    /// 1 when it is left out.
+    /// Relative frequency; 1 by default.
     #[serde(default = "once")]
     pub weight: f64,
 }
@@ -99,23 +99,23 @@ const fn once() -> f64 {
 }
 
 impl Ask {
-    /// A GET of this path, with any body as its answer.
+    /// A GET request for this path, to which any body is right.
     pub fn get(path: &str) -> Ask {
         let expect = Expect { status: ok(), body: BodyRule::Any };
         Ask { method: get(), path: path.into(), headers: Vec::new(), body: Vec::new(), expect, weight: once() }
     }
 
-    /// Only with this body is the answer right.
+    /// Sets the rule for the right body.
     pub fn with_body(self, rule: BodyRule) -> Ask {
         Ask { expect: Expect { body: rule, ..self.expect }, ..self }
     }
 
-    /// For messages.
+    /// Method and path, for messages.
     pub fn in_words(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// What is wrong with it, if anything.
+    /// The first error in this request, if there is one.
     fn complaint(&self) -> Option<String> {
         let wrong = |what: String| Some(format!("{}: {what}", self.in_words()));
         if Method::from_bytes(self.method.as_bytes()).is_err() {
@@ -168,18 +168,18 @@ impl TryFrom<AskParts> for Ask {
 }
 
 impl Workload {
-    /// These, or what is wrong with one of them.
+    /// A workload of these requests, or the first error in them.
     pub fn of(asks: Vec<Ask>) -> Result<Workload, String> {
         let workload = Workload { asks };
         workload.complaint().map_or(Ok(workload), Err)
     }
 
-    /// As a recipe has them.
+    /// A workload as written in a recipe, or the first error in it.
     pub fn from_parts(parts: Vec<AskParts>) -> Result<Workload, String> {
         Workload::of(parts.into_iter().map(Ask::try_from).collect::<Result<_, _>>()?)
     }
 
-    /// What is wrong with it, if anything.
+    /// The first error in the workload, if there is one.
     pub(crate) fn complaint(&self) -> Option<String> {
         if self.asks.is_empty() {
             return Some("this workload asks nothing: give it a path".into());

@@ -1,4 +1,4 @@
-//! Are the answers right? Asked before any clock starts and after it stopped.
+//! Checks that responses are right, before the clock of a measurement starts and after it has stopped.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use super::on_this_thread;
 use super::tally::{Tally, Watch};
 use super::work::Work;
 
-/// Before an overloaded server is asked again.
+/// Pause before an overloaded server is asked again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Asks everything once, each on a new connection. The first wrong answer is described.
+/// Sends each request of the workload once, on a new connection. The error describes the first wrong response.
 pub fn check(port: u16, workload: &Workload) -> Result<(), String> {
     check_patiently(port, workload, Duration::ZERO)
 }
 
-/// The same, for a server that may still have a queue from before: what gets no answer in time, or is told that the
-/// queue is full, is asked again until the patience ends.
+/// Like [`check`], for a server that may still have a queue. A request that times out, or is answered that the server
+/// is busy, is repeated until `patience` is over.
 pub fn check_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), String> {
     on_this_thread(run(port, workload, Instant::now() + patience))?
 }
@@ -27,7 +27,7 @@ async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String>
     let work = Work::new(port, workload, (false, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
         loop {
-            match work.exchange(&mut work.line(), Instant::now(), place).await.1 {
+            match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
                 Ok(_) => break,
                 Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
                 Err(fault) => return Err(described(port, ask, &fault)),
@@ -37,7 +37,7 @@ async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String>
     Ok(())
 }
 
-/// Too busy to answer, or saying so.
+/// Whether the request timed out, or the server is too busy.
 fn is_overload(fault: &Fault) -> bool {
     match fault {
         Fault::Timeout => true,
@@ -46,7 +46,7 @@ fn is_overload(fault: &Fault) -> bool {
     }
 }
 
-/// Whether a server says by this status that it is too busy: it may be asked again.
+/// Whether this status means that the server is too busy, so that the request may be repeated.
 pub fn is_busy(status: u16) -> bool {
     matches!(status, 429 | 502..=504)
 }
@@ -54,7 +54,7 @@ pub fn is_busy(status: u16) -> bool {
 fn described(port: u16, ask: &Ask, fault: &Fault) -> String {
     let asked = ask.in_words();
     let words = fault.in_words();
-    // Some faults name what was asked, others cannot.
+    // Some faults name the request, others cannot.
     let named = if words.starts_with(&asked) { words } else { format!("{asked}: {words}") };
     format!("port {port}: {named}")
 }

@@ -1,5 +1,5 @@
-//! The closed loop: some clients, each of which asks, waits for its answer, and asks again. It finds what a server can
-//! do at most. It says little of how long people wait, because it asks a slow server less.
+//! The closed loop: each client sends a request, waits for the response, and sends the next. It finds the most that a
+//! server can do. It says little about waiting times, since it sends a slow server fewer requests.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,51 +14,51 @@ use super::work::Work;
 use super::{Share, on_this_thread, on_threads, own_s};
 use crate::outcome::Outcome;
 
-/// What a client waits before it asks for a connection again when it got none: a server that is gone shall not cost
-/// the machine a whole processor.
+/// Pause of a client before it connects again after a failure, so that a server that is gone does not cost the machine
+/// a whole processor.
 const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(5);
 
-/// How a closed loop runs.
+/// Options of a closed loop.
 #[derive(Debug, Clone)]
 pub struct Closed {
-    /// How many there are.
+    /// Number of clients.
     pub clients: u32,
-    /// When it ends.
+    /// End of the loop.
     pub until: Until,
     /// Whether a client keeps its connection, or opens one for each request.
     pub keep: bool,
-    /// Of the draws.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// When a loop ends. What was asked before is waited for.
+/// The end of a loop. Requests sent before it are waited for.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {
-    /// By the clock.
+    /// After this time.
     Seconds(f64),
-    /// When so many were made by all clients together.
+    /// After this number of requests of all clients together.
     Requests(u64),
-    /// Whichever of the two comes first.
+    /// After the time or the number of requests, whichever comes first.
     First {
-        /// By all clients together.
+        /// Requests of all clients together.
         requests: u64,
-        /// By the clock.
+        /// Time in seconds.
         seconds: f64,
     },
 }
 
-/// Loads the server on this port.
+/// Loads the server on this port. Returns the outcome.
 pub fn closed(port: u16, workload: &Workload, plan: &Closed) -> Outcome {
     watch_closed(port, workload, plan, &Watch::default()).outcome
 }
 
-/// The same, with more to see.
+/// Loads the server on this port. Returns the outcome with what `watch` asks for.
 pub fn watch_closed(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Seen {
     made(port, workload, plan, watch).unwrap_or_else(|error| Seen::nothing(plan.in_words(watch), error))
 }
 
 impl Closed {
-    /// For the record.
+    /// The options in words, for the record.
     fn in_words(&self, watch: &Watch) -> String {
         let until = match self.until {
             Until::Seconds(seconds) => format!("{seconds} s"),
@@ -84,7 +84,7 @@ fn made(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<
     let span = plan.span()?;
     let begun = Instant::now();
     let end = span.map(|span| begun + span);
-    // All threads together make so many.
+    // Shared by all threads.
     let left = Arc::new(AtomicU64::new(match plan.until {
         Until::Requests(requests) | Until::First { requests, .. } => requests,
         Until::Seconds(_) => u64::MAX,
@@ -97,7 +97,7 @@ fn made(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<
     whole.map(|mut tally| tally.seen(plan.in_words(watch))).ok_or_else(|| "a load without a thread".to_owned())
 }
 
-/// One thread's clients, and what they saw.
+/// Runs the clients of one thread. Returns what they counted.
 async fn run(
     port: u16,
     workload: &Workload,
@@ -113,7 +113,7 @@ async fn run(
     Ok(work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own))
 }
 
-/// The clients, running.
+/// Starts the clients on this thread.
 pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &Arc<AtomicU64>) -> JoinSet<()> {
     let mut running = JoinSet::new();
     for _ in 0..clients {
@@ -123,7 +123,7 @@ pub(crate) fn start(work: &Rc<Work>, clients: u32, end: Option<Instant>, left: &
 }
 
 async fn client(work: Rc<Work>, end: Option<Instant>, left: Arc<AtomicU64>) {
-    let mut line = work.line();
+    let mut connection = work.connection();
     loop {
         let now = Instant::now();
         if work.stopped.get() || end.is_some_and(|end| now >= end) {
@@ -133,7 +133,7 @@ async fn client(work: Rc<Work>, end: Option<Instant>, left: Arc<AtomicU64>) {
         if taken.is_err() {
             return;
         }
-        if work.one(&mut line, now, work.draw()).await {
+        if work.one(&mut connection, now, work.draw()).await {
             tokio::time::sleep(NO_CONNECTION_PAUSE).await;
         }
     }

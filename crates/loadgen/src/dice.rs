@@ -1,6 +1,6 @@
-//! Chance with a seed, the same for the same seed on every machine: the order of turns, the times of requests, and
-//! which one comes. A seed stands in reports, so the algorithms may not change with an update of a crate: the numbers
-//! are those of ChaCha8, which is written down, and what is made of them is tested below.
+//! Seeded random numbers, the same for the same seed on every machine: the order of turns, the times of requests, and
+//! the choice among them. Reports contain seeds, so the algorithms must not change with an update of a crate: the
+//! numbers are those of ChaCha8, which is specified, and what is derived from them is tested below.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,48 +9,48 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-/// A source of numbers. Not for secrets.
+/// A generator of random numbers. Not for secrets.
 #[derive(Debug)]
 pub struct Dice(ChaCha8Rng);
 
 impl Dice {
-    /// Others in every run.
+    /// A generator with a seed from the clock.
     pub fn from_clock() -> Dice {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Dice::from_seed(now.as_nanos() as u64)
     }
 
-    /// The same for the same seed.
+    /// A generator with this seed.
     pub fn from_seed(seed: u64) -> Dice {
         Dice(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Any 64 bits.
+    /// Returns 64 random bits.
     pub fn draw(&mut self) -> u64 {
         self.0.random()
     }
 
-    /// One of the numbers below `bound`; 0 when there is none.
+    /// Returns a number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         self.0.random_range(0..bound.max(1))
     }
 
-    /// Above 0 and at most 1.
+    /// Returns a number above 0 and up to 1.
     pub fn fraction(&mut self) -> f64 {
         self.0.sample(OpenClosed01)
     }
 
-    /// In any order, each as likely as the others.
+    /// Shuffles the items; all orders are equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         items.shuffle(&mut self.0);
     }
 
-    /// Seconds until the next of events that come at this rate and know nothing of each other (Poisson).
+    /// Returns the seconds until the next event of a Poisson process with this rate.
     pub fn gap_s(&mut self, per_s: f64) -> f64 {
         -self.fraction().ln() / per_s
     }
 
-    /// The place of one of these, drawn by their weights, which are given added up.
+    /// Returns a random index by weights, given as their cumulative sums.
     pub fn place(&mut self, sums: &[f64]) -> usize {
         let Some(total) = sums.last().filter(|_| sums.len() > 1) else { return 0 };
         let at = self.fraction() * total;
@@ -76,7 +76,8 @@ mod tests {
         Dice::from_seed(0).shuffle::<u32>(&mut []);
     }
 
-    /// If this fails after an update, seeds of older reports give other runs: keep the old version, or tell CHANGELOG.
+    /// If this fails after an update, seeds of older reports give other runs: keep the old version, or say so in
+    /// CHANGELOG.
     #[test]
     fn a_seed_means_the_same_in_every_version() {
         let mut dice = Dice::from_seed(7);

@@ -1,6 +1,7 @@
-//! A load in which every request's time is divided: what the load generator took itself, the accept queue, the server
-//! before the application, the application on a processor and waiting, the way back. The application stands behind the
-//! arena's middleware then, which tells when it was entered and left and what it used of a processor meanwhile.
+//! A load that divides the time of each request into parts: the load generator itself, the accept queue, the server
+//! before the application, the application on a processor and waiting, and the way back. For it the arena's middleware
+//! runs around the application, and reports when the application was entered and left and how much processor time it
+//! used.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -35,60 +36,60 @@ use crate::metric::{
     AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER,
 };
 
-/// What the middleware says: when the application was entered and left, and the processor time of its thread
+/// Response header of the middleware: when the application was entered and left, and the processor time of its thread
 /// meanwhile, all in nanoseconds.
 pub const HEADER: &str = "x-arena-time";
-/// Where answers take long, it lasts until as many were counted as there are clients; at most so many seconds.
+/// Most seconds that the load lasts. If responses are slow, it lasts until as many are counted as there are clients.
 const LONGEST_S: f64 = 20.0;
-/// Where a larger share of requests fails, the others do not say where the time goes.
+/// Share of failed requests above which the others do not show where the time goes.
 const MOST_FAILED: f64 = 0.01;
-/// The accept queue is looked at so often.
+/// Interval at which the length of the accept queue is read.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// The generator's own lateness is looked at so often in a second, at times that nothing else depends on.
+/// Rate, per second, at which the generator's own lateness is measured, at random times.
 const PROBES_PER_S: f64 = 300.0;
-/// Listening sockets stand first in the kernel's list; what follows are connections.
+/// Bytes of the kernel's list that are read. Listening sockets come first, then connections.
 const LISTENERS_BYTES: u64 = 64 << 10;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How it runs.
+/// Options of the load.
 #[derive(Debug, Clone)]
 pub struct Division {
-    /// Each with one request at a time.
+    /// Number of clients, each with one request at a time.
     pub clients: u32,
-    /// At least; longer where answers take longer.
+    /// Least duration in seconds; it is longer if responses are slow.
     pub seconds: f64,
     /// Whether a client keeps its connection.
     pub keep: bool,
 }
 
-/// Loads the server on this port: means of a request in milliseconds, by the names of `metric.rs`. They add up to
-/// [`DIVIDED`], the mean time of a request as this load measured it.
+/// Loads the server on this port. Returns the means per request in milliseconds, by the names of `metric.rs`. They add
+/// up to [`DIVIDED`], the mean time of a request under this load.
 pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Result<BTreeMap<String, f64>, String> {
     if let Some(complaint) = workload.complaint() {
         return Err(complaint);
     }
-    let queue = Queue::watch(port);
+    let queue = AcceptQueue::watch(port);
     let sums = on_this_thread(run(port, workload, plan))??;
     sums.numbers(queue.mean_length())
 }
 
 impl Division {
-    /// For the record.
+    /// The options in words, for the record.
     pub fn in_words(&self) -> String {
         let connections = if self.keep { "connections kept" } else { "a new connection each" };
         format!("closed loop behind the arena's middleware: {} clients, {connections}", self.clients)
     }
 }
 
-/// Nanoseconds of the clock that all programs of the machine share.
+/// The time in nanoseconds, by the clock that all processes of the machine share.
 fn now_ns() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// One request, in nanoseconds.
+/// The parts of a request's time, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Parts {
-    /// Until its first byte was written, on a connection that was there.
+    /// Time until its first byte was written, on an open connection.
     sending: u64,
     before: u64,
     processor: u64,
@@ -97,18 +98,18 @@ struct Parts {
     all: u64,
 }
 
-/// All requests together.
+/// Sums over all requests.
 #[derive(Debug, Clone, Default)]
 struct Sums {
     parts: Parts,
-    /// Those in `parts`.
+    /// Number of requests in `parts`.
     counted: u64,
-    /// All right answers.
+    /// Number of right responses.
     answered: u64,
-    /// All others, and requests without an answer.
+    /// Number of all other requests.
     failed: u64,
     over_s: f64,
-    /// How late the generator sees what has happened, the mean.
+    /// Mean delay until the generator sees an event, in nanoseconds.
     late_ns: f64,
     trouble: Option<String>,
 }
@@ -125,7 +126,7 @@ impl Sums {
         self.counted += 1;
     }
 
-    /// Failures are no reason to wait for more.
+    /// Whether enough requests are counted. Failed ones are no reason to wait for more.
     fn is_enough_for(&self, clients: u32) -> bool {
         self.counted + self.failed >= u64::from(clients)
     }
@@ -135,7 +136,7 @@ impl Sums {
         self.trouble.get_or_insert(trouble);
     }
 
-    /// `queue` is how many connections stood in the accept queue, the mean.
+    /// The means per request. `queue` is the mean length of the accept queue.
     fn numbers(&self, queue: f64) -> Result<BTreeMap<String, f64>, String> {
         let trouble = self.trouble.as_deref().unwrap_or("no answer in time");
         if self.counted == 0 {
@@ -147,7 +148,7 @@ impl Sums {
         }
         let mean = |ns: u64| ns as f64 / self.counted as f64 / 1e6;
         let (before, after) = (mean(self.parts.before), mean(self.parts.after));
-        // Little's law: what stands in a queue on average is what passes in a second by what each waits.
+        // Little's law: the mean length of a queue is the arrival rate times the mean wait.
         let accept = (queue * self.over_s / asked as f64 * 1e3).min(before);
         let late = (self.late_ns / 1e6).min(after);
         let numbers = [
@@ -164,7 +165,7 @@ impl Sums {
     }
 }
 
-/// What all clients share.
+/// State shared by all clients.
 struct Shared {
     port: u16,
     keep: bool,
@@ -191,15 +192,15 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
         clients.spawn_local(client(Rc::clone(&shared)));
     }
     let late_ns = probe(begun, plan, &shared).await?;
-    // What is under way has no part in it: while the clients go, the queue gets shorter.
+    // Requests in flight are not counted: while the clients end, the queue gets shorter.
     clients.abort_all();
     let mut sums = shared.sums.borrow().clone();
     (sums.late_ns, sums.over_s) = (late_ns, begun.elapsed().as_secs_f64());
     Ok(sums)
 }
 
-/// Until it has lasted long enough: how late a moment is noticed in this thread, which does all the clients' work. An
-/// answer that is there waits as long.
+/// Waits until the load has lasted long enough. Returns the mean delay, in nanoseconds, with which a timer is noticed
+/// in this thread, which does the work of all clients. A response that has arrived waits as long.
 async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, String> {
     let timer = Timer::new()?;
     let mut dice = Dice::from_seed(2);
@@ -234,28 +235,28 @@ fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
     Ok(headers)
 }
 
-/// A connection, and where the time stands at which something was written to it.
-struct Line {
+/// A connection, and the cell with the time at which a request was first written to it.
+struct Connection {
     sender: SendRequest<Full<Bytes>>,
     written: Rc<Cell<u64>>,
 }
 
 async fn client(shared: Rc<Shared>) {
-    let mut line = None;
+    let mut connection = None;
     let mut is_first = true;
     loop {
-        match shared.one(&mut line).await {
+        match shared.one(&mut connection).await {
             Ok(parts) => {
                 let mut sums = shared.sums.borrow_mut();
                 sums.answered += 1;
-                // The first one met a server that was still without its queue.
+                // The first request met a server whose queue was still empty.
                 if !is_first {
                     sums.add(parts);
                 }
                 is_first = false;
             }
             Err(trouble) => {
-                line = None;
+                connection = None;
                 shared.sums.borrow_mut().fail(trouble);
                 tokio::time::sleep(PAUSE).await;
             }
@@ -264,8 +265,8 @@ async fn client(shared: Rc<Shared>) {
 }
 
 impl Shared {
-    /// One request and its answer.
-    async fn one(&self, line: &mut Option<Line>) -> Result<Parts, String> {
+    /// Sends a request and reads its response.
+    async fn one(&self, connection: &mut Option<Connection>) -> Result<Parts, String> {
         let said = |error: hyper::Error| error.to_string();
         let place = self.dice.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
@@ -274,13 +275,13 @@ impl Shared {
         *request.uri_mut() = ask.path.parse().map_err(|error| format!("{}: {error}", ask.path))?;
         request.headers_mut().clone_from(headers);
         let from = now_ns();
-        let kept = match line.take() {
-            Some(mut line) => line.sender.ready().await.is_ok().then_some(line),
+        let kept = match connection.take() {
+            Some(mut connection) => connection.sender.ready().await.is_ok().then_some(connection),
             None => None,
         };
-        // To connect is the server's part, as far as its queue lets nobody in.
+        // The time to connect counts for the server, as its full accept queue can delay it.
         let (mut now, connected) = match kept {
-            Some(line) => (line, from),
+            Some(connection) => (connection, from),
             None => (self.connect().await?, now_ns()),
         };
         now.written.set(0);
@@ -291,27 +292,27 @@ impl Shared {
         let read = now_ns();
         let written = now.written.get().max(connected);
         if self.keep {
-            *line = Some(now);
+            *connection = Some(now);
         }
         judge(ask, status, &body).map_err(|fault| fault.in_words())?;
         let times = times.ok_or("its answers are without the middleware's header")?;
         parts([from, connected, written, read], &times)
     }
 
-    async fn connect(&self) -> Result<Line, String> {
+    async fn connect(&self) -> Result<Connection, String> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
         let written = Rc::new(Cell::new(0));
         let stamped = Stamped { stream, written: Rc::clone(&written) };
         let both = http1::handshake(TokioIo::new(stamped)).await;
         let (sender, connection) = both.map_err(|error| error.to_string())?;
-        // Its errors reach whoever waits for an answer.
+        // Its errors reach the request that waits for a response.
         drop(tokio::task::spawn_local(connection));
-        Ok(Line { sender, written })
+        Ok(Connection { sender, written })
     }
 }
 
-/// `times` are those of the middleware.
+/// The parts of a request's time. `times` is the value of the middleware's header.
 fn parts([from, connected, written, read]: [u64; 4], times: &str) -> Result<Parts, String> {
     let numbers: Vec<u64> = times.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [entered, left, processor] = numbers[..] else {
@@ -329,7 +330,7 @@ fn parts([from, connected, written, read]: [u64; 4], times: &str) -> Result<Part
     })
 }
 
-/// A connection that notes when the first of a request was written.
+/// A stream that records when the first byte of a request was written.
 struct Stamped {
     stream: TcpStream,
     written: Rc<Cell<u64>>,
@@ -358,14 +359,14 @@ impl AsyncWrite for Stamped {
     }
 }
 
-/// Looks at the accept queue of a port as long as it lives.
-struct Queue {
+/// Reads the length of the accept queue of a port until it is stopped.
+struct AcceptQueue {
     is_over: Arc<AtomicBool>,
     thread: thread::JoinHandle<f64>,
 }
 
-impl Queue {
-    fn watch(port: u16) -> Queue {
+impl AcceptQueue {
+    fn watch(port: u16) -> AcceptQueue {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_over);
         let look = move || {
@@ -381,7 +382,7 @@ impl Queue {
                 thread::park_timeout(LOOK_EVERY);
             }
         };
-        Queue { is_over, thread: thread::spawn(look) }
+        AcceptQueue { is_over, thread: thread::spawn(look) }
     }
 
     fn mean_length(self) -> f64 {
@@ -391,18 +392,18 @@ impl Queue {
     }
 }
 
-/// The first lines of the list. All of it, with thousands of connections, would be a load of its own at this pace.
+/// The first lines of the list. Reading thousands of connections at this rate would be a load of its own.
 fn listeners(file: &str) -> Vec<TcpNetEntry> {
     let mut text = Vec::new();
-    // Without such a file there is no such queue.
+    // Without this file there is no such queue.
     let _ = File::open(file).and_then(|file| file.take(LISTENERS_BYTES).read_to_end(&mut text));
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let list = TcpNetEntries::from_buf_read(&text[..whole], procfs::current_system_info());
     list.map_or_else(|_| Vec::new(), |list| list.0)
 }
 
-/// How many connections nobody has accepted yet: of a listening socket the kernel says so where others have the bytes
-/// that nobody has read.
+/// Number of connections that wait to be accepted: for a listening socket the kernel shows it in place of the unread
+/// bytes.
 fn waiting(list: &[TcpNetEntry], port: u16) -> u64 {
     let own = list.iter().filter(|one| one.state == TcpState::Listen && one.local_address.port() == port);
     own.map(|one| u64::from(one.rx_queue)).sum()

@@ -1,30 +1,30 @@
-//! Why a request got no right answer, in kinds that can be counted.
+//! Reasons why a request got no right response, in kinds that can be counted.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::io;
 
-/// One failure.
+/// The failure of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// No connection.
+    /// No connection could be opened; the text says why.
     Connect(String),
-    /// The connection broke while the answer was read.
+    /// The connection broke while the response was read.
     Read(String),
     /// The connection broke while the request was sent.
     Write(String),
-    /// It took too long.
+    /// The response was not complete in time.
     Timeout,
-    /// The server closed the connection before the answer was whole.
+    /// The server closed the connection before the response was complete.
     ClosedEarly(String),
-    /// Another status than the right one.
+    /// The status was another than the right one.
     Status(u16, String),
-    /// An answer that is not the right one, or no HTTP at all.
+    /// The response was wrong, or not valid HTTP.
     Wrong(String),
 }
 
 impl Fault {
-    /// As errors are counted in records.
+    /// Name of the kind, by which records count errors.
     pub fn kind(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Fault::Connect(_) => "connect",
@@ -37,7 +37,7 @@ impl Fault {
         })
     }
 
-    /// For a person.
+    /// Description for people.
     pub fn in_words(&self) -> String {
         match self {
             Fault::Connect(why) => format!("no connection: {why}"),
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// Of a connection attempt.
+    /// The fault of a failed attempt to connect.
     pub(crate) fn of_connect(error: &io::Error) -> Fault {
         match error.kind() {
             io::ErrorKind::TimedOut => Fault::Timeout,
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    /// Of an exchange that had begun.
+    /// The fault of a failed exchange on a connection.
     pub(crate) fn of_exchange(error: &hyper::Error) -> Fault {
         let words = || error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
         let broken = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(io::Error::kind);
@@ -68,7 +68,7 @@ impl Fault {
             }
             Some(io::ErrorKind::UnexpectedEof) => Fault::ClosedEarly(words()),
             Some(io::ErrorKind::BrokenPipe | io::ErrorKind::WriteZero) => Fault::Write(words()),
-            // Chunks that are none.
+            // Invalid chunked encoding.
             Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
                 Fault::Wrong(format!("this is not HTTP: {}", words()))
             }

@@ -1,13 +1,13 @@
-//! Whether an answer is right.
+//! Judgement whether a response is right.
 
 use super::ask::{Ask, BodyRule};
 use super::fault::Fault;
 
-/// How much of a wrong body is shown.
+/// Characters of a wrong body that are shown.
 const SHOWN: usize = 80;
 
-/// Whether this is the right answer to `ask`. `length` is that of the whole body; `body` may be without its end where
-/// nobody looks at it.
+/// Checks that a response to `ask` is right. `length` is that of the whole body; `body` may lack its end if the rule
+/// does not need it.
 pub(crate) fn judge_parts(ask: &Ask, status: u16, length: u64, body: &[u8]) -> Result<(), Fault> {
     let expect = &ask.expect;
     if status != expect.status {
@@ -34,13 +34,13 @@ pub(crate) fn judge_parts(ask: &Ask, status: u16, length: u64, body: &[u8]) -> R
     }
 }
 
-/// Whether this is the right answer to `ask`.
+/// Checks that a response to `ask` is right.
 pub fn judge(ask: &Ask, status: u16, body: &[u8]) -> Result<(), Fault> {
     judge_parts(ask, status, body.len() as u64, body)
 }
 
 fn holds(body: &[u8], text: &[u8]) -> bool {
-    // A text is found as bytes, since a page may say that it is in another encoding.
+    // Compared as bytes, since a page may have another encoding.
     text.is_empty() || body.windows(text.len()).any(|window| window == text)
 }
 

@@ -1,19 +1,19 @@
-//! Load: what is asked, how answers are judged, tools driven and loops of our own.
+//! Load generation: workloads, judgement of responses, other tools, and load loops of our own.
 //!
-//! A number counts right answers only. Latencies are those of right answers and of requests that timed out: to leave
-//! the latter out would flatter whoever let them wait. A request that fails in another way, however soon, has no
-//! latency; it is counted among the failures.
+//! Rates count right responses only. Latencies are those of right responses and of requests that timed out: leaving the
+//! latter out would favour servers that let clients wait. A request that fails otherwise, however soon, has no latency;
+//! it is counted among the failures.
 
 mod ab;
 mod ask;
 mod check;
 mod closed;
+mod connection;
 mod dice;
 mod divided;
 mod fault;
 mod judge;
 mod k6;
-mod line;
 pub mod metric;
 mod open;
 mod outcome;
@@ -51,35 +51,35 @@ use std::thread;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Runs this on one thread, this one: the load generator has the machine only because the servers leave it some.
+/// Runs `work` on the calling thread alone, to leave the processors to the server.
 pub(crate) fn on_this_thread<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start the load generator: {error}"))?;
     Ok(tokio::task::LocalSet::new().block_on(&runtime, work))
 }
 
-/// A part of a load, which one of its threads makes.
+/// The part of a load that one thread generates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Share {
-    /// From 0.
+    /// Number of the thread, from 0.
     pub place: u32,
-    /// How many there are.
+    /// Number of threads.
     pub of: u32,
 }
 
 impl Share {
-    /// As many of `all` as this thread has: the first ones have one more where they cannot be divided.
+    /// This thread's part of `all`. If they cannot be divided evenly, the first threads have one more.
     pub fn part(self, all: u32) -> u32 {
         all / self.of + u32::from(self.place < all % self.of)
     }
 
-    /// The seed of draws that no other thread makes; that of the whole for the first one.
+    /// A seed that differs for each thread; for the first it is that of the whole load.
     pub fn seed(self, of_load: u64) -> u64 {
         if self.place == 0 { of_load } else { Dice::from_seed(of_load ^ u64::from(self.place)).draw() }
     }
 }
 
-/// Makes a load on so many threads, one share each, and this one waits for them; no more threads than clients.
+/// Runs `work` on several threads, one share each, and waits for them. Uses no more threads than clients.
 pub(crate) fn on_threads<T: Send>(
     (threads, clients): (u32, u32),
     work: impl Fn(Share) -> Result<T, String> + Sync,

@@ -1,43 +1,42 @@
-//! What is measured: the names under which numbers stand in records, with unit and sense. One table for all tools,
-//! studies, tables and plots.
+//! The metrics: names of numbers in records, with unit and sense. One table for all tools, studies, tables and plots.
 
-/// One kind of number.
+/// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name in records; ends with the unit.
+    /// Its name in records, which ends with the unit.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// The unit for people, empty for a count.
+    /// Its unit for people; empty for a count.
     pub unit: &'static str,
-    /// Digits after the point that mean something.
+    /// Significant digits after the decimal point.
     pub digits: usize,
-    /// Which end is good.
+    /// Whether higher or lower is better.
     pub sense: Sense,
 }
 
-/// Which of two numbers is the better one.
+/// Direction in which a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
-    /// A higher one.
+    /// Higher is better.
     Higher,
-    /// A lower one.
+    /// Lower is better.
     Lower,
-    /// Neither: it only describes.
+    /// Neither: the metric only describes.
     Plain,
 }
 
-/// Answers per second that were right.
+/// Right responses per second.
 pub const RATE: &str = "requests_per_s";
-/// Half of the requests took no longer.
+/// The median latency.
 pub const P50: &str = "p50_ms";
-/// 99 of 100 requests took no longer.
+/// The latency that 99 of 100 requests did not exceed.
 pub const P99: &str = "p99_ms";
-/// 999 of 1000 requests took no longer.
+/// The latency that 999 of 1000 requests did not exceed.
 pub const P999: &str = "p999_ms";
-/// How many times the median the 99th percentile is.
+/// The 99th percentile divided by the median.
 pub const P99_OVER_P50: &str = "p99_over_p50";
-/// Seconds from the first request to the last answer.
+/// Seconds from the first request to the last response.
 pub const ELAPSED: &str = "elapsed_s";
 /// Requests per second that an open loop was to send.
 pub const OFFERED: &str = "offered_per_s";
@@ -52,12 +51,12 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (10_000.0, "p9999_ms"),
 ];
 
-/// The percentile above which one of so many requests lies: 99 for 100.
+/// The percentile that one in this number of requests exceeds: 99 for 100.
 pub fn percent(one_in: f64) -> f64 {
     100.0 - 100.0 / one_in
 }
 
-/// A rate with as many digits as mean something: `120`, `67.1`, `0.5`.
+/// A rate with its significant digits: `120`, `67.1`, `0.5`.
 pub fn rate_in_words(per_s: f64) -> String {
     let text = match per_s {
         large if large >= 99.5 => return format!("{large:.0}"),
@@ -67,64 +66,64 @@ pub fn rate_in_words(per_s: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Connections that were open.
+/// Open connections.
 pub const CONNECTIONS: &str = "connections";
-/// What the server's memory grew by for each of them, in KiB.
+/// Growth of the server's memory per open connection, in KiB.
 pub const IDLE_KIB: &str = "idle_kib";
-/// Requests that got a right answer.
+/// Requests with a right response.
 pub const REQUESTS: &str = "requests";
-/// Requests that got no right answer.
+/// Requests without a right response.
 pub const FAILED: &str = "failed";
-/// Processor time of the server's whole tree of processes for one request.
+/// Processor time of the server's whole process tree per request.
 pub const CPU: &str = "cpu_us_per_request";
-/// The most memory that the tree of processes shared out (PSS) at one time.
+/// Highest proportional set size (PSS) of the process tree.
 pub const PSS_PEAK: &str = "pss_peak_mib";
-/// Over time: the memory that the tree of processes shares out.
+/// Over time: proportional set size (PSS) of the process tree.
 pub const PSS: &str = "pss_mib";
-/// The most memory of the tree of processes that was swapped out at one time.
+/// Most memory of the process tree that was swapped out at one time.
 pub const SWAP: &str = "swap_mib";
-/// Over time: how many processors work for the tree of processes.
+/// Over time: number of processors busy with the process tree.
 pub const PROCESSORS: &str = "processors";
-/// What is shown over time.
+/// The metrics that are shown over time.
 pub const OVER_TIME: [&str; 4] = [RATE, P99, PROCESSORS, PSS];
-/// From the start of the first process to the first right answer.
+/// Time from the start of the first process to the first right response.
 pub const FIRST_ANSWER: &str = "first_answer_ms";
 
-/// How late the load generator itself sent, at its 99th percentile: a machine too small for both is seen by it.
+/// 99th percentile of the load generator's own lateness; it reveals a machine that is too small for both programs.
 pub const LATE: &str = "late_ms";
 
 /// Processors that the load generator used, in a loop of our own.
 pub const GENERATOR: &str = "generator_processors";
-/// Threads that it made the load with, and so the most that it can use.
+/// Number of the load generator's threads, and so of the processors that it can use.
 pub const GENERATOR_THREADS: &str = "generator_threads";
-/// 1 where the rate had settled before the load, 0 where it had not when the time to warm up was over.
+/// 1 if the rate had settled before the load, 0 if it had not by the end of the warm-up time.
 pub const SETTLED: &str = "settled";
 
-/// Answers that were held against the right one after a load whose tool does not look at them.
+/// Responses that were checked after a load whose tool does not check them.
 pub const CHECKED: &str = "checked";
 
-/// The mean time of a request in the load that divides it; the six parts below add up to it.
+/// Mean time of a request in the load that divides it; the six parts below add up to it.
 pub const DIVIDED: &str = "divided_ms";
-/// Answers of that load.
+/// Responses in that load.
 pub const DIVIDED_REQUESTS: &str = "divided_requests";
-/// The load generator sent it late, and saw its answer late.
+/// The load generator's lateness in sending the request and in seeing the response.
 pub const IN_GENERATOR: &str = "in_generator_ms";
-/// Connected, and not yet accepted.
+/// Time between connection and accept.
 pub const IN_ACCEPT_QUEUE: &str = "in_accept_queue_ms";
-/// From there to the application.
+/// Time from there to the application.
 pub const IN_SERVER: &str = "in_server_ms";
-/// In the application, on a processor.
+/// Time in the application, on a processor.
 pub const APP_PROCESSOR: &str = "app_processor_ms";
-/// In the application, and not on a processor.
+/// Time in the application, off the processor.
 pub const APP_WAITING: &str = "app_waiting_ms";
-/// From the end of the application to the client.
+/// Time from the end of the application to the client.
 pub const AFTER_APP: &str = "after_app_ms";
-/// A request's way, in its order.
+/// The parts of a request's time, in order.
 pub const PARTS: [&str; 6] = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROCESSOR, APP_WAITING, AFTER_APP];
-/// For how long threads of the server were ready to run for a request while the processors were others'.
+/// Time in which threads of the server were ready to run for a request while other threads had the processors.
 pub const RUN_QUEUE: &str = "run_queue_ms";
 
-/// All of them, in the order in which they are shown.
+/// All metrics, in the order in which they are shown.
 pub const METRICS: [Metric; 46] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
@@ -179,7 +178,7 @@ const fn metric(name: &'static str, title: &'static str, unit: &'static str, dig
 }
 
 impl Metric {
-    /// The one with this name.
+    /// The metric with this name.
     pub fn of(name: &str) -> Option<&'static Metric> {
         METRICS.iter().find(|metric| metric.name == name)
     }

@@ -1,7 +1,7 @@
-//! The open loop: requests come when they come, as from many people who do not know of each other, and not when the
-//! server has time for them. Their times are drawn (Poisson). Each is sent at its time on the connection that has been
-//! idle longest, or on a new one; when there may be no more connections it waits, and its latency counts from its time
-//! all the same. On several threads each has its part of the requests, in turn, and of the connections.
+//! The open loop: requests come at random times (Poisson), as from many independent people, and not when the server is
+//! ready for them. Each is sent at its time on the connection that has been idle longest, or on a new one; if no more
+//! connections are allowed it waits, and its latency still counts from its time. Several threads share the requests, in
+//! turn, and the connections.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -18,48 +18,48 @@ use super::work::Work;
 use super::{Share, on_this_thread, on_threads, own_s};
 use crate::metric;
 
-/// Nobody is later than a minute.
+/// Longest lateness that is recorded: a minute.
 const LATE_MOST_US: u64 = 60_000_000;
 
-/// How an open loop runs.
+/// Options of an open loop.
 #[derive(Debug, Clone)]
 pub struct Open {
-    /// Requests, in the mean.
+    /// Mean number of requests per second.
     pub per_s: f64,
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// At most.
+    /// Most connections.
     pub connections: u32,
-    /// Whether connections are used again.
+    /// Whether connections are reused.
     pub keep: bool,
-    /// Of the times and of the draws.
+    /// Seed of the times and the random choices.
     pub seed: u64,
 }
 
-/// A part of a loop with a rate of its own.
+/// A part of an open loop with a rate of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Phase {
-    /// Requests, in the mean.
+    /// Mean number of requests per second.
     pub per_s: f64,
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: f64,
 }
 
-/// An open loop whose rate changes.
+/// Options of an open loop whose rate changes.
 #[derive(Debug, Clone)]
 pub struct Steps {
-    /// One after the other.
+    /// The phases, one after the other.
     pub phases: Vec<Phase>,
-    /// At most.
+    /// Most connections.
     pub connections: u32,
-    /// Whether connections are used again.
+    /// Whether connections are reused.
     pub keep: bool,
-    /// Of the times and of the draws.
+    /// Seed of the times and the random choices.
     pub seed: u64,
 }
 
 impl Open {
-    /// The same loop as one whose rate could change, and does not.
+    /// The same loop as a single phase.
     pub fn steps(&self) -> Steps {
         let phases = vec![Phase { per_s: self.per_s, seconds: self.seconds }];
         Steps { phases, connections: self.connections, keep: self.keep, seed: self.seed }
@@ -72,7 +72,7 @@ pub fn watch_open(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -
 }
 
 impl Steps {
-    /// For the record.
+    /// The options in words, for the record.
     fn in_words(&self, watch: &Watch) -> String {
         let phase = |phase: &Phase| format!("{:.1}/s for {} s", phase.per_s, phase.seconds);
         let phases: Vec<String> = self.phases.iter().map(phase).collect();
@@ -96,7 +96,7 @@ impl Steps {
     }
 }
 
-/// What one thread did.
+/// Results of one thread.
 struct Part {
     tally: Tally,
     offered: u64,
@@ -117,7 +117,7 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     })?;
     let whole = parts.into_iter().reduce(Part::with).ok_or_else(|| "a load without a thread".to_owned())?;
     let Part { mut tally, offered, latest, lateness } = whole;
-    // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
+    // The load generator's own lateness shows whether the machine was too small for both programs.
     let words = format!("{}; sent at most {:.1} ms late", plan.in_words(watch), latest.as_secs_f64() * 1_000.0);
     let mut seen = tally.seen(words);
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
@@ -138,7 +138,8 @@ impl Part {
     }
 }
 
-/// Every second request, of two threads; the times and what is asked are those of one thread alone.
+/// Sends this thread's share of the requests, such as every second one of two threads. All threads draw the same times
+/// and requests.
 async fn run(
     port: u16,
     workload: &Workload,
@@ -150,7 +151,7 @@ async fn run(
     let timer = Timer::new()?;
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
-    let mut lines = JoinSet::new();
+    let mut senders = JoinSet::new();
     let most = share.part(plan.connections) as usize;
     let mut offered = 0_u64;
     let mut latest = Duration::ZERO;
@@ -167,40 +168,40 @@ async fn run(
         lateness.saturating_record(late.as_micros() as u64);
         offered += 1;
         let is_free = queue.push(Job { due, place });
-        if !is_free && lines.len() < most {
-            lines.spawn_local(line(Rc::clone(&work), Rc::clone(&queue)));
+        if !is_free && senders.len() < most {
+            senders.spawn_local(sender(Rc::clone(&work), Rc::clone(&queue)));
         }
         if offered.is_multiple_of(64) {
-            // When all is late, nothing above waits, and the answers would have to.
+            // When everything is late, the timer above never waits, and responses would not be read.
             tokio::task::yield_now().await;
         }
     }
     queue.close();
-    while lines.join_next().await.is_some() {}
+    while senders.join_next().await.is_some() {}
     let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
     Ok(Part { tally, offered, latest, lateness })
 }
 
-async fn line(work: Rc<Work>, queue: Rc<Queue>) {
-    let mut line = work.line();
+async fn sender(work: Rc<Work>, queue: Rc<Queue>) {
+    let mut connection = work.connection();
     while let Some(job) = queue.next().await {
-        work.one(&mut line, job.due, job.place).await;
+        work.one(&mut connection, job.due, job.place).await;
     }
 }
 
-/// The times of requests, from the start.
+/// Iterator over the times of requests, from the start of the load.
 struct Times<'a> {
     phases: std::slice::Iter<'a, Phase>,
     now: Option<Phase>,
     dice: Dice,
     at: f64,
-    /// When this phase ends.
+    /// End of the current phase.
     end: f64,
 }
 
 impl<'a> Times<'a> {
     fn new(plan: &'a Steps) -> Times<'a> {
-        // Another seed than that of what is asked, so that a rare ask is not always one that comes soon.
+        // Not the seed of the choice of requests, so that a rare request does not always follow a short gap.
         let dice = Dice::from_seed(plan.seed ^ 0x5bd1_e995);
         Times { phases: plan.phases.iter(), now: None, dice, at: 0.0, end: 0.0 }
     }
@@ -217,7 +218,7 @@ impl Iterator for Times<'_> {
                     return Duration::try_from_secs_f64(self.at).ok();
                 }
             }
-            // Gaps know nothing of the past: a phase may begin with a fresh one.
+            // A Poisson process has no memory: a phase may begin with a fresh gap.
             self.at = self.end;
             let phase = self.phases.next()?;
             self.end += phase.seconds;

@@ -1,21 +1,21 @@
-//! What a load generator saw, in numbers with names.
+//! Results of a load, as named numbers.
 
 use std::collections::BTreeMap;
 
-/// Over the time of one load, by the names of `metric.rs`: seconds since its beginning, each with a value.
+/// Courses over the time of one load, by the names of `metric.rs`: pairs of seconds since its beginning and a value.
 pub type Course = BTreeMap<String, Vec<(f64, f64)>>;
 
-/// What a load generator saw.
+/// Results of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// The command line of the tool, or what our own load generator did.
+    /// The command line of the tool, or a description of our own loop.
     pub command: String,
-    /// By the names of `metric.rs`.
+    /// Numbers by the names of `metric.rs`.
     pub numbers: BTreeMap<String, f64>,
-    /// How often which kind of error happened: "connect", "read", "write", "timeout", "status 500", "wrong answer", …
+    /// Number of failures by kind: "connect", "read", "write", "timeout", "status 500", "wrong answer", …
     pub errors: BTreeMap<String, u64>,
-    /// Over the time of the load.
+    /// Courses over the time of the load.
     pub course: Course,
-    /// The first wrong answer, described: it disqualifies.
+    /// Description of the first wrong response, which disqualifies the server.
     pub wrong: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The requests of an open loop that are due, and the connections that wait for them.
+//! The queue of an open loop: requests that are due, and connections that wait for them.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -9,13 +9,13 @@ use tokio::sync::Notify;
 /// A request that is due.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
-    /// When it should be sent.
+    /// Time when it should be sent.
     pub due: Instant,
-    /// Which ask it is.
+    /// Index of its kind in the workload.
     pub place: usize,
 }
 
-/// Between the one who knows the times and the connections. On one thread.
+/// The queue between the loop that knows the times and the connections, all on one thread.
 #[derive(Default)]
 pub(crate) struct Queue {
     jobs: RefCell<VecDeque<Job>>,
@@ -25,23 +25,23 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// One more is due. Says whether some connection is free for it.
+    /// Adds a request. Returns whether a connection is idle for it.
     pub fn push(&self, job: Job) -> bool {
         let mut jobs = self.jobs.borrow_mut();
         jobs.push_back(job);
         let has_idle = self.idle.get() >= jobs.len();
-        // Those are woken first who have waited longest.
+        // The longest waiting connection is woken first.
         self.news.notify_one();
         has_idle
     }
 
-    /// There will be no more.
+    /// Closes the queue: no more requests will be added.
     pub fn close(&self) {
         self.closed.set(true);
         self.news.notify_waiters();
     }
 
-    /// The one that has been due longest; none when there will be no more.
+    /// The request that has been due longest; `None` when the queue is closed and empty.
     pub async fn next(&self) -> Option<Job> {
         self.idle.set(self.idle.get() + 1);
         let job = loop {

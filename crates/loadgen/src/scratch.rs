@@ -1,20 +1,20 @@
-//! A folder for the files that tools read and write. It goes away with its owner.
+//! A temporary folder for the files of a tool, removed with its owner.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::process::{Entry, note};
 
-/// The folder.
+/// A temporary folder.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new one that is ours alone.
+    /// Creates a folder.
     pub fn new() -> Result<Scratch, String> {
         let parent = std::env::temp_dir();
         for number in 0..1_000_000_u32 {
             let folder = parent.join(format!("arena-load-{}-{number}", std::process::id()));
-            // A folder that is there already is somebody else's: it is not taken over.
+            // An existing folder belongs to another process.
             match fs::create_dir(&folder) {
                 Ok(()) => {
                     note(&Entry::Made(folder.clone()));
@@ -27,17 +27,17 @@ impl Scratch {
         Err(format!("{} is full of folders of old runs: delete them", parent.display()))
     }
 
-    /// Itself.
+    /// Path of the folder.
     pub fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// A file in it, which need not be there.
+    /// Path of a file in the folder, which need not exist.
     pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// A file in it with this text.
+    /// Writes a file in the folder.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let file = self.file(name);
         fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -47,7 +47,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left in the folder for temporary files, the system clears away.
+        // The system cleans up what is left in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
         note(&Entry::Removed(self.0.clone()));
     }

@@ -1,6 +1,6 @@
-//! siege: a closed loop with a thread for each client. It looks at the status of an answer, not at the rest: one that
-//! breaks off is a good one to it. Its times have two digits after the second: nothing below 10 ms can be read from
-//! them. Version 4.0 waits without end for an answer that does not come; then the whole run is ended at its limit.
+//! siege: a closed loop with a thread for each client. It checks the status of a response and nothing else: an
+//! incomplete one counts as good. Its times have two decimals of a second, so that nothing below 10 ms can be read from
+//! them. Version 4.0 waits for ever for a response that does not come; the whole run is then killed at its limit.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use super::tool::{Said, Tool};
 use crate::metric;
 use crate::outcome::Outcome;
 
-/// A siege that ends by the clock and runs so many seconds longer than twice its time has hung.
+/// Seconds beyond twice its time after which a timed run counts as hung.
 const HUNG_S: u32 = 20;
-/// How often it may hang.
+/// Number of attempts if it hangs.
 const ATTEMPTS: u32 = 3;
 
 const SIEGE: Tool = Tool { name: "siege", get: "on Debian: apt install siege", without: &[] };
-/// All that could be otherwise in the user's own file. As in the original study: a new connection for each request,
-/// 30 s for each, and the end after 1024 failures.
+/// All settings that the user's own file could change. As in the original study: a new connection for each request, a
+/// time-out of 30 s, and the end after 1024 failures.
 const SETTINGS: &str = "\
 verbose = false
 quiet = true
@@ -44,29 +44,30 @@ spinner = false
 limit = 10000
 ";
 
-/// How siege runs.
+/// Options of a run of siege.
 #[derive(Debug, Clone)]
 pub struct SiegePlan {
-    /// `-c`.
+    /// Number of clients (`-c`).
     pub clients: u32,
-    /// `-r` or `-t`.
+    /// End of the run (`-r` or `-t`).
     pub until: SiegeUntil,
-    /// Nothing: `-b`, no pause between requests. Otherwise `-d`: up to so many seconds, at random.
+    /// Longest random pause before each request in seconds (`-d`); `None` for no pause (`-b`).
     pub delay_s: Option<f64>,
-    /// When it is ended and called hung.
+    /// Seconds after which siege is killed and counts as hung.
     pub limit_s: u32,
 }
 
-/// When siege ends.
+/// The end of a run.
 #[derive(Debug, Clone, Copy)]
 pub enum SiegeUntil {
-    /// `-r`: so many requests of each client.
+    /// After this many requests of each client (`-r`).
     Repeats(u64),
-    /// `-t`; siege ends with a second of the clock on the wall, up to a second too early. Give it 2 at least.
+    /// After this many seconds (`-t`); siege ends with a full second of the wall clock, up to a second too early. Give
+    /// it 2 at least.
     Seconds(u32),
 }
 
-/// Loads this path of the server on this port.
+/// Loads a path of the server on this port.
 pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String> {
     let scratch = Scratch::new()?;
     let settings = scratch.write("siegerc", SETTINGS)?;
@@ -77,7 +78,8 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     });
     words.push(plan.delay_s.map_or_else(|| "-b".to_owned(), |delay| format!("-d{delay}")));
     words.extend(["-q".to_owned(), "-j".to_owned(), format!("http://127.0.0.1:{port}{path}")]);
-    // Told to end by the clock, siege 4.0 now and then waits for ever for its own threads. That is no server's fault.
+    // At the end of a timed run, siege 4.0 sometimes waits for ever for its own threads, for which no server is to
+    // blame.
     let (limit_s, attempts) = match plan.until {
         SiegeUntil::Seconds(seconds) => (plan.limit_s.min(seconds * 2 + HUNG_S), ATTEMPTS),
         SiegeUntil::Repeats(_) => (plan.limit_s, 1),
@@ -87,7 +89,7 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     read(&said).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &said))
 }
 
-/// Nothing when this is not what siege prints.
+/// Parses siege's output. `None` if the output is not siege's.
 fn read(said: &Said) -> Option<Outcome> {
     let from = said.out.find('{')?;
     let until = said.out.rfind('}')?;
@@ -109,7 +111,7 @@ fn read(said: &Said) -> Option<Outcome> {
     Some(Outcome { command: said.command.clone(), numbers, errors, ..Outcome::default() })
 }
 
-/// siege counts all failures as one number, and writes a line for some of them, if color is off or not.
+/// Failures by kind. siege gives one number for all, and writes a line for some of them, coloured or not.
 fn errors(lines: &str, failed: u64) -> BTreeMap<String, u64> {
     let of = |mark: &str| lines.lines().filter(|line| line.contains(mark)).count() as u64;
     let connect = of("unable to connect").min(failed);

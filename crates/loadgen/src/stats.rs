@@ -1,6 +1,6 @@
-//! Middles and percentiles of a few numbers. Pure; what is not finite is left out.
+//! Median and percentiles of a few numbers. Pure functions; numbers that are not finite are left out.
 
-/// The middle of these numbers; the mean of the two middles of an even count.
+/// The median; the mean of the two middle numbers if their count is even.
 pub fn median(numbers: &[f64]) -> Option<f64> {
     let sorted = sorted(numbers);
     let middle = sorted.len() / 2;
@@ -11,14 +11,14 @@ pub fn median(numbers: &[f64]) -> Option<f64> {
     }
 }
 
-/// The number that `percent` of the numbers do not exceed (nearest rank). They need not be sorted.
+/// The percentile by nearest rank: the number that `percent` of the numbers do not exceed. They need not be sorted.
 pub fn percentile(numbers: &[f64], percent: f64) -> Option<f64> {
     let sorted = sorted(numbers);
     let rank = (percent.clamp(0.0, 100.0) / 100.0 * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied()
 }
 
-/// The finite ones in their order.
+/// The finite numbers in ascending order.
 pub fn sorted(numbers: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = numbers.iter().copied().filter(|number| number.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What a loop of ours counts, and the numbers made of it.
+//! The counts of a load loop, and the numbers computed from them.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -10,18 +10,18 @@ use super::fault::Fault;
 use crate::metric;
 use crate::outcome::Outcome;
 
-/// Threads of a load that shall find what a server can do, our own as well as wrk's: all of them share the processors
-/// with the server, and one thread alone is too slow for a fast one.
+/// Number of threads for a load that measures a server's capacity, in our loops and in wrk: they share the processors
+/// with the server, and one thread alone is too slow for a fast server.
 pub const LOAD_THREADS: u32 = 2;
 
-/// What is looked at beside the numbers, how long one waits, and on how many threads.
+/// Options of a load about observation, time limit and threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
-    /// How long a request may take, from the time at which it should have been sent.
+    /// Time limit of a request, from the time when it should have been sent.
     pub timeout: Duration,
-    /// Whether each second is written down by itself.
+    /// Whether results are recorded second by second.
     pub timeline: bool,
-    /// On how many threads the load is made, each with its part of the clients.
+    /// Number of threads, each with a part of the clients.
     pub threads: u32,
 }
 
@@ -32,17 +32,17 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// With the timeline, and the usual patience.
+    /// Default options, with results second by second.
     pub fn by_seconds() -> Watch {
         Watch { timeline: true, ..Watch::default() }
     }
 
-    /// The same on [`LOAD_THREADS`].
+    /// The same on [`LOAD_THREADS`] threads.
     pub fn at_full_speed() -> Watch {
         Watch { threads: LOAD_THREADS, ..Watch::by_seconds() }
     }
 
-    /// Of a command: where it is more than one thread.
+    /// The number of threads in words, if there are several.
     pub(crate) fn in_words(&self, clients: u32) -> String {
         match self.threads.min(clients) {
             0 | 1 => String::new(),
@@ -51,42 +51,42 @@ impl Watch {
     }
 }
 
-/// What was seen.
+/// Results of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     /// The numbers.
     pub outcome: Outcome,
-    /// Second by second, by the time at which a request should have been sent. Empty unless it was asked for.
+    /// Results second by second, by the time when a request should have been sent. Empty unless requested.
     pub timeline: Vec<Second>,
 }
 
-/// The requests that should have been sent in one second.
+/// Requests that should have been sent in one second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Second {
-    /// How long each right answer took, in microseconds.
+    /// Latency of each right response, in microseconds.
     pub times_us: Vec<u32>,
-    /// How many got none.
+    /// Number of requests without a right response.
     pub failed: u64,
 }
 
 impl Second {
-    /// All requests.
+    /// Number of all requests.
     pub fn requests(&self) -> u64 {
         self.times_us.len() as u64 + self.failed
     }
 
-    /// Right answers that took no longer.
+    /// Number of right responses within this time.
     pub fn within(&self, limit: Duration) -> u64 {
         self.times_us.iter().filter(|us| u128::from(**us) <= limit.as_micros()).count() as u64
     }
 
-    /// 99 of 100 requests took no longer; a failed one took for ever. Nothing when there was no request, or when too
-    /// many failed.
+    /// The 99th percentile of latencies in milliseconds, with failed requests as endless. `None` if there was no
+    /// request, or if too many failed.
     pub fn p99_ms(&self) -> Option<f64> {
         self.percentile_ms(100.0)
     }
 
-    /// The same for a percentile, by the number of requests of which one took longer.
+    /// A percentile of latencies in milliseconds, given by the number of requests of which one takes longer.
     pub(crate) fn percentile_ms(&self, one_in: f64) -> Option<f64> {
         let rank = (self.requests() as f64 * metric::percent(one_in) / 100.0).ceil() as usize;
         let mut sorted = self.times_us.clone();
@@ -95,10 +95,10 @@ impl Second {
     }
 }
 
-/// A running count.
+/// The running counts of a load.
 pub(crate) struct Tally {
     begun: Instant,
-    /// Answers that come later do not count for the rate.
+    /// End of the load: later responses do not count for the rate.
     end: Option<Instant>,
     last: Instant,
     times: Option<Histogram<u64>>,
@@ -113,19 +113,19 @@ pub(crate) struct Tally {
     errors: BTreeMap<String, u64>,
     wrong: Option<String>,
     timeline: Option<Vec<Second>>,
-    /// Threads that made the load, and their processor time. None where that is not looked at.
+    /// Number of threads that made the load; 0 if that was not recorded. Below, their processor time in seconds.
     threads: u32,
     own_s: f64,
 }
 
 impl Tally {
-    /// From now on.
+    /// Counts of a load that begins now.
     pub fn new(begun: Instant, end: Option<Instant>, watch: &Watch) -> Tally {
         Tally {
             begun,
             end,
             last: begun,
-            // An hour at most, three digits. It cannot fail with these bounds.
+            // An hour at most, with three digits. It cannot fail with these bounds.
             times: Histogram::new_with_bounds(1, 3_600_000_000, 3).ok(),
             sum_us: 0,
             longest_us: 0,
@@ -143,12 +143,12 @@ impl Tally {
         }
     }
 
-    /// It was counted by one thread, which took so much processor time for all of it.
+    /// Sets the processor time of the one thread that made these counts.
     pub fn took(self, own_s: f64) -> Tally {
         Tally { threads: 1, own_s, ..self }
     }
 
-    /// This and what another thread counted in the same load.
+    /// Adds the counts of another thread in the same load.
     pub fn with(mut self, other: Tally) -> Tally {
         self.last = self.last.max(other.last);
         if let (Some(times), Some(more)) = (&mut self.times, &other.times) {
@@ -179,7 +179,7 @@ impl Tally {
         self
     }
 
-    /// A request that should have been sent at `from` has ended.
+    /// Counts a request that should have been sent at `from` and has ended at `at`.
     pub fn note(&mut self, from: Instant, at: Instant, verdict: Result<u64, Fault>) {
         self.last = self.last.max(at);
         let us = at.saturating_duration_since(from).as_micros() as u64;
@@ -226,10 +226,10 @@ impl Tally {
         }
     }
 
-    /// The numbers. What cannot be copied cheaply moves there: this is the last that is asked of it.
+    /// The results. Moves data out of the counts, so it is the last call.
     pub fn seen(&mut self, command: String) -> Seen {
         let elapsed = self.last.saturating_duration_since(self.begun).as_secs_f64();
-        // A loop that ends by the clock has its rate from the time it was given, whatever came after.
+        // The rate of a timed loop is over its given time, whatever comes later.
         let span = self.end.map_or(elapsed, |end| end.saturating_duration_since(self.begun).as_secs_f64());
         let mut numbers = BTreeMap::new();
         let mut put = |name: &str, value: f64| {
@@ -251,7 +251,7 @@ impl Tally {
         put("mean_ms", self.sum_us as f64 / 1_000.0 / self.timed as f64);
         if let (Some(times), Some(shortest)) = (&self.times, self.shortest_us) {
             let of = |percent: f64| {
-                // The histogram rounds up; nothing took longer than the longest.
+                // The histogram rounds up; no request took longer than the longest.
                 times.value_at_percentile(percent).clamp(shortest, self.longest_us) as f64 / 1_000.0
             };
             for (one_in, name) in metric::PERCENTILES {
@@ -269,14 +269,14 @@ impl Tally {
 }
 
 impl Seen {
-    /// Nothing could be asked, and this is why.
+    /// Results of a load that was impossible, with the reason.
     pub(crate) fn nothing(command: String, why: String) -> Seen {
         let numbers = BTreeMap::from([("requests".into(), 0.0), (metric::RATE.into(), 0.0)]);
         let outcome = Outcome { command, numbers, wrong: Some(why), ..Outcome::default() };
         Seen { outcome, timeline: Vec::new() }
     }
 
-    /// The outcome with what was seen second by second. The last second may not have been a whole one, and is left out.
+    /// The outcome with its courses over time. Leaves out the last second, which may be incomplete.
     pub fn with_course(self) -> Outcome {
         let whole = &self.timeline[..self.timeline.len().saturating_sub(1)];
         let middle = |at: usize| at as f64 + 0.5;
@@ -286,7 +286,7 @@ impl Seen {
         Outcome { course: course.into(), ..self.outcome }
     }
 
-    /// One of its numbers.
+    /// One of the numbers.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.outcome.numbers.get(name).copied()
     }
@@ -338,7 +338,7 @@ mod tests {
             };
             let (from, to) = (ms(at * 9), ms(at * 9 + at % 37 + 1));
             alone.note(from, to, verdict());
-            // Two have all of it, and one nothing.
+            // Two threads have all requests, and the third has none.
             threads[(at % 2) as usize].note(from, to, verdict());
         }
         let whole = threads.into_iter().map(|one| one.took(0.5)).reduce(Tally::with);

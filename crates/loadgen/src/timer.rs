@@ -1,4 +1,4 @@
-//! A timer that is exact: tokio's counts whole milliseconds, which is longer than many an answer takes.
+//! A precise timer: tokio's has a resolution of a millisecond, which is longer than many responses take.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use rustix::time::{
 };
 use tokio::io::unix::AsyncFd;
 
-/// The kernel's timer.
+/// A timer of the kernel (timerfd).
 pub(crate) struct Timer {
     file: AsyncFd<OwnedFd>,
 }
 
 impl Timer {
-    /// Inside a runtime.
+    /// Creates a timer; must be called within a runtime.
     // `new` is deprecated because the descriptor of a stranger's type may change under it; that of an `OwnedFd` cannot.
     // What replaces it is unsafe to call.
     #[allow(deprecated)]
@@ -24,7 +24,7 @@ impl Timer {
         Ok(Timer { file: AsyncFd::new(file).map_err(|error| format!("no timer: {error}"))? })
     }
 
-    /// Returns at this time, or at once when it has passed.
+    /// Returns at this time, or at once if it has passed.
     pub async fn wait_until(&self, time: Instant) -> Result<(), String> {
         loop {
             let left = time.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! Runs somebody else's load generator, and helps to read what it prints.
+//! Runs an external load generator and helps to parse its output.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,33 +11,33 @@ use std::time::{Duration, Instant};
 use super::scratch::Scratch;
 use crate::process::{Entry, gate, note};
 
-/// A tool.
+/// An external load generator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
-    /// Its program.
+    /// Name of its program.
     pub name: &'static str,
-    /// How to come by it.
+    /// Instructions to install it.
     pub get: &'static str,
-    /// Settings of the environment that a user has for runs of his own, and that would change ours.
+    /// Environment variables to remove: the user's own settings would change the run.
     pub without: &'static [&'static str],
 }
 
-/// What it said.
+/// The output of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Said {
-    /// Its command line.
+    /// The command line.
     pub command: String,
     pub out: String,
     pub err: String,
 }
 
 impl Tool {
-    /// Runs it to its end, which must be a good one and come within `limit`.
+    /// Runs the tool. It must succeed within `limit`.
     pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<Said, String> {
         self.run_often(words, scratch, limit, 1)
     }
 
-    /// The same for a tool that now and then hangs at its end by its own fault: it is ended and has so many attempts.
+    /// Like [`Tool::run`], for a tool that sometimes hangs at its end by its own fault: it is killed and tried again.
     pub fn run_often(
         &self,
         words: &[String],
@@ -54,17 +54,18 @@ impl Tool {
         self.attempt(words, scratch, limit)?.map_err(hung)
     }
 
-    /// Once. The inner error is what it had said when it was ended.
+    /// Runs the tool once. The inner error is its output when it was killed at the limit.
     fn attempt(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<Result<Said, Said>, String> {
         let (out, err) = (scratch.file("out.txt"), scratch.file("err.txt"));
         let mut command = Command::new(self.name);
-        // Its numbers in our spelling, and its own files nowhere but here.
+        // Numbers in the C locale, and no files outside the scratch folder.
         command.args(words).env("LC_ALL", "C").env("HOME", scratch.folder()).current_dir(scratch.folder());
         command.stdin(Stdio::null()).stdout(created(&out)?).stderr(created(&err)?);
         for name in self.without {
             command.env_remove(name);
         }
-        // Ctrl-C is for this program, which ends it: by itself it would print what it has, as if that were all.
+        // Ctrl-C is for this program, which ends the tool: otherwise the tool would print partial results as if
+        // complete.
         command.process_group(0);
         let mut child = {
             let _gate = gate();
@@ -83,7 +84,7 @@ impl Tool {
         }
     }
 
-    /// It printed what we do not understand.
+    /// The message about output that cannot be parsed; `lacks` names what is missing.
     pub fn not_understood(&self, lacks: &str, said: &Said) -> String {
         self.failed(said, &format!("its output has no {lacks}; is it another version?"))
     }
@@ -115,7 +116,7 @@ fn text(file: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Nothing when it took too long, and had to be ended.
+/// Waits for the end of the process; kills it after `limit` and returns `None`.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let end = Instant::now() + limit;
     loop {
@@ -131,17 +132,17 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// A number that can stand in a record.
+/// Parses a number that is finite and not negative.
 pub(crate) fn number(word: &str) -> Option<f64> {
     word.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-/// The first word after this mark, which begins a line.
+/// The first word after `mark` in the line that begins with it.
 pub(crate) fn word_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim().strip_prefix(mark))?.split_whitespace().next()
 }
 
-/// The same as a number.
+/// The number after `mark` in the line that begins with it.
 pub(crate) fn number_after(text: &str, mark: &str) -> Option<f64> {
     number(word_after(text, mark)?)
 }
@@ -150,8 +151,8 @@ pub(crate) fn number_after(text: &str, mark: &str) -> Option<f64> {
 pub(super) mod tests {
     use super::*;
 
-    /// A text cut short at many places, without each line, with each line doubled, and with each number made another
-    /// thing.
+    /// Damaged copies of a text: cut short at many places, without each line, with each line doubled, and with each
+    /// number replaced.
     pub fn damaged(text: &str) -> Vec<String> {
         let mut all: Vec<String> =
             (0..text.len()).step_by(5).filter_map(|end| text.get(..end)).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Warming up: until the rate does not change any more, as a just-in-time compiler or a growing pool makes it do.
+//! Warm-up: load until the rate is stable, since just-in-time compilers and growing pools change it at first.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use super::on_this_thread;
 use super::tally::{Tally, Watch};
 use super::work::Work;
 
-/// How near each other rates must be.
+/// Largest ratio of rates that count as equal.
 const NEAR: f64 = 1.05;
-/// How many of them in a row.
+/// Number of consecutive rates that must be equal.
 const WINDOWS: usize = 3;
 
-/// How it went.
+/// Results of a warm-up.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Warmth {
-    /// Right answers.
+    /// Number of right responses.
     pub requests: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Whether the rate had settled.
+    /// Whether the rate has settled.
     pub stable: bool,
-    /// Requests without a right answer.
+    /// Number of requests without a right response.
     pub failed: u64,
-    /// The first wrong answer, described, or why nothing could be asked.
+    /// Description of the first wrong response, or the reason why the load was impossible.
     pub wrong: Option<String>,
 }
 
-/// Asks in a closed loop until three windows in a row agree within 5 %, for `max_s` at most.
+/// Runs a closed loop until three consecutive windows agree within 5 %, for `max_s` seconds at most.
 pub fn warm_up(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Warmth {
     let made = on_this_thread(run(port, workload, clients, max_s));
     made.and_then(|warmth| warmth).unwrap_or_else(|error| Warmth { wrong: Some(error), ..Warmth::default() })

@@ -1,15 +1,15 @@
-//! What all clients of a loop share: what is asked, of whom, and what came of it.
+//! State shared by all clients of a loop: the requests, the server, and the counts.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use super::ask::Workload;
+use super::connection::{Arrived, Connection, Prepared};
 use super::dice::Dice;
 use super::fault::Fault;
-use super::line::{Arrived, Line, Prepared};
 use super::tally::{Tally, Watch};
 
-/// The work of one loop.
+/// State shared by the clients of a loop.
 pub(crate) struct Work {
     port: u16,
     keep: bool,
@@ -17,14 +17,14 @@ pub(crate) struct Work {
     sums: Vec<f64>,
     dice: RefCell<Dice>,
     timeout: Duration,
-    /// The count.
+    /// The counts.
     pub tally: RefCell<Tally>,
-    /// Whether nothing new is asked any more.
+    /// Whether no new requests are to be sent.
     pub stopped: Cell<bool>,
 }
 
 impl Work {
-    /// The clock starts when `tally` says.
+    /// Creates the state; the clock starts when `tally` says.
     pub fn new(
         port: u16,
         workload: &Workload,
@@ -46,33 +46,39 @@ impl Work {
     }
 
     /// A connection for one client.
-    pub fn line(&self) -> Line {
-        Line::new(self.port, self.keep)
+    pub fn connection(&self) -> Connection {
+        Connection::new(self.port, self.keep)
     }
 
-    /// Which of the asks comes next.
+    /// Draws the next request; returns its index.
     pub fn draw(&self) -> usize {
         self.dice.borrow_mut().place(&self.sums)
     }
 
-    /// One request that should be sent at `from`, counted. Says whether there was no connection at all.
-    pub async fn one(&self, line: &mut Line, from: Instant, place: usize) -> bool {
-        let (at, verdict) = self.exchange(line, from, place).await;
+    /// Sends a request that was due at `from`, and counts it. Returns whether no connection could be opened.
+    pub async fn one(&self, connection: &mut Connection, from: Instant, place: usize) -> bool {
+        let (at, verdict) = self.exchange(connection, from, place).await;
         if verdict.as_ref().is_err_and(|fault| !matches!(fault, Fault::Status(..) | Fault::Wrong(_))) {
-            line.hang_up();
+            connection.hang_up();
         }
         let unconnected = matches!(verdict, Err(Fault::Connect(_)));
         self.tally.borrow_mut().note(from, at, verdict);
         unconnected
     }
 
-    /// The same, not counted: when it ended, and the bytes of a right body.
-    pub async fn exchange(&self, line: &mut Line, from: Instant, place: usize) -> (Instant, Result<u64, Fault>) {
+    /// Sends a request that was due at `from`, without counting it. Returns when it ended, and the length of a right
+    /// body.
+    pub async fn exchange(
+        &self,
+        connection: &mut Connection,
+        from: Instant,
+        place: usize,
+    ) -> (Instant, Result<u64, Fault>) {
         let limit = from + self.timeout;
         if Instant::now() >= limit {
             return (Instant::now(), Err(Fault::Timeout));
         }
-        match tokio::time::timeout_at(limit.into(), line.call(&self.prepared[place])).await {
+        match tokio::time::timeout_at(limit.into(), connection.call(&self.prepared[place])).await {
             Ok(Ok(Arrived { at, verdict })) => (at, verdict),
             Ok(Err(fault)) => (Instant::now(), Err(fault)),
             Err(_) => (Instant::now(), Err(Fault::Timeout)),

@@ -1,6 +1,5 @@
-//! wrk: a closed loop in C. It looks at the status of an answer and not at the rest, and calls wrong what is 400 or
-//! more. It waits for an answer after its time-out as before it, and only counts it as late; what was never answered it
-//! does not count at all.
+//! wrk: a closed loop in C. It checks only the status of a response, and counts 400 and above as wrong. It waits for a
+//! response beyond its time-out, and then counts it as late; a request that was never answered is not counted at all.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,9 +10,9 @@ use crate::metric;
 use crate::outcome::Outcome;
 
 const WRK: Tool = Tool { name: "wrk", get: "on Debian: apt install wrk", without: &[] };
-/// How much longer than it should it may take.
+/// Seconds beyond its duration after which wrk is killed.
 const GRACE_S: u32 = 30;
-/// What wrk knows and does not print. It runs once, when all is over: no request costs more for it.
+/// A script that prints what wrk knows and does not print. It runs once, at the end: it costs requests nothing.
 const SCRIPT: &str = r#"function done(summary, latency, requests)
   if summary.requests > 0 then
     io.write(string.format("arena-shortest_us: %.0f\narena-p95_us: %.0f\narena-p999_us: %.0f\narena-p9999_us: %.0f\n",
@@ -22,20 +21,20 @@ const SCRIPT: &str = r#"function done(summary, latency, requests)
 end
 "#;
 
-/// How wrk runs.
+/// Options of a run of wrk.
 #[derive(Debug, Clone)]
 pub struct WrkPlan {
-    /// `-t`; never more than connections.
+    /// Number of threads (`-t`); never more than connections.
     pub threads: u32,
-    /// `-c`.
+    /// Number of connections (`-c`).
     pub connections: u32,
-    /// `-d`.
+    /// Duration in seconds (`-d`).
     pub seconds: u32,
-    /// `--timeout`; what takes longer counts as failed.
+    /// Seconds after which a request counts as failed (`--timeout`).
     pub timeout_s: u32,
 }
 
-/// Loads this path of the server on this port.
+/// Loads a path of the server on this port.
 pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     let scratch = Scratch::new()?;
     let script = scratch.write("numbers.lua", SCRIPT)?;
@@ -51,12 +50,12 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     .into();
     let limit = Duration::from_secs(u64::from(plan.seconds + plan.timeout_s + GRACE_S));
     let mut said = WRK.run(&words, &scratch, limit)?;
-    // The script is ours and gone after the run: who repeats it needs it not.
+    // The script is removed after the run, and not needed to repeat it.
     said.command = said.command.replace(&format!("--script={} ", script.display()), "");
     read(&said, plan.connections).ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &said))
 }
 
-/// Nothing when this is not what wrk prints.
+/// Parses wrk's output. `None` if the output is not wrk's.
 fn read(said: &Said, connections: u32) -> Option<Outcome> {
     let text = said.out.as_str();
     let made = text.lines().find_map(|line| line.trim().split_once(" requests in ")).and_then(|(many, rest)| {
@@ -66,11 +65,11 @@ fn read(said: &Said, connections: u32) -> Option<Outcome> {
     let ((made, elapsed_s), per_s) = (made?, number_after(text, "Requests/sec:")?);
     let mut errors = errors(text)?;
     if made == 0.0 && errors.is_empty() {
-        // Nothing came and nothing broke: each connection was still waiting in the end.
+        // No response and no error: each connection was still waiting in the end.
         errors.insert("timeout".into(), u64::from(connections));
     }
     let of = |kind: &str| errors.get(kind).copied().unwrap_or(0) as f64;
-    // Late ones and those with a bad status are among the requests that wrk says were made, the others are not.
+    // wrk counts late responses and those with a bad status among its requests, but not the others.
     let right = (made - of("timeout") - of(BAD_STATUS)).max(0.0);
     let failed: u64 = errors.values().sum();
     let mut numbers = BTreeMap::from([
@@ -88,7 +87,7 @@ fn read(said: &Said, connections: u32) -> Option<Outcome> {
     Some(Outcome { command: said.command.clone(), numbers, errors, ..Outcome::default() })
 }
 
-/// What wrk calls neither 2xx nor 3xx.
+/// Kind of the responses that wrk calls neither 2xx nor 3xx.
 const BAD_STATUS: &str = "status 400 or more";
 
 fn errors(text: &str) -> Option<BTreeMap<String, u64>> {
@@ -133,7 +132,7 @@ fn latencies(text: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
     Some(())
 }
 
-/// wrk writes `812.00us`, `1.23ms`, `1.20s`, `1.02m` or `1.00h`.
+/// Parses a duration of wrk, in milliseconds: `812.00us`, `1.23ms`, `1.20s`, `1.02m` or `1.00h`.
 fn milliseconds(word: &str) -> Option<f64> {
     let units = [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("m", 6e7), ("h", 3.6e9)];
     let us = units.into_iter().find_map(|(unit, us)| number(word.trim().strip_suffix(unit)?).map(|many| many * us));

@@ -1,20 +1,20 @@
-//! Control groups of both kinds (the kernel's documentation, "Control Group v2" and "Memory Resource Controller"), and
-//! what they say of memory. A process is bounded by its own group and by all those around it.
+//! Memory limits of control groups, version 1 and 2 (the kernel's documentation, "Memory Resource Controller" and
+//! "Control Group v2"). A process is bounded by its own group and by all groups around it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A bound of the first kind above this is none: the kernel's way to write "no limit" is 2^63 less a page.
+/// A limit of version 1 from here on is none: the kernel writes "no limit" as 2^63 less a page.
 const NO_BOUND: u64 = 1 << 60;
 
-/// Which of the two interfaces of the kernel a group has.
+/// The version of the kernel's interface for a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     First,
     Second,
 }
 
-/// A group that may bound the memory of this process.
+/// A control group that may limit the memory of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) folder: PathBuf,
@@ -22,7 +22,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// The bound in bytes, if there is one: of the second kind also the one above which the kernel slows processes down
+    /// The limit in bytes, if there is one; in version 2 also the one above which the kernel throttles processes
     /// (`memory.high`).
     pub(crate) fn limit(&self) -> Option<u64> {
         let names: &[&str] = match self.kind {
@@ -32,8 +32,8 @@ impl Group {
         names.iter().filter_map(|name| number(&self.folder.join(name))).filter(|bytes| *bytes < NO_BOUND).min()
     }
 
-    /// The bytes that are used, without what the kernel takes back before it kills anybody: pages of files that were
-    /// read, but for those that are mapped, such as programs that run.
+    /// The bytes in use, without what the kernel reclaims before it kills a process: page cache, except for files that
+    /// are mapped, such as running programs.
     pub(crate) fn used(&self) -> Option<u64> {
         let (usage, files, mapped) = match self.kind {
             Kind::First => ("memory.usage_in_bytes", ["total_inactive_file", "total_active_file"], "total_mapped_file"),
@@ -46,7 +46,7 @@ impl Group {
         Some(used.saturating_sub(spare))
     }
 
-    /// How many of its processes the kernel has killed because memory was full.
+    /// The number of the group's processes that the kernel has killed for want of memory.
     pub(crate) fn kills(&self) -> Option<u64> {
         let file = match self.kind {
             Kind::First => "memory.oom_control",
@@ -55,13 +55,13 @@ impl Group {
         count(&self.folder.join(file), "oom_kill")
     }
 
-    /// The file that says for how much of the time processes of the group wait for memory; only the second kind has it.
+    /// The file with the pressure stall information of the group; only version 2 has it.
     pub(crate) fn pressure(&self) -> PathBuf {
         self.folder.join("memory.pressure")
     }
 }
 
-/// The number behind a name, in a file with a name and a number in each line.
+/// The number after `name`, in a file with one name and number per line.
 pub(crate) fn count(file: &Path, name: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
@@ -72,7 +72,7 @@ fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// The groups around this process that may bound its memory, the innermost first, below another root than `/` in tests.
+/// The groups that may limit the memory of this process, innermost first. `root` is `/` except in tests.
 pub(crate) fn find(root: &Path) -> Vec<Group> {
     let read = |name: &str| fs::read_to_string(root.join("proc/self").join(name)).unwrap_or_default();
     let (groups, mounts) = (read("cgroup"), read("mountinfo"));
@@ -80,7 +80,7 @@ pub(crate) fn find(root: &Path) -> Vec<Group> {
     for mount in mounts.lines().filter_map(Mount::read) {
         let Some(path) = groups.lines().find_map(|line| path_in(line, mount.kind)) else { continue };
         let top = root.join(mount.place.trim_start_matches('/'));
-        // Inside a container the path of the group may be that on the machine, or lead out of what is mounted.
+        // In a container the path may be the one on the host, or lead out of what is mounted.
         let below = path.strip_prefix(mount.root).unwrap_or("").trim_start_matches('/');
         let below = if below.starts_with("..") { "" } else { below };
         let folder = top.join(below);
@@ -90,8 +90,8 @@ pub(crate) fn find(root: &Path) -> Vec<Group> {
     found
 }
 
-/// The path of this process's group, if the line of `/proc/self/cgroup` (`4:memory:/shop`, `0::/shop`) is about this
-/// kind and memory.
+/// The path of this process's group, if the line of `/proc/self/cgroup` (`4:memory:/shop`, `0::/shop`) is about the
+/// memory controller of this version.
 fn path_in(line: &str, kind: Kind) -> Option<&str> {
     let mut parts = line.splitn(3, ':');
     let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -102,12 +102,12 @@ fn path_in(line: &str, kind: Kind) -> Option<&str> {
     is_it.then_some(path)
 }
 
-/// A line of `/proc/self/mountinfo` that mounts groups with the controller of memory (proc(5)).
+/// A line of `/proc/self/mountinfo` that mounts a group hierarchy with the memory controller (proc(5)).
 struct Mount<'a> {
     kind: Kind,
-    /// Which group of the machine is mounted.
+    /// Path of the mounted group within the hierarchy.
     root: &'a str,
-    /// Where.
+    /// Path of the mount point.
     place: &'a str,
 }
 

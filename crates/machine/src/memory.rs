@@ -1,5 +1,5 @@
-//! How much memory there is for this program, and how much of it is used: of the control groups around it and the
-//! machine, whichever has the least left.
+//! Memory that this process may use, and how much of it is in use: of the surrounding control groups and the machine,
+//! whichever has the least left.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,38 +7,38 @@ use std::path::{Path, PathBuf};
 use crate::group::{self, Group};
 use crate::pressure::stalled_percent;
 
-/// Used so far of a control group's limit, memory is short whatever else is seen, unless more than [`AMPLE`] is left.
+/// Share of a limit from which on memory is short, even without stalls, unless [`AMPLE`] is left.
 const SHORT: f64 = 0.95;
-/// So many bytes are enough for what happens between two looks.
+/// Bytes that suffice between two measurements.
 const AMPLE: u64 = 256 << 20;
-/// Used so far, it is short if processes wait for memory, too.
+/// Share of a limit from which on memory is short if processes stall.
 const NEARLY_SHORT: f64 = 0.85;
-/// The percentage of the last ten seconds in which all of them waited.
+/// Percentage of the last ten seconds with all processes stalled from which on they count as stalled.
 const STALLED_PERCENT: f64 = 10.0;
 
-/// Where to look.
+/// The memory limits of a process.
 #[derive(Debug, Clone)]
 pub struct Memory {
     root: PathBuf,
     groups: Vec<Group>,
 }
 
-/// What was seen.
+/// A measurement of the memory in use.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// In bytes: the limit of the group that has the least left, or the machine's memory.
+    /// The tightest limit in bytes: of a control group, or the machine's memory.
     pub limit: u64,
-    /// How much of that is used, in bytes, without what the kernel can take back at once.
+    /// Bytes of it in use, without what the kernel can reclaim at once.
     pub used: u64,
-    /// Whether that is the whole machine, which other programs use as well.
+    /// Whether `limit` is the memory of the whole machine, which other programs use as well.
     pub is_machine: bool,
-    /// The percentage of the last ten seconds in which all its processes waited for memory; none where the kernel does
-    /// not say.
+    /// Percentage of the last ten seconds in which all processes stalled for want of memory; `None` if the kernel does
+    /// not report it.
     pub stalled_percent: Option<f64>,
 }
 
 impl Memory {
-    /// That of this process, whose groups are looked for once.
+    /// The limits of this process. Its control groups are looked up now, and not again.
     pub fn of_this_process() -> Memory {
         Memory::below(Path::new("/"))
     }
@@ -48,13 +48,13 @@ impl Memory {
         Memory { root: root.to_owned(), groups }
     }
 
-    /// The least of all limits and the machine's memory, in bytes; none where the kernel tells nothing.
+    /// The lowest limit in bytes, the machine's memory included; `None` if the kernel reports none.
     pub fn limit(&self) -> Option<u64> {
         let limits = self.groups.iter().filter_map(Group::limit);
         limits.chain(self.machine().map(|(total, _)| total)).min()
     }
 
-    /// How it stands now.
+    /// Measures the memory in use, under the limit with the least left.
     pub fn look(&self) -> Option<Standing> {
         let bounded = self.groups.iter().filter_map(|group| Some((group.limit()?, group.used()?, Some(group))));
         let machine = self.machine().map(|(total, used)| (total, used, None));
@@ -65,14 +65,14 @@ impl Memory {
         Some(Standing { limit, used, is_machine: group.is_none(), stalled_percent })
     }
 
-    /// How many processes the kernel has killed because memory was full: in the group of this process, or on the whole
-    /// machine where there is none. Only differences mean something.
+    /// Number of processes that the kernel has killed for want of memory, in the group of this process, or on the whole
+    /// machine without one. Only differences are meaningful.
     pub fn kills(&self) -> u64 {
         let of_machine = || group::count(&self.root.join("proc/vmstat"), "oom_kill");
         self.groups.first().map_or_else(of_machine, Group::kills).unwrap_or(0)
     }
 
-    /// The machine's memory and what is used of it, in bytes.
+    /// Memory of the machine and bytes of it in use.
     fn machine(&self) -> Option<(u64, u64)> {
         let text = fs::read_to_string(self.root.join("proc/meminfo")).ok()?;
         let bytes = |name: &str| {
@@ -85,13 +85,13 @@ impl Memory {
 }
 
 impl Standing {
-    /// How much is left, in bytes.
+    /// Bytes left.
     pub fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used)
     }
 
-    /// Whether the kernel is about to kill somebody. Of the whole machine only when processes wait for memory: others
-    /// may use it as they like.
+    /// Whether the kernel is about to kill a process. On a whole machine with pressure information, only if processes
+    /// stall: other programs may fill its memory.
     pub fn is_short(&self) -> bool {
         let part = self.used as f64 / self.limit.max(1) as f64;
         let is_stalled = self.stalled_percent.is_some_and(|percent| percent >= STALLED_PERCENT);
@@ -106,7 +106,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A folder with these files.
+    /// A temporary folder with these files.
     fn root(files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in files {

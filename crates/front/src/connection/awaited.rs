@@ -1,4 +1,4 @@
-//! What the task of a connection wants to be woken for, as hyper does not ask again by itself.
+//! The event for which the connection's task must be woken explicitly, since hyper does not poll again by itself.
 
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,27 +7,27 @@ const NOTHING: u8 = 0;
 const END: u8 = 1;
 const FLUSH: u8 = 2;
 
-/// Nothing, the end of the request, or the moment when all is written.
+/// The awaited event: none, the end of the request, or the flush of all output.
 ///
-/// A task that waits for the second does so for a reason that comes first: it breaks a response off, or the request is
-/// answered and the next one waits.
+/// A flush takes precedence: the task is about to break a response off, or the request is answered and the next one
+/// waits.
 #[derive(Debug, Default)]
 pub(crate) struct Awaited(AtomicU8);
 
 impl Awaited {
-    /// Waits for nothing.
+    /// Awaits nothing.
     pub(crate) fn clear(&self) {
         self.0.store(NOTHING, Relaxed);
     }
 
-    /// Waits for the end of the request, if something is held for then.
+    /// Awaits the end of the request if input is held back until then, unless a flush is awaited.
     pub(crate) fn end_if(&self, is_something_held: bool) {
         if self.0.load(Relaxed) != FLUSH {
             self.0.store(if is_something_held { END } else { NOTHING }, Relaxed);
         }
     }
 
-    /// Waits until all is written.
+    /// Awaits the flush of all output.
     pub(crate) fn flush(&self) {
         self.0.store(FLUSH, Relaxed);
     }

@@ -1,15 +1,15 @@
-//! Moments as numbers: nanoseconds since the front began, so that a moment fits into an atomic.
+//! Times as numbers: nanoseconds since the front began, so that a time fits into an atomic.
 
 use std::time::{Duration, Instant};
 
-/// The beginning that moments are counted from.
+/// The start from which times are counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     began: Instant,
 }
 
 impl Clock {
-    /// Begins now.
+    /// Starts a clock at 0.
     pub(crate) fn start() -> Clock {
         Clock { began: Instant::now() }
     }
@@ -18,7 +18,7 @@ impl Clock {
         self.nanos(Instant::now())
     }
 
-    /// A moment as a number; 0 for what was before the beginning.
+    /// The time as a number; 0 if it is before the start of the clock.
     pub(crate) fn nanos(self, at: Instant) -> u64 {
         u64::try_from(at.saturating_duration_since(self.began).as_nanos()).unwrap_or(u64::MAX)
     }

@@ -1,5 +1,5 @@
-//! The moment by which the service must have what it waits for. The service sets it, the wire's timer watches it, and
-//! both are in one task: an atomic is needed only because the task may change its thread.
+//! The deadline of whatever the service waits for. The service sets it, and the wire's timer watches it. Both run in
+//! one task; an atomic is needed only because the task may move to another thread.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const NONE: u64 = u64::MAX;
 const PASSED: u64 = u64::MAX - 1;
 
-/// None, a moment in nanoseconds, or passed.
+/// A deadline: none, a time in nanoseconds, or passed.
 #[derive(Debug)]
 pub(crate) struct Deadline(AtomicU64);
 
@@ -18,27 +18,27 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// Waits until this moment from now on.
+    /// Sets the deadline.
     pub(crate) fn set(&self, at: u64) {
         self.0.store(at.min(PASSED - 1), Relaxed);
     }
 
-    /// Waits for nothing from now on, however late the last wait was.
+    /// Removes the deadline, even if it has passed.
     pub(crate) fn clear(&self) {
         self.0.store(NONE, Relaxed);
     }
 
-    /// What was waited for did not come in time.
+    /// Marks the deadline as passed.
     pub(crate) fn pass(&self) {
         self.0.store(PASSED, Relaxed);
     }
 
-    /// Until when something is waited for.
+    /// The deadline, if there is one that has not passed.
     pub(crate) fn at(&self) -> Option<u64> {
         Some(self.0.load(Relaxed)).filter(|at| *at < PASSED)
     }
 
-    /// Whether what is waited for is late.
+    /// Whether the deadline has passed.
     pub(crate) fn is_passed(&self) -> bool {
         self.0.load(Relaxed) == PASSED
     }
@@ -62,7 +62,7 @@ mod tests {
         deadline.pass();
         deadline.clear();
         is(None, false);
-        // Never taken for one of the others.
+        // The largest number must not be mistaken for one of the two special values.
         deadline.set(u64::MAX);
         is(Some(u64::MAX - 2), false);
     }

@@ -1,30 +1,30 @@
-//! Which request of a connection an engine's thread may leave something for: early hints, or a take-over. A response
-//! that begins is the end of an epoch, and what comes later is for nobody.
+//! The epoch of a request, during which an engine's thread may leave out-of-band items for the connection: early hints,
+//! or a takeover. The epoch ends when a response begins; items for an earlier epoch are discarded.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// The lowest bit: something is left.
+/// The lowest bit: an item was left.
 const LEFT: u64 = 1;
 const NEXT: u64 = 2;
 
-/// The number of the epoch, and whether something is left, in one: so either an engine's thread sees that its epoch is
-/// over, or who ends it sees that something is left.
+/// The number of the epoch and the flag of an item that was left, in one atomic. So either an engine's thread sees that
+/// its epoch has ended, or the connection's task, which ends it, sees the flag.
 #[derive(Debug, Default)]
 pub(crate) struct Epoch(AtomicU64);
 
 impl Epoch {
-    /// The number of the present one.
+    /// Number of the current epoch.
     pub(crate) fn number(&self) -> u64 {
         self.0.load(Relaxed) / NEXT
     }
 
-    /// Says that something is left; whether the epoch of this number is the present one.
+    /// Sets the flag. Returns whether the epoch with this number is the current one.
     pub(crate) fn leave(&self, number: u64) -> bool {
         self.0.fetch_or(LEFT, SeqCst) / NEXT == number
     }
 
-    /// Ends the epoch; whether something is left.
+    /// Ends the epoch. Returns whether the flag is set.
     pub(crate) fn end(&self) -> bool {
         self.0.fetch_add(NEXT, SeqCst) & LEFT != 0
     }
@@ -33,7 +33,7 @@ impl Epoch {
         self.0.load(SeqCst) & LEFT != 0
     }
 
-    /// All that was left is taken. To be said under the lock of what was left.
+    /// Clears the flag, after all items were taken. Called with the lock on the items held.
     pub(crate) fn is_taken(&self) {
         self.0.fetch_and(!LEFT, Relaxed);
     }

@@ -1,36 +1,37 @@
-//! Whether a connection is to end because its place is wanted: the room asks, the connection's task obeys.
+//! The eviction of one connection, to make space for another: requested by the connection table, carried out by the
+//! connection's task.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::connection::state::{State, StateCell};
 
-/// Asked or not, obeyed or not.
+/// The request to evict a connection, and whether the connection follows it.
 #[derive(Debug, Default)]
 pub(crate) struct Eviction {
-    /// What the connection was at when it was asked.
-    asked: StateCell,
-    obeyed: AtomicBool,
+    /// State of the connection when its eviction was requested.
+    requested: StateCell,
+    confirmed: AtomicBool,
 }
 
 impl Eviction {
-    /// Asks a connection that was found in this state.
-    pub(crate) fn ask(&self, state: State) {
-        self.asked.set(Some(state));
+    /// Requests the eviction of a connection that was seen in this state.
+    pub(crate) fn request(&self, state: State) {
+        self.requested.set(Some(state));
     }
 
-    /// Whether it is asked, and still waits for the same: one that went on since then may stay.
-    pub(crate) fn is_asked(&self, state: State) -> bool {
-        self.asked.get().is_some_and(|asked| asked.is_same_wait(state))
+    /// Whether eviction is requested and the connection is still in the same wait; one that has progressed may stay.
+    pub(crate) fn is_requested(&self, state: State) -> bool {
+        self.requested.get().is_some_and(|requested| requested.is_same_wait(state))
     }
 
-    /// The connection is on its way out for that reason.
-    pub(crate) fn obey(&self) {
-        self.obeyed.store(true, Relaxed);
+    /// Records that the connection closes for this reason.
+    pub(crate) fn confirm(&self) {
+        self.confirmed.store(true, Relaxed);
     }
 
-    pub(crate) fn is_obeyed(&self) -> bool {
-        self.obeyed.load(Relaxed)
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed.load(Relaxed)
     }
 }
 
@@ -42,12 +43,12 @@ mod tests {
     fn a_connection_that_went_on_since_it_was_asked_may_stay() {
         let eviction = Eviction::default();
         let idle = State::opened(1);
-        assert!(!eviction.is_asked(idle));
-        eviction.ask(idle);
-        assert!(eviction.is_asked(idle) && !eviction.is_asked(idle.head_began(2)));
-        assert!(!eviction.is_asked(idle.head_given(2).head_parsed().answered(3).flushed()));
-        assert!(!eviction.is_obeyed());
-        eviction.obey();
-        assert!(eviction.is_obeyed());
+        assert!(!eviction.is_requested(idle));
+        eviction.request(idle);
+        assert!(eviction.is_requested(idle) && !eviction.is_requested(idle.head_began(2)));
+        assert!(!eviction.is_requested(idle.head_given(2).head_parsed().answered(3).flushed()));
+        assert!(!eviction.is_confirmed());
+        eviction.confirm();
+        assert!(eviction.is_confirmed());
     }
 }

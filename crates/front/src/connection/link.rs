@@ -1,6 +1,6 @@
-//! What the three sides of one connection share: the wire (bytes), the service (requests) and, now and then, an
-//! engine's thread (early hints, take-over). All but the last two run in one task, so a state changes with a plain
-//! store, and the locks are never waited for.
+//! State shared by the three sides of a connection: the wire (bytes), the service (requests) and, now and then, an
+//! engine's thread (early hints, takeover). Wire and service run in one task, so the state changes by a plain store,
+//! and the locks are never contended.
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,8 +22,8 @@ use crate::connection::deadline::Deadline;
 use crate::connection::epoch::Epoch;
 use crate::connection::eviction::Eviction;
 use crate::connection::raw_head::write_head;
-use crate::connection::room::{Occupant, Room};
 use crate::connection::state::{Stage, State, StateCell};
+use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
 use crate::log::log_line::{Entry, Target};
 use crate::log::notices::Notices;
@@ -35,86 +35,87 @@ use crate::settings::Settings;
 use crate::transport::sendfile::Part;
 use crate::transport::socket::Socket;
 
-/// What all connections share.
+/// State shared by all connections.
 pub(crate) struct Common {
     pub(crate) engine: Arc<dyn Engine>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) stop: Stop,
-    pub(crate) room: Arc<Room>,
+    pub(crate) connections: Arc<ConnectionTable>,
     pub(crate) http: hyper::server::conn::http1::Builder,
     pub(crate) notices: Notices,
 }
 
-/// What one connection shares. Its state is one enum (`state.rs`), which changes here and nowhere else; beside it stand
-/// what the sides wait for, each a small type of its own, and what an engine's thread has left.
+/// State shared by the sides of one connection. Its [`State`] changes only here. The other fields are what the sides
+/// wait for, each of a small type of its own, and what an engine's thread has left.
 pub(crate) struct Link {
     pub(crate) common: Arc<Common>,
     pub(crate) peer: Peer,
-    /// Whether the peer's word about the client before it is taken.
+    /// Whether the peer is trusted to name the client behind it.
     pub(crate) is_trusted: bool,
-    /// Which connection this is, for the room.
+    /// Number of the connection in the connection table.
     number: u64,
-    /// What it is at. Only its own task changes it.
+    /// State of the connection. Only the connection's task changes it.
     state: StateCell,
-    /// What it was at when it was put on a shelf of the room, whose lock protects this; nothing when it is not there.
-    shelved: StateCell,
-    /// Whether its place is wanted for another.
+    /// State under which the connection is in an eviction queue; `None` if it is in none. Protected by the lock of the
+    /// connection table.
+    queued_as: StateCell,
+    /// Whether the connection must close for another one.
     eviction: Eviction,
-    /// When the service must have what it waits for; the wire's timer watches it.
+    /// Deadline of what the service waits for; the wire's timer watches it.
     deadline: Deadline,
-    /// What the task wants to be woken for.
+    /// Event for which the task must be woken.
     awaited: Awaited,
     /// Whether the wire finds that the connection has been idle for long enough to be parked.
     is_parking: AtomicBool,
-    /// When the first byte of the present request arrived.
+    /// Time when the first byte of the current request arrived.
     received: AtomicU64,
-    /// What is wrong with the body that arrives.
+    /// The error in the request body that is arriving.
     malformed: OnceLock<Refusal>,
-    /// Whose hints and take-overs are taken.
+    /// Epoch of the request whose hints and takeover are accepted.
     epoch: Epoch,
-    aside: Mutex<Aside>,
+    out_of_band: Mutex<OutOfBand>,
     waker: OnceLock<Waker>,
 }
 
-/// What comes from an engine's thread, or goes from the service to the task of the connection.
+/// Items that an engine's thread has left out of band, or that the service passes to the connection's task.
 #[derive(Default)]
-struct Aside {
+struct OutOfBand {
     hints: Vec<u8>,
     taken: Option<Duplex>,
     handover: Option<Handover>,
-    /// What is to be sent in the place of placeholders that hyper has, in their order.
+    /// File parts to send in place of hyper's placeholders, in their order.
     parts: VecDeque<Part>,
 }
 
 /// A connection that leaves HTTP.
 pub(crate) struct Handover {
-    /// To be sent first; empty where the application writes all by itself.
+    /// Response head to send first; empty if the application writes everything itself.
     pub(crate) head: Bytes,
-    /// Our end of what the application reads and writes.
+    /// The front's end of the bytes exchanged with the application.
     pub(crate) duplex: Duplex,
-    /// Kept while the application still runs: dropping it would say that the client has gone.
+    /// Kept while the application runs, since dropping it would mean that the client has disconnected.
     pub(crate) reply: Option<Reply>,
     pub(crate) record: Option<Box<Record>>,
-    /// Follows what the application sends.
+    /// Follows the WebSocket frames that the application sends.
     pub(crate) tracker: Tracker,
 }
 
-/// Bytes of a connection that was taken over which are on the way, in each direction.
+/// Bytes buffered in each direction of an upgraded connection.
 const TAKEN_BYTES: usize = 64 * 1024;
 
 impl Link {
     pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
         let peer = socket.peer();
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
-        let number = common.room.number();
-        let opened = State::opened(common.room.clock().now());
+        let number = common.connections.number();
+        let opened = State::opened(common.connections.clock().now());
         let link = Arc::new(Link {
             common,
             peer,
             is_trusted,
             number,
             state: StateCell::new(opened),
-            shelved: StateCell::default(),
+            queued_as: StateCell::default(),
             eviction: Eviction::default(),
             deadline: Deadline::default(),
             awaited: Awaited::default(),
@@ -122,29 +123,29 @@ impl Link {
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
             epoch: Epoch::default(),
-            aside: Mutex::new(Aside::default()),
+            out_of_band: Mutex::new(OutOfBand::default()),
             waker: OnceLock::new(),
         });
-        link.common.room.enter(&link);
+        link.common.connections.add(&link);
         link
     }
 
     fn clock(&self) -> Clock {
-        self.common.room.clock()
+        self.common.connections.clock()
     }
 
-    /// What the connection is at.
+    /// State of the connection.
     pub(crate) fn state(&self) -> State {
-        // There always is one.
+        // The cell of a connection is never empty.
         self.state.get().unwrap_or(State::opened(0))
     }
 
-    /// What the connection is at, without since when.
+    /// Stage of the connection.
     pub(crate) fn stage(&self) -> Stage {
         self.state().stage
     }
 
-    /// Since when it is at that.
+    /// Time when the current stage, or wait, began.
     pub(crate) fn since(&self) -> Instant {
         self.clock().instant(self.state().since)
     }
@@ -153,8 +154,9 @@ impl Link {
         self.clock().instant(self.received.load(Relaxed))
     }
 
-    /// Changes the state; whether that changed anything. One that cannot be spared stands on no shelf of the room, and
-    /// comes back to one when it can. Only then the order matters in which this and the room look: each writes first.
+    /// Changes the state. Returns whether it changed. A connection that must not be evicted is in no eviction queue,
+    /// and enters one again when it may be. Only for that the order matters in which this and the connection table act:
+    /// each writes before it reads.
     fn change(self: &Arc<Link>, transition: impl FnOnce(State) -> State) -> bool {
         let before = self.state();
         let next = transition(before);
@@ -166,23 +168,23 @@ impl Link {
             return true;
         }
         self.state.set(Some(next));
-        if self.shelved.get().is_none() {
-            self.common.room.shelve(self);
+        if self.queued_as.get().is_none() {
+            self.common.connections.make_evictable(self);
         }
         true
     }
 
-    /// A part of a head has come, its first byte at this moment.
+    /// Part of a head has arrived; its first byte at this time.
     pub(crate) fn head_began(self: &Arc<Link>, at: Instant) {
         self.change(|state| state.head_began(self.clock().nanos(at)));
     }
 
-    /// A head is refused, whose first byte came at this moment.
+    /// A head was refused; its first byte arrived at this time.
     pub(crate) fn head_refused(self: &Arc<Link>, at: Instant) {
         self.change(|state| state.head_refused(self.clock().nanos(at)));
     }
 
-    /// hyper is given a whole head, whose first byte came at this moment: a request begins.
+    /// hyper gets a whole head whose first byte arrived at this time: a request begins.
     pub(crate) fn head_given(self: &Arc<Link>, at: Instant) {
         let at = self.clock().nanos(at);
         self.received.store(at, Relaxed);
@@ -191,22 +193,22 @@ impl Link {
         self.change(|state| state.head_given(at));
     }
 
-    /// The service has the request.
+    /// hyper has passed the request to the service.
     pub(crate) fn head_parsed(self: &Arc<Link>) {
         self.change(State::head_parsed);
     }
 
-    /// Some of a body has come, and it is not whole.
+    /// Part of a body has arrived, and more is expected.
     pub(crate) fn body_came(self: &Arc<Link>) {
         self.change(|state| state.body_came(self.clock().now()));
     }
 
-    /// The body, if there is one, is whole.
+    /// The body is complete, or there is none.
     pub(crate) fn body_read(self: &Arc<Link>) {
         self.change(|state| state.body_read(|| self.clock().now()));
     }
 
-    /// hyper has all of the answer: the next request may come when that is written.
+    /// hyper has the whole response: the next request may come when it is written.
     pub(crate) fn answered(self: &Arc<Link>) {
         self.change(|state| state.answered(self.clock().now()));
         if self.awaited.is_end() || self.common.stop.is_draining() {
@@ -214,33 +216,33 @@ impl Link {
         }
     }
 
-    /// Whether the task must let others go first before it writes; true once for each write.
+    /// Whether the task must yield before it writes; true once for each write.
     pub(crate) fn must_yield(self: &Arc<Link>) -> bool {
         self.change(State::yielded)
     }
 
-    /// The task has let others go first: the next write need not.
+    /// The task has yielded: the next write need not.
     pub(crate) fn has_yielded(self: &Arc<Link>) {
         self.change(State::yielded);
     }
 
-    /// The socket took all it was given.
+    /// The socket took everything.
     pub(crate) fn wrote(self: &Arc<Link>) {
         self.change(|state| state.wrote(|| self.clock().now()));
     }
 
-    /// The socket took a part of what it was given.
+    /// The socket took a part.
     pub(crate) fn wrote_part(self: &Arc<Link>) {
         self.change(|state| state.wrote_part(|| self.clock().now()));
     }
 
-    /// The socket takes nothing; since when.
+    /// The socket takes nothing. Returns since when.
     pub(crate) fn stalled(self: &Arc<Link>) -> Instant {
         self.change(|state| state.stalled(|| self.clock().now()));
         self.since()
     }
 
-    /// All that came before the next bytes of hyper is written.
+    /// Everything before hyper's next bytes is written.
     pub(crate) fn caught_up(self: &Arc<Link>) {
         self.change(State::caught_up);
     }
@@ -250,7 +252,7 @@ impl Link {
         self.change(State::flushed);
     }
 
-    /// The last answer is out, and the connection is about to be closed.
+    /// The last response is written, and the connection is about to close.
     pub(crate) fn closing(self: &Arc<Link>) {
         self.change(|state| state.closing(self.clock().now()));
     }
@@ -265,18 +267,18 @@ impl Link {
         self.is_parking.load(Relaxed) && self.is_parking.swap(false, Relaxed)
     }
 
-    /// Whether its place is wanted for another connection, and it is still at what it was at then.
+    /// Whether the connection is to be evicted and has not progressed since that was requested.
     pub(crate) fn is_evicted(&self) -> bool {
-        self.eviction.is_asked(self.state())
+        self.eviction.is_requested(self.state())
     }
 
-    /// The connection obeys and goes.
-    pub(crate) fn obey_eviction(&self) {
-        self.eviction.obey();
+    /// Records that the connection closes because it is evicted.
+    pub(crate) fn confirm_eviction(&self) {
+        self.eviction.confirm();
     }
 
-    pub(crate) fn obeys_eviction(&self) -> bool {
-        self.eviction.is_obeyed()
+    pub(crate) fn closes_for_eviction(&self) -> bool {
+        self.eviction.is_confirmed()
     }
 
     pub(crate) fn wait_until(&self, at: Option<Instant>) {
@@ -290,7 +292,7 @@ impl Link {
         self.deadline.at().map(|at| self.clock().instant(at))
     }
 
-    /// The service is polled right after this and looks.
+    /// Marks the deadline as passed. The service is polled right afterwards and sees it.
     pub(crate) fn set_late(&self) {
         self.deadline.pass();
     }
@@ -299,27 +301,27 @@ impl Link {
         self.deadline.is_passed()
     }
 
-    /// The task wants to be woken at the end of the request, if something is held for then.
+    /// Wakes the task at the end of the request, if input is held back until then.
     pub(crate) fn await_end_if(&self, is_something_held: bool) {
         self.awaited.end_if(is_something_held);
     }
 
-    /// The task wants to be woken when all is written: for the next request's head, or to break a response off.
+    /// Wakes the task when all output is written: for the next request's head, or to break a response off.
     pub(crate) fn await_flush(&self) {
         self.awaited.flush();
     }
 
-    /// Whether that was said and not all is written yet.
+    /// Whether a flush is awaited and has not happened yet.
     pub(crate) fn awaits_flush(&self) -> bool {
         self.awaited.is_flush()
     }
 
-    /// All is written, and the task is woken.
+    /// Awaits nothing any more: all output is written, and the task is woken.
     pub(crate) fn await_nothing(&self) {
         self.awaited.clear();
     }
 
-    /// A connection with such a body ends with it, so there is never a second one.
+    /// Records the error in a request body. The connection ends with that request, so there is never a second one.
     pub(crate) fn set_malformed(&self, refusal: Refusal) {
         let _ = self.malformed.set(refusal);
     }
@@ -328,12 +330,12 @@ impl Link {
         self.malformed.get().copied()
     }
 
-    /// Why a request was given up in the middle: the server cuts off what runs at its end, or else its client has gone.
+    /// Reason why a request was abandoned: the server cut it off while shutting down, or its client disconnected.
     pub(crate) fn cut_by(&self) -> Fault {
         if self.common.stop.is_now() { Fault::Stopping } else { Fault::ClientGone }
     }
 
-    /// Remembers the task to wake. It is the same for the life of the connection.
+    /// Remembers the waker of the task, which is the same for the life of the connection.
     pub(crate) fn set_waker(&self, waker: &Waker) {
         if self.waker.get().is_none() {
             let _ = self.waker.set(waker.clone());
@@ -346,70 +348,72 @@ impl Link {
         }
     }
 
-    /// A response begins: hints already given may still go out before it, later ones and take-overs may not.
+    /// Ends the epoch, as a response begins: hints already given may still precede it, later ones and takeovers are
+    /// discarded.
     pub(crate) fn end_epoch(&self) {
         if self.epoch.end() {
-            // Whoever left something in this epoch holds the lock until it is done.
-            let mut aside = self.aside.lock();
+            // An engine's thread that has left something in this epoch holds the lock until it is done.
+            let mut out_of_band = self.out_of_band.lock();
             if !self.stage().is_flushed() {
-                // Bytes of an earlier response are still in hyper's hands: the hints could come only after this one.
-                aside.hints.clear();
+                // Bytes of an earlier response are still in hyper's buffer: the hints could come only after this
+                // response.
+                out_of_band.hints.clear();
             }
         }
     }
 
-    /// hyper was given a placeholder for this.
+    /// Adds a part whose placeholder hyper was given.
     pub(crate) fn add_part(&self, part: Part) {
-        self.aside.lock().parts.push_back(part);
+        self.out_of_band.lock().parts.push_back(part);
     }
 
-    /// Sends of the part whose placeholder hyper writes now.
+    /// Sends from the part whose placeholder hyper writes now.
     pub(crate) fn send_part(&self, send: impl FnOnce(&mut Part) -> Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let mut aside = self.aside.lock();
-        let Some(part) = aside.parts.front_mut() else {
+        let mut out_of_band = self.out_of_band.lock();
+        let Some(part) = out_of_band.parts.front_mut() else {
             return Poll::Ready(Err(io::Error::other("a placeholder that stands for no file")));
         };
         let sent = send(part);
         if part.is_sent() {
-            aside.parts.pop_front();
+            out_of_band.parts.pop_front();
         }
         sent
     }
 
     /// Whether an engine's thread has left something.
-    pub(crate) fn has_aside(&self) -> bool {
+    pub(crate) fn has_out_of_band(&self) -> bool {
         self.epoch.is_left()
     }
 
     pub(crate) fn take_hints(&self) -> Vec<u8> {
-        let mut aside = self.aside.lock();
-        if aside.taken.is_none() {
+        let mut out_of_band = self.out_of_band.lock();
+        if out_of_band.taken.is_none() {
             self.epoch.is_taken();
         }
-        std::mem::take(&mut aside.hints)
+        std::mem::take(&mut out_of_band.hints)
     }
 
-    /// Whether the connection has been taken over.
+    /// Whether an engine's thread has taken over the connection.
     pub(crate) fn has_taken(&self) -> bool {
-        self.has_aside() && self.aside.lock().taken.is_some()
+        self.has_out_of_band() && self.out_of_band.lock().taken.is_some()
     }
 
     pub(crate) fn take_taken(&self) -> Option<Duplex> {
-        if self.has_aside() { self.aside.lock().taken.take() } else { None }
+        if self.has_out_of_band() { self.out_of_band.lock().taken.take() } else { None }
     }
 
-    /// Gives the connection from the service to its task, which takes it away from hyper.
+    /// Passes the connection from the service to its task, which takes it away from hyper.
     pub(crate) fn hand_over(self: &Arc<Link>, handover: Handover) {
-        self.aside.lock().handover = Some(handover);
+        self.out_of_band.lock().handover = Some(handover);
         self.change(State::upgraded);
     }
 
     pub(crate) fn take_handover(&self) -> Option<Handover> {
-        self.aside.lock().handover.take()
+        self.out_of_band.lock().handover.take()
     }
 }
 
-impl Occupant for Link {
+impl Evictable for Link {
     fn number(&self) -> u64 {
         self.number
     }
@@ -422,33 +426,33 @@ impl Occupant for Link {
         Link::state(self)
     }
 
-    fn shelved(&self) -> &StateCell {
-        &self.shelved
+    fn queued_as(&self) -> &StateCell {
+        &self.queued_as
     }
 
     fn evict(&self, state: State) {
-        self.eviction.ask(state);
+        self.eviction.request(state);
         self.wake();
         self.common.settings.counts.displaced();
     }
 }
 
-/// What is remembered of a request until its line is written, which happens when this is dropped.
+/// A request's data for the access log, written when this is dropped.
 pub(crate) struct Record {
     pub(crate) link: Arc<Link>,
     pub(crate) received: Instant,
     pub(crate) method: Method,
     pub(crate) target: Uri,
     pub(crate) id: RequestId,
-    /// 0 as long as there is none.
+    /// Status of the response; 0 while there is none.
     pub(crate) status: u16,
     pub(crate) bytes: u64,
     pub(crate) queued: Duration,
-    /// One word for what went wrong, or nothing.
+    /// Name of what went wrong, or empty.
     pub(crate) fault: &'static str,
-    /// The same in words, if there is more to say.
+    /// Description of what went wrong, or empty.
     pub(crate) reason: &'static str,
-    /// The application, where there are several.
+    /// Name of the application, if the engine has several.
     pub(crate) app: Option<Arc<str>>,
 }
 
@@ -475,45 +479,45 @@ impl Drop for Record {
     }
 }
 
-/// One request's hold on its connection.
-pub(crate) struct Turn {
+/// A handle by which an engine's thread reaches the connection during one request.
+pub(crate) struct RequestEpoch {
     link: Arc<Link>,
     number: u64,
 }
 
-impl Turn {
-    pub(crate) fn new(link: &Arc<Link>) -> Turn {
-        Turn { link: link.clone(), number: link.epoch.number() }
+impl RequestEpoch {
+    pub(crate) fn new(link: &Arc<Link>) -> RequestEpoch {
+        RequestEpoch { link: link.clone(), number: link.epoch.number() }
     }
 
-    /// Does something unless the response has begun.
-    fn with(&self, act: impl FnOnce(&mut Aside)) {
-        let mut aside = self.link.aside.lock();
+    /// Leaves something for the connection, unless the response has begun.
+    fn with(&self, act: impl FnOnce(&mut OutOfBand)) {
+        let mut out_of_band = self.link.out_of_band.lock();
         if self.link.epoch.leave(self.number) {
-            act(&mut aside);
+            act(&mut out_of_band);
         }
-        drop(aside);
+        drop(out_of_band);
         self.link.wake();
     }
 }
 
-/// Bytes of early hints that may wait for one connection; more are dropped, they are only hints.
+/// Bytes of early hints that one connection buffers; more are dropped, since they are only hints.
 const HINT_BYTES: usize = 32 * 1024;
 
-impl Hints for Turn {
+impl Hints for RequestEpoch {
     fn send(&self, headers: HeaderMap) {
-        self.with(|aside| {
-            if aside.hints.len() < HINT_BYTES {
-                write_head(&mut aside.hints, http::StatusCode::EARLY_HINTS, &headers);
+        self.with(|out_of_band| {
+            if out_of_band.hints.len() < HINT_BYTES {
+                write_head(&mut out_of_band.hints, http::StatusCode::EARLY_HINTS, &headers);
             }
         });
     }
 }
 
-impl Takeover for Turn {
+impl Takeover for RequestEpoch {
     fn take(self: Box<Self>) -> Duplex {
         let (ours, theirs) = body::duplex(TAKEN_BYTES);
-        self.with(|aside| aside.taken = Some(ours));
+        self.with(|out_of_band| out_of_band.taken = Some(ours));
         theirs
     }
 }

@@ -1,8 +1,8 @@
-//! The head of a response where hyper does not write it: of early hints, and before a connection leaves HTTP.
+//! Response heads that hyper does not write: of early hints, and before a connection leaves HTTP.
 
 use http::{HeaderMap, StatusCode};
 
-/// Appends a head as it stands on the wire.
+/// Appends a head in wire format.
 pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &HeaderMap) {
     out.extend_from_slice(b"HTTP/1.1 ");
     out.extend_from_slice(status.as_str().as_bytes());
@@ -18,10 +18,10 @@ pub(crate) fn write_head(out: &mut Vec<u8>, status: StatusCode, headers: &Header
     out.extend_from_slice(b"\r\n");
 }
 
-/// The words beside a status, as RFC 9110 has them; none for a status that nobody has named.
+/// The reason phrase of a status by RFC 9110; empty for an unassigned one.
 pub(crate) fn reason(status: StatusCode) -> &'static str {
     match status {
-        // The library has the words of older RFCs.
+        // The `http` crate has the phrases of older RFCs.
         StatusCode::PAYLOAD_TOO_LARGE => "Content Too Large",
         StatusCode::UNPROCESSABLE_ENTITY => "Unprocessable Content",
         status => status.canonical_reason().unwrap_or_default(),

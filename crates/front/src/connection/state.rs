@@ -1,67 +1,68 @@
-//! The states of a connection by name, and every way from one to the next. It is pure: no clock, no socket, no lock.
+//! The states of a connection and all transitions between them. Pure functions: no clock, no socket, no lock.
 //!
-//! Only the connection's own task changes its state, in `link.rs`, so a plain store is enough; the room may look at it
-//! from any thread. A transition that does not apply in a state leaves it as it is. A drain is no state of a connection
-//! but of the whole front (`drain.rs`), and a connection that is closed has left the room and has no state.
+//! Only the connection's own task changes its state, in `link.rs`, so a plain store is enough; the connection table
+//! reads it from any thread. A transition that does not apply in a state leaves it unchanged. Draining is no state of a
+//! connection but of the whole front (`drain.rs`); a closed connection has left the table and has no state.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Release, SeqCst};
 
-/// What a connection is at.
+/// Stage of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Nothing has come since it was accepted.
+    /// Accepted; no byte has arrived.
     Opened,
-    /// Kept alive: the last answer is written, and nothing has come since.
+    /// Kept alive: the last response is written, and no byte has arrived since.
     Idle,
-    /// A head is on its way; since its first byte.
+    /// A head is arriving, since its first byte.
     Head,
-    /// A head was refused: its answer goes out, and the connection ends.
+    /// A head was refused: the response is sent, and the connection ends.
     Refused,
-    /// A request is with hyper, the service, an engine or, upgraded, with the application.
+    /// A request is in hyper, the service or an engine, or the connection is upgraded.
     Request(Step, Output),
-    /// All is answered; what the client still sends is thrown away until it closes.
+    /// Everything is answered; further input is discarded until the client closes.
     Closing,
 }
 
-/// How far a request is.
+/// Progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// hyper was given its head, and the service has not heard of it: what hyper writes now is a refusal of its own.
+    /// hyper was given the head, and the service does not have the request yet: what hyper writes now is a refusal of
+    /// its own.
     Parsing,
-    /// Its body is on its way; since its last byte.
+    /// The body is arriving; since its last byte.
     Body,
-    /// The service has it: an engine runs it, or its answer is on its way to hyper.
+    /// The service has the request: an engine runs it, or its response is on its way to hyper.
     Running,
-    /// hyper has all of its answer; since then. The socket may not have it yet.
+    /// hyper has the whole response; since then. The socket may not have it yet.
     Answered,
-    /// The connection leaves HTTP for an upgrade or a hijack, as soon as all before it is written.
+    /// The connection leaves HTTP for an upgrade or a hijack, as soon as all earlier output is written.
     Upgraded,
 }
 
-/// How far the socket is behind what hyper writes. The task yields before a write, once for each write.
+/// How far the socket is behind hyper's output. The task yields before each write, once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Nothing waits to be written, as far as hyper has said.
+    /// Nothing waits to be written, as far as hyper has reported.
     Flushed,
-    /// The task has yielded, and the write comes next.
+    /// The task has yielded; the write comes next.
     Yielded,
-    /// The socket took a part, or hyper has not said yet that it was the last.
+    /// The socket took a part, or hyper has not reported yet that it was the last.
     Partial,
-    /// The same, and the task has yielded before it writes the rest.
+    /// As `Partial`, and the task has yielded before it writes the rest.
     PartialYielded,
     /// The socket takes nothing; since then.
     Stalled,
 }
 
-/// Why a connection may be closed for another.
+/// Reason why a connection may be evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spare {
-    /// It asks nothing.
+    /// It has no request.
     Idle,
-    /// Its request comes slowly.
+    /// Its request arrives slowly.
     Slow,
-    /// It takes nothing of its answer.
+    /// It does not read its response.
     Stalled,
 }
 
@@ -71,7 +72,7 @@ impl Stage {
         matches!(self, Stage::Request(step, _) if step != Step::Answered)
     }
 
-    /// Whether hyper has a head of which the service has not heard.
+    /// Whether hyper has a head that has not reached the service.
     pub(crate) fn is_parsing(self) -> bool {
         matches!(self, Stage::Request(Step::Parsing, _))
     }
@@ -81,7 +82,7 @@ impl Stage {
         !matches!(self, Stage::Request(_, Output::Partial | Output::PartialYielded | Output::Stalled))
     }
 
-    /// Whether there is an answer of which hyper may still have to write something.
+    /// Whether hyper may still have part of a response to write.
     pub(crate) fn is_unwritten(self) -> bool {
         matches!(self, Stage::Request(Step::Answered, output) if output != Output::Flushed)
     }
@@ -91,7 +92,7 @@ impl Stage {
         matches!(self, Stage::Request(Step::Upgraded, _))
     }
 
-    /// Why it may be closed for another connection; `None` where it may not: an answer that is owed is never cut off.
+    /// Reason why it may be evicted; `None` if it must not: a response that an engine owes is never cut off.
     pub(crate) fn spare(self) -> Option<Spare> {
         match self {
             Stage::Opened | Stage::Idle | Stage::Closing => Some(Spare::Idle),
@@ -103,7 +104,8 @@ impl Stage {
     }
 }
 
-/// A stage and since when, in nanoseconds of the front's clock. Moments are arguments: nothing here looks at a clock.
+/// A stage and the time when it began, in nanoseconds of the front's clock. Times are arguments: nothing here reads a
+/// clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) stage: Stage,
@@ -111,12 +113,12 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A connection that was just accepted.
+    /// State of a connection that was just accepted.
     pub(crate) fn opened(at: u64) -> State {
         State { stage: Stage::Opened, since: at }
     }
 
-    /// A part of a head has come, the first byte of it at this moment.
+    /// Part of a head has arrived; its first byte at this time.
     pub(crate) fn head_began(self, at: u64) -> State {
         match self.stage {
             Stage::Opened | Stage::Idle => State { stage: Stage::Head, since: at },
@@ -124,7 +126,7 @@ impl State {
         }
     }
 
-    /// What came of a head is refused, or it came too late.
+    /// The head that has arrived is refused, or came too late.
     pub(crate) fn head_refused(self, at: u64) -> State {
         match self.head_began(at) {
             State { stage: Stage::Head, since } => State { stage: Stage::Refused, since },
@@ -132,7 +134,7 @@ impl State {
         }
     }
 
-    /// hyper is given a whole head.
+    /// hyper gets a whole head.
     pub(crate) fn head_given(self, at: u64) -> State {
         match self.head_began(at) {
             State { stage: Stage::Head, since } => {
@@ -150,7 +152,7 @@ impl State {
         }
     }
 
-    /// Some of a body has come, and it is not whole. hyper asks for it when it has taken the head for good.
+    /// Part of a body has arrived, and more is expected. hyper asks for it only when it has accepted the head.
     pub(crate) fn body_came(self, at: u64) -> State {
         match self.stage {
             Stage::Request(Step::Parsing | Step::Body | Step::Running, output) => self.at_step(Step::Body, output, at),
@@ -158,7 +160,7 @@ impl State {
         }
     }
 
-    /// The body is whole.
+    /// The body is complete.
     pub(crate) fn body_read(self, now: impl FnOnce() -> u64) -> State {
         match self.stage {
             Stage::Request(Step::Body, output) => self.at_step(Step::Running, output, now()),
@@ -166,7 +168,7 @@ impl State {
         }
     }
 
-    /// hyper has taken all of the answer, or has dropped it.
+    /// hyper has taken the whole response, or has dropped it.
     pub(crate) fn answered(self, at: u64) -> State {
         match self.stage {
             Stage::Request(Step::Parsing | Step::Body | Step::Running, output) => {
@@ -176,7 +178,7 @@ impl State {
         }
     }
 
-    /// The application has taken the connection over.
+    /// The application has taken over the connection.
     pub(crate) fn upgraded(self) -> State {
         match self.stage {
             Stage::Request(Step::Parsing | Step::Body | Step::Running, output) => {
@@ -186,7 +188,7 @@ impl State {
         }
     }
 
-    /// The task has let the others of its I/O thread go first. It is the same state where it had done so already.
+    /// The task has yielded to the others of its I/O thread. The state does not change if it had done so already.
     pub(crate) fn yielded(self) -> State {
         match self.stage {
             Stage::Request(step, Output::Flushed) => self.with_output(step, Output::Yielded),
@@ -195,7 +197,7 @@ impl State {
         }
     }
 
-    /// The socket took all it was given. Whether hyper has more, only hyper knows.
+    /// The socket took everything. Only hyper knows whether there is more.
     pub(crate) fn wrote(self, now: impl FnOnce() -> u64) -> State {
         match self.stage {
             Stage::Request(step, Output::Yielded) => self.with_output(step, Output::Flushed),
@@ -207,7 +209,7 @@ impl State {
         }
     }
 
-    /// The socket took a part of what it was given.
+    /// The socket took a part.
     pub(crate) fn wrote_part(self, now: impl FnOnce() -> u64) -> State {
         match self.wrote(now) {
             State { stage: Stage::Request(step, Output::Flushed), since } => {
@@ -226,7 +228,7 @@ impl State {
         }
     }
 
-    /// All that came before the next bytes of hyper is written.
+    /// Everything before hyper's next bytes is written.
     pub(crate) fn caught_up(self) -> State {
         match self.stage {
             Stage::Request(step, Output::Partial | Output::Stalled) => self.with_output(step, Output::Flushed),
@@ -235,7 +237,7 @@ impl State {
         }
     }
 
-    /// hyper has nothing left to write: a connection whose request is answered is kept alive from then on.
+    /// hyper has nothing left to write: a connection whose request is answered is kept alive from now on.
     pub(crate) fn flushed(self) -> State {
         match self.stage {
             Stage::Request(Step::Answered, _) => State { stage: Stage::Idle, since: self.since },
@@ -243,17 +245,17 @@ impl State {
         }
     }
 
-    /// The last answer is out, and the connection is about to be closed.
+    /// The last response is written, and the connection is about to close.
     pub(crate) fn closing(self, at: u64) -> State {
         State { stage: Stage::Closing, since: at }
     }
 
-    /// Whether a connection that was found in the other state still waits for the same.
+    /// Whether a connection that was seen in state `other` is still in the same wait.
     pub(crate) fn is_same_wait(self, other: State) -> bool {
         self.since == other.since && self.stage.spare() == other.stage.spare()
     }
 
-    /// A client that takes nothing does so since it began, whatever becomes of its request.
+    /// A request at this step. A stalled client has stalled since it began to, whatever becomes of its request.
     fn at_step(self, step: Step, output: Output, at: u64) -> State {
         let since = if output == Output::Stalled { self.since } else { at };
         State { stage: Stage::Request(step, output), since }
@@ -267,9 +269,9 @@ impl State {
 const STEPS: [Step; 5] = [Step::Parsing, Step::Body, Step::Running, Step::Answered, Step::Upgraded];
 const OUTPUTS: [Output; 5] =
     [Output::Flushed, Output::Yielded, Output::Partial, Output::PartialYielded, Output::Stalled];
-/// The number of the first stage with a request; those without one have the numbers before it, and 0 is no state.
+/// Number of the first stage with a request. Those without one have the numbers below; 0 means no state.
 const FIRST_REQUEST: u64 = 6;
-/// Bits for a stage. Nanoseconds are above them: enough for 18 years.
+/// Bits for the stage. The nanoseconds above them suffice for 18 years.
 const BITS: u32 = 5;
 
 /// All stages by their numbers.
@@ -311,7 +313,7 @@ fn unpacked(number: u64) -> Option<State> {
     Some(State { stage, since: number >> BITS })
 }
 
-/// A place for a state, or for none, that any thread may look at.
+/// A cell for a state, or for none, that any thread may read.
 #[derive(Debug, Default)]
 pub(crate) struct StateCell(AtomicU64);
 
@@ -324,12 +326,12 @@ impl StateCell {
         unpacked(self.0.load(SeqCst))
     }
 
-    /// Puts it there before whatever this thread looks at next.
+    /// Stores the state, ordered before whatever this thread reads next.
     pub(crate) fn set(&self, state: Option<State>) {
         self.0.store(state.map_or(0, packed), SeqCst);
     }
 
-    /// Puts it there at some time soon, which costs much less.
+    /// Stores the state without that order, which is much cheaper.
     pub(crate) fn set_soon(&self, state: State) {
         self.0.store(packed(state), Release);
     }
@@ -343,7 +345,7 @@ mod tests {
     use Stage::{Closing, Head, Idle, Opened, Refused, Request};
     use Step::{Answered, Body, Parsing, Running, Upgraded};
 
-    /// When states began, and when they change, in these tests.
+    /// Time when states began, and time when they change, in these tests.
     const BEGAN: u64 = 1;
     const NOW: u64 = 2;
 
@@ -353,7 +355,7 @@ mod tests {
         stages
     }
 
-    /// Checks a transition from every state: the stages that it leads to, with their moments, and no change elsewhere.
+    /// Checks a transition from every state: the resulting stages with their times, and no change elsewhere.
     fn check(transition: impl Fn(State) -> State, wanted: impl Fn(Stage) -> Option<(Stage, u64)>) {
         for stage in all() {
             let before = State { stage, since: BEGAN };
@@ -362,7 +364,7 @@ mod tests {
         }
     }
 
-    /// When a step begins at this moment: a client that takes nothing has done so since before.
+    /// When a step begins that is entered at this time: a stalled client has stalled since before.
     fn unless_stalled(output: Output, at: u64) -> u64 {
         if output == Stalled { BEGAN } else { at }
     }

@@ -1,4 +1,4 @@
-//! A request that hyper never got to see: its answer, and its line in the log.
+//! Requests that are refused before hyper gets them: their response and their access log entry.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::request::form::Form;
 use crate::response::date;
 use crate::response::page::{self, Page};
 
-/// Writes the line and returns the answer. `head` is what came of the request, as far as it was kept.
+/// Writes the access log entry and returns the response. `head` is what arrived of the request, as far as it was kept.
 pub(crate) fn answer(link: &Link, head: &[u8], since: Instant, status: StatusCode, why: &str) -> Vec<u8> {
     let id = RequestId::new();
     let (method, target) = words(head);
@@ -39,7 +39,7 @@ pub(crate) fn answer(link: &Link, head: &[u8], since: Instant, status: StatusCod
     .into_bytes()
 }
 
-/// Writes the line of a head whose client went away before its end.
+/// Writes the access log entry of a head whose client disconnected before its end.
 pub(crate) fn gone(link: &Link, head: &[u8], since: Instant) {
     let id = RequestId::new();
     let (method, target) = words(head);
@@ -69,7 +69,7 @@ fn log(link: &Link, since: Instant, entry: &Entry<'_>) {
     }
 }
 
-/// Method and target, if the bytes begin like a request; each may be cut off, or wrong.
+/// Method and target, if the bytes look like a request; each may be cut short or invalid.
 fn words(head: &[u8]) -> (&[u8], &[u8]) {
     let line = head.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');

@@ -1,5 +1,5 @@
-//! One connection from its socket to its close: hyper over our wire, and what comes after hyper has done its part:
-//! the answer to a head that was refused, a relay, a close that loses nothing.
+//! One connection from its socket to its close: hyper over our wire, then, when hyper is done, the response to a
+//! refused head, the relay of an upgraded connection, or a close that loses no response.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -20,9 +20,9 @@ use crate::http1::wire::Wire;
 use crate::limits::Limits;
 use crate::transport::socket::Socket;
 
-/// hyper's buffers: it refuses less than this, and its default is of this size.
+/// Size of hyper's buffer: its default. hyper accepts no less than 8 KiB.
 const BUFFER_BYTES: usize = 400 * 1024;
-/// How long, and for how many bytes, a client that still sends is listened to after its last answer.
+/// Time and bytes for which input is read and discarded after the last response.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 4 * 1024 * 1024;
 
@@ -33,7 +33,7 @@ pub(crate) enum End {
     Cut,
 }
 
-/// hyper with our settings. Heads are timed and bounded by the wire before hyper sees them.
+/// hyper's settings. The wire limits time and size of heads before hyper sees them.
 pub(crate) fn http(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.keep_alive(!limits.keep_alive.is_zero());
@@ -61,7 +61,7 @@ pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let link = Link::new(common.clone(), &socket);
     let wire = Wire::new(socket, link.clone());
     let end = serve_turns(&link, wire).await;
-    common.room.leave(&*link);
+    common.connections.remove(&*link);
     end
 }
 
@@ -75,7 +75,7 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         match turn {
             Turn::Parked => wire.park(&unused),
             // These end a connection, and would make the task of every other one larger.
-            Turn::Upgraded => return Box::pin(leave(link, wire, unused.to_vec())).await,
+            Turn::Upgraded => return Box::pin(relay(link, wire, unused.to_vec())).await,
             Turn::Ended(ended) => return Box::pin(close(link, wire, ended)).await,
         }
     }
@@ -101,15 +101,15 @@ async fn exchange(link: &Arc<Link>, wire: Wire) -> (Turn, Wire, Bytes) {
     (turn, parts.io, parts.read_buf)
 }
 
-/// Runs `work`, looking up when a stop is asked for: `None` when all is to end at once. A drain, or the wish for this
-/// place, only wakes it; the wire and the service look for themselves.
+/// Runs `work`; returns `None` if all connections are to be cut off. A drain or an eviction only wakes the task; wire
+/// and service check for themselves.
 async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<T> {
     let stop = &link.common.stop;
     let mut work = pin!(work);
     let mut changed = pin!(stop.changed());
     let mut seen = None;
     poll_fn(|cx| {
-        // Registered once and again only after a change: this is no part of the hot path.
+        // Registered once, and again only after a change, to stay off the hot path.
         let level = (stop.is_draining(), stop.is_now());
         if seen != Some(level) {
             seen = Some(level);
@@ -125,8 +125,8 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
     .await
 }
 
-/// The connection is the application's.
-async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
+/// Relays an upgraded connection between client and application.
+async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
     let Some(handover) = link.take_handover() else { return End::Finished };
     early.extend(wire.take_held());
     let relay = upgrade::relay(link, wire.socket, early, handover);
@@ -134,7 +134,7 @@ async fn leave(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
     End::Finished
 }
 
-/// hyper is done: with an error, or because the wire showed it an end.
+/// Closes a connection after hyper is done, because of an error or because the wire reported the end of input.
 async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> End {
     if let Some((status, why)) = refusal(&wire, &ended) {
         let text = refused::answer(link, wire.head(), link.since(), status, &why);
@@ -150,8 +150,8 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
             return End::Finished;
         }
     }
-    if !wire.is_ended() && !link.obeys_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
-        // Nothing is owed to it any more.
+    if !wire.is_ended() && !link.closes_for_eviction() && (wire.refusal.is_some() || wire.has_leftovers()) {
+        // No response is owed to the client any more.
         link.closing();
         let mut linger = pin!(upgrade::linger(&mut wire.socket, LINGER_TIME, LINGER_BYTES));
         let linger = poll_fn(|cx| if link.is_evicted() { Poll::Ready(()) } else { linger.as_mut().poll(cx) });
@@ -160,7 +160,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
     End::Finished
 }
 
-/// Why a head was refused, by us or, if we missed something, by hyper.
+/// Status and reason of a refused head: refused by the wire, or, if the wire missed something, by hyper.
 fn refusal(wire: &Wire, ended: &hyper::Result<()>) -> Option<(StatusCode, String)> {
     if let Some(refusal) = wire.refusal {
         return Some((refusal.status, refusal.why.to_owned()));

@@ -1,4 +1,4 @@
-//! The life of a request: [`answer`] is all of it, from a head that hyper has parsed to a response that hyper writes.
+//! The life of a request: [`answer`] takes it from a head that hyper has parsed to a response that hyper writes.
 
 use std::fmt;
 use std::future::{pending, poll_fn};
@@ -11,15 +11,15 @@ use engine::{Answer, Duplex, Fault, Reply};
 use hyper::body::Incoming;
 
 use crate::connection::link::{Handover, Link};
+use crate::request::context::RequestContext;
 use crate::request::intake::{self, IntakeError};
-use crate::request::visit::Visit;
 use crate::response::out::Out;
 use crate::response::reply::{self, Outcome};
 
-/// The engine answers on time by itself; the front steps in so much later.
+/// Time after the deadline when the front answers itself. The engine keeps deadlines itself and normally answers first.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// The client went away before its request was whole: nobody is there to be answered.
+/// The client disconnected before its request was complete, so there is no response to send.
 #[derive(Debug)]
 pub(crate) struct Gone;
 
@@ -31,49 +31,49 @@ impl fmt::Display for Gone {
 
 impl std::error::Error for Gone {}
 
-/// Serves one request.
+/// Serves a request.
 pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) -> Result<http::Response<Out>, Gone> {
     let (mut head, body) = request.into_parts();
-    let mut visit = Visit::new(link, &mut head);
+    let mut context = RequestContext::new(link, &mut head);
 
-    let input = match intake::read(body, &visit.link).await {
+    let input = match intake::read(body, &context.link).await {
         Ok(input) => input,
         Err(IntakeError::Gone) => return Err(Gone),
-        Err(problem) => return Ok(reply::intake(visit, &problem)),
+        Err(problem) => return Ok(reply::intake(context, &problem)),
     };
 
-    visit.link.body_read();
-    let (reply, complete, deadline) = visit.call(head, input);
+    context.link.body_read();
+    let (reply, complete, deadline) = context.call(head, input);
     let deadline = reply.due().unwrap_or(deadline);
 
-    let answer = match wait(&visit.link, reply, deadline).await {
+    let answer = match wait(&context.link, reply, deadline).await {
         Waited::Answer(answer) => answer,
         Waited::Late => {
             let limit = deadline.saturating_duration_since(complete);
             Answer::new(Err(Fault::OutOfTime(limit.into())), Duration::ZERO)
         }
-        Waited::Taken(duplex, reply) => leave(&visit.link.clone(), visit.taken(duplex, Some(reply))).await,
+        Waited::Taken(duplex, reply) => hand_over(&context.link.clone(), context.taken(duplex, Some(reply))).await,
     };
-    visit.queued(answer.queued);
+    context.queued(answer.queued);
 
-    if let Some(duplex) = visit.link.take_taken() {
-        return leave(&visit.link.clone(), visit.taken(duplex, None)).await;
+    if let Some(duplex) = context.link.take_taken() {
+        return hand_over(&context.link.clone(), context.taken(duplex, None)).await;
     }
     match answer.result {
         Err(Fault::ClientGone) => Err(Gone),
-        Err(fault) => Ok(reply::fault(visit, &fault)),
+        Err(fault) => Ok(reply::fault(context, &fault)),
         Ok(response) => {
-            let link = visit.link.clone();
-            match reply::response(visit, response).await {
+            let link = context.link.clone();
+            match reply::response(context, response).await {
                 Outcome::Http(response) => Ok(response),
-                Outcome::Leaves(handover) => leave(&link, handover).await,
+                Outcome::Upgrade(handover) => hand_over(&link, handover).await,
             }
         }
     }
 }
 
-/// Gives the connection away. Its task drops this future as soon as hyper has let go of all it had to write.
-async fn leave<T>(link: &Arc<Link>, handover: Handover) -> T {
+/// Hands the connection over. Its task drops this future as soon as hyper has written everything.
+async fn hand_over<T>(link: &Arc<Link>, handover: Handover) -> T {
     link.hand_over(handover);
     pending().await
 }
@@ -84,7 +84,8 @@ enum Waited {
     Taken(Duplex, Reply),
 }
 
-/// The answer is looked at once before anything is set: an engine that runs in this thread has it ready.
+/// Waits for the engine's answer, the deadline, or a takeover. Polls once before setting a deadline: an engine that
+/// runs in this thread has its answer ready.
 async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
     let mut is_first = true;
     let waited = poll_fn(|cx| {
@@ -92,7 +93,7 @@ async fn wait(link: &Arc<Link>, mut reply: Reply, deadline: Instant) -> Waited {
             return Poll::Ready(Some(answer));
         }
         if std::mem::take(&mut is_first) {
-            // The wire's own timer watches this: no timer is made for a request.
+            // The wire's timer watches this deadline: no timer is created per request.
             link.wait_until(Some(deadline + GRACE));
         }
         if link.is_late() || link.has_taken() { Poll::Ready(None) } else { Poll::Pending }
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_future_of_a_request_is_small() {
-        // hyper moves it into its place for each request: a large one would be felt there.
+        // hyper moves the future for each request: a large one would cost time.
         assert!(size(answer) <= 2112, "{}", size(answer));
     }
 }

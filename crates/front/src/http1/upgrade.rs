@@ -19,24 +19,24 @@ use crate::transport::socket::Socket;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 16 * 1024;
-/// How long a client has to answer a close frame, and an application to come to its end.
+/// Time for a client to answer a close frame, and for an application to end.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
-/// How often a silent client's connection is looked at for an application that has left it.
+/// Interval at which a silent client's connection is checked for an application that has closed it.
 const LOOK_TIME: Duration = Duration::from_millis(500);
 
-/// What the two directions of a relay tell each other.
+/// State shared by the two directions of a relay.
 #[derive(Default)]
-struct Between {
-    /// The application has said all.
-    is_said: AtomicBool,
-    /// The client has said all, or is gone.
-    is_heard: AtomicBool,
-    /// What the client says is not relayed any more.
+struct RelayState {
+    /// The application has sent everything.
+    has_app_ended: AtomicBool,
+    /// The client has sent everything, or is gone.
+    has_client_ended: AtomicBool,
+    /// Input from the client is relayed no more.
     is_over: AtomicBool,
     changed: Notify,
 }
 
-impl Between {
+impl RelayState {
     fn set(&self, flag: &AtomicBool) {
         flag.store(true, SeqCst);
         self.changed.notify_waiters();
@@ -53,27 +53,28 @@ impl Between {
     }
 }
 
-/// Relays until both directions have ended, or the connection is closed because the server, or the worker of the
-/// application, goes away. `early` is what the client sent before the hand-over.
+/// Relays until both directions have ended, or until the connection is closed because the server, or the application's
+/// worker, shuts to_client. `early` holds the bytes that the client sent before the hand-over.
 pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
     let Handover { head, duplex, reply, record, tracker } = handover;
     let (mut reader, writer) = tokio::io::split(socket);
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
-    let between = Between::default();
-    let upward = up(&mut reader, early, to_app, &between);
-    let downward = async {
-        let mut down = Down { link, writer, from_app, tracker, between: &between, sent: 0, is_closed_by_us: false };
-        down.run(head).await;
-        between.set(&between.is_said);
-        (down.sent, down.is_closed_by_us)
+    let state = RelayState::default();
+    let from_client = client_to_app(&mut reader, early, to_app, &state);
+    let to_client = async {
+        let mut to_client =
+            AppToClient { link, writer, from_app, tracker, state: &state, sent: 0, is_closed_by_us: false };
+        to_client.run(head).await;
+        state.set(&state.has_app_ended);
+        (to_client.sent, to_client.is_closed_by_us)
     };
-    // The application may go on after the connection's end; it is not told that the client has gone until it is done.
+    // The application may continue after the connection has ended; its reply is kept until it is done.
     let running = async {
         if let Some(reply) = reply {
             reply.await;
         }
     };
-    let ((), (sent, is_closed_by_us), ()) = tokio::join!(upward, downward, running);
+    let ((), (sent, is_closed_by_us), ()) = tokio::join!(from_client, to_client, running);
     if let Some(mut record) = record {
         record.bytes = sent;
         if is_closed_by_us {
@@ -82,21 +83,22 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
     }
 }
 
-/// Ends with the client's side, when the application has said all and reads no more, or when it is over.
-async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, between: &Between) {
+/// Relays from the client to the application, until the client ends, the application has closed both directions, or the
+/// relay is over.
+async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, state: &RelayState) {
     if early.is_empty() || to_app.send(Bytes::from(early)).await.is_ok() {
         let mut buffer = BytesMut::new();
         loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
                 read = timeout(LOOK_TIME, reader.read_buf(&mut buffer)) => read,
-                () = between.wait(&between.is_over) => {
+                () = state.wait(&state.is_over) => {
                     to_app.finish();
                     break;
                 }
             };
             match read {
-                Err(_) if between.is_said.load(SeqCst) && to_app.is_gone() => break,
+                Err(_) if state.has_app_ended.load(SeqCst) && to_app.is_gone() => break,
                 Err(_) => {}
                 Ok(Ok(0)) => {
                     to_app.finish();
@@ -114,17 +116,17 @@ async fn up(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Si
             }
         }
     }
-    between.set(&between.is_heard);
+    state.set(&state.has_client_ended);
 }
 
-/// From the application to the client.
-struct Down<'a> {
+/// Relay from the application to the client.
+struct AppToClient<'a> {
     link: &'a Link,
     writer: WriteHalf<Socket>,
     from_app: Source,
     tracker: Tracker,
-    between: &'a Between,
-    /// Bytes that went to the client.
+    state: &'a RelayState,
+    /// Bytes sent to the client.
     sent: u64,
     is_closed_by_us: bool,
 }
@@ -132,22 +134,22 @@ struct Down<'a> {
 enum Next {
     Bytes(Bytes),
     End,
-    /// The server, or the application's worker, goes away.
-    Leave,
+    /// The server, or the application's worker, shuts to_client.
+    Close,
 }
 
-impl Down<'_> {
+impl AppToClient<'_> {
     async fn run(&mut self, head: Bytes) {
-        if self.write(&head).await.is_ok() && self.until_leaving().await {
+        if self.write(&head).await.is_ok() && self.until_closing().await {
             self.close().await;
         }
-        // A client that only half-closed still learns here that nothing more will come.
+        // A client that has only half-closed learns here that nothing more will come.
         let _ = self.writer.shutdown().await;
     }
 
-    /// Relays until the stream ends, or the connection is to be closed: then it says so. All connections are closed
-    /// over some time and not at once, for their clients come back.
-    async fn until_leaving(&mut self) -> bool {
+    /// Relays until the stream ends, or the connection is to be closed, for which it returns true. Connections are
+    /// closed at random times within the drain time and not all at once, since their clients reconnect.
+    async fn until_closing(&mut self) -> bool {
         let mut closes_at = None;
         loop {
             let next = tokio::select! {
@@ -156,7 +158,7 @@ impl Down<'_> {
             };
             match next {
                 Next::End => return false,
-                Next::Leave => {
+                Next::Close => {
                     let time = self.link.common.settings.limits.websocket_drain;
                     closes_at = Some(Instant::now() + time.mul_f64(share()));
                 }
@@ -169,7 +171,7 @@ impl Down<'_> {
         }
     }
 
-    /// The next of the application. It is asked for again and again while `asks` whether to leave is of interest.
+    /// The next chunk of the application, its end, or, if `asks`, the request to close. Checked at each poll.
     async fn next(&mut self, asks: bool) -> Next {
         let stop = &self.link.common.stop;
         let from_app = &mut self.from_app;
@@ -177,21 +179,21 @@ impl Down<'_> {
             Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Next::Bytes(bytes)),
             Poll::Ready(_) => Poll::Ready(Next::End),
             // A stop wakes this task.
-            Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Leave),
+            Poll::Pending if asks && (stop.is_draining() || from_app.is_leaving()) => Poll::Ready(Next::Close),
             Poll::Pending => Poll::Pending,
         })
         .await
     }
 
-    /// Closes in the way of the protocol: a WebSocket between two frames, with 1001, which its client answers; anything
-    /// else by the end of what the client says, upon which the application may end well.
+    /// Closes by the protocol: a WebSocket between two frames, with status 1001, which its client answers; any other
+    /// connection by ending the client's input, upon which the application can end in order.
     async fn close(&mut self) {
         self.is_closed_by_us = true;
         let ends = Instant::now() + CLOSE_TIME;
         while self.tracker.is_within_frame() {
             let next = tokio::select! {
                 next = self.next(false) => next,
-                () = until(Some(ends)) => return self.between.set(&self.between.is_over),
+                () = until(Some(ends)) => return self.state.set(&self.state.is_over),
             };
             let Next::Bytes(bytes) = next else { return };
             if self.relay(&bytes).await.is_err() {
@@ -199,28 +201,28 @@ impl Down<'_> {
             }
         }
         if !self.tracker.is_between_frames() {
-            self.between.set(&self.between.is_over);
+            self.state.set(&self.state.is_over);
             return self.drain_app(ends).await;
         }
         if self.write(&websocket::GOING_AWAY).await.is_err() {
             return;
         }
-        // The application reads the client's answer and ends. The client then waits for the end of the connection,
-        // which is the server's to make (RFC 6455 section 7.1.1).
-        let between = self.between;
+        // The application reads the client's close frame and ends. The client then waits for the server to close the
+        // connection (RFC 6455 section 7.1.1).
+        let state = self.state;
         tokio::select! {
-            () = between.wait(&between.is_heard) => {}
+            () = state.wait(&state.has_client_ended) => {}
             () = self.until_app_ends() => {}
-            () = until(Some(ends)) => between.set(&between.is_over),
+            () = until(Some(ends)) => state.set(&state.is_over),
         }
     }
 
-    /// Until the application has said all. Nothing of it may be sent after the close frame.
+    /// Discards the application's output until it ends. Nothing may be sent after the close frame.
     async fn until_app_ends(&mut self) {
         while matches!(self.next(false).await, Next::Bytes(_)) {}
     }
 
-    /// Relays what the application still says.
+    /// Relays the application's remaining output, until `ends`.
     async fn drain_app(&mut self, ends: Instant) {
         loop {
             let next = tokio::select! {
@@ -246,7 +248,7 @@ impl Down<'_> {
     }
 }
 
-/// Until then; for ever without a time.
+/// Sleeps until this time; for ever without one.
 async fn until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -254,13 +256,13 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-/// A random share, from 0 to 1.
+/// A random number from 0 to 1.
 fn share() -> f64 {
     f64::from(u32::from_be_bytes(uuid::Uuid::new_v4().as_bytes()[..4].try_into().unwrap_or_default()))
         / f64::from(u32::MAX)
 }
 
-/// Writes all of it; every step must come to something within the time.
+/// Writes all bytes; fails if the client takes none of them for `write_time`.
 pub(crate) async fn write(
     writer: &mut (impl AsyncWriteExt + Unpin),
     mut bytes: &[u8],
@@ -276,8 +278,8 @@ pub(crate) async fn write(
     Ok(())
 }
 
-/// Closes so that the last answer arrives: a socket closed over unread bytes is reset, and the reset can overtake
-/// the answer. So the client's bytes are read and thrown away, within bounds, until it closes.
+/// Closes the connection so that the last response arrives: a socket closed with unread input is reset, and the reset
+/// can overtake the response. So input is read and discarded, within limits, until the client closes.
 pub(crate) async fn linger(socket: &mut Socket, most_time: Duration, most_bytes: usize) {
     let ends = Instant::now() + most_time;
     let mut buffer = vec![0; READ_BYTES];

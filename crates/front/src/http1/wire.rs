@@ -1,8 +1,7 @@
-//! The socket as hyper sees it. Between the two sits what hyper cannot do: a head is checked before hyper gets it and
-//! is handed over in one piece, bytes of the next request wait here, heads and readers that are late are noticed with
-//! one timer per connection, and early hints go out between responses.
-//! hyper sees an end of the stream where this refuses something; `connection.rs` then sends the answer. Should hyper
-//! refuse a head by itself, what it writes goes nowhere, and the answer is made in the same place.
+//! The socket as hyper sees it, with what hyper cannot do: a head is checked before hyper gets it in one piece, bytes
+//! of the next request are held back, slow heads and slow readers time out by one timer per connection, and early hints
+//! are written between responses. Where the wire refuses something, hyper sees the end of input, and `serve.rs` sends
+//! the response. If hyper itself refuses a head, its output is discarded and the response is made in the same place.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -19,50 +18,51 @@ use crate::connection::link::Link;
 use crate::connection::state::{Stage, Step};
 use crate::parse::held::Held;
 use crate::parse::refusal::Refusal;
-use crate::transport::alarm::Alarm;
+use crate::transport::deadline_timer::DeadlineTimer;
 use crate::transport::sendfile;
 use crate::transport::socket::Socket;
 
 /// Bytes read from a socket at once.
 const READ_BYTES: usize = 32 * 1024;
-/// Bytes of later requests kept while one is being answered; what is beyond stays in the kernel.
+/// Bytes of pipelined requests held while one is being answered; the rest stays in the kernel.
 const AHEAD_BYTES: usize = 32 * 1024;
-/// While draining, how long after it was opened, or after its last answer, a connection may still bring a request: one
-/// that was sent while the answer before was on its way must not meet a closed door.
+/// While draining, time after its opening or last response in which a connection may still bring a request: one that
+/// was sent before the client could know of the shutdown must be answered.
 const FRESH_TIME: Duration = Duration::from_secs(1);
 /// An idle connection gives its buffers back after this. Long beside the time between two requests of a busy client, so
 /// that it costs a client nothing but the first request after a pause.
 const PARK_TIME: Duration = Duration::from_millis(500);
-/// A client that has closed its side may only have said all it had to say: for so long its request goes on.
+/// Time for which a request continues after its client has closed its side, which may only mean that it has sent
+/// everything.
 const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
 
 thread_local! {
-    /// Where sockets are read to before it is known whose bytes they are: one per thread instead of per connection.
+    /// Read buffer, used until it is known where the bytes belong: one per thread instead of per connection.
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into_boxed_slice());
 }
 
-/// One connection, below hyper.
+/// A connection below hyper.
 pub(crate) struct Wire {
     pub(crate) socket: Socket,
     link: Arc<Link>,
     held: Held,
     incoming: Incoming,
-    /// Something came since it was last noted that a body comes.
+    /// Whether bytes have arrived since the arrival of a body was last recorded.
     has_read: bool,
-    /// Why a head was refused.
+    /// The refusal of a head.
     pub(crate) refusal: Option<Refusal>,
-    alarm: Alarm,
-    /// Early hints on their way out.
+    timer: DeadlineTimer,
+    /// Early hints being written.
     hints: Vec<u8>,
 }
 
-/// Whether more may come from the client.
+/// Whether more input may come from the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Incoming {
     Open,
-    /// The client has closed its side, or is listened to no more.
+    /// The client has closed its side, or its input is ignored.
     Ended,
-    /// It has closed its side while its request goes on; since this was noticed.
+    /// The client has closed its side while its request continues; time when this was noticed.
     HalfClosed(Instant),
 }
 
@@ -75,27 +75,27 @@ impl Wire {
             incoming: Incoming::Open,
             has_read: false,
             refusal: None,
-            alarm: Alarm::default(),
+            timer: DeadlineTimer::default(),
             hints: Vec::new(),
         }
     }
 
-    /// Bytes that arrived and that hyper did not get.
+    /// Takes the bytes that arrived and that hyper did not get.
     pub(crate) fn take_held(&mut self) -> Vec<u8> {
         self.held.take_rest()
     }
 
-    /// Whether nothing more comes from the client, or is wanted.
+    /// Whether no more input comes, or is wanted.
     pub(crate) fn is_ended(&self) -> bool {
         self.incoming != Incoming::Open
     }
 
-    /// Whether the client has sent, or is about to send, what nobody will read.
+    /// Whether there is, or will be, input that is never read.
     pub(crate) fn has_leftovers(&self) -> bool {
         !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
     }
 
-    /// What has come of a head that hyper will not see, if anything.
+    /// The bytes of a head that hyper does not get, if any.
     pub(crate) fn head(&self) -> &[u8] {
         if matches!(self.link.stage(), Stage::Head | Stage::Refused) { self.held.rest() } else { &[] }
     }
@@ -104,8 +104,8 @@ impl Wire {
         self.link.set_waker(cx.waker());
         let stage = self.link.stage();
         if stage.is_unwritten() {
-            // The next request is looked at when the last answer is out: hyper drops what it has not written when it
-            // sees an end, and a bad head ends a connection.
+            // The next request waits until the last response is written: hyper drops unwritten output when it sees the
+            // end of input, and a bad head ends the connection.
             self.link.await_flush();
             return Poll::Pending;
         }
@@ -135,7 +135,8 @@ impl Wire {
         }
     }
 
-    /// Whether hyper must not see the end yet: it would drop the request, whose answer may be wanted.
+    /// Whether the end of input must be hidden from hyper for now: hyper would drop the request, whose response may be
+    /// wanted.
     fn hides_end(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.link.stage().is_busy() || !self.held.is_at_a_head() {
             return false;
@@ -146,10 +147,10 @@ impl Wire {
             Incoming::Open | Incoming::Ended => Instant::now(),
         };
         self.incoming = Incoming::HalfClosed(since);
-        !self.alarm.is_over(cx, since + HALF_CLOSED_TIME)
+        !self.timer.is_over(cx, since + HALF_CLOSED_TIME)
     }
 
-    /// Gives hyper what it may have; whether that was anything.
+    /// Gives hyper what it may have. Returns whether that was anything.
     fn give(&mut self, cursor: &mut ReadBufCursor<'_>) -> io::Result<bool> {
         if self.held.rest().is_empty() {
             return Ok(false);
@@ -183,7 +184,7 @@ impl Wire {
         self.link.head_refused(began);
     }
 
-    /// Reads what is there; whether hyper got something of it.
+    /// Reads available input. Returns whether hyper got any of it.
     fn fill(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> io::Result<Poll<bool>> {
         SCRATCH.with_borrow_mut(|scratch| {
             let mut buffer = ReadBuf::new(scratch);
@@ -218,7 +219,7 @@ impl Wire {
         self.pending_between(cx, self.link.stage()).map(|_| ())
     }
 
-    /// Nothing to read now: how long may that be so?
+    /// Nothing can be read now: sets the timer to the time until which that is acceptable.
     fn pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let stage = self.link.stage();
         if matches!(stage, Stage::Request(..)) {
@@ -241,7 +242,7 @@ impl Wire {
         let until = since + if stage == Stage::Idle { limits.keep_alive } else { limits.header_time };
         let is_between = matches!(stage, Stage::Opened | Stage::Idle);
         let until = if is_between && self.link.common.stop.is_draining() {
-            // What the kernel already holds is a request that was accepted: its event is on the way.
+            // Input in the kernel is a request of an accepted connection: its event is on the way.
             if self.socket.has_unread() {
                 return Poll::Pending;
             }
@@ -249,13 +250,13 @@ impl Wire {
         } else {
             until
         };
-        // What the kernel holds already is a request: its event is on the way.
+        // Input in the kernel is a request: its event is on the way.
         let is_evicted = self.link.is_evicted() && !self.socket.has_unread();
-        if !is_evicted && !self.alarm.is_over(cx, until) {
+        if !is_evicted && !self.timer.is_over(cx, until) {
             return Poll::Pending;
         }
         if is_evicted {
-            self.link.obey_eviction();
+            self.link.confirm_eviction();
         }
         if stage == Stage::Head {
             let why = match is_evicted {
@@ -269,9 +270,9 @@ impl Wire {
         Poll::Ready(Ok(()))
     }
 
-    /// hyper does not ask again by itself: not when the service begins to wait for something, which happens after
-    /// this, nor when it has done. So there is always an alarm for the shortest of what may come, and a wake-up at
-    /// the end when something is held for then.
+    /// hyper does not poll again by itself: neither when the service begins to wait, which happens after this, nor when
+    /// a request ends. So the timer is always set to the shortest of the possible waits, and the task is woken at the
+    /// end of the request if input is held back until then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.link.await_end_if(self.is_ended() || !self.held.rest().is_empty());
         if std::mem::take(&mut self.has_read) && !self.held.is_at_a_head() {
@@ -282,13 +283,13 @@ impl Wire {
         let next_look = limits.request_time.min(limits.body_time).min(keep_alive);
         let next_look = Instant::now() + next_look;
         let until = self.link.waits_until();
-        if self.alarm.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
+        if self.timer.is_over(cx, until.map_or(next_look, |until| until.min(next_look))) {
             self.link.set_late();
         }
         Poll::Pending
     }
 
-    /// Notes how a write went; an error when the client has taken nothing for too long.
+    /// Records the result of a write. Returns an error if the client has taken nothing for too long.
     fn wrote(&mut self, cx: &mut Context<'_>, wanted: usize, went: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(went) = went {
             match &went {
@@ -299,16 +300,16 @@ impl Wire {
         }
         let since = self.link.stalled();
         let write_time = self.link.common.settings.limits.write_time;
-        if self.link.is_evicted() || self.alarm.is_over(cx, since + write_time) {
+        if self.link.is_evicted() || self.timer.is_over(cx, since + write_time) {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client reads nothing")));
         }
         Poll::Pending
     }
 
-    /// Sends early hints, if there are any and no response is half-way out.
+    /// Writes early hints, if there are any and no response is partly written.
     fn poll_hints(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.hints.is_empty() {
-            if !self.link.has_aside() || !self.link.stage().is_flushed() {
+            if !self.link.has_out_of_band() || !self.link.stage().is_flushed() {
                 return Poll::Ready(Ok(()));
             }
             self.hints = self.link.take_hints();
@@ -345,7 +346,7 @@ impl hyper::rt::Write for Wire {
             return Poll::Ready(Ok(wanted));
         }
         // A write wakes its reader, and on a busy machine the reader takes the processor at once, so that every request
-        // which was ready would wait for every client. Reading and answering all of them first, then writing, gave a
+        // that was ready would wait for every client. Reading and answering all of them first, then writing, gave a
         // sixth more requests per second at 64 clients, and two thirds of the p99 at 16 (docs/performance.md).
         if this.link.must_yield() {
             cx.waker().wake_by_ref();
@@ -378,7 +379,7 @@ impl hyper::rt::Write for Wire {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // The connection's task may have an answer of its own to send before it closes.
+        // The connection's task may have a response of its own to send before it closes.
         Poll::Ready(Ok(()))
     }
 }

@@ -1,5 +1,6 @@
-//! Takes connections from one listener: a socket first, then a place for it, then a task of its own.
-//! While there is no place, and none can be made, nothing more is accepted: connections wait in the kernel's backlog.
+//! Accepts connections of one listener: first the socket, then a permit for the connection, then a task of its own.
+//! While no permit is free, and no connection can be evicted, nothing more is accepted: connections wait in the
+//! kernel's backlog.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,58 +17,65 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::connection::link::Common;
-use crate::connection::room::Visitor;
+use crate::connection::table::ClientPermit;
 use crate::drain::Guard;
 use crate::http1::serve::{self, End};
-use crate::lanes::{Lane, Lanes};
+use crate::io_threads::{IoThreadHandle, IoThreads};
 use crate::listener::listen::{Bound, FileKeeper, Listener};
 use crate::proxy::trust;
-use crate::transport::socket::{Homeless, Socket};
+use crate::transport::socket::{DetachedSocket, Socket};
 
-/// The wait after an error such as too little memory: from the first to the last, doubling.
+/// Wait after an error such as a lack of memory: doubled from the first to the last.
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LAST_WAIT: Duration = Duration::from_secs(1);
 
-/// A listener on the lane that accepts.
-pub(crate) enum Door {
+/// A listener registered with the event loop of the thread that accepts.
+pub(crate) enum AsyncListener {
     Tcp(TcpListener),
     Unix(UnixListener, FileKeeper),
 }
 
-impl Door {
-    pub(crate) fn new(listener: Listener) -> io::Result<Door> {
+impl AsyncListener {
+    pub(crate) fn new(listener: Listener) -> io::Result<AsyncListener> {
         Ok(match listener.socket {
-            Bound::Tcp(listener) => Door::Tcp(TcpListener::from_std(listener)?),
-            Bound::Unix(listener, file) => Door::Unix(UnixListener::from_std(listener)?, file),
+            Bound::Tcp(listener) => AsyncListener::Tcp(TcpListener::from_std(listener)?),
+            Bound::Unix(listener, file) => AsyncListener::Unix(UnixListener::from_std(listener)?, file),
         })
     }
 
-    /// One that the kernel holds, if there is one. It asks the kernel itself: the event loop may not have heard of it.
-    fn accept_now(&self) -> io::Result<Option<Homeless>> {
+    /// Accepts a connection that the kernel holds, if there is one. Asks the kernel itself, since the event loop may
+    /// not know of it yet.
+    fn accept_now(&self) -> io::Result<Option<DetachedSocket>> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let accepted = match self {
-            Door::Tcp(listener) => accept_with(listener, flags).map(|socket| Homeless::Tcp(socket.into())),
-            Door::Unix(listener, _) => accept_with(listener, flags).map(|socket| Homeless::Unix(socket.into())),
+            AsyncListener::Tcp(listener) => {
+                accept_with(listener, flags).map(|socket| DetachedSocket::Tcp(socket.into()))
+            }
+            AsyncListener::Unix(listener, _) => {
+                accept_with(listener, flags).map(|socket| DetachedSocket::Unix(socket.into()))
+            }
         };
         match accepted {
-            Ok(Homeless::Tcp(stream)) => {
+            Ok(DetachedSocket::Tcp(stream)) => {
                 without_delay(stream.set_nodelay(true));
-                Ok(Some(Homeless::Tcp(stream)))
+                Ok(Some(DetachedSocket::Tcp(stream)))
             }
-            Ok(homeless) => Ok(Some(homeless)),
+            Ok(socket) => Ok(Some(socket)),
             Err(Errno::AGAIN) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The next connection, and where it comes from unless that is a Unix socket.
+    /// The next connection, with its peer's address unless it is on a Unix socket.
     fn poll_accept(&self, cx: &mut std::task::Context<'_>) -> Poll<io::Result<(Socket, Option<SocketAddr>)>> {
         match self {
-            Door::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+            AsyncListener::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 without_delay(stream.set_nodelay(true));
                 (Socket::Tcp(stream), Some(peer))
             }),
-            Door::Unix(listener, _) => listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), None)),
+            AsyncListener::Unix(listener, _) => {
+                listener.poll_accept(cx).map_ok(|(stream, _)| (Socket::Unix(stream), None))
+            }
         }
     }
 }
@@ -78,29 +86,29 @@ fn without_delay(set: io::Result<()>) {
     }
 }
 
-/// Accepts until the stop, and then what the kernel had accepted for us by then.
-pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guard: Guard) {
+/// Accepts until the stop, then what the kernel has accepted by that time.
+pub(crate) async fn run(mut listener: AsyncListener, io_threads: &IoThreads, common: Arc<Common>, guard: Guard) {
     let mut wait = FIRST_WAIT;
     loop {
         let accepted = tokio::select! {
             biased;
             () = common.stop.draining() => break,
-            accepted = poll_fn(|cx| door.poll_accept(cx)) => accepted,
+            accepted = poll_fn(|cx| listener.poll_accept(cx)) => accepted,
         };
         match accepted {
             Ok((socket, peer)) => {
                 wait = FIRST_WAIT;
-                // Without one it may not be here.
-                if let Some(place) = place(&socket, peer, &common).await {
-                    settle(socket, lanes, &common, place, &guard);
+                // `None` if its client has reached its limit of connections.
+                if let Some(permit) = obtain_permit(&socket, peer, &common).await {
+                    dispatch(socket, io_threads, &common, permit, &guard);
                 }
             }
             Err(error) if is_of_one_connection(&error) => {}
-            // Somebody else's file makes room for this one: it is gone in a moment.
+            // Evicting another connection frees a file for this one shortly.
             Err(error) if is_short_of_files(&error) => {
                 tokio::select! {
                     () = common.stop.draining() => break,
-                    () = common.room.file_or_soon() => {}
+                    () = common.connections.evict_for_file() => {}
                 }
             }
             Err(error) => {
@@ -112,37 +120,40 @@ pub(crate) async fn run(mut door: Door, lanes: &Lanes, common: Arc<Common>, guar
             }
         }
     }
-    // Nobody comes to a Unix socket any more before those who have come are let in.
-    if let Door::Unix(_, file) = &mut door {
+    // The file goes first, so that no new client finds the socket while those in the backlog are accepted.
+    if let AsyncListener::Unix(_, file) = &mut listener {
         file.remove();
     }
-    empty_backlog(&door, lanes, &common, &guard);
+    empty_backlog(&listener, io_threads, &common, &guard);
     // Whoever waits for all guards may rely on the listener, and a Unix socket's file, being gone by then.
-    drop(door);
+    drop(listener);
     drop(guard);
 }
 
-/// A connection's right to be here, which ends with it.
-struct Place {
-    /// None for a connection that waited for a place when the server began to end, and is still served.
+/// The right of a connection to be served, held until it ends.
+struct ConnectionPermit {
+    /// `None` for a connection that waited for a permit when the shutdown began, and is still served.
     _permit: Option<OwnedSemaphorePermit>,
-    _visitor: Option<Visitor>,
+    _client: Option<ClientPermit>,
 }
 
-/// The place of a connection, unless its client has enough of them. It was accepted first: only then is it known that
-/// one is needed, and for whom.
-async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<Place> {
-    let visitor = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
+/// Obtains a permit for a connection, unless its client has reached its limit. The connection is accepted first: only
+/// then it is known that a permit is needed, and for which client.
+async fn obtain_permit(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Option<ConnectionPermit> {
+    let client = match peer.filter(|peer| !trust::trusts(&common.settings.trusted, Some(*peer), false)) {
         None => Ok(None),
-        Some(peer) => common.room.admit(peer),
+        Some(peer) => common.connections.admit_client(peer),
     };
-    let Ok(visitor) = visitor else {
+    let Ok(client) = client else {
         common.settings.counts.turned_away();
         return None;
     };
     let permit = async {
-        let permit = common.room.place().await;
-        common.room.file(|| has_more_than_spare_files(socket, common.settings.limits.spare_files)).await;
+        let permit = common.connections.permit().await;
+        common
+            .connections
+            .wait_for_file(|| has_more_than_spare_files(socket, common.settings.limits.spare_files))
+            .await;
         permit
     };
     let permit = tokio::select! {
@@ -150,12 +161,12 @@ async fn place(socket: &Socket, peer: Option<SocketAddr>, common: &Common) -> Op
         permit = permit => permit,
         () = common.stop.draining() => None,
     };
-    Some(Place { _permit: permit, _visitor: visitor })
+    Some(ConnectionPermit { _permit: permit, _client: client })
 }
 
-/// Whether the next file that is opened is none of those that are kept for everything else. Its number tells: the
-/// kernel gives the lowest that is free. While this one's is far from them, the next one's is not asked for: if that is
-/// among them all the same, it is noticed when it is there.
+/// Whether the next file to be opened is not among the last `spare` numbers, which are kept for everything else. The
+/// kernel always gives the lowest free number. While this socket's number is far below, the next one is not determined:
+/// if it is among the last all the same, that is noticed when it comes.
 fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
     let Some(limit) = getrlimit(Resource::Nofile).current.filter(|_| spare > 0) else { return true };
     let first_spare = limit - spare.min(limit / 4);
@@ -164,37 +175,38 @@ fn has_more_than_spare_files(socket: &Socket, spare: u64) -> bool {
         || fcntl_dupfd_cloexec(socket, 0).is_ok_and(|next| is_below(next.as_raw_fd(), first_spare))
 }
 
-/// Closing a listener resets what is in its backlog, so that is accepted first, as far as there are places.
-fn empty_backlog(door: &Door, lanes: &Lanes, common: &Arc<Common>, guard: &Guard) {
-    while let Some(permit) = common.room.place_now() {
-        let place = Place { _permit: Some(permit), _visitor: None };
-        match door.accept_now() {
-            Ok(Some(homeless)) => spawn(Moved::Goes(homeless), lanes.quietest(), common, place, guard),
+/// Accepts what is in the backlog, while permits are free: closing a listener would reset these connections.
+fn empty_backlog(listener: &AsyncListener, io_threads: &IoThreads, common: &Arc<Common>, guard: &Guard) {
+    while let Some(permit) = common.connections.permit_now() {
+        let permit = ConnectionPermit { _permit: Some(permit), _client: None };
+        match listener.accept_now() {
+            Ok(Some(socket)) => spawn(Accepted::Detached(socket), io_threads.least_busy(), common, permit, guard),
             Err(error) if is_of_one_connection(&error) => {}
             _ => return,
         }
     }
 }
 
-/// A socket belongs to the event loop that accepted it until it is told otherwise.
-fn settle(socket: Socket, lanes: &Lanes, common: &Arc<Common>, place: Place, guard: &Guard) {
-    let lane = lanes.quietest();
-    let moved = if lane.accepts() { Ok(Moved::Stays(socket)) } else { socket.leave().map(Moved::Goes) };
-    match moved {
-        Ok(moved) => spawn(moved, lane, common, place, guard),
+/// Moves a socket to the thread with the fewest connections. It belongs to the event loop that accepted it until then.
+fn dispatch(socket: Socket, io_threads: &IoThreads, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
+    let thread = io_threads.least_busy();
+    let accepted =
+        if thread.accepts() { Ok(Accepted::Attached(socket)) } else { socket.detach().map(Accepted::Detached) };
+    match accepted {
+        Ok(accepted) => spawn(accepted, thread, common, permit, guard),
         Err(error) => lost(&error),
     }
 }
 
-fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, place: Place, guard: &Guard) {
+fn spawn(accepted: Accepted, thread: &IoThreadHandle, common: &Arc<Common>, permit: ConnectionPermit, guard: &Guard) {
     let common = common.clone();
     let guard = guard.clone();
-    lane.spawn(async move {
-        let settled = match moved {
-            Moved::Stays(socket) => Ok(socket),
-            Moved::Goes(socket) => socket.settle(),
+    thread.spawn(async move {
+        let attached = match accepted {
+            Accepted::Attached(socket) => Ok(socket),
+            Accepted::Detached(socket) => socket.attach(),
         };
-        let socket = match settled {
+        let socket = match attached {
             Ok(socket) => socket,
             Err(error) => return lost(&error),
         };
@@ -204,7 +216,7 @@ fn spawn(moved: Moved, lane: &Lane, common: &Arc<Common>, place: Place, guard: &
             End::Finished => {}
             End::Cut => guard.cut(),
         }
-        drop(place);
+        drop(permit);
     });
 }
 
@@ -212,17 +224,17 @@ fn lost(error: &io::Error) {
     tracing::warn!(target: "front", "a connection was lost: {error}");
 }
 
-/// A connection on its way to its lane.
-enum Moved {
-    Stays(Socket),
-    Goes(Homeless),
+/// A connection on its way to its I/O thread.
+enum Accepted {
+    Attached(Socket),
+    Detached(DetachedSocket),
 }
 
 fn is_short_of_files(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
 }
 
-/// The client had gone before it was accepted: no fault of ours.
+/// Whether the client disconnected before it was accepted, which is no failure of the listener.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! Addresses to listen on: how they are written, and what is said when one cannot be had.
+//! Addresses to listen on: their syntax, and the message if one cannot be bound.
 
 use std::fmt;
 use std::io;
@@ -6,33 +6,33 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Ports below this one are not for everybody.
+/// Ports below this one need a privilege.
 const UNPRIVILEGED: u16 = 1024;
 
 /// An address to listen on, written `tcp://host:port`, `host:port`, `unix:///path` or `fd://3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bind {
-    /// TCP; port 0 lets the system choose. All addresses of IPv6, `[::]`, are those of IPv4, too.
+    /// A TCP address; with port 0 the system chooses one. `[::]` includes all IPv4 addresses.
     Tcp(SocketAddr),
-    /// TCP on every address of a name; port 0 lets the system choose one for all of them.
+    /// All TCP addresses of a host name; with port 0 the system chooses one port for all.
     Name(String, u16),
     /// A Unix socket; one whose path begins with `@` is abstract, and has no file.
     Unix(PathBuf),
-    /// A socket that this process was started with, by its number. Whoever has it brings it in with
+    /// A socket that this process inherited, by file descriptor. The caller creates its listener by
     /// [`crate::Listener::adopt`].
     Inherited(u32),
 }
 
-/// How a listening socket is made, beside its address.
+/// Options of a listening socket, other than its address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// The permissions of a Unix socket's file; without them, what the umask of the process leaves.
+    /// Mode of a Unix socket's file; without it, the umask decides.
     pub mode: Option<u32>,
-    /// The owner of that file, by number.
+    /// User id of that file's owner.
     pub owner: Option<u32>,
-    /// The group of that file, by number.
+    /// Group id of that file.
     pub group: Option<u32>,
-    /// How many connections the kernel holds until they are accepted.
+    /// Number of connections that the kernel holds until they are accepted.
     pub backlog: Option<i32>,
 }
 
@@ -49,7 +49,7 @@ impl FromStr for Bind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Bind, String> {
-        // What `File.join("unix://", "/srv/a.sock")` makes, and other servers take.
+        // The form that `File.join("unix://", "/srv/a.sock")` gives, and that other servers accept.
         let one_slash = text.strip_prefix("unix:").filter(|path| path.starts_with('/') && !path.starts_with("//"));
         if let Some(path) = text.strip_prefix("unix://").or(one_slash) {
             if path.is_empty() || path == "@" {
@@ -91,7 +91,7 @@ impl FromStr for Bind {
 }
 
 impl Bind {
-    /// Its addresses of TCP, those of IPv4 first. This machine is known by both of its own, whatever name servers and
+    /// Its TCP addresses, IPv4 first. `localhost` always has both loopback addresses, whatever name servers and
     /// `/etc/hosts` say.
     pub fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let Bind::Name(name, port) = self else {
@@ -119,14 +119,14 @@ impl fmt::Display for Bind {
 }
 
 impl From<Bind> for Endpoint {
-    /// With the usual options.
+    /// An endpoint with the default options.
     fn from(bind: Bind) -> Endpoint {
         Endpoint { bind, options: SocketOptions::default() }
     }
 }
 
 impl fmt::Display for Endpoint {
-    /// The address, and its options as a query; a file that is open to all is the usual one.
+    /// Writes the address, and its options as a query. Mode 0777 is the default and left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SocketOptions { mode, owner, group, backlog } = &self.options;
         let pairs = [
@@ -140,12 +140,12 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Why an address could not be bound.
+/// Reason why an address could not be bound.
 #[derive(Debug)]
 pub struct BindError {
-    /// Which one.
+    /// The address.
     pub bind: Bind,
-    /// Why.
+    /// The reason.
     pub why: io::Error,
 }
 

@@ -1,5 +1,5 @@
-//! Listening sockets: bound here, or taken over from whoever had them before, such as systemd or an older process.
-//! A Unix socket that nobody listens on any more is replaced; one that answers belongs to somebody and is an error.
+//! Listening sockets: bound here, or taken over from another process, such as systemd or an older server. A Unix socket
+//! without a listener is replaced; one that accepts belongs to another process and is an error.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -19,13 +19,13 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket
 
 use crate::listener::address::{Bind, BindError, Endpoint, SocketOptions};
 
-/// How many connections the kernel may hold for us until they are accepted. It is cut to the system's own limit
-/// (`net.core.somaxconn`, usually 4096).
+/// Default backlog: connections that the kernel holds until they are accepted. The kernel cuts it to
+/// `net.core.somaxconn`, usually 4096.
 const BACKLOG: i32 = 4096;
-/// How often a port is looked for that all addresses of a name have free.
+/// Attempts to find a port that is free on all addresses of a name.
 const TRIES: usize = 50;
 
-/// A bound address that accepts nothing yet. A Unix socket's file is removed when this is dropped.
+/// A bound socket that does not accept yet. Dropping it removes a Unix socket's file.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: Bound,
@@ -40,40 +40,40 @@ pub(crate) enum Bound {
     Unix(UnixListener, #[allow(dead_code, reason = "held for its Drop")] FileKeeper),
 }
 
-/// A second hold on a listening socket, by which another process can be given it.
+/// A duplicate of a listening socket, to pass to another process.
 #[derive(Debug)]
 pub struct Share {
-    /// The socket.
+    /// The duplicate.
     pub socket: OwnedFd,
-    /// The address as it was asked for.
+    /// The address as configured.
     pub asked: Bind,
-    /// The address as it is.
+    /// The address as bound.
     pub local: Bind,
     file: Option<Arc<SocketFile>>,
 }
 
 impl Share {
-    /// Whether the end of the listener removes the file of its Unix socket.
+    /// Sets whether the file of a Unix socket is removed when the listener is dropped.
     pub fn set_removes_file(&self, removes: bool) {
         if let Some(file) = &self.file {
             file.is_ours.store(removes, Ordering::Release);
         }
     }
 
-    /// The file of a Unix socket.
+    /// Path of a Unix socket's file.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|file| file.path.as_path())
     }
 }
 
 impl Listener {
-    /// Takes the address. Until [`Listener::open`] whoever connects is refused.
+    /// Binds an address. Until [`Listener::open`], clients that connect are refused.
     pub fn bind(bind: &Bind) -> Result<Listener, BindError> {
         Listener::bind_as(&Endpoint::from(bind.clone()))
     }
 
-    /// Takes all addresses of a name, or the one there is. Those that this machine does not have are left out, unless
-    /// there is no other. Port 0 becomes the same port for all.
+    /// Binds all addresses of a name, or the single address. Addresses that this machine does not have are left out,
+    /// unless there is no other. Port 0 becomes the same port for all.
     pub fn bind_all(endpoint: &Endpoint) -> Result<Vec<Listener>, BindError> {
         let Endpoint { bind, options } = endpoint;
         let failed = |why| BindError { bind: bind.clone(), why };
@@ -85,7 +85,7 @@ impl Listener {
         loop {
             tries += 1;
             match bind_each(&addresses) {
-                // The system chose a port for the first address that the next has no more.
+                // The port that the system chose for the first address is taken on another.
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_any(&addresses) && tries < TRIES => {}
                 Err(error) => return Err(failed(error)),
                 Ok(bound) => return Ok(bound.into_iter().map(|one| Listener::new(one, bind, options)).collect()),
@@ -110,8 +110,8 @@ impl Listener {
         Listener { socket, asked: asked.clone(), local, backlog: options.backlog.unwrap_or(BACKLOG) }
     }
 
-    /// Takes over a socket that is bound already. The file of a Unix socket stays at the end, unless
-    /// [`Share::set_removes_file`] says otherwise.
+    /// Takes over a bound socket. Dropping it keeps the file of a Unix socket, unless [`Share::set_removes_file`]
+    /// changes that.
     pub fn adopt(socket: OwnedFd, asked: Bind) -> Result<Listener, BindError> {
         match adopt(socket) {
             Ok((socket, local)) => Ok(Listener { socket, asked, local, backlog: BACKLOG }),
@@ -119,7 +119,7 @@ impl Listener {
         }
     }
 
-    /// Lets connections in: the kernel holds them until they are accepted.
+    /// Starts listening: from now on the kernel holds connections until they are accepted.
     pub fn open(&self) -> Result<(), BindError> {
         let opened = if socket_acceptconn(self.fd()).unwrap_or(false) {
             Ok(())
@@ -129,12 +129,12 @@ impl Listener {
         opened.map_err(|error| BindError { bind: self.asked.clone(), why: error.into() })
     }
 
-    /// The address, with the port that the system chose where 0 was asked for.
+    /// The address, with the port that the system chose in place of 0.
     pub fn local(&self) -> Bind {
         self.local.clone()
     }
 
-    /// A second hold on it.
+    /// A duplicate of the socket.
     pub fn share(&self) -> io::Result<Share> {
         let file = match &self.socket {
             Bound::Tcp(_) => None,
@@ -152,7 +152,7 @@ impl Listener {
     }
 }
 
-/// Binds and opens them all, or none.
+/// Binds all addresses and starts listening on them, or fails without any.
 pub fn listen(binds: &[Bind]) -> Result<Vec<Listener>, BindError> {
     let listeners: Vec<Vec<Listener>> =
         binds.iter().map(|bind| Listener::bind_all(&Endpoint::from(bind.clone()))).collect::<Result<_, _>>()?;
@@ -175,7 +175,7 @@ fn bind_tcp(address: SocketAddr) -> io::Result<(Bound, Bind)> {
     }
 }
 
-/// All of them that this machine has, on one port.
+/// Binds all of the addresses that this machine has, on one port.
 fn bind_each(addresses: &[SocketAddr]) -> io::Result<Vec<(Bound, Bind)>> {
     let mut all = Vec::new();
     let mut port = 0;
@@ -199,7 +199,7 @@ fn bind_each(addresses: &[SocketAddr]) -> io::Result<Vec<(Bound, Bind)>> {
     }
 }
 
-/// Whether the system may choose the port.
+/// Whether the system chooses the port.
 fn is_any(addresses: &[SocketAddr]) -> bool {
     addresses.iter().all(|address| address.port() == 0)
 }
@@ -213,10 +213,10 @@ fn is_absent(error: &io::Error) -> bool {
 
 fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {
     let socket = new_socket(if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 })?;
-    // Connections of a server that has just ended must not keep its successor from the port.
+    // Connections of a server that has just exited must not keep its successor from the port.
     set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
-        // All addresses are also those of IPv4, whatever the system's default is.
+        // `[::]` includes IPv4, whatever the system's default is.
         set_ipv6_v6only(&socket, !address.ip().is_unspecified())?;
     }
     rustix::net::bind(&socket, &address)?;
@@ -240,7 +240,7 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
     let socket = new_socket(AddressFamily::UNIX)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
     let file = FileKeeper(Some(Arc::new(SocketFile::find(path, true)?)));
-    // As long as it is not open nobody gets in, whatever its mode is until here.
+    // No client can connect before the socket listens, whatever its mode is until then.
     if options.owner.is_some() || options.group.is_some() {
         chown(path, options.owner, options.group)
             .map_err(|error| worded(&error, "its owner or group cannot be set"))?;
@@ -252,7 +252,7 @@ fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> 
     Ok((Bound::Unix(UnixListener::from(socket), file), local))
 }
 
-/// The first folder of a path that is not there.
+/// The first parent folder of the path that does not exist.
 fn missing_folder(path: &Path) -> Option<&Path> {
     let mut folders: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
     folders.reverse();
@@ -260,7 +260,7 @@ fn missing_folder(path: &Path) -> Option<&Path> {
     folders.into_iter().find(is_missing)
 }
 
-/// The name of a socket without a file.
+/// Name of an abstract socket, whose path begins with `@`.
 fn abstract_name(path: &Path) -> Option<&[u8]> {
     path.as_os_str().as_bytes().strip_prefix(b"@")
 }
@@ -288,7 +288,7 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
                 (Some(path), _) => path.to_owned(),
                 (None, name) => PathBuf::from(format!("@{}", String::from_utf8_lossy(name.unwrap_or_default()))),
             };
-            // One without a name, or whose file is gone, has nothing to remove.
+            // A socket without a name, or whose file is gone, has nothing to remove.
             let file = SocketFile::find(&path, false).ok().map(Arc::new);
             Ok((Bound::Unix(listener, FileKeeper(file)), Bind::Unix(path)))
         }
@@ -308,7 +308,7 @@ fn clear_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The name of a Unix socket.
+/// The file of a Unix socket.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
@@ -324,7 +324,7 @@ impl SocketFile {
         Ok(SocketFile { path: path.to_owned(), device, inode, is_ours: AtomicBool::new(is_ours) })
     }
 
-    /// Unless somebody else has put another file in its place.
+    /// Removes the file, unless another one has taken its place.
     fn remove(&self) {
         let found = fs::symlink_metadata(&self.path);
         let is_it = found.is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
@@ -334,12 +334,12 @@ impl SocketFile {
     }
 }
 
-/// Removes the name of a Unix socket at the end of its listener, if it is ours by then.
+/// Removes the file of a Unix socket when its listener is dropped, if this process owns the file by then.
 #[derive(Debug)]
 pub(crate) struct FileKeeper(Option<Arc<SocketFile>>);
 
 impl FileKeeper {
-    /// Removes the file, if it is ours: nobody new finds the socket.
+    /// Removes the file, if this process owns it, so that no new client finds the socket.
     pub(crate) fn remove(&mut self) {
         if let Some(file) = self.0.take_if(|file| file.is_ours.load(Ordering::Acquire)) {
             file.remove();
@@ -353,8 +353,8 @@ impl Drop for FileKeeper {
     }
 }
 
-/// The process that listens on a Unix socket. It never waits: one whose backlog is full is an error of the kind
-/// `WouldBlock`, and one that nobody listens on any more `ConnectionRefused`.
+/// Process id of the listener of a Unix socket. Never blocks: the error is `WouldBlock` if its backlog is full, and
+/// `ConnectionRefused` if no process listens.
 pub fn listener_of(path: &Path) -> io::Result<u32> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

@@ -1,4 +1,4 @@
-//! A Unix socket for one user only: nobody else may connect, not even in the moment between its making and its mode.
+//! A Unix socket to which only its owner can connect, at no time anyone else.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -8,13 +8,13 @@ use std::path::Path;
 use crate::listener::address::{Bind, BindError};
 use crate::listener::listen::Listener;
 
-/// The owner connects; others are not let in.
+/// Only the owner can connect.
 const MODE: u32 = 0o600;
-/// For the path of a Unix socket: what the kernel has room for, without the zero at the end.
+/// Longest path of a Unix socket: the size of the kernel's field without the final zero.
 pub const PATH_BYTES: usize = 107;
 
-/// Binds a socket of mode 0600. With `replace`, it takes the name from whoever listens there now: the successor of a
-/// server does so, whose predecessor then goes on to serve those who are connected.
+/// Binds a socket of mode 0600 and starts listening. With `replace`, it takes the path from a process that listens
+/// there: the successor of a server does so, while its predecessor keeps the clients that are connected.
 pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindError> {
     let bind = Bind::Unix(path.to_owned());
     let failed = |why: io::Error| BindError { bind: bind.clone(), why };
@@ -25,7 +25,7 @@ pub fn listen_privately(path: &Path, replace: bool) -> Result<Listener, BindErro
     if replace && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
         fs::remove_file(path).map_err(failed)?;
     }
-    // As long as it is not open, nobody gets in.
+    // No client can connect before the socket listens.
     let listener = Listener::bind(&bind)?;
     fs::set_permissions(path, Permissions::from_mode(MODE)).map_err(failed)?;
     listener.open()?;
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
         rustix::net::listen(&socket, 0).unwrap();
         assert_eq!(listener_of(&path).unwrap(), std::process::id());
-        // That question waits to be accepted, and there is no room for another.
+        // The connection of that call waits to be accepted, and the backlog is full.
         assert_eq!(listener_of(&path).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         let busy = listen_privately(&path, false).unwrap_err().to_string();
         assert!(busy.contains("somebody is listening"), "{busy}");

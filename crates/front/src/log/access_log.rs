@@ -1,8 +1,8 @@
-//! One line per request. Lines are put together (`log_line.rs`) in the thread that served the request, added to one
-//! buffer, and written by a thread of their own.
+//! The access log, one line per request. Lines are formatted (`log_line.rs`) in the thread that served the request,
+//! added to one buffer, and written by a thread of their own.
 //!
-//! When the writer cannot keep up and the buffer is full, lines are dropped and counted, not waited for: a stuck
-//! terminal or a full disk must not stop the answering of requests. The loss is itself logged.
+//! When the writer cannot keep up and the buffer is full, lines are dropped and counted: a blocked terminal or a full
+//! disk must not delay requests. The loss is itself logged.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use crate::log::query_log::QueryLog;
 
 /// Bytes of lines that may wait for the writer: about twenty thousand requests.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Lines are gathered for so long before they are written, to write many at once.
+/// Time for which lines are collected before they are written, to write many at once.
 const GATHER_TIME: Duration = Duration::from_millis(2);
 
-/// Where the lines go. Dropping it writes what is left.
+/// An access log. Dropping it writes what is buffered.
 #[derive(Debug)]
 pub struct AccessLog {
     format: LogFormat,
     query: QueryLog,
-    /// Lines that were dropped since the start, counted together with others.
+    /// Number of dropped lines since the start; shared with other logs.
     dropped: Arc<AtomicU64>,
     shared: Arc<Shared>,
     writer: Option<JoinHandle<()>>,
@@ -46,7 +46,7 @@ struct Pending {
 }
 
 impl AccessLog {
-    /// A log with a writer thread of its own. `dropped` counts the lines that are lost because it is full.
+    /// Creates a log with a writer thread. Increments `dropped` for each line that is lost because the buffer is full.
     pub fn new(
         format: LogFormat,
         query: QueryLog,
@@ -63,7 +63,7 @@ impl AccessLog {
         AccessLog { format, query, dropped, shared, writer: spawned.ok() }
     }
 
-    /// Adds a line.
+    /// Adds a line for a request.
     pub(crate) fn write(&self, entry: &Entry<'_>) {
         log_line::with(self.format, &self.query, entry, |line| self.add(line));
     }
@@ -93,7 +93,7 @@ impl Drop for AccessLog {
     }
 }
 
-/// The writer's life: wait for a line, gather for a moment, write.
+/// The writer thread: waits for a line, collects more for a moment, writes.
 fn write_all(shared: &Shared, mut writer: impl Write) {
     let mut batch = Vec::new();
     loop {

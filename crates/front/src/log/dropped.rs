@@ -1,4 +1,4 @@
-//! Headers of answers that were left out: one line in the log for each name, and not for each answer.
+//! Response headers that were left out as invalid, logged once for each name.
 
 use std::collections::HashSet;
 
@@ -6,13 +6,13 @@ use parking_lot::Mutex;
 
 use crate::log::fault_log::Whose;
 
-/// An application that makes up names gets no more lines than this.
+/// Most names that are logged, in case an application makes names up.
 const NAMES_MAX: usize = 100;
 
-/// The names that have had their line.
+/// Names that have been logged.
 static NAMES: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
-/// Writes those of which there was no word yet.
+/// Logs the headers whose names have not been logged yet.
 pub(crate) fn write(dropped: &[(String, &'static str)], whose: &Whose) {
     let mut names = NAMES.lock();
     let names = names.get_or_insert_default();

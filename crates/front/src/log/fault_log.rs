@@ -1,4 +1,4 @@
-//! What the log says of a request that failed, before its answer or in the middle of it.
+//! Log entries of requests that failed, before their response or in the middle of it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use engine::Fault;
 
-/// Which request it is, without its query, which may hold what is nobody's business.
+/// Identity of a request, without its query, which may contain secrets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Whose {
     pub(crate) id: String,
     pub(crate) method: String,
     pub(crate) path: String,
-    /// The application, where there are several.
+    /// Name of the application, if the engine has several.
     pub(crate) app: Option<Arc<str>>,
 }
 
@@ -22,17 +22,17 @@ impl fmt::Display for Whose {
     }
 }
 
-/// Who waits for less than this has not waited.
+/// Wait in the queue from which on the log mentions it.
 const WORTH_SAYING: Duration = Duration::from_millis(100);
 
-/// Says in the log what the client is not told.
+/// Logs the fault, with details that the client does not get.
 pub(crate) fn write(fault: &Fault, whose: &Whose, queued: Duration) {
     let Whose { id, method, path, app } = whose;
     let name = fault.name();
     let app = app.as_deref();
     let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
     match fault {
-        // The time of a request begins with its coming: what it lost in the line the application did not have.
+        // The time of a request begins when it arrives: the application did not have what was spent in the queue.
         Fault::OutOfTime(_) if queued >= WORTH_SAYING => {
             tracing::error!(
                 target: "app",

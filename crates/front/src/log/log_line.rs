@@ -1,4 +1,4 @@
-//! One line of the access log, put together in a buffer of its thread.
+//! One line of the access log, formatted in a buffer of its thread.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -10,51 +10,51 @@ use jiff::Timestamp;
 
 use crate::log::query_log::QueryLog;
 
-/// Methods, and targets, are cut to so many bytes in the log.
+/// Most bytes of a method, and of a target, in the log.
 const METHOD_BYTES: usize = 64;
 const TARGET_BYTES: usize = 2048;
 
-/// How a line looks.
+/// Format of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Words with spaces between.
+    /// Fields separated by spaces.
     Text,
     /// One JSON object per line.
     Json,
 }
 
-/// What a line says.
+/// Content of a line.
 pub(crate) struct Entry<'a> {
-    /// `None` for a Unix socket.
+    /// Address of the peer; `None` for a Unix socket.
     pub(crate) client: Option<SocketAddr>,
-    /// Empty where it could not be read.
+    /// Empty if it could not be parsed.
     pub(crate) method: &'a [u8],
     pub(crate) target: Target<'a>,
-    /// 0 where there was no answer.
+    /// 0 if there was no response.
     pub(crate) status: u16,
     pub(crate) bytes: u64,
     pub(crate) took: Duration,
     pub(crate) queued: Duration,
     pub(crate) id: &'a str,
-    /// One word for what went wrong, or nothing.
+    /// Name of what went wrong, or empty.
     pub(crate) fault: &'a str,
-    /// The same in words of our own, or nothing.
+    /// Description of what went wrong, without text of the client; or empty.
     pub(crate) reason: &'a str,
-    /// The application, where there are several; else nothing.
+    /// Name of the application if the engine has several; else empty.
     pub(crate) app: &'a str,
 }
 
-/// What was asked for, as far as it is known.
+/// Request target, as far as it is known.
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     Whole(&'a Uri),
-    /// As it was sent; empty where nothing could be read.
+    /// As received; empty if nothing could be parsed.
     Raw(&'a [u8]),
 }
 
-/// Puts the line together and lends it.
+/// Formats a line and passes it to `add`.
 pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: impl FnOnce(&[u8])) {
-    LINE.with_borrow_mut(|line| {
+    BUFFER.with_borrow_mut(|line| {
         line.text.clear();
         match format {
             LogFormat::Text => line.words(entry, query),
@@ -66,17 +66,17 @@ pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: 
 }
 
 thread_local! {
-    static LINE: RefCell<Line> = const { RefCell::new(Line { text: String::new(), second: 0, stamp: String::new() }) };
+    static BUFFER: RefCell<LineBuffer> = const { RefCell::new(LineBuffer { text: String::new(), second: 0, stamp: String::new() }) };
 }
 
-/// The line being put together, and the formatted second it was last done in.
-struct Line {
+/// The buffer for a line, and the formatted time of the last second.
+struct LineBuffer {
     text: String,
     second: u64,
     stamp: String,
 }
 
-impl Line {
+impl LineBuffer {
     fn words(&mut self, entry: &Entry<'_>, query: &QueryLog) {
         self.stamp();
         self.text.push(' ');
@@ -131,8 +131,8 @@ impl Line {
         self.text.push('}');
     }
 
-    /// What is written, or a dash where that is nothing.
-    fn or_dash(&mut self, write: impl FnOnce(&mut Line)) {
+    /// Runs `write`, and adds a dash if it wrote nothing.
+    fn or_dash(&mut self, write: impl FnOnce(&mut LineBuffer)) {
         let before = self.text.len();
         write(self);
         if self.text.len() == before {
@@ -140,8 +140,8 @@ impl Line {
         }
     }
 
-    /// What is written, as a string of JSON, or null where that is nothing.
-    fn or_null(&mut self, write: impl FnOnce(&mut Line)) {
+    /// Runs `write` within a JSON string, and writes null if it wrote nothing.
+    fn or_null(&mut self, write: impl FnOnce(&mut LineBuffer)) {
         let before = self.text.len();
         self.text.push('"');
         write(self);
@@ -153,7 +153,7 @@ impl Line {
         }
     }
 
-    /// RFC 3339 in UTC, with milliseconds.
+    /// Adds the time: RFC 3339 in UTC, with milliseconds.
     fn stamp(&mut self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         if now.as_secs() != self.second || self.stamp.is_empty() {
@@ -202,8 +202,8 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// Adds the bytes, up to a length of the whole, with everything escaped that could end a word, a string or a line, or
-/// move a terminal. Percent-encoding is right in both formats, and what the client should have written.
+/// Appends the bytes until the text has `most` bytes, and percent-encodes everything that could end a word, a string or
+/// a line, or control a terminal. Percent-encoding suits both formats, and is what the client should have sent.
 fn escape(text: &mut String, most: usize, bytes: &[u8]) {
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && *byte != b'"' && *byte != b'\\';
     if let Ok(plain) = std::str::from_utf8(bytes)
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn queries_are_shown_without_secrets() {
         let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
-        let mut line = Line { text: String::new(), second: 0, stamp: String::new() };
+        let mut line = LineBuffer { text: String::new(), second: 0, stamp: String::new() };
         line.target(&Target::Whole(&uri), &QueryLog::default());
         line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
         line.target(&Target::Whole(&uri), &QueryLog::None);

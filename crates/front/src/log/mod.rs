@@ -1,5 +1,5 @@
-//! What is logged of requests: the access log with one line for each, faults, and headers that were left out. What a
-//! client sends cannot begin a new line, cannot fill the log with warnings, and secrets in a query are not shown.
+//! Logs about requests: the access log, faults, and headers that were left out. A client's input cannot begin a new
+//! line or fill the log with warnings, and secrets in a query are not shown.
 
 pub(crate) mod access_log;
 pub(crate) mod dropped;

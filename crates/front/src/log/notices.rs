@@ -1,5 +1,5 @@
-//! What the log says of headers that were left out: enough to find a proxy that is not trusted yet, and never so much
-//! that clients could fill the log with it.
+//! Log messages about request headers that were left out: enough to find a proxy that is not trusted yet, and limited
+//! so that clients cannot fill the log.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -13,18 +13,18 @@ use parking_lot::Mutex;
 use crate::proxy::sanitize::Sanitized;
 use crate::proxy::trust::Trusted;
 
-/// So many peers are named at once, and later one in each [`PAUSE`]: the proxies of a new installation are among them.
+/// Peers that are named at once, likely including the proxies of a new installation; after them one in each [`PAUSE`].
 const AT_ONCE: usize = 5;
 const PAUSE: Duration = Duration::from_secs(60);
-/// More peers than this are not named.
+/// Most peers that are named.
 const PEERS_MAX: usize = 1000;
-/// More header names than this are not listed.
+/// Most header names in a message.
 const NAMES_MAX: usize = 4;
 
-/// Clients send it, too, so it makes nobody a proxy.
+/// Clients send this header too, so it does not suggest a proxy.
 const OF_CLIENTS: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What was said so far, of all connections.
+/// Messages logged so far, over all connections.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
     peers: Mutex<Peers>,
@@ -39,7 +39,7 @@ struct Peers {
 }
 
 impl Peers {
-    /// Whether this peer is to be named now.
+    /// Whether this peer is to be named now, which then counts as done.
     fn is_next(&mut self, peer: Option<IpAddr>, now: Instant) -> bool {
         let is_due = |last: Instant| now.saturating_duration_since(last) >= PAUSE;
         if self.named.contains(&peer)
@@ -54,7 +54,7 @@ impl Peers {
 }
 
 impl Notices {
-    /// Says what was left out of a request of this peer, if that is news.
+    /// Logs what was left out of a request of this peer, unless it was logged before.
     pub(crate) fn tell(&self, found: &Sanitized, peer: Option<IpAddr>, trusted: &[Trusted], passes_underscores: bool) {
         if found.distrusted.iter().any(|name| *name != OF_CLIENTS) {
             let mut peers = self.peers.lock();
@@ -62,7 +62,7 @@ impl Notices {
                 tracing::info!(target: "front", "{}", distrusted(&found.distrusted, peer, trusted));
             }
         }
-        // Names that are protected are left out in silence where a stranger may have chosen them.
+        // Protected names from an untrusted peer are left out silently, since anyone can send them.
         let is_news = !found.underscored.is_empty() && (found.has_proxy_headers || !passes_underscores);
         if !is_news || self.underscore.swap(true, Relaxed) {
             return;

@@ -1,19 +1,19 @@
-//! What the log shows of the queries of requests: they may hold what is nobody's business.
+//! The part of query strings that the log shows, since they may contain secrets.
 
 use std::str::FromStr;
 
-/// What the log shows of a query.
+/// The part of a query string that the log shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryLog {
-    /// All of it.
+    /// The whole query.
     Full,
     /// Nothing.
     None,
-    /// All but the values of parameters whose names have one of these words in them.
+    /// The query without the values of parameters whose names contain one of these words, in any case.
     Filtered(Vec<String>),
 }
 
-/// What Rails filters out of its log when nobody says anything, and numbers of cards.
+/// The words that Rails filters from its log by default, and those for numbers of payment cards.
 const WORDS: [&str; 12] =
     ["passw", "email", "secret", "token", "_key", "crypt", "salt", "certificate", "otp", "ssn", "cvv", "cvc"];
 const FILTERED: &[u8] = b"[FILTERED]";
@@ -43,7 +43,7 @@ impl FromStr for QueryLog {
 }
 
 impl QueryLog {
-    /// Hands on what is to be shown of a query, in pieces, from the question mark on.
+    /// Passes the visible part of a query to `show`, in pieces, with its question mark.
     pub(crate) fn show(&self, query: &[u8], mut show: impl FnMut(&[u8])) {
         let words = match self {
             QueryLog::None => return,
@@ -70,7 +70,7 @@ impl QueryLog {
     }
 }
 
-/// Whether the name of a parameter has one of the words in it, however it is written.
+/// Whether the name of a parameter contains one of the words, in any case, even if percent-encoded.
 fn is_secret(name: &[u8], words: &[String]) -> bool {
     let decoded = if name.contains(&b'%') { Some(decoded(name)) } else { None };
     let name = decoded.as_deref().unwrap_or(name);
@@ -80,7 +80,7 @@ fn is_secret(name: &[u8], words: &[String]) -> bool {
     })
 }
 
-/// Without percent-encoding; what is none stays.
+/// Decodes percent-encoding; invalid sequences stay as they are.
 fn decoded(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name;

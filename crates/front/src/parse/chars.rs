@@ -1,14 +1,14 @@
-//! Which bytes may stand where in a request, by RFC 9110 and RFC 9112.
+//! Character classes of HTTP, by RFC 9110 and RFC 9112.
 
-/// A byte of a token (RFC 9110 section 5.6.2): of a method, a header's name, a transfer coding.
+/// Whether the byte may be part of a token (RFC 9110 section 5.6.2): a method, a header name, a transfer coding.
 pub(crate) fn is_token(byte: u8) -> bool {
     TOKENS[usize::from(byte)]
 }
 
-/// Whether these bytes may be a header's value, or a line of them: everything but control characters (RFC 9110 section
-/// 5.5). Bytes above ASCII may: they are opaque.
+/// Whether the bytes may be part of a header's value: no control characters but tab (RFC 9110 section 5.5). Bytes above
+/// ASCII are allowed, and opaque.
 pub(crate) fn are_text(bytes: &[u8]) -> bool {
-    // Without a branch per byte, so that the compiler looks at many of them at once.
+    // Without a branch per byte, so that the compiler vectorises it.
     !bytes.iter().fold(false, |is_bad, byte| is_bad | ((*byte < b' ') & (*byte != b'\t')) | (*byte == 0x7f))
 }
 

@@ -1,6 +1,6 @@
-//! Finds the end of a chunked body in raw bytes (RFC 9112 section 7.1), strictly: what is not written exactly as the
-//! grammar says is refused. Of requests, hyper decodes the same bytes after us. It gets sizes and data only: extensions
-//! and trailers, of which nobody here makes any use, are taken out, so that its own limits for them are never met.
+//! Strict parser of chunked bodies (RFC 9112 section 7.1), which finds their end and refuses every deviation from the
+//! grammar. hyper decodes the same bytes of requests afterwards. It gets sizes and data only: extensions and trailers,
+//! which are of no use here, are removed, so that hyper's own limits for them are never reached.
 
 use std::ops::Range;
 
@@ -9,31 +9,31 @@ use http::StatusCode;
 use crate::parse::chars::is_token;
 use crate::parse::refusal::{Refusal, bad, refuse};
 
-/// Bytes of one chunk's size line, extensions included. Real ones have two to eight, signed ones about ninety.
+/// Bytes of a chunk's size line with extensions. Usual ones have two to eight, those of signed chunks about ninety.
 const SIZE_LINE: usize = 4096;
-/// So many more bytes of extensions than of data are too many.
+/// Bytes by which extensions may exceed the data.
 const EXCESS: u64 = 16 * 1024;
 
-/// Where in a chunked body we are.
+/// State of the parser.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     at: At,
-    /// Of the current chunk, as far as it was read.
+    /// Size of the current chunk, as far as it was read.
     size: u64,
-    /// Bytes of the current size line or of all trailers, to bound them.
+    /// Bytes of the current size line, or of all trailers, which are limited.
     used: usize,
-    /// Bytes of extensions that no data made up for.
+    /// Bytes by which extensions exceed the data.
     excess: u64,
     trailer_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// In the size, after so many digits.
+    /// In the size, after this many digits.
     Size(u8),
     Extension(Extension),
     SizeLf,
-    /// So many bytes of data are left.
+    /// In the data, with this many bytes left.
     Data(u64),
     DataCr,
     DataLf,
@@ -59,17 +59,17 @@ enum Extension {
     AfterValue,
 }
 
-/// What bytes of a chunked body are.
+/// Kind of bytes in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Data,
-    /// Sizes, and the ends of lines.
+    /// Sizes and line ends.
     Coding,
-    /// Extensions and trailers.
+    /// Extensions and trailers, which are removed.
     LeftOut,
 }
 
-/// How far the body reaches in what was fed, which may be shorter then.
+/// Result of parsing: the number of bytes that belong to the body, after removals, and whether it is complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fed {
     pub(crate) bytes: usize,
@@ -77,12 +77,12 @@ pub(crate) struct Fed {
 }
 
 impl Chunks {
-    /// At the beginning of a body whose trailers may have so many bytes.
+    /// A parser at the beginning of a body, with a limit on the bytes of its trailers.
     pub(crate) fn new(trailer_bytes: usize) -> Chunks {
         Chunks { at: At::Size(0), size: 0, used: 0, excess: 0, trailer_bytes }
     }
 
-    /// Goes on over the bytes from `start` on, up to the end of the body, and takes out what hyper is not to see.
+    /// Parses the bytes from `start` on, up to the end of the body, and removes what hyper must not see.
     pub(crate) fn feed(&mut self, bytes: &mut Vec<u8>, start: usize) -> Result<Fed, Refusal> {
         let (mut from, mut to) = (start, start);
         while from < bytes.len() && self.at != At::Done {
@@ -99,7 +99,7 @@ impl Chunks {
         Ok(Fed { bytes: to - start, is_done: self.at == At::Done })
     }
 
-    /// Goes on over `bytes`, up to the end of the body; `data` is told where in them there is what the chunks carry.
+    /// Parses `bytes`, up to the end of the body, and passes the ranges of the chunks' data to `data`.
     pub(crate) fn decode(&mut self, bytes: &[u8], mut data: impl FnMut(Range<usize>)) -> Result<Fed, Refusal> {
         let mut index = 0;
         while index < bytes.len() && self.at != At::Done {
@@ -112,7 +112,7 @@ impl Chunks {
         Ok(Fed { bytes: index, is_done: self.at == At::Done })
     }
 
-    /// How many of these bytes belong together, and what they are.
+    /// Length and kind of the next bytes that belong together.
     fn part(&mut self, bytes: &[u8]) -> Result<(usize, Part), Refusal> {
         let before = self.at;
         if let At::Data(left) = before {
@@ -137,7 +137,7 @@ impl Chunks {
             _ => {}
         }
         Ok(match (self.at, byte) {
-            // Fifteen digits are 2^60 bytes: more is no size, and can never overflow here.
+            // Fifteen digits are up to 2^60 bytes: enough, and they cannot overflow.
             (At::Size(digits), b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') if digits < 15 => {
                 self.size = self.size << 4 | u64::from((byte as char).to_digit(16).unwrap_or(0));
                 At::Size(digits + 1)
@@ -161,7 +161,7 @@ impl Chunks {
         })
     }
 
-    /// A size line has ended.
+    /// State after a complete size line.
     fn sized(&mut self) -> At {
         self.used = 0;
         self.excess = self.excess.saturating_sub(self.size);
@@ -196,7 +196,7 @@ impl Extension {
     }
 }
 
-/// A step inside trailers.
+/// Next state within trailers.
 fn trailer(at: At, byte: u8) -> Result<At, Refusal> {
     Ok(match (at, byte) {
         (At::TrailerStart | At::TrailerName, _) if is_token(byte) => At::TrailerName,
@@ -209,7 +209,7 @@ fn trailer(at: At, byte: u8) -> Result<At, Refusal> {
     })
 }
 
-/// Whether a byte that led from one place to another is part of an extension or a trailer.
+/// Whether a byte that changed the state is part of an extension or a trailer.
 fn is_left_out(before: At, after: At) -> bool {
     let is_trailer = |at| matches!(at, At::TrailerName | At::TrailerValue | At::TrailerLf);
     matches!(after, At::Extension(_)) || is_trailer(before) || is_trailer(after)

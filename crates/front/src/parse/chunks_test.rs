@@ -1,8 +1,8 @@
-//! What is a chunked body, and what of it hyper gets to see.
+//! Chunked bodies that are accepted or refused, and the bytes of them that hyper gets.
 
 use super::*;
 
-/// Feeds in pieces of the given size, and what is left of them: whole, or `None` when the end did not come.
+/// Feeds a body in pieces of this size; returns hyper's bytes and their number, or `None` if the body is incomplete.
 fn fed(body: &[u8], piece: usize) -> Result<Option<(usize, Vec<u8>)>, &'static str> {
     let mut chunks = Chunks::new(100);
     let mut kept = Vec::new();

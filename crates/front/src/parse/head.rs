@@ -1,7 +1,7 @@
-//! Looks at a request's head while it is still raw bytes, and refuses what would be ambiguous further on.
-//! hyper parses after us; it takes bare line feeds, drops a Content-Length beside a Transfer-Encoding, and forgets
-//! fragments, all without a trace. Here they are still visible. Rules are those of RFC 9112 (HTTP/1.1).
-//! Whatever hyper would refuse is refused here, so that each refusal has its answer and its line in the log.
+//! Checks a request's head as raw bytes and refuses what would be ambiguous to a later program. hyper parses it
+//! afterwards, but accepts bare line feeds, drops a Content-Length beside a Transfer-Encoding, and drops fragments, all
+//! without a trace. The rules are those of RFC 9112 (HTTP/1.1). What hyper would refuse is refused here, so that each
+//! refusal has its response and its access log entry.
 
 use std::ops::Range;
 
@@ -13,39 +13,39 @@ use crate::parse::host;
 use crate::parse::refusal::{Refusal, bad, refuse};
 use crate::parse::target::{self, Target};
 
-/// hyper refuses targets of a little more; so we do when the whole line is longer than this.
+/// Longest request line. hyper refuses targets that are slightly longer.
 const LINE_BYTES: usize = 65_000;
-/// hyper cannot hold longer names of headers.
+/// Longest header name that hyper supports.
 const NAME_BYTES: usize = 65_535;
-/// The first byte of a TLS connection.
+/// First byte of a TLS connection.
 const TLS: u8 = 0x16;
 
-/// What the bytes at the front of a connection are.
+/// Result of a scan.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
-    /// The beginning of a head.
+    /// The head is incomplete.
     Partial,
-    /// A whole head, so many bytes long, how its body ends, and what hyper gets instead of its target, if anything.
+    /// The head is complete: its length in bytes, the framing of its body, and a change to make for hyper, if any.
     Whole(usize, Framing, Option<Change>),
-    /// Nothing that may be served.
+    /// The head must not be served.
     Refused(Refusal),
 }
 
-/// How the end of a body is known.
+/// Framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     Length(u64),
     Chunked,
 }
 
-/// Other bytes for some of a head's.
+/// A replacement of some bytes of a head.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) place: Range<usize>,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Scans from the first byte of a request line.
+/// Scans a head from the first byte of its request line.
 pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
     match try_scan(bytes, limits) {
         Ok(Some((len, framing, change))) => Scan::Whole(len, framing, change),
@@ -57,7 +57,7 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
 fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Option<Change>)>, Refusal> {
     match bytes.first() {
         Some(&TLS) => return bad("this is TLS, and this port speaks plain HTTP"),
-        // Whoever speaks another protocol need not wait for a line's end that may never come.
+        // A client of another protocol need not wait for a line end that may never come.
         Some(byte) if !is_token(*byte) && *byte != b'\n' => return bad("the method is not a token"),
         _ => {}
     }
@@ -72,7 +72,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Opt
     if line.len() > LINE_BYTES {
         return refuse(StatusCode::URI_TOO_LONG, "the request line is too long");
     }
-    let Line { version, has_authority, change } = request_line(line)?;
+    let RequestLine { version, has_authority, change } = request_line(line)?;
     let mut fields = Fields::default();
     let mut count = 0;
     loop {
@@ -88,7 +88,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Opt
         };
         at = next;
         if line.is_empty() {
-            // The empty line counts as well, or a head would pass only when its last bytes come together.
+            // The empty line counts too; otherwise a head would pass only if its last bytes arrive together.
             if at > limits.header_bytes {
                 return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too long");
             }
@@ -109,7 +109,7 @@ fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Opt
     Ok(Some((at, fields.framing()?, change)))
 }
 
-/// The line that begins at `at` without its end, and where the next begins.
+/// The line that begins at `at`, without its end, and the position of the next line.
 fn next_line(bytes: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Refusal> {
     let rest = &bytes[at..];
     let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(None) };
@@ -127,19 +127,19 @@ fn next_line(bytes: &[u8], at: usize) -> Result<Option<(&[u8], usize)>, Refusal>
 enum Version {
     Http10,
     Http11,
-    /// A minor version that nobody has named yet.
+    /// A minor version above 1, which no RFC defines yet.
     Later,
 }
 
-/// What is known of a request line.
-struct Line {
+/// Result of parsing a request line.
+struct RequestLine {
     version: Version,
-    /// The target is a whole URL, whose host counts instead of the header.
+    /// Whether the target is a URL, whose host takes precedence over the header.
     has_authority: bool,
     change: Option<Change>,
 }
 
-fn request_line(line: &[u8]) -> Result<Line, Refusal> {
+fn request_line(line: &[u8]) -> Result<RequestLine, Refusal> {
     if line.starts_with(b"PROXY ") {
         return bad("this is the PROXY protocol, which is not understood here");
     }
@@ -151,7 +151,7 @@ fn request_line(line: &[u8]) -> Result<Line, Refusal> {
     let version = match &line[target_end + 1..] {
         b"HTTP/1.1" => Version::Http11,
         b"HTTP/1.0" => Version::Http10,
-        // What 1.1 means holds in every later minor version (RFC 9110 section 2.5).
+        // HTTP/1.1 semantics apply to every later minor version (RFC 9110 section 2.5).
         [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9'] => Version::Later,
         [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit() => {
             return refuse(StatusCode::HTTP_VERSION_NOT_SUPPORTED, "only HTTP/1 is spoken here");
@@ -168,10 +168,10 @@ fn request_line(line: &[u8]) -> Result<Line, Refusal> {
     } else {
         (*plain != *target).then(|| Change { place: method_end + 1..target_end, bytes: plain.into_owned() })
     };
-    Ok(Line { version, has_authority, change })
+    Ok(RequestLine { version, has_authority, change })
 }
 
-/// The few headers on which the meaning of the rest depends.
+/// The headers that determine framing and host.
 #[derive(Debug, Default)]
 struct Fields {
     host: Host,
@@ -203,7 +203,7 @@ impl Fields {
         if name.len() > NAME_BYTES {
             return refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the name of a header is too long");
         }
-        // The length tells nearly all other headers apart at no cost.
+        // The length distinguishes nearly all other headers at no cost.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(line[colon + 1..].trim_ascii()),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(line[colon + 1..].trim_ascii()),
@@ -229,7 +229,7 @@ impl Fields {
         if value.is_empty() || value.len() > 19 || !value.iter().all(u8::is_ascii_digit) {
             return bad("the Content-Length is not a number of bytes");
         }
-        // Nineteen digits always fit.
+        // Nineteen digits always fit into 64 bits.
         self.length = Some(value.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')));
         Ok(())
     }
@@ -254,8 +254,8 @@ impl Fields {
     }
 }
 
-/// Why a list of codings other than "chunked" is refused (RFC 9112 section 6.3). Empty elements of a list should be
-/// passed over (RFC 9110 section 5.6.1), but here not everybody does so, and then a body ends at two places.
+/// Refuses a list of codings other than "chunked" (RFC 9112 section 6.3). A recipient should ignore empty list elements
+/// (RFC 9110 section 5.6.1), but not all do so here, and a body would then end in two places.
 fn codings(value: &[u8]) -> Result<(), Refusal> {
     let is_chunked = |coding: &[u8]| coding.trim_ascii().eq_ignore_ascii_case(b"chunked");
     let mut codings: Vec<&[u8]> = value.split(|byte| *byte == b',').collect();

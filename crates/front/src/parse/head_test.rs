@@ -1,4 +1,4 @@
-//! What the scan of a raw head takes and refuses.
+//! Request heads that the scan accepts or refuses.
 
 use super::*;
 use crate::tests_support::limits;

@@ -1,5 +1,5 @@
-//! Bytes of a connection that arrived and that hyper may not have yet: heads until they are whole and were checked,
-//! bodies as far as they are known to reach.
+//! Bytes of a connection that have arrived and that hyper does not have yet: heads until they are complete and checked,
+//! bodies as far as their end is known.
 
 use hyper::rt::ReadBufCursor;
 
@@ -8,20 +8,20 @@ use crate::parse::chunks::Chunks;
 use crate::parse::head::{self, Change, Framing, Scan};
 use crate::parse::refusal::Refusal;
 
-/// A buffer larger than this is given back when it is empty.
+/// Capacity of the empty buffer above which its memory is freed.
 const KEPT_BYTES: usize = 4 * 1024;
 
-/// The bytes, and how many of them hyper may have.
+/// The buffer, and the number of bytes in it that hyper may have.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     bytes: Vec<u8>,
-    /// How many of them hyper has had.
+    /// Bytes at the beginning that hyper has had.
     start: usize,
-    /// How many of the next bytes are a checked head or its body.
+    /// Further bytes that are a checked head or its body.
     allowed: u64,
-    /// The rest of a chunked body, beyond `allowed`.
+    /// Parser of the rest of a chunked body, beyond `allowed`.
     chunks: Option<Chunks>,
-    /// There is a whole line more than when a head was last looked for.
+    /// Whether a line end has arrived since the last scan for a head.
     is_worth_a_scan: bool,
 }
 
@@ -31,7 +31,7 @@ impl Held {
         &self.bytes[self.start..]
     }
 
-    /// The same, to be kept.
+    /// Takes the bytes that hyper did not get.
     pub(crate) fn take_rest(&mut self) -> Vec<u8> {
         self.bytes.drain(..std::mem::take(&mut self.start));
         std::mem::take(&mut self.bytes)
@@ -44,18 +44,18 @@ impl Held {
         self.bytes = [unused, &rest].concat();
     }
 
-    /// Whether the next byte is the first of a head, as far as it is known where the body before it ends.
+    /// Whether the next byte begins a head, as far as the end of the previous body is known.
     pub(crate) fn is_at_a_head(&self) -> bool {
         self.allowed == 0 && self.chunks.is_none()
     }
 
-    /// Adds what was read and is not passed on by [`Held::pass`].
+    /// Adds bytes that were read and that [`Held::pass`] did not pass on.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.is_worth_a_scan |= memchr::memchr(b'\n', bytes).is_some();
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Gives hyper what it may have of the bytes just read, without a stay, and returns how many that were.
+    /// Passes bytes that were just read to hyper directly, as far as it may have them. Returns how many.
     pub(crate) fn pass(&mut self, bytes: &[u8], cursor: &mut ReadBufCursor<'_>) -> usize {
         if self.allowed == 0 || !self.rest().is_empty() {
             return 0;
@@ -67,7 +67,7 @@ impl Held {
         count
     }
 
-    /// Gives hyper what it may have of what is held; whether that was anything.
+    /// Gives hyper the held bytes that it may have. Returns whether there were any.
     pub(crate) fn give(&mut self, cursor: &mut ReadBufCursor<'_>) -> Result<bool, Refusal> {
         if self.allowed == 0
             && let Some(chunks) = &mut self.chunks
@@ -91,7 +91,7 @@ impl Held {
         Ok(count > 0)
     }
 
-    /// Whether a head begins here. Empty lines before it are to be ignored (RFC 9112 section 2.2).
+    /// Skips empty lines (RFC 9112 section 2.2). Returns whether a head begins after them.
     pub(crate) fn begins_a_head(&mut self) -> bool {
         while self.rest().starts_with(b"\r\n") {
             self.start += 2;
@@ -100,7 +100,7 @@ impl Held {
         !matches!(self.rest(), [] | [b'\r'])
     }
 
-    /// Looks for a whole head, unless nothing can have changed since the last look.
+    /// Scans for a complete head, unless nothing has changed since the last scan. Returns whether there is one.
     pub(crate) fn scan(&mut self, limits: &Limits) -> Result<bool, Refusal> {
         if !self.is_worth_a_scan && self.rest().len() <= limits.header_bytes {
             return Ok(false);

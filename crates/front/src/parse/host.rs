@@ -1,10 +1,10 @@
-//! Whether a text can name a host: the value of Host, and the authority of a whole URL in a request line.
+//! Check of a host: the value of the Host header, or the authority of a URL in a request line.
 
 use std::net::Ipv6Addr;
 
 use crate::parse::refusal::{Refusal, bad};
 
-/// `host` or `host:port` without user information (RFC 9110 section 4.2.4 has no place for it).
+/// Checks for `host` or `host:port`, without user information, which RFC 9110 section 4.2.4 forbids.
 pub(crate) fn check(value: &[u8]) -> Result<(), Refusal> {
     let (name, port) = match value {
         [b'[', ..] => {
@@ -31,7 +31,7 @@ fn is_port(digits: &[u8]) -> bool {
     digits.iter().all(u8::is_ascii_digit) && std::str::from_utf8(digits).is_ok_and(|text| text.parse::<u16>().is_ok())
 }
 
-/// Whether two digits follow each percent sign.
+/// Whether two hexadecimal digits follow each percent sign.
 fn is_rightly_encoded(name: &[u8]) -> bool {
     let mut parts = name.split(|byte| *byte == b'%');
     parts.next();

@@ -1,7 +1,6 @@
-//! Reads raw bytes and says where things end: heads and bodies of requests before hyper gets them, and frames of a
-//! WebSocket. Nothing here has a socket, a clock or a request: bytes and limits go in, and what is ambiguous, or
-//! would be to the next program, comes out as a refusal. Nothing panics on any bytes: heads and chunked bodies are
-//! fuzzed.
+//! Parsers of raw bytes: heads and bodies of requests before hyper gets them, and frames of WebSockets. Nothing here
+//! has a socket, a clock or a request. What is ambiguous, or would be to the next program, is refused. No input panics:
+//! heads and chunked bodies are fuzzed.
 
 pub(crate) mod chars;
 pub(crate) mod chunks;

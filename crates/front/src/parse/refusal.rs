@@ -1,8 +1,8 @@
-//! Why a request gets an answer from the front itself.
+//! Refusal of a request by the front.
 
 use http::StatusCode;
 
-/// Why a request gets an answer from the front itself.
+/// Status and reason of a request that the front refuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,

@@ -1,6 +1,6 @@
-//! What a request line asks for: one of the four forms of RFC 9112 section 3.2. Bytes of a path or a query that should
-//! have been percent-encoded, and fragments, are no reason to refuse it, since the servers that this one stands in for
-//! take them; hyper takes neither, and gets the target as it should have been written.
+//! Request targets in the four forms of RFC 9112 section 3.2. Bytes of a path or a query that should have been
+//! percent-encoded, and fragments, are accepted, as Ruby's other servers do; hyper accepts neither, and gets the target
+//! in its correct form.
 
 use std::borrow::Cow;
 
@@ -10,16 +10,16 @@ use crate::parse::chars::is_token;
 use crate::parse::host;
 use crate::parse::refusal::{Refusal, bad, refuse};
 
-/// What is known of a target.
+/// A parsed target.
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
-    /// It is a whole URL, whose host counts.
+    /// Whether it is a URL, whose host takes precedence over the header.
     pub(crate) has_authority: bool,
-    /// What hyper is to get.
+    /// The target for hyper.
     pub(crate) plain: Cow<'a, [u8]>,
 }
 
-/// Reads a target, if this method may be used on it.
+/// Parses a target, and checks that this method allows its form.
 pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Refusal> {
     if method.is_empty() || !method.iter().all(|byte| is_token(*byte)) {
         return bad("the method is not a token");
@@ -30,7 +30,7 @@ pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Re
     if method == b"CONNECT" {
         return refuse(StatusCode::NOT_IMPLEMENTED, "this is not a proxy: there is nothing to connect to");
     }
-    // A fragment is the client's own business.
+    // Servers have no use for a fragment.
     let target = &target[..memchr::memchr(b'#', target).unwrap_or(target.len())];
     match target {
         [b'/', ..] => Ok(Target { has_authority: false, plain: encoded(target, 0) }),
@@ -50,7 +50,7 @@ pub(crate) fn read<'a>(method: &[u8], target: &'a [u8]) -> Result<Target<'a>, Re
     }
 }
 
-/// The target with its path and its query, from `path` on, as hyper takes them.
+/// The target with its path and query, from `path` on, percent-encoded as hyper demands.
 fn encoded(target: &[u8], path: usize) -> Cow<'_, [u8]> {
     let query = memchr::memchr(b'?', &target[path..]).map_or(target.len(), |length| path + length);
     let is_text = [path..query, query..target.len()].map(|part| std::str::from_utf8(&target[part]).is_ok());
@@ -76,7 +76,7 @@ fn encoded(target: &[u8], path: usize) -> Cow<'_, [u8]> {
     plain.into()
 }
 
-/// Where the authority of a whole URL begins.
+/// Position of the authority in a URL.
 fn after_scheme(target: &[u8]) -> Option<usize> {
     [&b"http://"[..], b"https://"].into_iter().find_map(|scheme| {
         let start = target.get(..scheme.len())?;
@@ -105,7 +105,7 @@ mod tests {
         ] {
             let plain = read(b"GET", target).unwrap().plain;
             assert_eq!(plain, wanted, "{}", target.escape_ascii());
-            // What http makes of it is what hyper will.
+            // hyper uses the parser of the `http` crate.
             let uri: http::Uri = std::str::from_utf8(&plain).unwrap().parse().unwrap();
             assert_eq!(
                 uri.to_string().trim_end_matches('/'),

@@ -1,54 +1,54 @@
-//! What a WebSocket needs of the front: where frames end in what the server sends, so that a close frame can go between
-//! two of them (RFC 6455 section 5.2). Payloads are not looked at, but for the head of a handshake that an application
-//! writes by itself.
+//! WebSocket frames that the server sends (RFC 6455 section 5.2): finds where they end, so that a close frame can be
+//! sent between two of them. Payloads are not examined, except for the head of a handshake that an application writes
+//! itself.
 
 use http::header::{self, HeaderMap};
 
-/// Of the head of an application's own handshake, more is not kept: then it is taken for something else.
+/// Longest head of an application's own handshake; a longer one counts as another protocol.
 const HEAD_BYTES: usize = 16 * 1024;
 /// The opcode of a close frame.
 const CLOSE: u8 = 8;
 
-/// A close frame with status 1001, "going away" (RFC 6455 section 7.4.1), as a server sends it: unmasked.
+/// A close frame with status 1001, "going away" (RFC 6455 section 7.4.1), unmasked as from a server.
 pub(crate) const GOING_AWAY: [u8; 4] = [0x80 | CLOSE, 2, 0x03, 0xE9];
 
-/// Follows what a server sends on a connection that has been upgraded, from its first byte.
+/// Follows what the server sends on an upgraded connection, from the first byte.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     state: State,
-    /// The application has sent a close frame itself.
+    /// Whether the application has sent a close frame itself.
     is_closed: bool,
 }
 
 #[derive(Debug)]
 enum State {
-    /// In the head of a response that the application writes: what has come so far.
+    /// In the head of a response that the application writes; its bytes so far.
     Head(Vec<u8>),
-    /// In the header of a frame: what has come of it so far.
+    /// In the header of a frame; its bytes so far.
     Header(Vec<u8>),
-    /// In the payload of a frame: how many bytes are still to come.
+    /// In the payload of a frame; number of bytes to come.
     Payload(u64),
-    /// Not a WebSocket.
+    /// The connection is no WebSocket.
     Other,
 }
 
 impl Tracker {
-    /// Of a connection whose handshake the front has sent.
+    /// A tracker for a connection whose handshake the front has sent.
     pub(crate) fn after_handshake() -> Tracker {
         Tracker { state: State::Header(Vec::new()), is_closed: false }
     }
 
-    /// Of a connection on which the application writes all by itself, its handshake included.
+    /// A tracker for a connection on which the application writes the handshake itself.
     pub(crate) fn from_head() -> Tracker {
         Tracker { state: State::Head(Vec::new()), is_closed: false }
     }
 
-    /// Of a connection that speaks something else.
+    /// A tracker for a connection with another protocol.
     pub(crate) fn other() -> Tracker {
         Tracker { state: State::Other, is_closed: false }
     }
 
-    /// Takes note of bytes that go to the client.
+    /// Follows bytes that are sent to the client.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = match &mut self.state {
@@ -86,24 +86,24 @@ impl Tracker {
         }
     }
 
-    /// Whether a frame may be sent now.
+    /// Whether the front may send a frame now: between two frames, and before a close frame.
     pub(crate) fn is_between_frames(&self) -> bool {
         matches!(&self.state, State::Header(header) if header.is_empty()) && !self.is_closed
     }
 
-    /// Whether this is a WebSocket in the middle of a frame: it may be between two in a moment.
+    /// Whether this is a WebSocket within a frame, after which a close frame can be sent.
     pub(crate) fn is_within_frame(&self) -> bool {
         matches!(&self.state, State::Payload(_)) || matches!(&self.state, State::Header(header) if !header.is_empty())
     }
 }
 
-/// Whether `Upgrade: websocket` is among the headers of a request, or of its answer.
+/// Whether the headers of a request, or of its response, have `Upgrade: websocket`.
 pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
     headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
-/// The length of the payload, when the header is complete. A server masks nothing (RFC 6455 section 5.1); a mask, where
-/// there is one, counts as a part of the payload.
+/// Length of the payload, if the header is complete. Servers must not mask (RFC 6455 section 5.1); a mask, if there is
+/// one, counts as part of the payload.
 fn payload_length(header: &[u8]) -> Option<u64> {
     let (second, rest) = header.get(1..)?.split_first()?;
     let mask = if second & 0x80 == 0 { 0 } else { 4 };
@@ -116,7 +116,7 @@ fn payload_length(header: &[u8]) -> Option<u64> {
     Some(length.saturating_add(mask))
 }
 
-/// Whether a response is the end of a WebSocket's handshake: status 101 with `Upgrade: websocket`.
+/// Whether a response completes a WebSocket handshake: status 101 with `Upgrade: websocket`.
 fn is_handshake(head: &[u8]) -> bool {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut response = httparse::Response::new(&mut headers);
@@ -130,7 +130,7 @@ fn is_handshake(head: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether a close frame may go after each byte.
+    /// Whether a close frame may be sent after each of the bytes.
     fn gaps(tracker: &mut Tracker, bytes: &[u8]) -> Vec<bool> {
         let gap = |byte: &u8| {
             tracker.take(&[*byte]);
@@ -152,7 +152,7 @@ mod tests {
             assert!(tracker.is_between_frames());
             let seen = gaps(&mut tracker, &frame);
             assert!(seen[..frame.len() - 1].iter().all(|gap| !gap) && seen[frame.len() - 1], "{length}");
-            // In one piece, with the next.
+            // In one piece, with the beginning of the next frame.
             let mut tracker = Tracker::after_handshake();
             tracker.take(&[frame.as_slice(), &[0x81, 3, b'a']].concat());
             assert!(tracker.is_within_frame() && !tracker.is_between_frames());

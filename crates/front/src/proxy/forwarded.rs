@@ -1,4 +1,4 @@
-//! What a trusted proxy says of the client before it: with which scheme it came, under which id.
+//! Information about the client that a trusted proxy forwards: the scheme and the request id.
 
 use engine::Scheme;
 use http::header::{self, HeaderMap, HeaderName};
@@ -10,20 +10,20 @@ const SCHEME: HeaderName = HeaderName::from_static("x-forwarded-scheme");
 const SSL: HeaderName = HeaderName::from_static("x-forwarded-ssl");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What was said, and believed.
+/// Information that a trusted proxy has forwarded.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ForwardedInfo {
     pub(crate) scheme: Scheme,
     pub(crate) id: Option<RequestId>,
 }
 
-/// Reads the headers of a trusted peer.
-pub(crate) fn read(headers: &HeaderMap) -> Told {
-    Told { scheme: scheme(headers), id: id(headers) }
+/// Reads the headers of a request from a trusted peer.
+pub(crate) fn read(headers: &HeaderMap) -> ForwardedInfo {
+    ForwardedInfo { scheme: scheme(headers), id: id(headers) }
 }
 
-/// The scheme by the first header that says one. Of several values the last counts, as in Rack 3: it is what the
-/// trusted peer itself saw or chose to write, while those before it may be the client's own words.
+/// The scheme, by the first header that has one. Of several values the last one counts, as in Rack 3: it is what the
+/// trusted peer itself saw or chose to write, while earlier ones may come from the client.
 fn scheme(headers: &HeaderMap) -> Scheme {
     let proto = [PROTO, SCHEME].into_iter().find_map(|name| last(headers, &name, ","));
     let said = proto.or_else(|| {
@@ -36,13 +36,13 @@ fn scheme(headers: &HeaderMap) -> Scheme {
     }
 }
 
-/// The last of all values of this header that is not empty.
+/// The last value of this header, in its last line; `None` if it is empty.
 fn last<'a>(headers: &'a HeaderMap, name: &HeaderName, separator: &str) -> Option<&'a str> {
     let value = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     value.rsplit(separator).next().map(str::trim).filter(|word| !word.is_empty())
 }
 
-/// `proto` of the last element of `Forwarded` (RFC 7239), whose values may be quoted, with commas in them.
+/// `proto` in the last element of `Forwarded` (RFC 7239), whose values may be quoted and contain commas.
 fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get_all(header::FORWARDED).iter().next_back()?.to_str().ok()?;
     let element = pieces(value, ',').pop()?;
@@ -51,7 +51,8 @@ fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
     protos.next().map(|(_, value)| value.trim().trim_matches('"'))
 }
 
-/// Splits at separators outside quotes. To be walked from the front only: what is quoted depends on what came before.
+/// Splits at separators outside quotes. Works from the front only: whether a character is quoted depends on those
+/// before.
 fn pieces(text: &str, separator: char) -> Vec<&str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let separates = move |c| {
@@ -66,11 +67,11 @@ fn pieces(text: &str, separator: char) -> Vec<&str> {
     text.split(separates).collect()
 }
 
-/// The id, if there is one and one only.
+/// The request id, if there is exactly one.
 fn id(headers: &HeaderMap) -> Option<RequestId> {
     let mut values = headers.get_all(REQUEST_ID).iter();
     let first = values.next()?;
-    if values.next().is_some() { None } else { RequestId::told(first.as_bytes()) }
+    if values.next().is_some() { None } else { RequestId::from_proxy(first.as_bytes()) }
 }
 
 #[cfg(test)]

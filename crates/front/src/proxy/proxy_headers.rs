@@ -1,8 +1,8 @@
-//! Request headers that only a proxy may say. An application, or a library in it, believes each of them; so the server
-//! takes them from trusted proxies alone.
+//! Request headers that only a proxy may send. Applications, or libraries in them, trust each of them; so the server
+//! accepts them from trusted proxies alone.
 
-/// Names, and why an application must not have them from anybody. A name that ends in a dash stands for all that begin
-/// so. docs/deploying.md has the same table.
+/// Header names, and what an attacker could claim by them. A name that ends in a dash stands for all names with that
+/// prefix. docs/deploying.md has the same table.
 pub(crate) const TABLE: &[(&[&str], &str)] = &[
     (
         &["forwarded", "x-forwarded", "x-forwarded-"],
@@ -106,9 +106,9 @@ pub(crate) const TABLE: &[(&[&str], &str)] = &[
     (&["x-request-id"], "the request's id in the logs of proxy and application"),
 ];
 
-/// Whether only a proxy may say this. The name is in lower case, as in a `HeaderName`.
+/// Whether only a proxy may send this header. The name is in lower case, as in a [`HeaderName`](http::HeaderName).
 pub(crate) fn contains(name: &str) -> bool {
-    // Nearly all names of ordinary requests are told apart by their first three letters.
+    // The first three letters rule out nearly all names of ordinary requests.
     if !name.as_bytes().first_chunk().is_some_and(|first| BEGINNINGS[place(*first)]) {
         return false;
     }
@@ -118,13 +118,13 @@ pub(crate) fn contains(name: &str) -> bool {
 
 const LETTERS: usize = 32;
 
-/// Where three letters stand in [`BEGINNINGS`]; other characters share a place with some letter.
+/// Index of three letters in [`BEGINNINGS`]; other characters share an index with some letter.
 const fn place(first: [u8; 3]) -> usize {
     let [one, two, three] = first;
     (one as usize % LETTERS * LETTERS + two as usize % LETTERS) * LETTERS + three as usize % LETTERS
 }
 
-/// Which three letters names in the table begin with.
+/// Whether any name in the table begins with these three letters.
 static BEGINNINGS: [bool; LETTERS.pow(3)] = {
     let mut found = [false; LETTERS.pow(3)];
     let mut row = 0;

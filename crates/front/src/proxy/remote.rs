@@ -1,24 +1,24 @@
-//! What applications find in REMOTE_ADDR: the peer's address, or what somebody wants in its place.
+//! The value of `REMOTE_ADDR`: the peer's address, or a configured replacement.
 
 use std::sync::Arc;
 
 use engine::Peer;
 use http::header::{HeaderMap, HeaderName};
 
-/// Where the address comes from.
+/// Source of `REMOTE_ADDR`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum RemoteAddress {
-    /// From the connection.
+    /// The peer's address.
     #[default]
     Socket,
-    /// It is always this text.
+    /// Always this text.
     Value(Arc<str>),
-    /// From this header of a trusted peer, where it has one: the first word of it.
+    /// The first word of this header, if the peer is trusted and sends it; else the peer's address.
     Header(HeaderName),
 }
 
 impl RemoteAddress {
-    /// The peer as the application is to see it.
+    /// The peer as the application sees it.
     pub(crate) fn of(&self, peer: &Peer, is_trusted: bool, headers: &HeaderMap) -> Peer {
         let said = match self {
             RemoteAddress::Socket => None,

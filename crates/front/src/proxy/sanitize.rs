@@ -1,22 +1,22 @@
-//! Takes out of a request's headers what must not reach the application: what only a proxy may say, from any other
-//! peer; names that could pass for others; `Proxy`.
+//! Removes request headers that must not reach the application: those that only a proxy may send, from any other peer;
+//! names that could be mistaken for others; and `Proxy`.
 
 use http::header::{HeaderMap, HeaderName};
 
 use crate::proxy::proxy_headers;
 
-/// What was taken out, for the log, and what is there.
+/// Headers that were removed, for the log.
 #[derive(Debug, Default)]
 pub(crate) struct Sanitized {
     /// Whether a trusted peer sent headers of a proxy.
     pub(crate) has_proxy_headers: bool,
-    /// Headers of a proxy that another peer sent.
+    /// Headers of a proxy that an untrusted peer sent.
     pub(crate) distrusted: Vec<HeaderName>,
-    /// Names with underscores.
+    /// Headers with an underscore in their name.
     pub(crate) underscored: Vec<HeaderName>,
 }
 
-/// Goes over the names once. Most requests have nothing to take out: they cost a look at each name.
+/// Removes the headers. Most requests have none to remove and cost one check per name.
 pub(crate) fn sanitize(headers: &mut HeaderMap, is_trusted: bool, passes_underscores: bool) -> Sanitized {
     let mut found = Sanitized::default();
     let mut has_proxy = false;
@@ -37,7 +37,7 @@ pub(crate) fn sanitize(headers: &mut HeaderMap, is_trusted: bool, passes_undersc
         }
     }
     if has_proxy {
-        // Its key would be HTTP_PROXY, which programs take for the proxy that they are to use (CVE-2016-5385).
+        // Its key would be `HTTP_PROXY`, which programs use as the proxy for their own requests (CVE-2016-5385).
         headers.remove("proxy");
     }
     for name in found.distrusted.iter().chain(&found.underscored) {
@@ -46,12 +46,12 @@ pub(crate) fn sanitize(headers: &mut HeaderMap, is_trusted: bool, passes_undersc
     found
 }
 
-/// Whether a name with underscores could pass for one that others than the client are believed to write: in the
-/// environment both have the same key.
+/// Whether a name with underscores could be mistaken for one that clients are not expected to control: both have the
+/// same key in the environment.
 fn is_protected(name: &str) -> bool {
     let dashed = name.replace('_', "-");
     let is_framing = matches!(dashed.as_str(), "content-length" | "content-type" | "transfer-encoding");
-    // A browser lets no script write `Sec-...`.
+    // Browsers let no script set `Sec-...`.
     is_framing || dashed.starts_with("sec-") || proxy_headers::contains(&dashed)
 }
 

@@ -1,4 +1,4 @@
-//! Which peers are proxies whose word about the client is taken. Asked once for a connection, not for its requests.
+//! Peers that are trusted as proxies. Determined once per connection, not per request.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -6,16 +6,16 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 
-/// Peers to be trusted: `private`, `none`, `all`, an IP address or a CIDR network.
+/// Peers to trust: `private`, `none`, `all`, an IP address or a CIDR network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trusted {
-    /// This machine and its own networks: loopback, RFC 1918, link-local, unique-local (RFC 4193), Unix sockets.
+    /// This machine and private networks: loopback, RFC 1918, link-local, unique-local (RFC 4193), Unix sockets.
     Private,
-    /// Nobody.
+    /// No peer.
     None,
-    /// Everybody.
+    /// All peers.
     All,
-    /// Addresses of this network.
+    /// Peers with an address in this network.
     Network(IpNet),
 }
 
@@ -36,7 +36,7 @@ impl FromStr for Trusted {
     }
 }
 
-/// As it is written in an option.
+/// Writes the value as in an option.
 impl fmt::Display for Trusted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -52,7 +52,7 @@ impl fmt::Display for Trusted {
 }
 
 impl Trusted {
-    /// Whether this peer is one of them; a Unix socket has no address.
+    /// Whether this covers a peer; `None` is the address of a Unix socket.
     fn covers(self, address: Option<IpAddr>) -> bool {
         match (self, address) {
             (Trusted::None, _) | (Trusted::Network(_), None) => false,
@@ -68,9 +68,9 @@ impl Trusted {
     }
 }
 
-/// Whether the peer of a connection is trusted. One whose address is not known, as it has gone already, is not.
+/// Whether the peer of a connection is trusted. One whose address is unknown, because it has disconnected, is not.
 pub(crate) fn trusts(trusted: &[Trusted], remote: Option<SocketAddr>, is_unix: bool) -> bool {
-    // An IPv4 client of an IPv6 listener is what it is.
+    // An IPv4 client of an IPv6 listener counts as IPv4.
     let address = remote.map(|remote| remote.ip().to_canonical());
     (is_unix || address.is_some()) && trusted.iter().any(|trusted| trusted.covers(address))
 }

@@ -1,8 +1,8 @@
-//! How a client is told of an error.
+//! Format of error responses.
 
 use http::header::{ACCEPT, HeaderMap};
 
-/// How a client is told of an error.
+/// Format of an error response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Text,
@@ -10,7 +10,7 @@ pub(crate) enum Form {
     Json,
 }
 
-/// Whether the client would rather have HTML than plain text.
+/// Whether the client accepts HTML.
 pub(crate) fn wants_html(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"))
 }

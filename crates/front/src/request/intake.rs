@@ -1,5 +1,5 @@
-//! Reads a request's body to its end before the request goes on: in memory while it is small, in a file without a
-//! name when it is not. A slow client costs a connection and some disk, never an interpreter.
+//! Reads a request's body to its end before the engine gets the request: in memory while it is small, else in an
+//! unlinked temporary file. A slow client occupies a connection and some disk, never an interpreter.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,27 +16,27 @@ use hyper::body::Incoming;
 
 use crate::connection::link::Link;
 
-/// Bytes per second that a long body must come at.
+/// Minimum rate of a long body, in bytes per second.
 const LEAST_RATE: u64 = 500;
 
-/// Why a body was not taken.
+/// Reason why a body was not accepted.
 #[derive(Debug)]
 pub(crate) enum IntakeError {
-    /// Longer than allowed.
+    /// The body is longer than allowed.
     TooLarge,
-    /// Nothing of it came for too long, or it came too slowly.
+    /// No byte arrived for too long, or the body arrived too slowly.
     Late,
-    /// Not complete when the place of its connection was wanted.
+    /// The connection is evicted before the body was complete.
     Evicted,
-    /// Not written as HTTP says; the connection knows why.
+    /// The body is not valid HTTP; [`Link::malformed`] has the reason.
     Malformed,
-    /// The client closed before the end.
+    /// The client disconnected before the end of the body.
     Gone,
-    /// It could not be kept.
+    /// The body could not be stored.
     Disk(io::Error),
 }
 
-/// The whole body.
+/// Reads the whole body.
 pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, IntakeError> {
     if body.is_end_stream() {
         return Ok(Input::Empty);
@@ -59,15 +59,15 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
     store.finish().map_err(IntakeError::Disk)
 }
 
-/// When more of a body must have come: within `silence` of the last bytes; and, so that nobody holds a connection for
-/// long with a byte now and then, what takes longer in all at no less than [`LEAST_RATE`].
+/// Deadline for more of a body: `silence` after the last bytes, and for the whole body `silence` plus the time it needs
+/// at [`LEAST_RATE`], so that a client cannot hold a connection for long by a byte now and then.
 fn due(begun: Instant, last: Instant, received: u64, silence: Duration) -> Instant {
     let paid_for = Duration::from_millis(received.saturating_mul(1000) / LEAST_RATE);
     let at_this_rate = begun.checked_add(silence.saturating_add(paid_for));
     at_this_rate.map_or(last + silence, |at| at.min(last + silence))
 }
 
-/// The next bytes; trailers are dropped.
+/// The next bytes; ignores trailers.
 async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeError> {
     poll_fn(|cx| {
         loop {
@@ -88,13 +88,13 @@ async fn next(body: &mut Incoming, link: &Link) -> Result<Option<Bytes>, IntakeE
     .await
 }
 
-/// What has been read so far.
+/// The body as far as it was read.
 struct Store {
     memory_bytes: usize,
     first: Bytes,
     joined: BytesMut,
     file: Option<Arc<TempFile>>,
-    /// So many bytes come before those in memory.
+    /// Bytes in the file, which come before those in memory.
     in_file: u64,
     len: u64,
 }
@@ -104,8 +104,8 @@ impl Store {
         Store { memory_bytes, first: Bytes::new(), joined: BytesMut::new(), file: None, in_file: 0, len: 0 }
     }
 
-    /// Writes to the file block this thread, for as much as may be in memory: into the page cache. The file system
-    /// takes a few large pieces for half of what many small ones cost.
+    /// Adds bytes. Writing to the file blocks this thread for as many bytes as fit in memory, into the page cache. A
+    /// few large writes cost the file system half of what many small ones cost.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
         self.len += bytes.len() as u64;
         if self.first.is_empty() && self.joined.is_empty() && self.file.is_none() && bytes.len() <= self.memory_bytes {
@@ -125,7 +125,7 @@ impl Store {
         Ok(())
     }
 
-    /// One of both is empty.
+    /// Moves the bytes in memory to the file. One of the two buffers is empty.
     fn empty_to_file(&mut self) -> io::Result<()> {
         let (first, mut joined) = (std::mem::take(&mut self.first), std::mem::take(&mut self.joined));
         self.put(&first)?;

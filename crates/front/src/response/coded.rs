@@ -1,5 +1,5 @@
-//! Response bodies that the application has put into the chunked coding itself (Rack::Chunked of Rack 2, Rails before
-//! 7.1): they are taken out of it, since the front says where each body ends.
+//! Response bodies that the application has encoded as chunked itself (Rack::Chunked of Rack 2, Rails before 7.1). They
+//! are decoded, since the front determines the framing.
 
 use std::task::{Context, Poll, ready};
 
@@ -8,7 +8,7 @@ use engine::{Fault, Source};
 
 use crate::parse::chunks::Chunks;
 
-/// Bytes of trailers, which are thrown away.
+/// Bytes of trailers, which are discarded.
 const TRAILER_BYTES: usize = 16 << 10;
 
 /// The body of a response as it comes from the engine.
@@ -17,7 +17,7 @@ pub(crate) struct Incoming {
     coding: Option<Coding>,
 }
 
-/// How far the chunks have come.
+/// The decoder and whether the last chunk was seen.
 struct Coding {
     chunks: Chunks,
     is_done: bool,
@@ -44,7 +44,7 @@ impl Incoming {
     }
 }
 
-/// Takes all of a body out of its coding.
+/// Decodes a whole body.
 pub(crate) fn decode(bytes: &Bytes) -> Result<Bytes, Fault> {
     let mut coding = Coding::new();
     let data = coding.decode(bytes)?;

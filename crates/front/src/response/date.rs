@@ -1,5 +1,5 @@
-//! The `Date` of answers: now, in the words of HTTP, put together once a second. It follows a clock that is set back;
-//! hyper's own waits for a later second than its last.
+//! The `Date` header, formatted once a second. It follows a clock that is set back, while hyper's own waits until the
+//! old time is reached again.
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,10 +10,10 @@ thread_local! {
     static DATE: RefCell<Date> = const { RefCell::new(Date(None)) };
 }
 
-/// The last second, and its words.
+/// The last second and its formatted time.
 struct Date(Option<(u64, HeaderValue)>);
 
-/// As a header.
+/// The value of the header.
 pub(crate) fn header() -> HeaderValue {
     DATE.with_borrow_mut(|date| date.at(SystemTime::now()))
 }
@@ -24,7 +24,7 @@ impl Date {
         match &self.0 {
             Some((last, value)) if *last == second => value.clone(),
             _ => {
-                // It has letters, digits and spaces.
+                // The text is letters, digits, spaces, commas and colons.
                 let value = HeaderValue::try_from(httpdate::fmt_http_date(now)).unwrap_or(HeaderValue::from_static(""));
                 self.0.insert((second, value)).1.clone()
             }

@@ -1,6 +1,6 @@
-//! From an engine's answer, or a fault, to the response that hyper writes. Only `reply.rs` chooses a status for a
-//! fault. An answer that a client takes slowly is kept for it in memory and then in a file, within bounds; and no
-//! more is sent than was announced.
+//! From an engine's answer, or a fault, to the response that hyper writes. Only `reply.rs` chooses the status of a
+//! fault. A response that its client reads slowly is buffered in memory and then in a file, within limits; and no more
+//! is sent than was announced.
 
 pub(crate) mod coded;
 pub(crate) mod date;

@@ -1,5 +1,5 @@
-//! A response's body as hyper takes it. It ends the request when it is dropped: the connection is free for the next
-//! one and the access-log line is written.
+//! The body of a response as hyper reads it. Dropping it ends the request: the connection is free for the next one, and
+//! the access log entry is written.
 
 use std::fs::File;
 use std::future::Future;
@@ -19,16 +19,17 @@ use crate::log::fault_log::{self, Whose};
 use crate::response::spool::Spool;
 use crate::transport::sendfile::{self, Part};
 
-/// The body.
+/// A response body.
 pub(crate) struct Out {
     kind: Kind,
-    /// What the application announced and is not sent yet; `None` where it announced nothing.
+    /// Bytes of the Content-Length that are not sent yet; `None` without that header.
     announced: Option<u64>,
     link: Arc<Link>,
     record: Option<Box<Record>>,
-    /// What broke it off: told to hyper, which then drops what it has not written, when that is written.
+    /// The error that broke the body off. hyper gets it only when all earlier output is written, since it then drops
+    /// the rest.
     failed: Option<io::Error>,
-    /// The request, for the log; none where the body cannot fail. In a box, since most bodies have none.
+    /// The request, for the log; `None` if the body cannot fail. Boxed, since most bodies have none.
     whose: Option<Box<Whose>>,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct FileReader {
     file: Arc<File>,
     at: u64,
     len: u64,
-    /// A part that is not in memory, in a thread that may block.
+    /// A task on a blocking thread that reads a part that is not in the page cache.
     reading: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -52,13 +53,13 @@ impl Out {
         Out { kind, announced, link, record, failed: None, whose: None }
     }
 
-    /// Of this request.
+    /// Sets the request, for the log.
     pub(crate) fn of(mut self, whose: Option<Whose>) -> Out {
         self.whose = whose.map(Box::new);
         self
     }
 
-    /// Breaks it off when what came before has been written: the client gets that, as under other servers.
+    /// Breaks the body off after earlier output is written: the client gets that, as with other servers.
     fn fail<T>(&mut self, fault: &Fault) -> Poll<T> {
         if let Some(record) = &mut self.record {
             record.fault = fault.name();
@@ -68,7 +69,7 @@ impl Out {
         Poll::Pending
     }
 
-    /// Counts bytes on their way out and cuts what is beyond the announced length.
+    /// Counts bytes to be sent and cuts what exceeds the announced length.
     fn count(&mut self, mut bytes: Bytes) -> Bytes {
         if let Some(left) = &mut self.announced {
             if bytes.len() as u64 > *left {
@@ -86,7 +87,7 @@ impl Out {
         bytes
     }
 
-    /// The end, unless more was announced.
+    /// Ends the body, or breaks it off if more was announced.
     fn finish<T>(&mut self) -> Poll<Option<T>> {
         if self.announced.is_none_or(|left| left == 0) {
             return Poll::Ready(None);
@@ -152,7 +153,7 @@ impl Body for Out {
             Kind::Empty if self.is_end_stream() => SizeHint::with_exact(0),
             Kind::Full(bytes) if self.announced.is_none() => SizeHint::with_exact(bytes.len() as u64),
             Kind::File(reader) if self.announced.is_none() => SizeHint::with_exact(reader.len - reader.at),
-            // hyper goes by the Content-Length header then, where there is one.
+            // hyper then uses the Content-Length header, if there is one.
             _ => SizeHint::default(),
         }
     }
@@ -161,7 +162,7 @@ impl Body for Out {
 impl Drop for Out {
     fn drop(&mut self) {
         self.link.answered();
-        // As much as was announced is all of it, though the application may not have come to its end.
+        // All announced bytes make the response complete, even if the application has not ended the body.
         if let Some(record) = &mut self.record
             && record.fault.is_empty()
             && self.announced != Some(0)
@@ -190,7 +191,8 @@ impl FileReader {
         self.len
     }
 
-    /// What hyper gets for the next bytes of the file: they are in memory now, and `take` notes that it has them.
+    /// The next bytes for hyper, or a placeholder for a part that is in the page cache now; `take` records that hyper
+    /// has them.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
         if self.at == self.len {
             return Poll::Ready(None);
@@ -218,7 +220,7 @@ impl FileReader {
         })))
     }
 
-    /// Notes that hyper has taken these; what it has a placeholder for is sent by the wire.
+    /// Records that hyper has taken these bytes; the wire sends what a placeholder stands for.
     fn take(&mut self, bytes: &Bytes, link: &Link) {
         if sendfile::is_placeholder(bytes) {
             link.add_part(Part::new(self.file.clone(), self.at, bytes.len()));

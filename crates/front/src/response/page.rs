@@ -1,5 +1,5 @@
-//! What a person sees when there is no answer from the application: a small page, or plain text for a program.
-//! In production it says the status and the request id and nothing else; in development also what went wrong.
+//! Error responses when the application gives none: a small page, or plain text or JSON for programs. In production
+//! they have the status and the request id only; in development also the fault.
 
 use std::fmt::Write;
 
@@ -9,14 +9,14 @@ use http::StatusCode;
 use crate::connection::raw_head::reason;
 use crate::request::form::Form;
 
-/// What a page may tell.
+/// Content of an error response.
 pub(crate) struct Page<'a> {
     pub(crate) status: StatusCode,
-    /// Empty for requests that got none.
+    /// Request id; empty if there is none.
     pub(crate) id: &'a str,
-    /// What was wrong with the request: harmless to tell.
+    /// What is wrong with the request; never secret.
     pub(crate) why: &'a str,
-    /// In development only.
+    /// The fault, in development only.
     pub(crate) fault: Option<&'a Fault>,
 }
 
@@ -24,7 +24,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
 color:#24211c;background:#fdfbf6}h1{font-weight:600;font-size:1.6rem}code,pre{font:14px/1.5 ui-monospace,monospace}\
 pre{overflow:auto;padding:1rem;background:#f3ede0;border-radius:6px}small{color:#8a8272}";
 
-/// The page and its media type.
+/// The body and its media type.
 pub(crate) fn render(page: &Page<'_>, form: Form) -> (String, &'static str) {
     match form {
         Form::Text => (text(page), "text/plain; charset=utf-8"),
@@ -33,7 +33,7 @@ pub(crate) fn render(page: &Page<'_>, form: Form) -> (String, &'static str) {
     }
 }
 
-/// As an API says what is wrong.
+/// The error as a JSON object.
 fn json(page: &Page<'_>) -> String {
     let mut out = String::from("{\"error\":\"");
     let words = if page.why.is_empty() { reason(page.status) } else { page.why };

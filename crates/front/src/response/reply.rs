@@ -1,4 +1,4 @@
-//! From an engine's answer to an HTTP response. The only place that chooses a status for a fault.
+//! From an engine's answer to an HTTP response. The only place that chooses the status of a fault.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -17,31 +17,31 @@ use crate::log::dropped;
 use crate::log::fault_log;
 use crate::parse::refusal::Refusal;
 use crate::parse::websocket::{self, Tracker};
+use crate::request::context::RequestContext;
 use crate::request::intake::IntakeError;
-use crate::request::visit::Visit;
 use crate::response::coded::{self, Incoming};
 use crate::response::date;
 use crate::response::out::{FileReader, Kind, Out};
 use crate::response::page::{self, Page};
 use crate::response::spool::Spool;
 
-/// Who is refused may try again after this time, where waiting has no limit that would say it.
+/// Value of `Retry-After` if the wait in the queue has no limit from which it could follow.
 const RETRY_TIME: Duration = Duration::from_secs(10);
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// A stream that is this far, or further, when it is first looked at goes out as a stream; what has ended before is
-/// sent as one piece with its length.
+/// Bytes of a stream that are read before its head is sent. A stream that ends before that is sent in one piece with
+/// its length.
 const GATHERED_BYTES: usize = 64 * 1024;
 
-/// A body that breaks off.
+/// The refusal of a body that breaks off.
 const NO_END: Refusal = Refusal { status: StatusCode::BAD_REQUEST, why: "the body has no end" };
 
-/// What becomes of the connection.
+/// Fate of the connection after a response.
 pub(crate) enum Outcome {
     Http(http::Response<Out>),
-    Leaves(Handover),
+    Upgrade(Handover),
 }
 
-/// The status with which a request is answered that failed by the fault of this name ([`Fault::name`]).
+/// The status of the response to a request with this fault ([`Fault::name`]).
 pub fn status_of(fault: &str) -> StatusCode {
     match fault {
         "out_of_time" => StatusCode::GATEWAY_TIMEOUT,
@@ -51,14 +51,14 @@ pub fn status_of(fault: &str) -> StatusCode {
     }
 }
 
-/// The answer for a request that failed.
-pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, &visit.whose(), visit.waited());
+/// The response to a request that ended in a fault.
+pub(crate) fn fault(context: RequestContext, fault: &Fault) -> http::Response<Out> {
+    fault_log::write(fault, &context.whose(), context.waited());
     let status = status_of(fault.name());
-    let settings = visit.link.common.settings.clone();
+    let settings = context.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
-    let mut response = error(visit, status, "", shown, fault.name());
-    // Trying again later makes sense.
+    let mut response = error(context, status, "", shown, fault.name());
+    // The client may try again.
     if status == StatusCode::SERVICE_UNAVAILABLE {
         let wait = Some(settings.limits.queue_wait).filter(|wait| *wait < FOREVER).unwrap_or(RETRY_TIME);
         let seconds = wait.as_secs().clamp(1, 60);
@@ -67,22 +67,22 @@ pub(crate) fn fault(visit: Visit, fault: &Fault) -> http::Response<Out> {
     response
 }
 
-/// The answer for a body that was not taken.
-pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out> {
+/// The response to a request whose body was not accepted.
+pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Response<Out> {
     let (status, why, name) = match problem {
         IntakeError::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "the body is too large", "body_too_large"),
         IntakeError::Late => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time", "body_late"),
         IntakeError::Evicted => {
-            visit.link.obey_eviction();
+            context.link.confirm_eviction();
             let why = "there are no places for connections left, and the body of the request came slowly";
             (StatusCode::REQUEST_TIMEOUT, why, "body_late")
         }
         IntakeError::Gone | IntakeError::Malformed => {
-            let Refusal { status, why } = visit.link.malformed().unwrap_or(NO_END);
+            let Refusal { status, why } = context.link.malformed().unwrap_or(NO_END);
             (status, why, "body_malformed")
         }
         IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "{}: cannot keep its body: {error}", visit.whose());
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", context.whose());
             match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
@@ -91,57 +91,57 @@ pub(crate) fn intake(visit: Visit, problem: &IntakeError) -> http::Response<Out>
             }
         }
     };
-    let mut response = error(visit, status, why, None, name);
-    // The rest of the body is still under way, and nobody will read it.
+    let mut response = error(context, status, why, None, name);
+    // The rest of the body may still arrive, and will not be read.
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
 fn error(
-    mut visit: Visit,
+    mut context: RequestContext,
     status: StatusCode,
     why: &'static str,
     fault: Option<&Fault>,
     name: &'static str,
 ) -> http::Response<Out> {
-    let (text, media_type) = page::render(&Page { status, id: visit.id(), why, fault }, visit.form);
-    if let Some(record) = &mut visit.record {
+    let (text, media_type) = page::render(&Page { status, id: context.id(), why, fault }, context.form);
+    if let Some(record) = &mut context.record {
         record.fault = name;
         record.reason = why;
     }
     let mut headers = HeaderMap::with_capacity(6);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    finish(visit, status, headers, Content::Full(Bytes::from(text)))
+    finish(context, status, headers, Content::Full(Bytes::from(text)))
 }
 
-/// The answer the application gave.
-pub(crate) async fn response(visit: Visit, response: Response) -> Outcome {
+/// The response that the application gave.
+pub(crate) async fn response(context: RequestContext, response: Response) -> Outcome {
     let Response { head, body } = response;
     if !head.dropped().is_empty() {
-        dropped::write(head.dropped(), &visit.whose());
+        dropped::write(head.dropped(), &context.whose());
     }
     let content = match body {
-        Body::Stream(source) if !is_bodiless(&visit, head.status) => {
-            // In a place of its own: the future of a request is to be small.
+        Body::Stream(source) if !is_bodiless(&context, head.status) => {
+            // Boxed, to keep the future of a request small.
             match Box::pin(gather(Incoming::new(source, head.is_chunked()))).await {
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, source)) => {
-                    let file_bytes = visit.link.common.settings.limits.spool_bytes;
+                    let file_bytes = context.link.common.settings.limits.spool_bytes;
                     Ok(Content::Stream(Spool::start(first, source, file_bytes)))
                 }
                 Err(found) => Err(found),
             }
         }
-        Body::Upgrade(duplex) => return Outcome::Leaves(leave(visit, head, duplex)),
-        body => whole(body, head.is_chunked(), is_bodiless(&visit, head.status)),
+        Body::Upgrade(duplex) => return Outcome::Upgrade(upgrade(context, head, duplex)),
+        body => whole(body, head.is_chunked(), is_bodiless(&context, head.status)),
     };
-    Outcome::Http(match content.and_then(|content| checked(&visit, head, content)) {
-        Ok((status, headers, content)) => finish(visit, status, headers, content),
-        Err(found) => fault(visit, &found),
+    Outcome::Http(match content.and_then(|content| checked(&context, head, content)) {
+        Ok((status, headers, content)) => finish(context, status, headers, content),
+        Err(found) => fault(context, &found),
     })
 }
 
-/// A body that need not be waited for.
+/// The content of a body that needs no waiting.
 fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fault> {
     Ok(match body {
         Body::Unasked | Body::Stream(_) | Body::Upgrade(_) => Content::Unknown,
@@ -156,8 +156,12 @@ fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fau
     })
 }
 
-/// The answer taken apart, if its head and its body agree.
-fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(StatusCode, HeaderMap, Content), Fault> {
+/// Checks that head and body of a response agree.
+fn checked(
+    context: &RequestContext,
+    head: ResponseHead,
+    content: Content,
+) -> Result<(StatusCode, HeaderMap, Content), Fault> {
     let bad = |why: String| Err(Fault::BadAnswer(why));
     let is_chunked = head.is_chunked();
     let (status, mut headers) = (head.status, head.headers);
@@ -165,14 +169,14 @@ fn checked(visit: &Visit, head: ResponseHead, content: Content) -> Result<(Statu
         return bad(format!("status {status} cannot end a request"));
     }
     let is_whole_file = matches!(content, Content::File(_)) && status != StatusCode::PARTIAL_CONTENT;
-    // A file may have grown since the application looked, and a coding says better where the body ends (RFC 9112
-    // section 6.3).
+    // A file may have grown since the application looked, and the transfer coding takes precedence (RFC 9112 section
+    // 6.3).
     if is_whole_file || is_chunked {
         headers.remove(header::CONTENT_LENGTH);
     }
     let wanted = announced(&headers).map_err(|why| Fault::BadAnswer(why.to_owned()))?;
     match (wanted, content.len()) {
-        (Some(wanted), Some(len)) if wanted > len && !is_bodiless(visit, status) => {
+        (Some(wanted), Some(len)) if wanted > len && !is_bodiless(context, status) => {
             bad(format!("the Content-Length is {wanted}, but the body has {len} bytes"))
         }
         _ => Ok((status, headers, content)),
@@ -183,7 +187,7 @@ enum Content {
     Full(Bytes),
     File(FileReader),
     Stream(Spool),
-    /// A body that is not sent, of a length nobody knows.
+    /// A body that is not sent, of unknown length.
     Unknown,
 }
 
@@ -197,7 +201,7 @@ impl Content {
     }
 }
 
-/// What the application's Content-Length says, if it has one.
+/// The Content-Length of the application, if there is one.
 fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     let mut values = headers.get_all(header::CONTENT_LENGTH).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -211,18 +215,23 @@ fn announced(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     Ok(Some(bytes.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))))
 }
 
-/// RFC 9110 section 6.4.1.
+/// Whether a response of this status has no body (RFC 9110 section 6.4.1).
 fn has_no_content(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-fn is_bodiless(visit: &Visit, status: StatusCode) -> bool {
-    visit.is_head || has_no_content(status)
+fn is_bodiless(context: &RequestContext, status: StatusCode) -> bool {
+    context.is_head || has_no_content(status)
 }
 
-/// Puts the front's own headers in and settles how the body's end is shown.
-fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content: Content) -> http::Response<Out> {
-    own_headers(&visit, &mut headers);
+/// Adds the front's own headers and determines the framing of the body.
+fn finish(
+    mut context: RequestContext,
+    status: StatusCode,
+    mut headers: HeaderMap,
+    content: Content,
+) -> http::Response<Out> {
+    own_headers(&context, &mut headers);
     if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
         headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
     } else {
@@ -233,7 +242,7 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     let kind = if has_no_content(status) {
         headers.remove(header::CONTENT_LENGTH);
         Kind::Empty
-    } else if visit.is_head {
+    } else if context.is_head {
         if let (None, Some(len)) = (wanted, content.len()) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(len));
         }
@@ -253,14 +262,14 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
             Content::Unknown => Kind::Empty,
         }
     };
-    visit.link.end_epoch();
-    visit.link.common.settings.counts.answered(status.as_u16());
-    if let Some(record) = &mut visit.record {
+    context.link.end_epoch();
+    context.link.common.settings.counts.answered(status.as_u16());
+    if let Some(record) = &mut context.record {
         record.status = status.as_u16();
     }
-    // What is there already cannot fail any more.
-    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| visit.whose());
-    let out = Out::new(kind, left, visit.link.clone(), visit.record.take());
+    // A body that is in memory cannot fail any more.
+    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.whose());
+    let out = Out::new(kind, left, context.link.clone(), context.record.take());
     let mut response = http::Response::new(out.of(whose));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -271,9 +280,9 @@ fn finish(mut visit: Visit, status: StatusCode, mut headers: HeaderMap, content:
     response
 }
 
-fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
+fn own_headers(context: &RequestContext, headers: &mut HeaderMap) {
     if !headers.contains_key(X_REQUEST_ID)
-        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(visit.id().as_bytes()))
+        && let Ok(id) = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(context.id().as_bytes()))
     {
         headers.insert(X_REQUEST_ID, id);
     }
@@ -284,27 +293,27 @@ fn own_headers(visit: &Visit, headers: &mut HeaderMap) {
     let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
         value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
     });
-    if asks_to_close || visit.link.common.stop.is_draining() {
+    if asks_to_close || context.link.common.stop.is_draining() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
 }
 
-/// The head of an upgrade or of a partial hijack; the connection then is the application's.
-fn leave(mut visit: Visit, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+/// The hand-over after the head of an upgrade or of a partial hijack.
+fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Handover {
     let (status, mut headers) = (head.status, head.headers);
-    own_headers(&visit, &mut headers);
+    own_headers(&context, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
     let mut text = Vec::with_capacity(256);
     write_head(&mut text, status, &headers);
-    visit.link.end_epoch();
-    visit.link.common.settings.counts.answered(status.as_u16());
-    if let Some(record) = &mut visit.record {
+    context.link.end_epoch();
+    context.link.common.settings.counts.answered(status.as_u16());
+    if let Some(record) = &mut context.record {
         record.status = status.as_u16();
     }
     let is_websocket = status == StatusCode::SWITCHING_PROTOCOLS && websocket::is_asked_for(&headers);
     let tracker = if is_websocket { Tracker::after_handshake() } else { Tracker::other() };
-    Handover { head: Bytes::from(text), duplex, reply: None, record: visit.record.take(), tracker }
+    Handover { head: Bytes::from(text), duplex, reply: None, record: context.record.take(), tracker }
 }
 
 enum Gathered {
@@ -312,7 +321,7 @@ enum Gathered {
     Going(Vec<Bytes>, Incoming),
 }
 
-/// Takes what is there already. A stream that fails here, before its head went out, can still be answered well.
+/// Reads what is available at once. A fault here, before the head is sent, can still be answered properly.
 async fn gather(mut source: Incoming) -> Result<Gathered, Fault> {
     let mut chunks = Vec::new();
     let mut len = 0;

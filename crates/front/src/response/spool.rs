@@ -1,6 +1,6 @@
-//! Takes a streamed response from the engine as fast as it is made and keeps it for a client that reads slowly:
-//! first in memory, then in a file without a name. An engine's thread is held back only when that is full too, when
-//! the disk takes nothing more, or for moments while the client keeps up, so that nothing goes to a file for it.
+//! Buffer for a streamed response: takes it from the engine as fast as it is made and keeps it for a client that reads
+//! slowly, first in memory, then in an unlinked temporary file. The engine's thread is held back only when that is full
+//! too, when the disk is full, or for moments while the client keeps up, to avoid the file.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -16,15 +16,15 @@ use files::TempFile;
 use parking_lot::Mutex;
 
 use crate::response::coded::Incoming;
-use crate::transport::alarm::Alarm;
+use crate::transport::deadline_timer::DeadlineTimer;
 
 /// Bytes of one response kept in memory.
 const MEMORY_BYTES: usize = 256 * 1024;
 /// Bytes read back from the file at once.
 const READ_BYTES: u64 = 64 * 1024;
 
-/// For how long, in all, a response may be held back for a client that keeps up: at first, for each second that the
-/// client would need at [`KEEPS_UP_RATE`] for what it has taken, and at most.
+/// Total time for which a response may be held back for a client that keeps up: an initial amount, and as long as the
+/// client's bytes would take at [`KEEPS_UP_RATE`], up to a maximum.
 const FIRST_HOLD: Duration = Duration::from_millis(10);
 const KEEPS_UP_RATE: u64 = 32 << 20;
 const HOLD_MAX: Duration = Duration::from_secs(1);
@@ -45,7 +45,8 @@ struct State {
     file: Option<TempFile>,
     read: u64,
     written: u64,
-    /// What the disk did not take: it comes after all that is in the file, and nothing is taken until it has gone.
+    /// Bytes that the disk refused. They come after all that is in the file, and nothing more is accepted before they
+    /// are read.
     refused: Option<Bytes>,
     has_complained: bool,
     hold: Hold,
@@ -55,19 +56,19 @@ struct State {
     pump: Option<Waker>,
 }
 
-/// The moments for which a response was held back.
+/// Time for which a response was held back.
 #[derive(Default)]
 struct Hold {
-    /// Since when it is.
+    /// Beginning of the current hold.
     since: Option<Instant>,
-    /// How long it was before.
+    /// Duration of all earlier holds.
     spent: Duration,
-    /// How much the client has taken.
+    /// Bytes that the client has taken.
     taken: u64,
 }
 
 impl Hold {
-    /// Until when it may be held back from now on.
+    /// Time until which the response may be held back from now on.
     fn until(&mut self, now: Instant) -> Instant {
         let earned = Duration::from_millis(self.taken.saturating_mul(1_000) / KEEPS_UP_RATE);
         let allowed = (FIRST_HOLD + earned).min(HOLD_MAX);
@@ -82,7 +83,7 @@ impl Hold {
 }
 
 impl Spool {
-    /// Puts `first` in and starts a task that drains the source.
+    /// Puts `first` in and starts a task that reads the source.
     pub(crate) fn start(first: Vec<Bytes>, source: Incoming, file_bytes: u64) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
         let state = State { memory: first.into(), memory_len, ..State::default() };
@@ -91,14 +92,14 @@ impl Spool {
         Spool(shared)
     }
 
-    /// Whether all of it has been read, to a good end.
+    /// Whether everything has been read, without a fault.
     pub(crate) fn is_read_out(&self) -> bool {
         let state = self.0.state.lock();
         let is_empty = state.memory.is_empty() && state.read == state.written && state.refused.is_none();
         is_empty && state.end == Some(Ok(()))
     }
 
-    /// The next bytes for the client. Reading back from the file blocks for one piece that was written just now.
+    /// The next bytes for the client. Reading back from the file blocks for one piece, which was written recently.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Fault>>> {
         let mut state = self.0.state.lock();
         if let Some(bytes) = state.memory.pop_front() {
@@ -145,17 +146,17 @@ impl Drop for Spool {
 
 /// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
 async fn pump(mut source: Incoming, shared: Arc<Shared>) {
-    let mut alarm = Alarm::default();
+    let mut timer = DeadlineTimer::default();
     loop {
         let next = poll_fn(|cx| {
-            if !shared.has_room(cx, &mut alarm) {
+            if !shared.has_room(cx, &mut timer) {
                 return Poll::Pending;
             }
             let mut state = shared.state.lock();
             if state.is_reader_gone {
                 return Poll::Ready(None);
             }
-            // For the reader's going, while the source has nothing.
+            // Wakes this task when the reader is dropped while the source has nothing.
             state.pump = Some(cx.waker().clone());
             drop(state);
             source.poll_next(cx).map(Some)
@@ -177,11 +178,11 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    fn has_room(&self, cx: &mut Context<'_>, alarm: &mut Alarm) -> bool {
+    fn has_room(&self, cx: &mut Context<'_>, timer: &mut DeadlineTimer) -> bool {
         let mut state = self.state.lock();
         let would_go_to_file = state.memory_len >= MEMORY_BYTES && state.read == state.written;
         let now = Instant::now();
-        if would_go_to_file && !state.is_reader_gone && !alarm.is_over(cx, state.hold.until(now)) {
+        if would_go_to_file && !state.is_reader_gone && !timer.is_over(cx, state.hold.until(now)) {
             state.pump = Some(cx.waker().clone());
             return false;
         }
@@ -197,7 +198,8 @@ impl Shared {
 }
 
 impl State {
-    /// To memory while that has room and nothing waits in the file, which must come first.
+    /// Puts bytes into memory if there is space and the file is empty, since its bytes must come first; else into the
+    /// file.
     fn put(&mut self, bytes: Bytes) {
         if self.is_reader_gone {
             return;
@@ -235,7 +237,7 @@ impl State {
         file.read_exact_at(&mut bytes, self.read)?;
         self.read += bytes.len() as u64;
         if self.read == self.written {
-            // All read: the disk gets its space back.
+            // Everything is read: the disk space is freed.
             (self.read, self.written) = (0, 0);
             file.clear()?;
         }
@@ -284,7 +286,7 @@ mod tests {
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
             let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
             spool.0.state.lock().file = Some(full.into());
-            // One in memory, one that the disk refused, one that waits in the stream; then there is no room.
+            // One piece in memory, one that the disk refused, one waiting in the stream; then everything is full.
             for number in 0..3 {
                 sink.send(piece(number)).await.unwrap();
                 settle().await;
@@ -295,7 +297,7 @@ mod tests {
                 assert!(got == Some(Ok(piece(number))), "piece {number}");
                 settle().await;
             }
-            // The disk has room again.
+            // The disk has space again.
             spool.0.state.lock().file = None;
             for number in 3..6 {
                 sink.send(piece(number)).await.unwrap();
@@ -317,7 +319,7 @@ mod tests {
         run(async {
             let (sink, source) = stream(1);
             let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
-            // It has taken so much that it may be waited for, even on a machine that is busy.
+            // The client has taken so much that it may be waited for, even on a busy machine.
             spool.0.state.lock().hold.taken = u64::MAX;
             let sender = tokio::spawn(async move {
                 for number in 0..40 {

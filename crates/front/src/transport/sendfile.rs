@@ -1,6 +1,6 @@
-//! Files that the kernel moves to a socket, so that this process does not read them (`sendfile`). hyper knows only
-//! bodies of bytes, so it is given a placeholder of the right length. When hyper writes it, the wire recognizes its
-//! address and sends the next part of a file in its place.
+//! Files that the kernel copies to a socket (`sendfile`), so that this process does not read them. hyper supports
+//! bodies of bytes only, so it gets a placeholder of the same length. When hyper writes that, the wire recognises its
+//! address and sends the next part of a file instead.
 
 use std::fs::File;
 use std::io::{self, IoSlice};
@@ -10,17 +10,17 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
-/// The longest part.
+/// Longest part.
 pub(crate) const PART_BYTES: usize = 512 * 1024;
-/// A file of this length is sent with its head, in one piece.
+/// Longest file that is sent together with its head.
 const SMALL_BYTES: usize = 32 * 1024;
-/// Bytes read at once of a file that is to come into memory, or that `sendfile` does not take.
+/// Bytes read at once from a file, to bring it into the page cache or where `sendfile` is not supported.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Zeros that are never looked at, so that they take no memory.
+/// Zeros that are never read, so that they take no memory.
 static PLACEHOLDER: LazyLock<Vec<u8>> = LazyLock::new(|| vec![0; PART_BYTES]);
 
-/// A range of a file that is to be sent in the place of as many placeholder bytes.
+/// A range of a file that is sent instead of a placeholder of the same length.
 pub(crate) struct Part {
     file: Arc<File>,
     at: u64,
@@ -32,17 +32,17 @@ impl Part {
         Part { file, at, left }
     }
 
-    /// Whether all of it is sent.
+    /// Whether everything is sent.
     pub(crate) fn is_sent(&self) -> bool {
         self.left == 0
     }
 
-    /// Moves at most this many bytes to the socket, as many as it takes.
+    /// Sends at most `most` bytes to the socket. Returns how many it took.
     pub(crate) fn send(&mut self, socket: impl std::os::fd::AsFd, most: usize) -> io::Result<usize> {
         let count = self.left.min(most);
         let mut at = self.at;
         let sent = match rustix::fs::sendfile(&socket, &*self.file, Some(&mut at), count) {
-            // The file system cannot do it.
+            // The file system does not support it.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 let mut bytes = vec![0; count.min(READ_BYTES)];
                 let count = self.file.read_at(&mut bytes, self.at)?;
@@ -59,30 +59,30 @@ impl Part {
     }
 }
 
-/// What hyper gets for a part of this length, [`PART_BYTES`] at most.
+/// A placeholder of this length, [`PART_BYTES`] at most.
 pub(crate) fn placeholder(length: usize) -> Bytes {
     let bytes: &'static [u8] = &PLACEHOLDER;
     Bytes::from_static(&bytes[..length.min(PART_BYTES)])
 }
 
-/// Whether these bytes are a placeholder, or what is left of one.
+/// Whether the bytes are a placeholder, or the rest of one.
 pub(crate) fn is_placeholder(bytes: &[u8]) -> bool {
     PLACEHOLDER.as_ptr_range().contains(&bytes.as_ptr()) && !bytes.is_empty()
 }
 
-/// How many of these come before the first placeholder.
+/// Number of slices before the first placeholder.
 pub(crate) fn before_placeholder(slices: &[IoSlice<'_>]) -> usize {
     slices.iter().position(|slice| is_placeholder(slice)).unwrap_or(slices.len())
 }
 
-/// What hyper gets for the file's bytes from here on, [`PART_BYTES`] at most, if that will not wait for a disk: a
-/// placeholder, or the bytes where they are few. Nothing where the file is not in memory, as far as its first and last
-/// byte tell. `UnexpectedEof` where it has fewer bytes.
+/// The body bytes for hyper from position `at`, [`PART_BYTES`] at most, if they are in the page cache: a placeholder,
+/// or the bytes themselves if there are few. `None` if they are not, judged by the first and last byte. `UnexpectedEof`
+/// if the file is shorter.
 pub(crate) fn now(file: &File, at: u64, length: usize) -> io::Result<Option<Bytes>> {
     if length <= SMALL_BYTES {
         let mut bytes = vec![0; length];
         let count = read_now(file, at, &mut bytes)?;
-        // Fewer than wanted: the rest is not in memory.
+        // Fewer than requested: the rest is not in the page cache.
         return Ok((count == Some(length)).then(|| Bytes::from(bytes)));
     }
     let length = length.min(PART_BYTES);
@@ -94,18 +94,18 @@ pub(crate) fn now(file: &File, at: u64, length: usize) -> io::Result<Option<Byte
     Ok(Some(placeholder(length)))
 }
 
-/// How many bytes could be read without waiting, at least one.
+/// Reads without waiting for the disk. Returns the number of bytes, at least one, or `None` if that is impossible.
 fn read_now(file: &File, at: u64, bytes: &mut [u8]) -> io::Result<Option<usize>> {
     match preadv2(file, &mut [io::IoSliceMut::new(bytes)], at, ReadWriteFlags::NOWAIT) {
         Ok(0) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter")),
         Ok(count) => Ok(Some(count)),
-        // The second: the file system does not tell.
+        // `OPNOTSUPP`: the file system does not say.
         Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Brings them into memory; blocks.
+/// Brings a range of the file into the page cache; blocks.
 pub(crate) fn bring_into_memory(file: &File, at: u64, length: usize) -> io::Result<()> {
     let mut bytes = vec![0; READ_BYTES.min(length)];
     let (mut at, end) = (at, at + length as u64);
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn what_sendfile_does_not_take_is_read() {
-        // A file whose length the kernel makes up as it is read.
+        // A file whose length the kernel does not know before it is read.
         let file = Arc::new(File::open("/proc/self/status").unwrap());
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         assert_eq!(Part::new(file, 0, 5).send(&ours, 5).unwrap(), 5);

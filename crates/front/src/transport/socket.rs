@@ -1,4 +1,4 @@
-//! A TCP or Unix stream as one type, so that nothing above cares which it is. TLS will be one more arm.
+//! A TCP or Unix stream as one type, so that other modules need not distinguish them. TLS will be another variant.
 
 use std::io::{self, IoSlice};
 use std::net;
@@ -14,7 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use crate::transport::sendfile::Part;
 
-/// One accepted connection.
+/// An accepted connection.
 #[derive(Debug)]
 pub(crate) enum Socket {
     Tcp(TcpStream),
@@ -23,31 +23,31 @@ pub(crate) enum Socket {
 
 /// A connection that belongs to no event loop.
 #[derive(Debug)]
-pub(crate) enum Homeless {
+pub(crate) enum DetachedSocket {
     Tcp(net::TcpStream),
     Unix(unix::net::UnixStream),
 }
 
-impl Homeless {
-    /// To be called on its lane, whose event loop it becomes part of.
-    pub(crate) fn settle(self) -> io::Result<Socket> {
+impl DetachedSocket {
+    /// Registers the connection with the event loop of the calling I/O thread.
+    pub(crate) fn attach(self) -> io::Result<Socket> {
         match self {
-            Homeless::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
-            Homeless::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
+            DetachedSocket::Tcp(stream) => TcpStream::from_std(stream).map(Socket::Tcp),
+            DetachedSocket::Unix(stream) => UnixStream::from_std(stream).map(Socket::Unix),
         }
     }
 }
 
 impl Socket {
-    /// Takes it out of its event loop.
-    pub(crate) fn leave(self) -> io::Result<Homeless> {
+    /// Takes the connection out of its event loop.
+    pub(crate) fn detach(self) -> io::Result<DetachedSocket> {
         match self {
-            Socket::Tcp(stream) => stream.into_std().map(Homeless::Tcp),
-            Socket::Unix(stream) => stream.into_std().map(Homeless::Unix),
+            Socket::Tcp(stream) => stream.into_std().map(DetachedSocket::Tcp),
+            Socket::Unix(stream) => stream.into_std().map(DetachedSocket::Unix),
         }
     }
 
-    /// Both addresses, where there are any.
+    /// Both addresses, if there are any.
     pub(crate) fn peer(&self) -> Peer {
         match self {
             Socket::Tcp(stream) => Peer::new(stream.peer_addr().ok(), stream.local_addr().ok()),
@@ -55,7 +55,7 @@ impl Socket {
         }
     }
 
-    /// Whether its peer is on this machine, without an address.
+    /// Whether this is a Unix socket, whose peer is on this machine and has no address.
     pub(crate) fn is_unix(&self) -> bool {
         matches!(self, Socket::Unix(_))
     }
@@ -68,7 +68,7 @@ impl Socket {
         }
     }
 
-    /// Whether the kernel holds bytes that nobody has read. A connection of which that is not known has none.
+    /// Whether the kernel holds unread input. False if that is unknown.
     pub(crate) fn has_unread(&self) -> bool {
         let count = match self {
             Socket::Tcp(stream) => rustix::io::ioctl_fionread(stream),
@@ -77,7 +77,7 @@ impl Socket {
         count.is_ok_and(|bytes| bytes > 0)
     }
 
-    /// Sends this much of a file, or less.
+    /// Sends up to `most` bytes of a file.
     pub(crate) fn poll_send_part(&self, cx: &mut Context<'_>, part: &mut Part, most: usize) -> Poll<io::Result<usize>> {
         self.poll_send(cx, || match self {
             Socket::Tcp(stream) => part.send(stream, most),
@@ -85,7 +85,7 @@ impl Socket {
         })
     }
 
-    /// Writes what is followed by more at once: the kernel need not send it before that.
+    /// Writes bytes that are followed by more at once, so that the kernel may wait for those before it sends.
     pub(crate) fn poll_write_more(&self, cx: &mut Context<'_>, bytes: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
         self.poll_send(cx, || {
@@ -160,7 +160,7 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Neither kind of socket holds bytes back in user space.
+        // Neither kind of socket buffers in user space.
         Poll::Ready(Ok(()))
     }
 

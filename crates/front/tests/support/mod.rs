@@ -1,4 +1,4 @@
-//! A served test engine and a client that speaks raw bytes. Everything waits with a deadline, nothing sleeps.
+//! A served test engine and a raw-byte client. Everything waits with a deadline, and nothing sleeps.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -15,12 +15,12 @@ use front::{AccessLog, Bind, Ended, Limits, Settings, Stop};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
-/// How long anything may take before the test fails.
+/// Time after which a test fails.
 pub const SOON: Duration = Duration::from_secs(10);
 
 type Act = Box<dyn Fn(Request) -> Reply + Send + Sync>;
 
-/// Answers by a closure and remembers who called.
+/// An engine that answers by a closure and records its calls.
 pub struct TestEngine {
     act: Act,
     pub calls: AtomicUsize,
@@ -31,7 +31,7 @@ impl Engine for TestEngine {
     fn call(&self, request: Request) -> Reply {
         self.targets.lock().unwrap().push_back(format!("{} {}", request.method, request.target));
         let reply = (self.act)(request);
-        // Counted when it has been done: tests wait for the count and then look at what was done.
+        // Counted after the closure: tests wait for the count and then check its effects.
         self.calls.fetch_add(1, Ordering::SeqCst);
         reply
     }
@@ -105,7 +105,7 @@ impl Server {
         Server::with(settings(), act)
     }
 
-    /// Answers the body of the request, and its length where it is large.
+    /// Answers with the request body, and with its length if it is large.
     pub fn echo(settings: Settings) -> Server {
         Server::with(settings, |request| {
             let text = match request.input {
@@ -131,8 +131,8 @@ impl Server {
         let theirs = engine.clone();
         let ending = stop.clone();
         let serving = runtime.spawn(async move {
-            let lanes = front::Lanes::start(2).unwrap();
-            front::serve(listeners, &lanes, theirs, Arc::new(settings), ending).await
+            let io_threads = front::IoThreads::start(2).unwrap();
+            front::serve(listeners, &io_threads, theirs, Arc::new(settings), ending).await
         });
         Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
     }
@@ -141,7 +141,7 @@ impl Server {
         Client::new(self.address)
     }
 
-    /// Sends the bytes and reads all until the server closes.
+    /// Sends the bytes and reads everything until the server closes.
     pub fn ask(&self, bytes: impl AsRef<[u8]>) -> String {
         let mut client = self.connect();
         client.send(bytes);
@@ -152,7 +152,7 @@ impl Server {
         self.engine.calls.load(Ordering::SeqCst)
     }
 
-    /// Waits for the end of serving.
+    /// Waits until serving has ended.
     pub fn ended(&mut self) -> Ended {
         let serving = self.serving.take().unwrap();
         self.runtime.as_ref().unwrap().block_on(async { tokio::time::timeout(SOON, serving).await.unwrap().unwrap() })
@@ -168,7 +168,7 @@ impl Drop for Server {
     }
 }
 
-/// A response as it came.
+/// A response as it arrived.
 #[derive(Debug)]
 pub struct Got {
     pub status: u16,
@@ -203,7 +203,7 @@ impl Client {
     }
 
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        // The server may have closed already: what it answered is looked at then.
+        // The server may have closed already; its response is checked later.
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
@@ -225,7 +225,7 @@ impl Client {
         self.buffer.extend_from_slice(&bytes[..count]);
     }
 
-    /// Bytes up to and with the mark.
+    /// Bytes up to and including the mark.
     pub fn until(&mut self, mark: &str) -> String {
         loop {
             if let Some(at) = self.buffer.windows(mark.len()).position(|window| window == mark.as_bytes()) {
@@ -249,7 +249,7 @@ impl Client {
         Got { status, head, body: Vec::new() }
     }
 
-    /// One whole response with a length or in chunks.
+    /// One whole response, with a length or chunked.
     pub fn response(&mut self) -> Got {
         let mut got = self.head();
         if let Some(len) = got.header("content-length") {
@@ -273,7 +273,7 @@ impl Client {
     }
 }
 
-/// Polls until it holds.
+/// Polls until the check holds.
 pub fn eventually(what: &str, check: impl Fn() -> bool) {
     let ends = Instant::now() + SOON;
     while !check() {
@@ -282,7 +282,7 @@ pub fn eventually(what: &str, check: impl Fn() -> bool) {
     }
 }
 
-/// A log to look at.
+/// A log that tests can read.
 #[derive(Clone, Default)]
 pub struct Shelf(pub Arc<Mutex<Vec<u8>>>);
 

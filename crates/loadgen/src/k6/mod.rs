@@ -1,8 +1,8 @@
-//! k6: a load generator that many run already, on machines elsewhere too. It runs a script of ours, which checks each
-//! answer and counts; what the script writes at its end is read here, and from other machines in the same form.
+//! k6: a load generator that many use already, also from other machines. It runs a script of ours, which checks each
+//! response and counts. The script writes a report at its end, which is read here, as are those from other machines.
 //!
-//! k6 sends the requests of an open loop at even distances, and each needs a client that is free: one for which there
-//! is none is dropped, never sent, and counts here as failed.
+//! k6 sends the requests of an open loop at even intervals, and each needs a free client: a request without one is
+//! dropped, never sent, and counts here as failed.
 
 mod pattern;
 mod report;
@@ -21,11 +21,11 @@ pub use report::{DROPPED, counted as k6_counted};
 pub use script::{K6Load, K6Plan};
 
 const PROGRAM: &str = "k6";
-/// How to come by it.
+/// Instructions to install k6.
 pub const K6_GET: &str = "a package of https://grafana.com/docs/k6/latest/set-up/install-k6/, or go install \
                           go.k6.io/k6@latest";
 const K6: Tool = Tool { name: PROGRAM, get: K6_GET, without: &SETTINGS };
-/// They come before what the script says.
+/// Environment variables that would take precedence over the script.
 const SETTINGS: [&str; 21] = [
     "K6_BATCH",
     "K6_CONFIG",
@@ -49,22 +49,22 @@ const SETTINGS: [&str; 21] = [
     "K6_USER_AGENT",
     "K6_VUS",
 ];
-/// In the folder in which it runs.
+/// Names of k6's files in its working folder.
 const OUT: &str = "k6.json";
 const LOG: &str = "k6.log";
 const CONSOLE: &str = "console.txt";
-/// How the script begins what it says of a wrong answer.
+/// Prefix of the script's message about a wrong response.
 const WRONG: &str = "wrong answer: ";
 
-/// A k6 that is here, and the folder in which the scripts are kept.
+/// An installed k6, and the folder for its scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct K6Here {
-    /// As it calls itself: `k6 v1.3.0`.
+    /// Its version: `k6 v1.3.0`.
     pub version: String,
     scripts: PathBuf,
 }
 
-/// The version of the k6 on PATH: `k6 v1.3.0`. An error says how to get one.
+/// The version of the k6 on PATH: `k6 v1.3.0`. The error says how to install it.
 pub fn k6_version() -> Result<String, String> {
     let said = Command::new(PROGRAM).arg("version").stdin(Stdio::null()).output();
     let said = said.map_err(|error| match error.kind() {
@@ -80,7 +80,7 @@ pub fn k6_version() -> Result<String, String> {
 }
 
 impl K6Here {
-    /// With the folder in which its scripts are kept.
+    /// An installed k6 of this version, with the folder for its scripts.
     pub fn with(version: String, scripts: PathBuf) -> K6Here {
         K6Here { version, scripts }
     }
@@ -89,7 +89,7 @@ impl K6Here {
     pub fn load(&self, port: u16, workload: &Workload, plan: &K6Plan) -> Result<Outcome, String> {
         let script = self.keep(&plan.case, &plan.script(workload)?)?;
         let scratch = Scratch::new()?;
-        // Its warnings, one for each failed request, would be most of what there is to do.
+        // Its warnings, one for each failed request, would be most of its work.
         let quiet = [
             "--quiet --no-usage-report --address= --log-format=raw".to_owned(),
             format!("--log-output=file={LOG},level=error --console-output={CONSOLE} -e OUT={OUT}"),
@@ -103,7 +103,7 @@ impl K6Here {
             log if log.is_empty() => error,
             log => format!("k6: {log} ({error})"),
         })?;
-        // Whoever repeats it wants to see what it prints.
+        // Options about output are of no use to a person who repeats the command.
         said.command = said.command.replace(&format!("{quiet} "), "");
         let report = fs::read_to_string(scratch.file(OUT)).map_err(|error| error.to_string());
         let report = report.and_then(|text| report::Report::parse(&text));
@@ -118,8 +118,8 @@ impl K6Here {
         Ok(outcome)
     }
 
-    /// Writes the script where it stays. The same case has the same script for all servers, where nothing was learned
-    /// of one of them.
+    /// Writes the script to a permanent file. The scripts of one case are equal for all servers, unless something was
+    /// measured for one of them.
     fn keep(&self, case: &str, script: &str) -> Result<PathBuf, String> {
         fs::create_dir_all(&self.scripts).map_err(|error| format!("{}: {error}", self.scripts.display()))?;
         let file = self.scripts.join(format!("{case}.js"));
@@ -128,7 +128,7 @@ impl K6Here {
     }
 }
 
-/// The beginning of a file, in one line; nothing when it is not there.
+/// The beginning of a file as text; empty if it does not exist.
 fn text(file: &Path) -> String {
     let bytes = fs::read(file).unwrap_or_default();
     String::from_utf8_lossy(&bytes[..bytes.len().min(4_000)]).trim().to_owned()

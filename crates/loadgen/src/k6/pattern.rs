@@ -1,9 +1,9 @@
-//! A regular expression of the arena as one of JavaScript. It is not translated by its letters, which mean other things
-//! there (`(?s)`, `\d`, `\z`), but by what it was understood to be.
+//! Converts a regular expression of the arena to JavaScript. The conversion starts from the parsed expression and not
+//! from its text, which means other things in JavaScript (`(?s)`, `\d`, `\z`).
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
-/// What matches the same texts, under the flag `u`; or what in it JavaScript has not.
+/// The expression that matches the same texts, with the flag `u`. The error names what JavaScript lacks.
 pub fn javascript(pattern: &str) -> Result<String, String> {
     let told = |why: String| format!("the pattern {pattern} cannot be said in JavaScript: {why}");
     let hir = regex_syntax::parse(pattern).map_err(|error| told(error.to_string()))?;
@@ -22,7 +22,7 @@ fn write(hir: &Hir, out: &mut String) -> Result<(), String> {
         HirKind::Class(one) => class(one, out)?,
         HirKind::Look(look) => out.push_str(place(*look)?),
         HirKind::Repetition(repetition) => repeated(repetition, out)?,
-        // Nobody asks what a group held.
+        // The content of groups is not used.
         HirKind::Capture(capture) => group(&capture.sub, out)?,
         HirKind::Concat(parts) => parts.iter().try_for_each(|part| match part.kind() {
             HirKind::Alternation(_) => group(part, out),
@@ -56,7 +56,7 @@ fn repeated(repetition: &Repetition, out: &mut String) -> Result<(), String> {
         (least, None) => out.push_str(&format!("{{{least},}}")),
         (least, Some(most)) => out.push_str(&format!("{{{least},{most}}}")),
     }
-    // Whether it takes much or little changes what is found and not whether something is.
+    // Greediness changes the extent of a match, not whether there is one.
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What a script of ours has counted under k6, on one machine or on several at the same time, as the numbers of a run.
+//! Reports of our script for k6, from one machine or several at the same time, and the outcome computed from them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,18 +9,18 @@ use serde::Deserialize;
 use super::super::metric;
 use super::super::outcome::Outcome;
 
-/// The format that this program reads.
+/// The version of the report format that this program reads.
 const FORMAT: u32 = 1;
 /// Requests that k6 should have sent and did not, because all clients were waiting.
 pub const DROPPED: &str = "dropped";
-/// The kind of failure that disqualifies.
+/// The kind of failure that disqualifies a server.
 const WRONG: &str = "wrong answer";
 
-/// What one k6 wrote.
+/// The report of one k6.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Report {
     arena_k6: u32,
-    /// The name of the case.
+    /// Name of the case.
     pub case: String,
     load: String,
     seconds: f64,
@@ -37,17 +37,17 @@ pub struct Report {
     late: Option<Distribution>,
 }
 
-/// Times in milliseconds.
+/// A distribution of times in milliseconds.
 #[derive(Debug, Clone, Deserialize)]
 struct Distribution {
     count: u64,
     mean: f64,
-    /// Percent, and the time that so many took at most; from 0 to 100.
+    /// Pairs of a percentage and the time that this part of the requests did not exceed; from 0 to 100.
     percents: Vec<(f64, f64)>,
 }
 
 impl Report {
-    /// Reads one, or says what is wrong with it.
+    /// Parses a report and checks its consistency.
     pub fn parse(text: &str) -> Result<Report, String> {
         let report: Report =
             serde_json::from_str(text).map_err(|error| format!("it is not what arena's script writes: {error}"))?;
@@ -68,7 +68,7 @@ impl Report {
         Ok(report)
     }
 
-    /// Without those that were never sent.
+    /// Number of failed requests, without the dropped ones.
     fn failed(&self) -> u64 {
         self.errors.values().sum()
     }
@@ -86,7 +86,7 @@ impl Distribution {
         has_ends && grows && self.count > 0 && is_good(self.mean) && self.percents.iter().all(|point| is_good(point.1))
     }
 
-    /// Which percent took no longer.
+    /// The percentage of requests that took no longer.
     fn percent_within(&self, ms: f64) -> f64 {
         let at = self.percents.partition_point(|point| point.1 <= ms);
         match (at.checked_sub(1).map(|before| self.percents[before]), self.percents.get(at)) {
@@ -109,8 +109,8 @@ impl Pool<'_> {
         self.0.iter().map(|one| one.mean * one.count as f64).sum()
     }
 
-    /// The time that so many percent of all took at most. Of several it is the first of the times that their files have
-    /// by which so many had come, so that it errs by no more than a step of those, and upwards.
+    /// The time that this percentage of all requests did not exceed. For several distributions it is one of their
+    /// recorded times, so that the error is at most one step of those, and upwards.
     fn at(&self, percent: f64) -> Option<f64> {
         let is_it = |point: &&(f64, f64)| (point.0 - percent).abs() < 1e-9;
         if let [one] = self.0[..]
@@ -132,7 +132,7 @@ impl Pool<'_> {
     }
 }
 
-/// The case, and what all machines saw of one load of it together: each of them wrote a file.
+/// Reads the reports of all machines about one load. Returns the name of the case and the common outcome.
 pub fn counted(files: &[PathBuf]) -> Result<(String, Outcome), String> {
     let read = |file: &PathBuf| {
         let text = fs::read_to_string(file).map_err(|error| error.to_string());
@@ -168,7 +168,7 @@ pub fn counted(files: &[PathBuf]) -> Result<(String, Outcome), String> {
     Ok((first.case.clone(), outcome(&reports, format!("k6 on {machines}: {load}"))))
 }
 
-/// What they saw together, of the same load at the same time.
+/// The common outcome of several reports about the same load at the same time.
 pub fn outcome(reports: &[Report], command: String) -> Outcome {
     let sum = |of: &dyn Fn(&Report) -> u64| reports.iter().map(of).sum::<u64>();
     let most = |of: &dyn Fn(&Report) -> f64| reports.iter().map(of).fold(0.0, f64::max);
@@ -183,7 +183,7 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
     errors.retain(|_, count| *count > 0);
     let right = sum(&|report| report.right) as f64;
     let failed = errors.values().sum::<u64>() as f64;
-    // The clock of the script has whole milliseconds.
+    // The script's clock has whole milliseconds.
     let elapsed_s = most(&|report| report.ended_ms).max(1.0) / 1_000.0;
     let asked_s = most(&|report| report.seconds);
     let span_s = if asked_s > 0.0 { asked_s } else { elapsed_s };
@@ -212,7 +212,7 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
     if reports.iter().any(|report| report.load == "open") {
         let offered = sum(&|report| report.iterations + report.dropped) as f64;
         numbers.insert("offered_per_s".to_owned(), offered / span_s);
-        // After a drop the script cannot tell any more which request was due when.
+        // After a drop the script does not know which request was due when.
         let late = Pool(reports.iter().filter_map(|report| report.late.as_ref()).collect());
         numbers.extend(late.at(99.0).filter(|_| dropped == 0).map(|ms| (metric::LATE.to_owned(), ms)));
     }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn several_machines_are_one_load() {
-        // The other has as many requests, each ten times as long.
+        // The other machine has as many requests, each ten times as long.
         let slow = changed("[[0,1],[50,2],[75,2.5],[90,3],[95,4],[99,5],[99.9,6],[99.99,7],[100,8]]", SLOW);
         let (one, other) =
             (Report::parse(PLAIN).unwrap(), Report::parse(&slow.replace("\"mean\":2", "\"mean\":20")).unwrap());
@@ -277,9 +277,9 @@ mod tests {
         let of = |name: &str| seen.numbers[name];
         assert_eq!((of("requests"), of("requests_per_s"), of("mean_ms")), (200.0, 98.0, 11.0));
         assert_eq!((of("shortest_ms"), of("max_ms")), (1.0, 80.0));
-        // A half of all is the whole of the fast one and nothing of the slow one; 99 % is 98 % of the slow one.
+        // Half of all requests is the whole of the fast machine; 99 % is 98 % of the slow one.
         assert_eq!((of("p50_ms"), of("p99_ms")), (8.0, 50.0));
-        // Two of the same are the same.
+        // Two equal reports give the numbers of one.
         let both = outcome(&[one.clone(), one], String::new());
         assert_eq!((both.numbers["p90_ms"], both.numbers["requests_per_s"]), (3.0, 98.0));
     }

@@ -4,7 +4,7 @@ import http from 'k6/http';
 import { randomSeed, sleep } from 'k6';
 import { Counter, Gauge, Trend } from 'k6/metrics';
 
-// What may be said from outside, by -e NAME=VALUE; the study's own is what stands here.
+// Settings from outside, by -e NAME=VALUE; the defaults are the study's.
 const URL = text('URL', 'http://127.0.0.1:9292').replace(/\/+$/, '');
 const VUS = Math.round(number('VUS', CASE.load.vus));
 const TIMEOUT_S = number('TIMEOUT', CASE.timeout_s);
@@ -17,13 +17,13 @@ const REQUESTS = IS_COUNTED ? Math.round(number('REQUESTS', CASE.load.requests))
 const SECONDS = IS_COUNTED ? 0 : Math.max(1, number('SECONDS', CASE.load.seconds));
 const RATE = IS_OPEN ? number('RATE', CASE.load.per_s) : 0;
 
-// A client that got no connection waits so long before it asks for another.
+// Pause of a client that got no connection before it tries again.
 const NO_CONNECTION_PAUSE_S = 0.005;
-// Requests that were sent before the end have their time to be answered.
+// Time for requests that were sent before the end.
 const GRACE = `${Math.ceil(TIMEOUT_S) + 5}s`;
 const COUNTED_MOST = '15m';
 
-// Statuses that are counted by themselves. k6 knows only counters that are named before the load.
+// Statuses that are counted separately. k6 knows only counters that are named before the load.
 const STATUSES = [
   200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415,
   422, 429, 431, 500, 501, 502, 503, 504, 505,
@@ -43,7 +43,8 @@ const ended = new Gauge('arena_ended_ms');
 const latency = new Trend('arena_latency', true);
 const late = new Trend('arena_late', true);
 
-// The whole distribution, so that what several machines saw can be put together: each half of a percent, and finer at the end.
+// The whole distribution, so that the reports of several machines can be combined: every half percent, and finer at the
+// end.
 const GRID = [];
 for (let tenth = 5; tenth < 1000; tenth += tenth < 900 ? 5 : 1) GRID.push(tenth / 10);
 for (let hundredth = 9991; hundredth < 10000; hundredth += 1) GRID.push(hundredth / 100);
@@ -80,7 +81,7 @@ export default function () {
   if (begun === null) begun = exec.scenario.startTime;
   if (CASE.load.delay_s > 0) sleep(Math.random() * CASE.load.delay_s);
   const from = Date.now();
-  // The times at which k6 sends are those of a clock that ticks evenly, counted from the start.
+  // k6 sends at even intervals, counted from the start.
   if (IS_OPEN) late.add(Math.max(0, from - begun - (exec.scenario.iterationInTest * 1000) / RATE));
   const ask = asks[drawn()];
   const answer = http.request(ask.method, ask.url, ask.content, ask.params);
@@ -90,7 +91,7 @@ export default function () {
   if (kind === null) {
     right.add(1);
     if (IS_COUNTED || at <= begun + SECONDS * 1000) inTime.add(1);
-    // With what it took to get a connection, which k6 leaves out of http_req_duration.
+    // With the time to get a connection, which k6 leaves out of http_req_duration.
     latency.add(answer.timings.blocked + answer.timings.duration);
     const size = sized(answer);
     if (size !== null) {
@@ -104,7 +105,7 @@ export default function () {
   if (kind === 'connect' && !IS_OPEN) sleep(NO_CONNECTION_PAUSE_S);
 }
 
-// What k6 counted, as the arena reads it, of this machine alone. On several machines each writes its own.
+// The report of this machine. On several machines each writes its own.
 export function handleSummary(data) {
   const of = (name) => (data.metrics[name] ? data.metrics[name].values : null);
   const count = (name) => (of(name) ? of(name).count : 0);
@@ -153,7 +154,7 @@ function at(of, percent) {
 }
 
 function scenario() {
-  // k6 refuses clients that would have nothing to ask.
+  // k6 refuses clients that would have nothing to send.
   const vus = IS_COUNTED ? Math.min(VUS, REQUESTS) : VUS;
   if (IS_OPEN) {
     // A rate is a whole number in k6.
@@ -170,7 +171,7 @@ function scenario() {
   return { executor: 'shared-iterations', vus, iterations: REQUESTS, maxDuration, gracefulStop };
 }
 
-// By their weights.
+// Draws a request by weight.
 function drawn() {
   if (sums.length === 1) return 0;
   const place = Math.random() * sums[sums.length - 1];
@@ -182,7 +183,7 @@ function hasBroken(code) {
   return code >= 1000 && !(code >= 1400 && code < 1600);
 }
 
-// Why there is no answer, in the kinds of the arena.
+// The kind of a failure without a response, as the arena names it.
 function broken(answer) {
   const code = answer.error_code;
   if (code === 1050 || code === 1211) return 'timeout';
@@ -192,7 +193,7 @@ function broken(answer) {
   return /EOF|closed/.test(answer.error) ? 'closed early' : 'read';
 }
 
-// Nothing, or why the answer is not right.
+// The error in a response; nothing if it is right.
 function judged(ask, answer) {
   if (answer.status !== ask.expect.status) {
     const kind = `status ${answer.status}`;
@@ -202,7 +203,7 @@ function judged(ask, answer) {
   return why === null ? null : wrong(ask.words, why);
 }
 
-// The first wrong one of each client is told; the arena shows the first of all.
+// Prints the first wrong response of each client; the arena shows the first of all.
 function wrong(words, why) {
   if (!hasTold) console.error(`wrong answer: ${words}${words && ': '}${why}`);
   hasTold = true;
@@ -240,7 +241,7 @@ function judge(expect) {
   }
 }
 
-// Bytes of the body, where they can be told without counting each.
+// Length of the body in bytes, where it is known without counting each.
 function sized(answer) {
   if (answer.body instanceof ArrayBuffer) return answer.body.byteLength;
   const said = answer.headers['Content-Length'];

@@ -1,5 +1,5 @@
-//! The script that k6 runs for a load: the same text whatever server it is for, with what is asked and what is right
-//! in front. Target and load come from the environment where they are given, so that it can be run elsewhere.
+//! The script that k6 runs for a load: a fixed text, preceded by the requests and the rules for their responses. Target
+//! and load can be set by environment variables, so that it can run elsewhere.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,58 +11,58 @@ use super::super::ask::{Ask, BodyRule, Workload};
 use super::pattern::javascript;
 
 const SCRIPT: &str = include_str!("script.js");
-/// Longer bodies are held against their hash: a text stands in the memory of each client.
+/// Longest body that is compared as text, which occupies memory in each client; longer ones are compared by hash.
 const TEXT_MOST: usize = 16 << 10;
-/// A body that is a shorter text again and again is written as that.
+/// Longest period of a repetitive body that is written as a repetition.
 const PERIOD_MOST: usize = 256;
 
-/// How a load is given.
+/// Options of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct K6Plan {
-    /// What it is called: the name of the script and of the numbers that it writes.
+    /// Name of the script and of the report that it writes.
     pub case: String,
-    /// What kind of load.
+    /// Kind of the load.
     pub load: K6Load,
-    /// Whether connections are used again.
+    /// Whether connections are reused.
     pub keep: bool,
-    /// How long a request may take.
+    /// Time limit of a request.
     pub timeout: Duration,
-    /// Of the draws.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// The kinds of loads that k6 has.
+/// Kinds of loads that k6 supports.
 #[derive(Debug, Clone, PartialEq)]
 pub enum K6Load {
-    /// A closed loop by the clock.
+    /// A closed loop for some time.
     Clients {
-        /// At a time.
+        /// Number of concurrent clients.
         clients: u32,
-        /// For how long.
+        /// Duration in seconds.
         seconds: f64,
     },
     /// A closed loop of a number of requests.
     Requests {
-        /// At a time.
+        /// Number of concurrent clients.
         clients: u32,
-        /// By all clients together.
+        /// Requests of all clients together.
         requests: u64,
-        /// Each client waits at most so long before each of its requests.
+        /// Longest random delay before each request, in seconds.
         delay_s: f64,
     },
     /// An open loop.
     Rate {
-        /// Requests, at even distances.
+        /// Requests per second, at even intervals.
         per_s: f64,
-        /// For how long.
+        /// Duration in seconds.
         seconds: f64,
-        /// At most; a request for which there is none is dropped.
+        /// Most concurrent clients; a request without one is dropped.
         connections: u32,
     },
 }
 
 impl K6Plan {
-    /// The script. An error says what of the workload k6 cannot do.
+    /// The text of the script. The error says which part of the workload k6 does not support.
     pub fn script(&self, workload: &Workload) -> Result<String, String> {
         let asks = workload.asks.iter().map(ask).collect::<Result<Vec<Value>, String>>()?;
         let load = match &self.load {
@@ -70,7 +70,7 @@ impl K6Plan {
             K6Load::Requests { clients, requests, delay_s } => {
                 json!({ "kind": "requests", "vus": clients, "requests": requests, "delay_s": delay_s })
             }
-            // The rate is another for each server, and a script run elsewhere must be given it.
+            // The rate differs between servers, so a script that runs elsewhere must be given one.
             K6Load::Rate { seconds, connections, .. } => {
                 json!({ "kind": "open", "vus": connections, "seconds": seconds, "per_s": null })
             }
@@ -87,7 +87,7 @@ impl K6Plan {
         Ok(format!("{}\nconst CASE = {case};\n\n{SCRIPT}", self.header()))
     }
 
-    /// What the environment of this run says, as options of k6.
+    /// The environment variables of this run, as options of k6.
     pub(super) fn settings(&self, port: u16) -> Vec<String> {
         let mut all = vec![("URL", format!("http://127.0.0.1:{port}"))];
         match &self.load {
@@ -106,9 +106,9 @@ impl K6Plan {
         all.into_iter().flat_map(|(name, value)| ["-e".to_owned(), format!("{name}={value}")]).collect()
     }
 
-    /// How long k6 may take.
+    /// Longest time that k6 may run.
     pub(super) fn limit(&self) -> Duration {
-        // Its own start, with many clients, and the time that the last requests have.
+        // Start-up with many clients, and the time of the last requests.
         const AROUND: Duration = Duration::from_secs(90);
         let load = match &self.load {
             K6Load::Clients { seconds, .. } | K6Load::Rate { seconds, .. } => Duration::from_secs_f64(seconds.max(1.0)),
@@ -117,7 +117,7 @@ impl K6Plan {
         load + self.timeout + AROUND
     }
 
-    /// JavaScript's whole numbers are shorter.
+    /// The seed, cut to what JavaScript represents exactly.
     fn short_seed(&self) -> u64 {
         self.seed % (1 << 32)
     }
@@ -187,7 +187,7 @@ fn expect(ask: &Ask) -> Result<Value, String> {
             json!({ "status": status, "rule": "matches", "pattern": javascript, "words": pattern.as_str() })
         }
         BodyRule::Exactly(bytes) => match std::str::from_utf8(bytes) {
-            // What is no text, k6 makes one with this character.
+            // k6 replaces bytes that are not text by this character.
             Ok(text) if bytes.len() <= TEXT_MOST && !text.contains('\u{fffd}') => {
                 json!({ "status": status, "rule": "exactly", "text": text })
             }

@@ -1,5 +1,4 @@
-//! A bound on the memory of a server's whole tree of processes, by a control group of the kernel's second kind (cgroup
-//! v2).
+//! Memory limit of a server's whole process tree, by a control group of either version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,21 +10,21 @@ use super::until;
 
 const ROOT: &str = "/sys/fs/cgroup";
 
-/// A group that is removed with this value; its processes have ended by then.
+/// A control group with a memory limit. Dropping it removes the group; its processes must have ended by then.
 #[derive(Debug)]
 pub struct MemoryGroup {
     folder: PathBuf,
-    /// The files with its bounds.
+    /// Names of the files with its limits.
     bounds: [&'static str; 2],
 }
 
-/// Of the first kind, with and without swap.
+/// Limit files of version 1: memory, and memory with swap.
 const FIRST: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
-/// Of the second kind, without and only swap.
+/// Limit files of version 2: memory, and swap alone.
 const SECOND: [&str; 2] = ["memory.max", "memory.swap.max"];
 
 impl MemoryGroup {
-    /// Makes one with this bound. Swap is left as the system has it, so that a bounded server may be swapped out.
+    /// Creates a group with this limit. Swap keeps the system's default, so that the server may be swapped out.
     pub fn new(name: &str, bytes: u64) -> Result<MemoryGroup, String> {
         MemoryGroup::below(Path::new(ROOT), name, bytes)
     }
@@ -55,12 +54,12 @@ impl MemoryGroup {
         Ok(group)
     }
 
-    /// The file into which a process writes its id to be in it.
+    /// The file into which a process writes its id to enter the group.
     pub fn entrance(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
     }
 
-    /// Its bounds, for the record.
+    /// The limits in words, for the record.
     pub fn in_words(&self) -> String {
         let read = |name| {
             fs::read_to_string(self.folder.join(name)).map_or_else(|_| "?".into(), |text| text.trim().to_owned())
@@ -71,7 +70,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        // The kernel needs a moment after the last process to let go of it.
+        // The kernel needs a moment after the last process has ended.
         until(Duration::from_secs(2), || fs::remove_dir(&self.folder).is_ok() || !self.folder.exists());
         note(&Entry::Removed(self.folder.clone()));
     }
@@ -99,7 +98,7 @@ mod tests {
         let group = MemoryGroup::below(folder.path(), "x", 1024).expect("a group");
         assert_eq!(fs::read_to_string(folder.path().join("x/memory.max")).expect("a bound"), "1024");
         assert!(group.in_words().starts_with("memory.max 1024") && group.entrance().ends_with("x/cgroup.procs"));
-        // A real group's files go with its folder.
+        // The files of a real group disappear with its folder.
         fs::remove_file(folder.path().join("x/memory.max")).expect("removed");
     }
 

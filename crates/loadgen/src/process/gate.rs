@@ -1,5 +1,5 @@
-//! The ledger of this program, and the gate through which it is written: closed for ever when the program ends in the
-//! middle.
+//! The ledger of this program, and the gate, a lock for changes to it, which closes for ever when the program is
+//! interrupted.
 
 use std::mem;
 use std::time::Duration;
@@ -10,28 +10,28 @@ use super::guard;
 use super::ledger::{Entry, KILLING, Ledger};
 use super::until;
 
-/// That of this program.
+/// The ledger of this program.
 static OWN: Mutex<Ledger> = Mutex::new(Ledger::of(0));
-/// Held while something is started or written down, and for ever once the program ends in the middle.
+/// Held while something is started or recorded, and for ever once the program is interrupted.
 static GATE: Mutex<()> = Mutex::new(());
 
-/// Whoever starts something, writes down what was measured, or tells somebody passes here, and holds what it gets
-/// meanwhile: when servers are ended because the program has to end, nobody passes any more.
+/// Locks the gate. Everything that starts a process, records a measurement or prints holds this lock meanwhile; after
+/// [`halt`] it is never free again.
 pub fn gate() -> MutexGuard<'static, ()> {
     GATE.lock()
 }
 
-/// Writes it down, here and with the guard.
+/// Records an entry in the ledger, here and in the guard process.
 pub fn note(entry: &Entry) {
     let mut own = OWN.lock();
     own.change(entry);
     guard::tell(entry);
 }
 
-/// Lets nobody pass the gate again, ends all processes of this program, and removes its folders. Politely at first,
-/// for as long as `patience`, unless `is_hurried` says otherwise.
+/// Closes the gate for ever, ends all processes of this program, and removes its folders. Sends SIGTERM first and waits
+/// for `patience`, unless `is_hurried` returns true.
 pub fn halt(patience: Duration, is_hurried: &dyn Fn() -> bool) {
-    // Whoever holds it for long waits for somebody who does not read what is said.
+    // A thread that holds the gate for long is blocked by a reader of its output.
     until(KILLING, || GATE.try_lock().map(mem::forget).is_some());
     let mut own = OWN.lock().clone();
     (own.owner, own.guard) = (std::process::id(), guard::id());

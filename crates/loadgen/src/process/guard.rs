@@ -1,5 +1,5 @@
-//! A small process that outlives this program when that is killed, and then ends what it has started. It hears of
-//! everything through a pipe, whose end is the end of the program.
+//! The guard: a small process that outlives this program if that is killed, and then ends what it has started. It
+//! learns of everything through a pipe, whose end means the end of the program.
 
 use std::io::{BufRead, Write};
 use std::os::unix::process::CommandExt;
@@ -11,25 +11,26 @@ use parking_lot::Mutex;
 
 use super::ledger::{Entry, Ledger};
 
-/// How long servers may take to end by themselves.
+/// Time for servers to end after SIGTERM.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
 static GUARD: Mutex<Option<Child>> = Mutex::new(None);
 
-/// Starts it: this very program, with words by which it knows what it is to be. Only programs have one: a test ends
-/// what it starts by itself.
+/// Starts the guard: this program's executable with the arguments `words`, by which it recognises its role. Only
+/// programs have one: a test ends what it starts itself.
 pub fn post(words: &[&str]) -> Result<(), String> {
     // The file of this program may have been replaced since it was started.
     let mut command = Command::new("/proc/self/exe");
     command.arg0("arena").args(words).arg(std::process::id().to_string()).current_dir("/");
-    // Whoever waits for the end of our output does not wait for it. Ctrl-C is for a terminal's group, which it leaves.
+    // A process that waits for the end of our output must not wait for the guard. Ctrl-C goes to the terminal's process
+    // group, which the guard leaves.
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let child = command.spawn().map_err(|error| format!("cannot start a guard for the servers: {error}"))?;
     *GUARD.lock() = Some(child);
     Ok(())
 }
 
-/// Lets it go, and waits until it has gone: nothing is left to be ended.
+/// Ends the guard, and waits until it has ended. Nothing may be left for it to end.
 pub fn dismiss() {
     let guard = GUARD.lock().take();
     if let Some(mut child) = guard {
@@ -38,7 +39,7 @@ pub fn dismiss() {
     }
 }
 
-/// What the guard does: it listens until the program is gone, and then ends the rest.
+/// Main function of the guard: follows the ledger until the program is gone, then ends what is left.
 pub fn stand(owner: u32, input: impl BufRead) {
     let mut ledger = Ledger::of(owner);
     let lines = input.lines().map_while(Result::ok);
@@ -53,7 +54,7 @@ pub(super) fn id() -> Option<u32> {
 pub(super) fn tell(entry: &Entry) {
     let mut guard = GUARD.lock();
     let Some(pipe) = guard.as_mut().and_then(|child| child.stdin.as_mut()) else { return };
-    // Without a guard the program still ends all by itself, as long as it is not killed.
+    // Without a guard the program still ends everything itself, unless it is killed.
     let _ = pipe.write_all(format!("{}\n", written(entry)).as_bytes());
 }
 

@@ -1,5 +1,5 @@
-//! How a server's processes are started: in a session of their own, so that all of them are found again; told to end
-//! when this program dies; with a bound on memory and in a PID namespace where that is wanted. And one such process.
+//! Start of a server's processes: each in a session of its own, so that all descendants can be found; killed when this
+//! program dies; if wanted, with a memory limit and in a PID namespace.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,59 +12,59 @@ use super::MemoryGroup;
 use super::gate::{gate, note};
 use super::ledger::Entry;
 
-/// How many lines of a log are shown with an error.
+/// Lines of a log that are shown with an error.
 const TAIL_LINES: usize = 12;
-/// How many of them of one backtrace: what went wrong stands before it.
+/// Lines of one backtrace among them; the cause stands before it.
 const TRACE_LINES: usize = 2;
 
-/// A line of a backtrace, as Ruby and Java write them. Ruby's first one is not: it says what went wrong. The pattern is
-/// a constant that a test compiles.
+/// A line of a backtrace in the formats of Ruby and Java. Ruby's first line does not match, since it has the message.
+/// The pattern is constant, and a test compiles it.
 static TRACE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s*(from \S+:\d+|\S+:\d+:in [`'][^`']*'$|at \S+\(|at .+:\d+\)?$)").ok());
 
-/// What stands before a program's own words on the command line.
+/// Wrapper commands before a server's own command line.
 #[derive(Debug, Default)]
 pub struct Launch<'a> {
-    /// Makes its /proc show nothing but its own processes, and ends all of them with the first.
+    /// Path of a `/proc` that shows a PID namespace of its own; all processes in it end with the first.
     pub namespace: Option<&'a Path>,
-    /// Bounds its memory.
+    /// Group that limits its memory.
     pub group: Option<&'a MemoryGroup>,
 }
 
 impl Launch<'_> {
-    /// Words of programs that each become the next one: the process keeps its id.
+    /// The wrapper commands. Each executes the next one, so that the process id stays the same.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = vec!["setsid".into()];
-        // unshare does not listen to SIGTERM, and takes its processes with it when it is killed.
+        // unshare ignores SIGTERM, and ends its processes when it is killed.
         let farewell = if self.namespace.is_some() { "KILL" } else { "TERM" };
         words.extend(["setpriv", "--pdeathsig", farewell].map(str::to_owned));
         if let Some(group) = self.group {
-            // A shell tells its program the folder where it is itself, which in a ring is nowhere.
+            // A shell exports its working folder, which inside a ring does not exist.
             let enter = "echo $$ > \"$0\" && unset PWD OLDPWD && exec \"$@\"";
             words.extend(["sh".into(), "-c".into(), enter.into(), group.entrance().display().to_string()]);
         }
         if let Some(proc) = self.namespace {
             words.extend(["unshare", "--mount", "--pid", "--fork", "--kill-child"].map(str::to_owned));
             words.push(format!("--mount-proc={}", proc.display()));
-            // The first process of a namespace inherits orphans and must bury them, which servers do not.
+            // The first process of a namespace must reap orphans, which servers do not.
             words.extend(["sh", "-c", "unset PWD OLDPWD; \"$@\"; exit $?", "sh"].map(str::to_owned));
         }
         words
     }
 }
 
-/// One process of ours. It is told to end when the thread that started it ends.
+/// A process of this program. It gets a signal when the thread that started it ends.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    /// What it was called.
+    /// Name of the process, for messages.
     pub name: String,
-    /// Its output.
+    /// File with its output.
     pub log: PathBuf,
 }
 
 impl Process {
-    /// Starts it with its output in `log`.
+    /// Starts a process with its output in `log`.
     pub fn start(name: &str, mut command: Command, log: &Path) -> Result<Process, String> {
         let file = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
         let copy = file.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
@@ -76,12 +76,12 @@ impl Process {
         Ok(Process { child, name: name.to_owned(), log: log.to_path_buf() })
     }
 
-    /// Its process id.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Whether it has ended; how, if it has.
+    /// How the process has ended; `None` while it runs.
     pub fn ended(&mut self) -> Option<String> {
         match self.child.try_wait() {
             Ok(None) => None,
@@ -90,14 +90,14 @@ impl Process {
         }
     }
 
-    /// The end of its output.
+    /// The last lines of its output.
     pub fn tail(&self) -> String {
         let text = fs::read(&self.log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         tail(&text)
     }
 }
 
-/// The last lines, those of long backtraces left out.
+/// The last lines of a text, with long backtraces shortened.
 fn tail(text: &str) -> String {
     let is_trace = |line: &str| TRACE.as_ref().is_some_and(|rule| rule.is_match(line));
     let mut lines: Vec<String> = Vec::new();
@@ -121,7 +121,7 @@ fn tail(text: &str) -> String {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Whoever owns it has ended it politely before; what is left here must not outlive us.
+        // Its owner has normally ended it before; it must not outlive this program.
         if self.ended().is_none() {
             let _ = self.child.kill();
         }

@@ -1,5 +1,5 @@
-//! What this program has started and made, and not yet ended or removed: so that all of it can be ended and removed
-//! when the program has to end in the middle, and by its guard when it was killed.
+//! The ledger: processes and folders that this program has created and that still exist, so that they can be removed
+//! when it is interrupted, and by its guard if it was killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,38 +12,38 @@ use rustix::process::Signal;
 use super::tree::{self, Tree};
 use super::until;
 
-/// The setting by which processes of a run are found, wherever they have gone: with the id of the program.
+/// Environment variable with the id of this program, by which processes of a run are found, wherever they are.
 pub const RUN: &str = "ARENA_RUN";
 
-/// How long the kernel may take for those that were killed.
+/// Time for the kernel to end processes that were killed.
 pub(super) const KILLING: Duration = Duration::from_secs(5);
 
-/// What there is, of one program.
+/// Processes and folders of one program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// The program.
+    /// Process id of the program.
     pub(super) owner: u32,
-    /// Its guard, which outlives it.
+    /// Process id of its guard, which outlives it.
     pub(super) guard: Option<u32>,
     processes: BTreeSet<u32>,
     folders: BTreeSet<PathBuf>,
 }
 
-/// A change of it.
+/// A change of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A process.
+    /// A process was started.
     Started(u32),
-    /// A process.
+    /// A process has ended.
     Ended(u32),
-    /// A folder.
+    /// A folder was created.
     Made(PathBuf),
-    /// A folder.
+    /// A folder was removed.
     Removed(PathBuf),
 }
 
 impl Ledger {
-    /// Empty.
+    /// An empty ledger.
     pub(super) const fn of(owner: u32) -> Ledger {
         Ledger { owner, guard: None, processes: BTreeSet::new(), folders: BTreeSet::new() }
     }
@@ -57,11 +57,11 @@ impl Ledger {
         }
     }
 
-    /// Ends and removes all of it.
+    /// Ends all processes and removes all folders.
     pub(super) fn end(&self, patience: Duration, is_hurried: &dyn Fn() -> bool) {
         let tell = |signal| {
             let all = self.running();
-            // One that ends in this moment needs no signal.
+            // A process that ends at this moment needs no signal.
             all.iter().for_each(|id| drop(tree::signal_one(*id, signal)));
             all.is_empty()
         };
@@ -74,8 +74,8 @@ impl Ledger {
         }
     }
 
-    /// What was started, with all that came of it: also what has left its session and parent, if it still has the
-    /// environment that it was given.
+    /// The processes that were started, and all their descendants: also those that have left their session and parent,
+    /// as long as they keep the environment variable.
     fn running(&self) -> BTreeSet<u32> {
         let marked = tree::with_environment(&format!("{RUN}={}", self.owner));
         let spared = [Some(self.owner), Some(std::process::id()), self.guard];
@@ -88,12 +88,12 @@ impl Ledger {
     }
 }
 
-/// Whether it is gone. A control group is a folder whose files cannot be removed before it.
+/// Whether the folder is gone. A control group is a folder that must be removed while its files are in it.
 fn remove(folder: &Path) -> bool {
     fs::remove_dir(folder).or_else(|_| fs::remove_dir_all(folder)).is_ok() || !folder.exists()
 }
 
-/// Removes what programs have left here that were killed together with their guards.
+/// Removes folders here of programs that were killed together with their guards.
 pub fn sweep(parent: &Path) {
     let Ok(rule) = Regex::new("^arena-(?:load-)?([0-9]+)-[0-9]+$") else { return };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -128,7 +128,7 @@ mod tests {
         let parent = tempfile::tempdir().expect("a folder");
         let folder = parent.path().join("full");
         fs::create_dir_all(folder.join("inside")).expect("made");
-        // It listens to nothing but SIGKILL, and so does its child.
+        // It ignores every signal but SIGKILL, as does its child.
         let mut command = std::process::Command::new("setsid");
         command.args(["sh", "-c", "trap '' TERM; sh -c \"trap '' TERM; while :; do sleep 9; done\"; :"]);
         let mut child = command.spawn().expect("started");

@@ -1,4 +1,4 @@
-//! Looks at a server's memory every half second until it is told to stop.
+//! Samples a server's memory every half second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,43 +7,43 @@ use std::time::{Duration, Instant};
 
 use super::tree::{Tree, Usage};
 
-/// Often enough for a peak that lasts, seldom enough not to disturb: a look walks the page tables.
+/// Short enough for a lasting peak, long enough not to disturb: a sample walks the page tables.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// A thread that looks.
+/// A thread that takes samples.
 pub struct Sampler {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Sampled>>,
 }
 
-/// What it saw.
+/// The samples and their summary.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampled {
-    /// The most of it at one time.
+    /// Highest proportional set size of all samples.
     pub pss_peak_kib: u64,
-    /// The mean of all looks.
+    /// Mean proportional set size.
     pub pss_mean_kib: f64,
-    /// The most at one time.
+    /// Highest resident set size.
     pub rss_peak_kib: u64,
-    /// The most at one time.
+    /// Most swapped memory.
     pub swap_peak_kib: u64,
-    /// Each look at a server that ran.
+    /// The samples in which the server had memory.
     pub looks: Vec<Look>,
 }
 
-/// One look.
+/// A sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Look {
-    /// Since the first, in seconds.
+    /// Seconds since the first sample.
     pub at_s: f64,
-    /// Processor time since its processes began.
+    /// Processor time since the processes were started.
     pub cpu_us: u64,
-    /// Pages that are shared counted in parts.
+    /// Proportional set size: shared pages count in parts.
     pub pss_kib: u64,
 }
 
 impl Sampler {
-    /// Begins with a first look at once.
+    /// Starts the thread, which takes the first sample at once.
     pub fn start(tree: Tree) -> Sampler {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_over);
@@ -51,7 +51,7 @@ impl Sampler {
         Sampler { is_over, thread: Some(thread) }
     }
 
-    /// Ends with a last look.
+    /// Takes a last sample and stops.
     pub fn stop(mut self) -> Sampled {
         self.end()
     }
@@ -77,7 +77,7 @@ fn look(tree: &Tree, is_over: &AtomicBool) -> Sampled {
     loop {
         let last = is_over.load(Ordering::Acquire);
         let usage: Usage = tree.usage();
-        // A server that has ended in between has no memory to speak of.
+        // A server that has ended meanwhile has no memory to count.
         if usage.pss_kib > 0 {
             let at_s = begun.elapsed().as_secs_f64();
             sampled.looks.push(Look { at_s, cpu_us: usage.cpu_us, pss_kib: usage.pss_kib });

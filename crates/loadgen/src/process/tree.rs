@@ -1,5 +1,5 @@
-//! What the kernel says of a server's processes, as /proc shows them: all that were started by it, also those that have
-//! left their parents, for every server has a session of its own.
+//! A server's process tree, as shown by `/proc`: all processes that it has started, including those that have left
+//! their parents, since every server has a session of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -7,52 +7,53 @@ use std::ffi::OsStr;
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The processes of one server.
+/// The process tree of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
-    /// Process ids of those that were started, each the leader of its session.
+    /// Ids of the processes that were started, each the leader of its session.
     pub roots: Vec<u32>,
 }
 
-/// One process.
+/// A process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its process id.
+    /// Process id.
     pub id: u32,
-    /// That of its parent.
+    /// Process id of its parent.
     pub parent: u32,
-    /// Its command line, which servers change to tell what they are.
+    /// Command line, which servers change to show their state.
     pub title: String,
 }
 
-/// What all of them use.
+/// Resources used by a process tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Processor time, that of ended children included.
+    /// Processor time, including that of children that have ended.
     pub cpu_us: u64,
-    /// Memory, pages that are shared counted in parts.
+    /// Proportional set size: shared pages count in parts.
     pub pss_kib: u64,
-    /// Memory, pages that are shared counted for each process.
+    /// Resident set size: shared pages count for each process.
     pub rss_kib: u64,
-    /// Memory that was swapped out, in parts as well.
+    /// Swapped memory; shared pages count in parts.
     pub swap_kib: u64,
-    /// How long their threads were ready to run and another had the processor. 0 where the kernel does not count it.
+    /// Time in which their threads were ready to run while other threads had the processor; 0 if the kernel does not
+    /// count it.
     pub delay_us: u64,
 }
 
 impl Tree {
-    /// Those that run, in the order of their ids; ended ones that nobody has waited for are not among them.
+    /// The running processes in the order of their ids, without zombies.
     pub fn members(&self) -> Vec<Member> {
         let ids = self.ids();
         ids.into_iter().map(|(id, parent)| Member { id, parent, title: title(id) }).collect()
     }
 
-    /// Whether nothing of it runs.
+    /// Whether no process of the tree runs.
     pub fn is_gone(&self) -> bool {
         self.ids().is_empty()
     }
 
-    /// What they use now.
+    /// The resources that they use now.
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
         let tick_us = 1_000_000 / procfs::ticks_per_second();
@@ -70,19 +71,19 @@ impl Tree {
         all
     }
 
-    /// Sends it to all of them.
+    /// Sends a signal to all of them.
     pub fn signal_all(&self, signal: Signal) {
         for (id, _) in self.ids() {
-            // One that ends in this moment needs no signal.
+            // A process that ends at this moment needs no signal.
             let _ = signal_one(id, signal);
         }
     }
 
     fn ids(&self) -> Vec<(u32, u32)> {
-        let all = everybody();
+        let all = running();
         let mut ours: BTreeSet<u32> = self.roots.iter().copied().collect();
         ours.extend(all.iter().filter(|(_, one)| self.roots.contains(&one.session)).map(|(id, _)| *id));
-        // A child can have a smaller id than its parent, so that one pass is not always enough.
+        // A child can have a smaller id than its parent, so one pass may not suffice.
         loop {
             let before = ours.len();
             ours.extend(
@@ -96,7 +97,7 @@ impl Tree {
     }
 }
 
-/// How long the threads of a process waited for a processor.
+/// Time for which the threads of a process waited for a processor.
 pub fn delay_us(id: u32) -> u64 {
     process(id).map_or(0, |process| waited_us(&process))
 }
@@ -106,48 +107,48 @@ fn waited_us(process: &Process) -> u64 {
     tasks.filter_map(|task| Some(task.schedstat().ok()?.run_delay)).sum::<u64>() / 1000
 }
 
-/// None when it has ended.
+/// The process; `None` if it has ended.
 fn process(id: u32) -> Option<Process> {
     Process::new(i32::try_from(id).ok()?).ok()
 }
 
-struct Kin {
+struct Ancestry {
     parent: u32,
     session: u32,
 }
 
-fn everybody() -> BTreeMap<u32, Kin> {
-    let kin = |process: Process| {
+fn running() -> BTreeMap<u32, Ancestry> {
+    let ancestry = |process: Process| {
         let stat = process.stat().ok().filter(|stat| !matches!(stat.state, 'Z' | 'X'))?;
-        let kin = Kin { parent: stat.ppid.cast_unsigned(), session: stat.session.cast_unsigned() };
-        Some((process.pid.cast_unsigned(), kin))
+        let ancestry = Ancestry { parent: stat.ppid.cast_unsigned(), session: stat.session.cast_unsigned() };
+        Some((process.pid.cast_unsigned(), ancestry))
     };
-    all_processes().into_iter().flatten().flatten().filter_map(kin).collect()
+    all_processes().into_iter().flatten().flatten().filter_map(ancestry).collect()
 }
 
-/// Processes that were started with this setting in their environment, wherever they have gone since.
+/// Processes that were started with this environment variable (`NAME=VALUE`), wherever they are.
 pub fn with_environment(setting: &str) -> Vec<Member> {
     let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
     let has = |id: u32| {
         let environment = process(id).and_then(|process| process.environ().ok()).unwrap_or_default();
         environment.get(OsStr::new(name)).is_some_and(|found| found == value)
     };
-    let all = everybody().into_iter().filter(|(id, _)| has(*id));
+    let all = running().into_iter().filter(|(id, _)| has(*id));
     all.map(|(id, one)| Member { id, parent: one.parent, title: title(id) }).collect()
 }
 
-/// Those whose parent it is.
+/// Ids of the children of this process.
 pub(super) fn children(parent: u32) -> Vec<u32> {
-    everybody().into_iter().filter(|(_, one)| one.parent == parent).map(|(id, _)| id).collect()
+    running().into_iter().filter(|(_, one)| one.parent == parent).map(|(id, _)| id).collect()
 }
 
-/// The names of its threads, cut to 15 characters by the kernel.
+/// The names of a process's threads, cut to 15 characters by the kernel.
 pub fn threads(id: u32) -> Vec<String> {
     let tasks = process(id).and_then(|process| process.tasks().ok()).into_iter().flatten().flatten();
     tasks.filter_map(|task| Some(task.stat().ok()?.comm)).collect()
 }
 
-/// Sends a signal to one process.
+/// Sends a signal to a process.
 pub fn signal_one(id: u32, signal: Signal) -> Result<(), String> {
     let id = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or_else(|| format!("{id} is no process id"))?;
     kill_process(id, signal).map_err(|error| format!("process {}: {error}", id.as_raw_nonzero()))

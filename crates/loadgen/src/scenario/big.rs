@@ -6,19 +6,19 @@ use super::{Told, add_failures, failures_in_words};
 use crate::metric;
 use crate::{Closed, Seen, Until, Watch, Workload, watch_closed};
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Big {
-    /// How many keep their connection; as many again do not.
+    /// Number of clients that keep their connection; as many again do not.
     pub clients: u32,
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Of the draws.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// Runs it on a workload of large requests or answers. The outcome is that of those who keep their connection, with
-/// the failures of both.
+/// Runs the scenario with a workload of large requests or responses. The outcome is that of the clients that keep their
+/// connection, with the failures of both.
 pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
     let closed =
         |keep: bool, seed: u64| Closed { clients: plan.clients, until: Until::Seconds(plan.seconds), keep, seed };

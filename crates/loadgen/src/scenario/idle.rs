@@ -1,4 +1,4 @@
-//! Connections on which one request was answered, and nothing more is asked: what does one of them take?
+//! Idle connections, each after one answered request: how much memory does one take?
 
 use std::time::{Duration, Instant};
 
@@ -11,20 +11,20 @@ use crate::tally::Tally;
 use crate::work::Work;
 use crate::{Watch, Workload, on_this_thread};
 
-/// After so many failures no further connection is tried.
+/// Failures after which no further connection is tried.
 const FAILURES_MOST: u32 = 20;
-/// What a server frees or takes a little later is seen too.
+/// Time after which memory that the server frees or takes late is seen too.
 const REST: Duration = Duration::from_secs(2);
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Idle {
-    /// How many; fewer if this process may not have so many files open.
+    /// Number of connections; fewer if the limit of open files is too low.
     pub connections: u32,
 }
 
-/// Runs it. `memory` says how many KiB the server has now. The outcome has no [`metric::IDLE_KIB`] where the server
-/// kept fewer than half of the connections.
+/// Runs the scenario. `memory` returns the server's memory in KiB. The outcome has no [`metric::IDLE_KIB`] if the
+/// server kept fewer than half of the connections.
 pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<Told, String> {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(FILES_KEPT);
     let wanted = plan.connections.min(u32::try_from(limit).unwrap_or(u32::MAX));
@@ -55,7 +55,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     Ok(Told { outcome, words, timeline: Vec::new(), acts: 0 })
 }
 
-/// How many are open after the rest, the memory then, and the first failure.
+/// Number of open connections after the rest, the memory then, and the first failure.
 async fn held(
     port: u16,
     workload: &Workload,
@@ -64,13 +64,13 @@ async fn held(
 ) -> Result<(u32, u64, Option<String>), String> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
-    let mut lines = Vec::new();
+    let mut connections = Vec::new();
     let mut failures = 0;
     let mut first = None;
     for _ in 0..wanted {
-        let mut line = work.line();
-        match work.exchange(&mut line, Instant::now(), 0).await.1 {
-            Ok(_) => lines.push(line),
+        let mut connection = work.connection();
+        match work.exchange(&mut connection, Instant::now(), 0).await.1 {
+            Ok(_) => connections.push(connection),
             Err(fault) => {
                 first.get_or_insert_with(|| fault.kind().into_owned());
                 failures += 1;
@@ -82,6 +82,6 @@ async fn held(
     }
     tokio::time::sleep(REST).await;
     let after = memory();
-    let open = lines.iter().filter(|line| line.is_open()).count();
+    let open = connections.iter().filter(|connection| connection.is_open()).count();
     Ok((u32::try_from(open).unwrap_or(u32::MAX), after, first))
 }

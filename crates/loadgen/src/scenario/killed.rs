@@ -1,29 +1,29 @@
-//! A worker is killed outright now and then, while clients ask in a closed loop.
+//! Workers are killed by SIGKILL now and then, under load by a closed loop.
 
 use std::time::Duration;
 
 use super::{Act, Told, acting, failures_in_words, told_acts, told_after};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
-/// What a server may take until it is whole again.
+/// Time for the server to answer again.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Killed {
-    /// How many ask at a time.
+    /// Number of clients.
     pub clients: u32,
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// One is killed each time so many seconds have passed.
+    /// Interval between kills in seconds.
     pub every_s: f64,
     /// Whether connections are kept.
     pub keep: bool,
-    /// Of the draws.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// Runs it. `kill` kills a worker and says which.
+/// Runs the scenario. `kill` kills a worker and returns its process id.
 pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<Told, String> {
     let every = Duration::try_from_secs_f64(plan.every_s).ok().filter(|every| !every.is_zero());
     let every = every.ok_or_else(|| format!("a kill each {} s: give a number above 0", plan.every_s))?;

@@ -1,5 +1,5 @@
-//! What speed hides: slow clients, stuck endpoints, deaths, reloads, overload. Each takes the port of a server that
-//! runs, does what happens on a bad day, and tells what those saw who asked for nothing special.
+//! Scenarios beyond speed: slow clients, stuck endpoints, crashes, reloads, overload. Each takes the port of a running
+//! server, causes the trouble, and reports what ordinary clients saw of it.
 
 pub mod big;
 pub mod idle;
@@ -21,23 +21,23 @@ use crate::{Open, Second, Seen, Watch, Workload, check, watch_open};
 /// Open files that this program needs beside its connections.
 const FILES_KEPT: u64 = 200;
 
-/// What a scenario tells.
+/// Report of a scenario.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Told {
-    /// Of the requests that count in it.
+    /// Results of the requests that count in it.
     pub outcome: Outcome,
-    /// For a person, a sentence each.
+    /// Findings for people, one sentence each.
     pub words: Vec<String>,
-    /// Second by second.
+    /// Results second by second.
     pub timeline: Vec<Second>,
-    /// How often the server was killed or reloaded.
+    /// Number of kills or reloads.
     pub acts: u32,
 }
 
-/// Something that is done to the server: it says to which process.
+/// An action on the server; returns the id of the process that it was done to.
 pub type Act<'a> = &'a mut dyn FnMut() -> Result<u32, String>;
 
-/// Runs `load` on a thread of its own and acts at these times. Says what each act did.
+/// Runs `load` on a thread of its own and the action at these times. Returns the result of each action.
 pub(crate) fn acting<T: Send>(
     load: impl FnOnce() -> T + Send,
     times: impl Iterator<Item = Duration>,
@@ -63,7 +63,7 @@ pub(crate) fn acting<T: Send>(
     })
 }
 
-/// How the acts went: how many did something, and what the first one said that did not. Nothing done is an error.
+/// Reports how many actions succeeded, and the first error. It is an error if none succeeded.
 pub(crate) fn told_acts(what: &str, acts: &[Result<u32, String>], words: &mut Vec<String>) -> Result<u32, String> {
     let done = acts.iter().filter(|act| act.is_ok()).count();
     let failed = acts.iter().find_map(|act| act.as_ref().err());
@@ -76,7 +76,7 @@ pub(crate) fn told_acts(what: &str, acts: &[Result<u32, String>], words: &mut Ve
     Ok(u32::try_from(done).unwrap_or(u32::MAX))
 }
 
-/// Whether the server answers rightly again, and after how long.
+/// Reports whether the server answers rightly again, and after how long.
 pub(crate) fn told_after(port: u16, workload: &Workload, limit: Duration, words: &mut Vec<String>) {
     let begun = Instant::now();
     loop {
@@ -97,7 +97,7 @@ pub(crate) fn told_after(port: u16, workload: &Workload, limit: Duration, words:
     }
 }
 
-/// What went wrong, and the longest wait.
+/// Failures by kind, and the longest wait.
 pub(crate) fn failures_in_words(seen: &Seen) -> String {
     let kinds: Vec<String> = seen.outcome.errors.iter().map(|(kind, many)| format!("{many} x {kind}")).collect();
     let of = |name: &str| seen.number(name).unwrap_or(0.0);
@@ -108,7 +108,7 @@ pub(crate) fn failures_in_words(seen: &Seen) -> String {
     format!("{failed}, {} were right, the longest took {:.0} ms", of("requests"), of("max_ms"))
 }
 
-/// Counts the failures of others as well, so that nobody gains by failing these.
+/// Adds the failures of other requests, so that failing those is no advantage.
 pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
     let failed = seen.number(metric::FAILED).unwrap_or(0.0) + others.number(metric::FAILED).unwrap_or(0.0);
     seen.outcome.numbers.insert(metric::FAILED.into(), failed);
@@ -118,12 +118,12 @@ pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
     seen.outcome.wrong = seen.outcome.wrong.take().or(others.outcome.wrong);
 }
 
-/// The ones that ask for nothing special, watched.
+/// Runs the ordinary clients.
 pub(crate) fn fast(port: u16, workload: &Workload, plan: &Open) -> Seen {
     watch_open(port, workload, &plan.steps(), &Watch::by_seconds())
 }
 
-/// Before and now, in one sentence.
+/// Compares two results in one sentence.
 pub(crate) fn compared(before: &Seen, now: &Seen) -> String {
     let p99 =
         |seen: &Seen| seen.number(metric::P99).map_or_else(|| "no p99".to_owned(), |p99| format!("p99 {p99:.1} ms"));

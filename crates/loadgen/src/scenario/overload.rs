@@ -1,5 +1,5 @@
-//! More requests come than the server can answer, for some seconds. How much of its capacity is left for answers that
-//! come in time, and how long does it take until all is as before?
+//! More requests come than the server can answer, for some seconds. How much of its capacity serves responses in time,
+//! and how long does it take to recover?
 
 use std::time::Duration;
 
@@ -7,39 +7,39 @@ use super::{Told, failures_in_words};
 use crate::metric::PERCENTILES;
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
-/// What is asked before and after, as a part of the capacity.
+/// Share of the capacity that is offered before and after.
 const CALM: f64 = 0.5;
-/// So many good seconds in a row are a recovery and no luck.
+/// Number of consecutive good seconds that count as recovery.
 const IN_A_ROW: usize = 2;
-/// What is quicker than this nobody calls slow, whatever it was before.
+/// A p99 below this counts as good, whatever it was before.
 const UNNOTICED_MS: f64 = 10.0;
-/// Of the worst p99 before. The p99 of a second is one or two answers: without this, chance decides.
+/// Factor on the worst p99 before. The p99 of a second is one or two responses; without this, chance decides.
 const SLACK: f64 = 1.5;
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Overload {
-    /// Requests that the server can answer in a second.
+    /// Requests per second that the server can answer.
     pub capacity_per_s: f64,
-    /// How many times that is asked: 1, 2, 5. One after the other, each with its calm before and after.
+    /// Factors of the capacity that are offered: 1, 2, 5. One after the other, each with calm before and after.
     pub factors: Vec<f64>,
-    /// Seconds before.
+    /// Seconds before the overload.
     pub calm_s: u32,
     /// Seconds of overload.
     pub over_s: u32,
-    /// Seconds after it, in which it should recover.
+    /// Seconds after it, for recovery.
     pub after_s: u32,
-    /// Connections at most, as if there were a proxy in front.
+    /// Most connections, as if a proxy were in front.
     pub connections: u32,
-    /// An answer that takes longer is no use.
+    /// Time in milliseconds after which a response is useless.
     pub deadline_ms: u64,
-    /// When a client gives up.
+    /// Time in seconds after which a client gives up.
     pub patience_s: f64,
-    /// Of the times.
+    /// Seed of the times.
     pub seed: u64,
 }
 
-/// Runs it, and tells of each factor.
+/// Runs the scenario, with a report for each factor.
 pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>, String> {
     if plan.calm_s < 2 || plan.over_s == 0 || plan.after_s == 0 {
         return Err("an overload needs 2 s before it, 1 s of its own and 1 s after it, at least".into());
@@ -81,8 +81,8 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     Told { outcome, words, timeline: seen.timeline, acts: 0 }
 }
 
-/// Who refuses what is too much, by errors that come at once, has shorter latencies for the rest than who answers all:
-/// here a failed request took for ever, whatever its failure. Where a percentile is one of those, there is none.
+/// Recomputes the percentiles with failed requests as endless. A server that refuses excess requests at once would
+/// otherwise seem faster than one that answers all. A percentile that is endless is left out.
 fn with_failures_as_endless(outcome: &mut Outcome, timeline: &[Second]) {
     let times_us = timeline.iter().flat_map(|second| &second.times_us).copied().collect();
     let all = Second { times_us, failed: timeline.iter().map(|second| second.failed).sum() };
@@ -98,7 +98,7 @@ fn part(timeline: &[Second], from: u32, seconds: u32) -> &[Second] {
     &timeline[from..(from + seconds as usize).min(timeline.len())]
 }
 
-/// Seconds until p99 is near that of the worst second before, and the bound; or why this cannot be said.
+/// Seconds until p99 is near that of the worst second before, and that limit; or the reason why it is unknown.
 fn recovery(before: &[Second], after: &[Second]) -> Result<(usize, f64), String> {
     // The first second opens the connections.
     let calm: Option<Vec<f64>> = before.iter().skip(1).map(Second::p99_ms).collect();
@@ -128,7 +128,7 @@ mod tests {
                 Second { times_us: (1..=90).map(|ms| ms * 1_000).collect(), failed: 0 },
                 Second { times_us: vec![1_000; 10], failed },
             ];
-            // As if the failed ones had come at once, and were left out.
+            // As if the failed requests had failed at once and were left out.
             let numbers = [("p50_ms", 41.0), ("p99_ms", 1.0), ("p99_over_p50", 1.0), ("failed", failed as f64)];
             let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
             let mut outcome = Outcome { numbers, ..Outcome::default() };

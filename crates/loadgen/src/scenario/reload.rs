@@ -1,4 +1,4 @@
-//! The server is told to reload, as after a deployment, while clients ask in a closed loop.
+//! The server is reloaded, as for a deployment, under load by a closed loop.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Reload {
-    /// How many ask at a time.
+    /// Number of clients.
     pub clients: u32,
-    /// For how long.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// How often it is reloaded, evenly spread over that time.
+    /// Number of reloads, evenly spread over that time.
     pub times: u32,
     /// Whether connections are kept.
     pub keep: bool,
-    /// Of the draws.
+    /// Seed of the random choices.
     pub seed: u64,
 }
 
-/// Runs it. `reload` tells the server to reload; it need not wait until that is done.
+/// Runs the scenario. `reload` tells the server to reload, and need not wait for it.
 pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result<Told, String> {
     let gap = Duration::try_from_secs_f64(plan.seconds / f64::from(plan.times + 1));
     let gap = gap.map_err(|_| format!("{} s: give a number of seconds above 0", plan.seconds))?;

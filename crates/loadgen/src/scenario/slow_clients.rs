@@ -1,5 +1,5 @@
-//! Thousands of clients on bad lines: they send their request, or read their answer, a few bytes at a time. Others with
-//! good lines ask meanwhile. Who gives a thread to each slow one has none left for the others.
+//! Thousands of clients on bad lines, which send their request, or read their response, a few bytes at a time, while
+//! others with good lines are measured. A server that gives each slow client a thread has none left for the others.
 
 use std::rc::Rc;
 use std::thread;
@@ -12,21 +12,21 @@ use super::trickle::{Counts, Style, trickle};
 use super::{FILES_KEPT, Told, compared, fast};
 use crate::{Open, Workload, on_this_thread};
 
-/// In which the slow ones come.
+/// Time over which the slow clients arrive.
 const ARRIVAL: Duration = Duration::from_secs(2);
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct SlowClients {
-    /// How many; fewer if this process may not have so many files open.
+    /// Number of slow clients; fewer if the limit of open files is too low.
     pub slow: u32,
-    /// What a slow one lets pass between two pieces, in milliseconds.
+    /// Pause of a slow client between two pieces, in milliseconds.
     pub pace_ms: u64,
-    /// The others. They run as long alone before, for comparison.
+    /// The other clients. They run alone first, as long, for comparison.
     pub others: Open,
 }
 
-/// Runs it. The outcome is that of the others.
+/// Runs the scenario. The outcome is that of the other clients.
 pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, String> {
     let Some(ask) = workload.asks.first() else { return Err("this workload asks nothing".into()) };
     let mut words = Vec::new();
@@ -61,7 +61,7 @@ fn allowed(wanted: u32, others: u32) -> u32 {
     wanted.min(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
-/// All of them, until it is over; tells how they fared.
+/// Runs all slow clients until `end`. Returns their results in words.
 async fn crowd(port: u16, path: &str, slow: u32, pace: Duration, end: Instant) -> String {
     let counts = Rc::new(Counts::default());
     let mut clients = JoinSet::new();
@@ -69,7 +69,7 @@ async fn crowd(port: u16, path: &str, slow: u32, pace: Duration, end: Instant) -
     for (number, style) in (0..slow).zip(styles.into_iter().cycle()) {
         let path = path.to_owned();
         let counts = Rc::clone(&counts);
-        // Not all at once: what a server does with a flood of connections is another question.
+        // They arrive one after the other: a flood of connections is another scenario.
         let after = ARRIVAL.mul_f64(f64::from(number) / f64::from(slow));
         clients.spawn_local(async move {
             tokio::time::sleep(after).await;

@@ -1,4 +1,4 @@
-//! One endpoint hangs for seconds, and some clients ask for it all the time. The others ask for something fast.
+//! One endpoint hangs for seconds, and some clients request it all the time, while others request something fast.
 
 use std::thread;
 use std::time::Instant;
@@ -6,22 +6,23 @@ use std::time::Instant;
 use super::{Told, compared, failures_in_words, fast};
 use crate::{Ask, Closed, Open, Until, Watch, Workload, check, watch_closed};
 
-/// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
-/// how the first of those that hang begin.
+/// Least duration for the other clients, as a multiple of the time that one request hangs. In less time most of what
+/// they see would be the beginning.
 const TIMES: f64 = 5.0;
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Stuck {
-    /// What hangs.
+    /// The request that hangs.
     pub hangs: Ask,
-    /// How many ask for that at a time.
+    /// Number of clients that send it.
     pub hanging: u32,
-    /// The others, for so long or for longer, as what hangs requires it. They run as long alone before, for comparison.
+    /// The other clients, for this long or as long as [`TIMES`] requires. They run alone first, as long, for
+    /// comparison.
     pub others: Open,
 }
 
-/// Runs it. The outcome is that of the others.
+/// Runs the scenario. The outcome is that of the other clients.
 pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String> {
     let hangs = Workload::of(vec![plan.hangs.clone()])?;
     let asked = Instant::now();

@@ -9,24 +9,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-/// The bytes that are sent slowly, one at a time.
+/// Number of bytes that are sent slowly, one at a time.
 const TRICKLED: usize = 1_000;
-/// What is read at a time.
+/// Bytes read at a time.
 const SIP: usize = 16;
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// What is slow about it.
+/// The slow part of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// It sends the head of its request slowly.
+    /// Sends the head of its request slowly.
     Head,
-    /// It sends the body slowly.
+    /// Sends the body of its request slowly.
     Body,
-    /// It reads the answer slowly.
+    /// Reads the response slowly.
     Reader,
 }
 
-/// How all of them fared. On one thread.
+/// Results of all slow clients, on one thread.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     open: Cell<u64>,
@@ -36,17 +36,17 @@ pub(crate) struct Counts {
     done: Cell<u64>,
 }
 
-/// How one exchange ended.
+/// The end of an exchange.
 enum End {
-    /// All was sent, and all was read.
+    /// Everything was sent and read.
     Done,
-    /// The server closed the connection, with a word or without one.
+    /// The server closed the connection, with a response or without one.
     Closed,
-    /// It is over for all.
+    /// The scenario has ended.
     Over,
 }
 
-/// Asks again and again, slowly, until `end`.
+/// Sends requests slowly, one after the other, until `end`.
 pub(crate) async fn trickle(port: u16, style: Style, path: &str, pace: Duration, end: Instant, counts: &Counts) {
     while Instant::now() < end {
         match timeout(CONNECT_LIMIT, connect(port, style)).await {
@@ -63,7 +63,7 @@ pub(crate) async fn trickle(port: u16, style: Style, path: &str, pace: Duration,
             }
             _ => add(&counts.refused, 1),
         }
-        // Who is sent away does not come back at once: the crowd shall be slow, and not a flood.
+        // A refused client does not return at once: the clients are slow, and no flood.
         sleep(pace).await;
     }
 }
@@ -75,7 +75,7 @@ fn add(cell: &Cell<u64>, many: u64) {
 async fn connect(port: u16, style: Style) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
     if style == Style::Reader {
-        // Otherwise the kernel would read for it.
+        // With the default buffer the kernel would read the response for it.
         socket.set_recv_buffer_size(2_048)?;
     }
     let stream = socket.connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
@@ -93,7 +93,7 @@ async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duratio
         if Instant::now() >= end {
             return End::Over;
         }
-        // An early answer is a refusal: its connection will not be used any more.
+        // An early response is a refusal: the connection will not be used any more.
         if timeout(pace, stream.peek(&mut bytes)).await.is_ok() {
             return End::Closed;
         }
@@ -109,13 +109,13 @@ async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duratio
         match timeout(pace, stream.read(&mut bytes)).await {
             Ok(Ok(0)) => return End::Done,
             Ok(Err(_)) => return End::Closed,
-            // Some, or nothing yet.
+            // Some bytes, or none yet.
             Ok(Ok(_)) | Err(_) => {}
         }
     }
 }
 
-/// What is sent at once, and what is sent slowly.
+/// The part of a request that is sent at once, and the part that is sent slowly.
 fn request(style: Style, path: &str) -> (String, String) {
     let head = format!("{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n");
     let rest = "x".repeat(TRICKLED);
@@ -130,7 +130,7 @@ fn request(style: Style, path: &str) -> (String, String) {
 }
 
 impl Counts {
-    /// For a person.
+    /// The results in words.
     pub fn in_words(&self, wanted: u32) -> String {
         let most = self.most.get();
         let closed = self.closed.get();

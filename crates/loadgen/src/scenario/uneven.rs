@@ -1,22 +1,22 @@
-//! Short requests with some long ones among them, at the same rate for all servers: how long do the short ones wait?
+//! Short requests mixed with some long ones, at the same rate for all servers: how long do the short ones wait?
 
 use std::thread;
 
 use super::{Told, add_failures, failures_in_words, fast};
 use crate::{Ask, Open, Workload};
 
-/// How it goes.
+/// Options of the scenario.
 #[derive(Debug, Clone)]
 pub struct Uneven {
-    /// A request that takes long.
+    /// The long request.
     pub long: Ask,
-    /// How many of all are long ones: from 0 to 1.
+    /// Share of long requests, from 0 to 1.
     pub share: f64,
-    /// All of them together.
+    /// All requests together.
     pub all: Open,
 }
 
-/// Runs it. The outcome is that of the short ones, with the failures of both.
+/// Runs the scenario. The outcome is that of the short requests, with the failures of both.
 pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<Told, String> {
     let long = Workload::of(vec![plan.long.clone()])?;
     let part = |share: f64, seed: u64| Open { per_s: plan.all.per_s * share, seed, ..plan.all.clone() };

@@ -1,4 +1,4 @@
-//! k6 for real, where it is installed.
+//! k6 for real, if it is installed.
 
 use std::io::Write;
 use std::time::Duration;
@@ -16,7 +16,7 @@ struct K6 {
 }
 
 impl K6 {
-    /// Nothing, and a word about it, when it is not installed.
+    /// k6 in a temporary folder; `None`, with a message, if it is not installed.
     fn if_here() -> Option<K6> {
         let folder = tempfile::tempdir().expect("a folder");
         match k6_version() {
@@ -102,7 +102,7 @@ fn an_open_loop_offers_its_rate_and_counts_what_it_dropped() {
     let seen = k6.load(server.port, vec![ask("/right")], rate(8));
     assert!((19.0..22.0).contains(&number(&seen, "offered_per_s")), "{seen:?}");
     assert!(seen.numbers.contains_key("late_ms") || seen.errors.contains_key("dropped"), "{seen:?}");
-    // One client waits a second for each; the rest has nobody.
+    // One client waits a second for each request; there is none for the others.
     let seen = k6.load(server.port, vec![ask("/hang")], rate(1));
     assert!(seen.errors["dropped"] > 20 && seen.errors["timeout"] > 0, "{seen:?}");
     assert!(!seen.numbers.contains_key("late_ms") && number(&seen, "failed") > 30.0, "{seen:?}");

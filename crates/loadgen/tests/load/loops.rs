@@ -1,4 +1,4 @@
-//! The loops of our own against servers that answer rightly, wrongly, late or not at all: each is caught and named.
+//! The loops of our own against servers that answer rightly, wrongly, late or not at all: each is detected and named.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -65,12 +65,12 @@ fn an_open_loop_asks_for_the_same_on_one_thread_and_on_several() {
 #[test]
 fn the_rate_is_that_of_the_time_given() {
     let server = Small::start();
-    // Each client can get 20 answers in a second, and no more.
+    // Each client can get 20 responses per second at most.
     let plan = Closed { clients: 4, until: Until::Seconds(1.02), keep: true, seed: 1 };
     let outcome = closed(server.port, &workload("/slow"), &plan);
     let rate = number(&outcome, "requests_per_s");
     assert!((50.0..=80.0).contains(&rate), "{outcome:?}");
-    // What was asked just before the end is waited for, and counts as a request, not for the rate.
+    // Requests sent just before the end are waited for, and count as requests, but not for the rate.
     assert!(number(&outcome, "elapsed_s") > 1.02 && number(&outcome, "requests") > rate * 1.02, "{outcome:?}");
     let in_flight = number(&outcome, "concurrency");
     assert!((3.0..=4.1).contains(&in_flight), "{outcome:?}");
@@ -187,14 +187,14 @@ fn a_pause_of_the_server_shows_in_the_open_loop_and_hides_in_the_closed_one() {
 #[test]
 fn to_wait_for_a_connection_is_to_wait() {
     let server = Small::start();
-    // Two connections answer 40 in a second; 80 come.
+    // Two connections answer 40 requests per second; 80 come.
     let plan = Open { per_s: 80.0, seconds: 1.0, connections: 2, keep: true, seed: 2 };
     let outcome = watch_open(server.port, &workload("/slow"), &plan.steps(), &Watch::default()).outcome;
     assert_eq!(server.connections(), 2);
     assert!(number(&outcome, "max_ms") > 500.0 && number(&outcome, "failed") == 0.0, "{outcome:?}");
     let (rate, offered) = (number(&outcome, "requests_per_s"), number(&outcome, "offered_per_s"));
     assert!((25.0..41.0).contains(&rate) && offered > 60.0, "{outcome:?}");
-    // Who has no patience gets nothing; what was not sent in time is not sent at all.
+    // A client without patience gets nothing; a request that was not sent in time is not sent at all.
     let steps = Steps { phases: vec![Phase { per_s: 80.0, seconds: 1.0 }], connections: 2, keep: true, seed: 2 };
     let watch = Watch { timeout: Duration::from_millis(300), ..Watch::by_seconds() };
     let seen = watch_open(server.port, &workload("/slow"), &steps, &watch);
@@ -208,7 +208,7 @@ fn to_wait_for_a_connection_is_to_wait() {
 fn warming_up_ends_when_the_rate_has_settled_or_not_at_all() {
     let server = Small::start();
     let warmth = warm_up(server.port, &workload("/limited"), 4, 10.0);
-    // Where the machine is too busy for a rate to settle the time has been used, all but a part too short for a window.
+    // If the machine is too busy for a rate to settle, the whole time was used, except a part too short for a window.
     assert!((warmth.stable || warmth.seconds >= 9.5) && warmth.requests > 0 && warmth.failed == 0, "{warmth:?}");
     let warmth = warm_up(server.port, &workload("/wrong"), 2, 0.5);
     assert!(!warmth.stable && warmth.failed > 0 && warmth.wrong.is_some(), "{warmth:?}");

@@ -9,7 +9,7 @@ mod tools;
 
 use loadgen::{Ask, BodyRule, Outcome, Workload};
 
-/// Where nobody listens. A port that was free a moment ago may be that of another test by now.
+/// A port without a listener. One that was free a moment ago may belong to another test by now.
 const NOBODY: u16 = 1;
 
 fn ask(path: &str) -> Ask {

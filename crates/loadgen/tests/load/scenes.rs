@@ -1,4 +1,4 @@
-//! The scenarios: who has a bad day is seen, and who has none is not blamed.
+//! The scenarios: trouble is detected, and servers without trouble are not blamed.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn a_load_beside_what_hangs_is_longer_than_that() {
     let server = Small::start();
     let others = Open { seconds: 0.01, ..OTHERS };
     let told = stuck::run(server.port, &workload("/right"), &stuck::Stuck { hangs: ask("/slow"), hanging: 1, others });
-    // Five times 50 ms, of a hundred requests in a second.
+    // Five times 50 ms, at a hundred requests per second.
     assert!(number(&told.unwrap().outcome, "requests") >= 25.0);
 }
 
@@ -49,7 +49,7 @@ fn short_requests_are_measured_beside_long_ones() {
     assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
     assert_eq!(number(&told.outcome, "requests") as u64, server.asked("/right"), "{told:?}");
     assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{told:?}");
-    // Who lets the long ones fail has failed.
+    // A server that fails the long requests has failed.
     let plan = uneven::Uneven { long: ask("/garbage"), ..plan };
     let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
     assert!(number(&told.outcome, "failed") > 5.0, "{told:?}");
@@ -103,7 +103,7 @@ fn a_pause_while_it_reloads_is_the_longest_answer() {
 fn overload_costs_goodput_and_passes() {
     let server = Small::start();
     let plan = overload::Overload {
-        // Far below what it can answer: where the machine is busy, a nap of it takes several times as long.
+        // Far below its capacity: on a busy machine its sleep takes several times as long.
         capacity_per_s: 50.0,
         factors: vec![9.0],
         calm_s: 3,
@@ -115,12 +115,12 @@ fn overload_costs_goodput_and_passes() {
         seed: 1,
     };
     let told = overload::run(server.port, &workload("/limited"), &plan).unwrap().remove(0);
-    // Of 450 that come in a second it can answer some 200, and those late.
+    // Of 450 that arrive per second it can answer about 200, and those late.
     assert!(number(&told.outcome, "goodput_per_s") < 250.0, "{told:?}");
     assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
-    // More than one in a hundred failed, so that 99 of 100 did not end at all.
+    // More than one in a hundred failed, so the 99th percentile does not exist.
     assert!(number(&told.outcome, "failed") > 10.0 && !told.outcome.numbers.contains_key("p99_ms"), "{told:?}");
-    // When exactly p99 is as before depends on what else the machine does; that the server answers again does not.
+    // The time when p99 has recovered depends on the load of the machine; that the server answers again does not.
     let answers = |second: usize| told.timeline[second].within(Duration::from_millis(500));
     assert!((3..6).any(|over| told.timeline[over].failed > 0), "{:?}", told.timeline);
     assert!((0..7).any(|after| answers(4 + after) > 20), "{:?}", told.timeline);

@@ -11,21 +11,21 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex as Turn, Notify};
 
-/// The body of `/large`.
+/// Length of the body of `/large`.
 pub const LARGE: usize = 1 << 20;
 
-/// What can be seen of it and done to it while it runs.
+/// State of the server, which tests read and change while it runs.
 #[derive(Default)]
 pub struct Control {
     /// Requests by path.
     pub asked: Mutex<BTreeMap<String, u64>>,
     /// Connections that were accepted.
     pub connections: AtomicU64,
-    /// Nothing is answered before that time.
+    /// Time before which nothing is answered.
     pub frozen: Mutex<Option<Instant>>,
-    /// All connections end without an answer.
+    /// Whether all connections end without a response.
     pub dead: AtomicBool,
-    /// Ends the server for good after so many requests, if it is not 0.
+    /// Number of requests after which the server ends for good, if it is not 0.
     pub last: AtomicU64,
     total: AtomicU64,
     turn: Turn<()>,
@@ -149,7 +149,7 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
             whole("200 OK", "hello\n")
         }
         "/limited" => {
-            // One at a time, so that about 200 are answered in a second.
+            // One at a time, so that about 200 are answered per second.
             let _turn = control.turn.lock().await;
             tokio::time::sleep(Duration::from_millis(4)).await;
             whole("200 OK", "hello\n")
@@ -159,7 +159,7 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
     stream.write_all(text.as_bytes()).await
 }
 
-/// Head, and length of the body.
+/// Reads a request; returns its head and the length of its body.
 async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<(String, usize)>> {
     loop {
         if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {

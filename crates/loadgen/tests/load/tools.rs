@@ -1,4 +1,4 @@
-//! wrk, siege and ab for real, where they are installed.
+//! wrk, siege and ab for real, if they are installed.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ const AB: AbPlan = AbPlan {
     limit_s: 60,
 };
 
-/// Nothing, and a word about it, when the tool is not installed.
+/// The outcome; `None`, with a message, if the tool is not installed.
 fn if_here(outcome: Result<Outcome, String>) -> Option<Outcome> {
     match outcome {
         Err(error) if error.contains("is not here") => {

@@ -1,4 +1,4 @@
-//! One connection to a server, and one exchange on it at a time. It repeats nothing that a server may have seen.
+//! A connection to a server, with one exchange at a time. Never repeats a request that the server may have seen.
 
 use std::time::Instant;
 
@@ -14,38 +14,38 @@ use super::ask::{Ask, BodyRule, Workload};
 use super::fault::Fault;
 use super::judge::judge_parts;
 
-/// What is looked at of a long body, at least.
+/// Bytes of a long body that are kept for rules that search it.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// An ask with all that does not change from one request to the next.
+/// A request with everything that is the same each time it is sent.
 pub(crate) struct Prepared {
     ask: Ask,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-    /// How much of the answer's body must be kept to judge it.
+    /// Bytes of the response body that are needed to judge it.
     keep_bytes: usize,
 }
 
-/// A connection that may not be there yet.
-pub(crate) struct Line {
+/// A connection, opened when it is needed.
+pub(crate) struct Connection {
     port: u16,
     keep: bool,
     sender: Option<SendRequest<Full<Bytes>>>,
     body: Vec<u8>,
 }
 
-/// An answer that came, right or not.
+/// A response that arrived, right or not.
 pub(crate) struct Arrived {
-    /// When it was whole.
+    /// Time when it was complete.
     pub at: Instant,
-    /// Bytes of its body, or what is wrong with it.
+    /// Length of its body in bytes, or the fault in it.
     pub verdict: Result<u64, Fault>,
 }
 
 impl Prepared {
-    /// All of a workload, and their weights added up.
+    /// All requests of a workload, and the cumulative sums of their weights.
     pub fn all(port: u16, workload: &Workload, keep: bool) -> Result<(Vec<Prepared>, Vec<f64>), String> {
         if let Some(complaint) = workload.complaint() {
             return Err(complaint);
@@ -93,13 +93,13 @@ impl Prepared {
     }
 }
 
-impl Line {
-    /// Not yet connected. With `keep` the connection is used again as long as the server keeps it.
-    pub fn new(port: u16, keep: bool) -> Line {
-        Line { port, keep, sender: None, body: Vec::new() }
+impl Connection {
+    /// An unopened connection. With `keep` it is reused as long as the server keeps it open.
+    pub fn new(port: u16, keep: bool) -> Connection {
+        Connection { port, keep, sender: None, body: Vec::new() }
     }
 
-    /// One request and its answer.
+    /// Sends a request and reads its response.
     pub async fn call(&mut self, prepared: &Prepared) -> Result<Arrived, Fault> {
         let mut request = prepared.request();
         if let Some(mut sender) = self.sender.take()
@@ -107,8 +107,8 @@ impl Line {
         {
             match sender.try_send_request(request).await {
                 Ok(response) => return self.read(sender, response, prepared).await,
-                // The server had closed the idle connection and has seen nothing of the request, as with any client
-                // that keeps connections.
+                // The server closed the idle connection without seeing the request, so it may be repeated, as any
+                // client with kept connections does.
                 Err(mut error) => match error.take_message() {
                     Some(unsent) => request = unsent,
                     None => return Err(Fault::of_exchange(error.error())),
@@ -120,12 +120,12 @@ impl Line {
         self.read(sender, response, prepared).await
     }
 
-    /// Whether the server keeps it for another request.
+    /// Whether the connection is open for another request.
     pub fn is_open(&self) -> bool {
         self.sender.as_ref().is_some_and(|sender| !sender.is_closed())
     }
 
-    /// Ends the connection: nobody knows what else will come on it.
+    /// Closes the connection, since late data may arrive on it.
     pub fn hang_up(&mut self) {
         self.sender = None;
     }
@@ -136,7 +136,7 @@ impl Line {
         stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
         let both = http1::handshake(TokioIo::new(stream)).await;
         let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
-        // Its errors reach whoever waits for an answer.
+        // Its errors reach the request that waits for a response.
         drop(tokio::task::spawn_local(connection));
         Ok(sender)
     }

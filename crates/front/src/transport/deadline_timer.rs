@@ -1,5 +1,5 @@
-//! One timer for all of a connection's waits. It is set rarely: a later moment than the one it is set for is left to
-//! the next look, since moments nearly always only move on. A busy connection so costs no timer at all.
+//! One timer for all deadlines of a connection. It is rarely set: a deadline later than the current one is checked when
+//! that expires, since deadlines nearly always move forward. A busy connection thus sets no timer at all.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use tokio::time::Sleep;
 
-/// The timer. It is made when it is first needed.
+/// The timer, created when it is first needed.
 #[derive(Debug, Default)]
-pub(crate) struct Alarm {
+pub(crate) struct DeadlineTimer {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Alarm {
-    /// Whether the moment has come; if not, the task will be woken by then.
+impl DeadlineTimer {
+    /// Whether the deadline has passed; if not, the task is woken by then.
     pub(crate) fn is_over(&mut self, cx: &mut Context<'_>, until: Instant) -> bool {
         if Instant::now() >= until {
             return true;
@@ -29,7 +29,7 @@ impl Alarm {
             }
             None => self.sleep.insert(Box::pin(tokio::time::sleep_until(until))),
         };
-        // Just set: this only registers the task.
+        // The timer was just set, so this only registers the task.
         let _ = sleep.as_mut().poll(cx);
         false
     }

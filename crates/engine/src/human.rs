@@ -1,29 +1,29 @@
-//! Durations and numbers of things as people read them: three digits are enough for a duration.
+//! Durations and counts in words for people: a duration keeps three digits.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A duration for a person: `861ms` and not `861.156098ms`; whole seconds are never cut.
+/// A duration rounded for reading: `861ms` instead of `861.156098ms`. Whole seconds are never rounded away.
 #[derive(Debug, Clone, Copy)]
-pub struct Brief(Duration);
+pub struct HumanDuration(Duration);
 
-/// This duration, for a person.
-pub fn brief(time: Duration) -> Brief {
+/// Rounds a duration for reading.
+pub fn brief(time: Duration) -> HumanDuration {
     let nanos = time.as_nanos();
     let mut unit = 1;
     while nanos / unit >= 1000 && unit < 1_000_000_000 {
         unit *= 10;
     }
     let rounded = (nanos + unit / 2) / unit * unit;
-    Brief(u64::try_from(rounded).map_or(time, Duration::from_nanos))
+    HumanDuration(u64::try_from(rounded).map_or(time, Duration::from_nanos))
 }
 
-/// So many of them: `1 worker`, `2 workers`.
+/// A number with its noun, in the plural unless it is one: `1 worker`, `2 workers`.
 pub fn count<N: Copy + fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-impl fmt::Display for Brief {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_zero() { f.write_str("0s") } else { write!(f, "{:?}", self.0) }
     }

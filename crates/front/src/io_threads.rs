@@ -1,9 +1,9 @@
-//! The I/O threads. Each is a lane of its own: one thread, one event loop, and the connections given to it for their
-//! whole life. Nothing is handed from thread to thread for balance: with handlers this short, waking another thread
-//! costs more than the work it would take over. A new connection goes to the lane that has the fewest.
+//! The I/O threads of the server, each with one event loop and the connections given to it for their whole life. No
+//! work moves between threads for balance: with handlers this short, waking another thread costs more than the work. A
+//! new connection goes to the thread with the fewest connections.
 //!
-//! What an engine does in this thread it does between two turns of the event loop ([`IoThread`]). When it does not come
-//! back, a new thread goes on with the event loop, and the old one ends when it does come back.
+//! An engine's work on an I/O thread runs between two iterations of the event loop ([`IoThread`]). If it blocks, a new
+//! OS thread takes over the event loop, and the old one ends when its work returns.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -17,51 +17,51 @@ use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
-/// The lanes of a server. They end, with whatever is still on them, when this is dropped.
+/// The I/O threads of a server. Dropping this ends them, with all their connections.
 #[derive(Debug)]
-pub struct Lanes(Arc<[Lane]>);
+pub struct IoThreads(Arc<[IoThreadHandle]>);
 
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct IoThreadHandle {
     number: usize,
     handle: Handle,
-    /// Cloned by every connection: the number of clones is the number of connections.
+    /// Cloned by every connection, so that the number of clones is the number of connections.
     connections: Arc<()>,
-    /// Dropped, it ends the lane.
+    /// Dropping it ends the thread.
     _open: oneshot::Sender<()>,
 }
 
-impl Lanes {
-    /// Starts so many threads, at least one.
-    pub fn start(count: usize) -> io::Result<Lanes> {
-        let lanes: io::Result<Vec<Lane>> = (0..count.max(1)).map(Lane::start).collect();
-        Ok(Lanes(lanes?.into()))
+impl IoThreads {
+    /// Starts this many threads, at least one.
+    pub fn start(count: usize) -> io::Result<IoThreads> {
+        let io_threads: io::Result<Vec<IoThreadHandle>> = (0..count.max(1)).map(IoThreadHandle::start).collect();
+        Ok(IoThreads(io_threads?.into()))
     }
 
-    /// Their event loops, for an engine that has connections of its own to read.
+    /// Handles of their event loops, for an engine that reads connections of its own.
     pub fn handles(&self) -> Vec<Handle> {
-        self.0.iter().map(|lane| lane.handle.clone()).collect()
+        self.0.iter().map(|thread| thread.handle.clone()).collect()
     }
 
-    /// The same lanes, for somebody who gives them work.
-    pub(crate) fn share(&self) -> Lanes {
-        Lanes(self.0.clone())
+    /// Another handle on the same threads.
+    pub(crate) fn share(&self) -> IoThreads {
+        IoThreads(self.0.clone())
     }
 
-    /// Runs an accept loop, on the first lane.
+    /// Runs an accept loop, on the first thread.
     pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.0[0].handle.spawn(work));
     }
 
-    /// The lane with the fewest connections.
-    pub(crate) fn quietest(&self) -> &Lane {
-        let quietest = self.0.iter().min_by_key(|lane| Arc::strong_count(&lane.connections));
-        quietest.unwrap_or(&self.0[0])
+    /// The thread with the fewest connections.
+    pub(crate) fn least_busy(&self) -> &IoThreadHandle {
+        let least_busy = self.0.iter().min_by_key(|thread| Arc::strong_count(&thread.connections));
+        least_busy.unwrap_or(&self.0[0])
     }
 }
 
-impl Lane {
-    /// Whether it is the one that accepts.
+impl IoThreadHandle {
+    /// Whether this is the thread that accepts.
     pub(crate) fn accepts(&self) -> bool {
         self.number == 0
     }
@@ -75,7 +75,7 @@ impl Lane {
         }));
     }
 
-    fn start(number: usize) -> io::Result<Lane> {
+    fn start(number: usize) -> io::Result<IoThreadHandle> {
         let (open, closed) = oneshot::channel::<()>();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -91,11 +91,11 @@ impl Lane {
             EventLoop { number, runtime, closed: Mutex::new(closed), io: Arc::new(io) }
         });
         looped.start(0)?;
-        Ok(Lane { number, handle, connections: Arc::new(()), _open: open })
+        Ok(IoThreadHandle { number, handle, connections: Arc::new(()), _open: open })
     }
 }
 
-/// What a lane is, apart from the thread that runs it.
+/// An event loop, apart from the OS thread that runs it.
 struct EventLoop {
     number: usize,
     runtime: Runtime,
@@ -103,9 +103,9 @@ struct EventLoop {
     io: Arc<IoThread>,
 }
 
-/// Why the event loop stops.
+/// Reason why the event loop stops.
 enum Pause {
-    /// For the engine's work.
+    /// To do work of an engine.
     Work,
     /// For good.
     End,
@@ -124,7 +124,7 @@ impl EventLoop {
                 break;
             }
         }
-        // The last of its threads ends it.
+        // The last of its OS threads shuts it down.
         if let Some(EventLoop { runtime, .. }) = Arc::into_inner(self) {
             runtime.shutdown_background();
         }

@@ -1,4 +1,4 @@
-//! What is known of a request, and what the engine is given of it.
+//! The context of a request in the front, and the request that the engine gets.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,16 +8,16 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Uri, Version};
 
-use crate::connection::link::{Handover, Link, Record, Turn};
+use crate::connection::link::{Handover, Link, Record, RequestEpoch};
 use crate::log::fault_log::Whose;
 use crate::parse::websocket::{self, Tracker};
-use crate::proxy::forwarded::{self, Told};
+use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
 use crate::proxy::sanitize::sanitize;
 use crate::request::form::{Form, wants_html};
 
-/// What is known of a request from its head to its response.
-pub(crate) struct Visit {
+/// Context of a request from its head to its response.
+pub(crate) struct RequestContext {
     pub(crate) link: Arc<Link>,
     pub(crate) is_head: bool,
     pub(crate) form: Form,
@@ -27,16 +27,16 @@ pub(crate) struct Visit {
     method: Method,
     uri: Uri,
     waited: Duration,
-    /// The application, where there are several.
+    /// Name of the application, if the engine has several.
     app: Option<Arc<str>>,
     asks_for_websocket: bool,
 }
 
-impl Visit {
-    pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> Visit {
+impl RequestContext {
+    pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> RequestContext {
         link.head_parsed();
-        let told = told(&link, &mut head.headers);
-        let id = told.id.unwrap_or_else(RequestId::new);
+        let forwarded_info = forwarded_info(&link, &mut head.headers);
+        let id = forwarded_info.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {
             Box::new(Record {
                 received: link.received(),
@@ -61,12 +61,12 @@ impl Visit {
         let asks_for_websocket = websocket::is_asked_for(&head.headers);
         let method = head.method.clone();
         let uri = head.uri.clone();
-        Visit {
+        RequestContext {
             is_head,
             form,
             link,
             record,
-            scheme: told.scheme,
+            scheme: forwarded_info.scheme,
             id,
             method,
             uri,
@@ -80,14 +80,14 @@ impl Visit {
         self.id.as_str()
     }
 
-    /// Which request it is, for the log.
+    /// Identity of the request, for the log.
     pub(crate) fn whose(&self) -> Whose {
         let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
         Whose { id: self.id().to_owned(), method, path, app: self.app.clone() }
     }
 
-    /// Hands the request to the engine: when it was complete, and when it must be answered. No part of the future
-    /// above, which would keep a place for the request.
+    /// Hands the request to the engine; returns its reply, the time when it was complete, and its deadline. A method
+    /// and not part of the `answer` future, which would reserve space for the request.
     pub(crate) fn call(&mut self, head: Parts, input: Input) -> (Reply, Instant, Instant) {
         let request = self.request(head, input);
         let (complete, deadline) = (request.complete, request.deadline);
@@ -101,7 +101,7 @@ impl Visit {
         (reply, complete, deadline)
     }
 
-    /// How long it waited for a worker.
+    /// Time that the request waited for a worker.
     pub(crate) fn waited(&self) -> Duration {
         self.waited
     }
@@ -130,8 +130,8 @@ impl Visit {
         }
         let settings = &self.link.common.settings;
         let peer = settings.remote_address.of(&self.link.peer, self.link.is_trusted, &headers);
-        let turn = |link| Turn::new(link);
-        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(turn(&self.link)) as Arc<dyn Hints>);
+        let epoch = |link| RequestEpoch::new(link);
+        let hints = (head.version == Version::HTTP_11).then(|| Arc::new(epoch(&self.link)) as Arc<dyn Hints>);
         Request {
             id: self.id().to_owned(),
             method: head.method,
@@ -150,13 +150,13 @@ impl Visit {
             queue_deadline: now + limits.queue_wait,
             is_own: false,
             hints,
-            takeover: Some(Box::new(turn(&self.link))),
+            takeover: Some(Box::new(epoch(&self.link))),
         }
     }
 }
 
-/// What a proxy said, after all that must not reach the application is out of the headers.
-fn told(link: &Link, headers: &mut HeaderMap) -> Told {
+/// Removes headers that must not reach the application, and returns what a trusted proxy has forwarded.
+fn forwarded_info(link: &Link, headers: &mut HeaderMap) -> ForwardedInfo {
     let settings = &link.common.settings;
     let found = sanitize(headers, link.is_trusted, settings.passes_underscores);
     let has_dropped = !found.distrusted.is_empty() || !found.underscored.is_empty();
@@ -164,11 +164,11 @@ fn told(link: &Link, headers: &mut HeaderMap) -> Told {
         let peer = link.peer.remote.map(|remote| remote.ip().to_canonical());
         link.common.notices.tell(&found, peer, &settings.trusted, settings.passes_underscores);
     }
-    if found.has_proxy_headers { forwarded::read(headers) } else { Told::default() }
+    if found.has_proxy_headers { forwarded::read(headers) } else { ForwardedInfo::default() }
 }
 
 /// The whole target, its path and its query. An absolute form without a path means the root (RFC 9110 section 4.2.3),
-/// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is near enough for an application.
+/// except for OPTIONS, where it means the server (RFC 9112 section 3.2.4); the root is close enough for an application.
 fn target(uri: &Uri) -> (String, String, String) {
     let path = uri.path();
     let path = if path.is_empty() { "/" } else { path };
@@ -180,7 +180,7 @@ fn target(uri: &Uri) -> (String, String, String) {
     (target, path.to_owned(), query.to_owned())
 }
 
-/// A number of bytes without leading zeros, which programs read in more ways than one.
+/// Removes leading zeros from the Content-Length, which programs interpret differently.
 fn make_length_plain(headers: &mut HeaderMap) {
     let Some(value) = headers.get(header::CONTENT_LENGTH).filter(|value| value.as_bytes().starts_with(b"0")) else {
         return;
@@ -191,7 +191,7 @@ fn make_length_plain(headers: &mut HeaderMap) {
     }
 }
 
-/// RFC 9112 section 3.2.2: the authority of an absolute target counts, not the Host header beside it.
+/// The authority of an absolute target replaces the Host header (RFC 9112 section 3.2.2).
 fn replace_host(headers: &mut HeaderMap, authority: &str) {
     if let Ok(value) = HeaderValue::from_str(authority) {
         headers.insert(header::HOST, value);

@@ -1,0 +1,420 @@
+//! The table of all connections, which bounds their number and evicts idle ones. When the table is full and a
+//! connection comes, the connection that has been idle longest is closed; if none is idle, the one whose request has
+//! been arriving longest; if there is none either, the one that has not read its response for the longest time.
+//! Connections in such a wait for only a moment come last. A response that an engine still owes is never cut off.
+//!
+//! Connections that may be evicted are in one of three queues, ordered by the beginning of their wait. Their own tasks
+//! change their state without touching the queues: a search removes a connection whose state has changed, or moves it
+//! to another queue. A removed connection enters a queue again by itself. So a request costs at most one such step, and
+//! none while the table is not full.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::connection::clock::Clock;
+use crate::connection::state::{Spare, State, StateCell};
+use crate::limits::Limits;
+
+/// Interval between searches. An evicted connection ends much sooner; where none can be evicted, some become old enough
+/// meanwhile.
+const LOOK: Duration = Duration::from_millis(20);
+/// The order of eviction: the first of a queue that has waited for this long. A client that has just connected must
+/// have time for its request, even if others send only half of theirs.
+const STEPS: [(Spare, Duration); 5] = [
+    (Spare::Idle, Duration::from_secs(1)),
+    (Spare::Slow, Duration::from_secs(1)),
+    (Spare::Stalled, Duration::from_secs(5)),
+    (Spare::Idle, Duration::ZERO),
+    LAST_STEP,
+];
+/// Last resort. Not used while connections are just arriving or ending.
+const LAST_STEP: (Spare, Duration) = (Spare::Slow, Duration::from_millis(100));
+/// Up to this many connections always leave enough open files for everything else.
+const FEW: usize = 16;
+/// Time without a connection to evict after which the log says so.
+const STUCK: Duration = Duration::from_millis(200);
+/// Interval at which the log says that connections were short.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+/// Leading bits by which IPv6 addresses count as one client: a client has at least one network of this size.
+const CLIENT_BITS: u32 = 64;
+
+/// A connection, as the table sees it.
+pub(crate) trait Evictable: Send + Sync {
+    /// Number of the connection.
+    fn number(&self) -> u64;
+
+    /// Address of the peer; `None` for a Unix socket.
+    fn remote(&self) -> Option<SocketAddr>;
+
+    /// Current state.
+    fn state(&self) -> State;
+
+    /// State under which it is in a queue; `None` if it is in none. Protected by the lock of the table.
+    fn queued_as(&self) -> &StateCell;
+
+    /// Requests its eviction, unless its state changes meanwhile, and counts it.
+    fn evict(&self, state: State);
+}
+
+/// All live connections of a front.
+pub(crate) struct ConnectionTable {
+    permits: Arc<Semaphore>,
+    limit: usize,
+    per_client: Option<usize>,
+    clock: Clock,
+    serial: AtomicU64,
+    entries: Mutex<Entries>,
+    /// Notified when a connection enters a queue.
+    changed: Notify,
+    /// Notified when a connection has ended.
+    left: Notify,
+}
+
+#[derive(Default)]
+struct Entries {
+    /// One queue per [`Spare`], ordered by beginning of the wait and number of the connection.
+    queues: [BTreeMap<(u64, u64), Weak<dyn Evictable>>; 3],
+    /// Number of live connections, in a queue or not.
+    present: usize,
+    clients: HashMap<IpAddr, usize>,
+    displaced: Notice,
+    refused: Notice,
+    full: Notice,
+    /// Time since which no connection can be evicted.
+    stuck: Option<Instant>,
+}
+
+impl ConnectionTable {
+    pub(crate) fn new(limits: &Limits) -> ConnectionTable {
+        ConnectionTable {
+            permits: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            limit: limits.connections,
+            per_client: limits.connections_per_client,
+            clock: Clock::start(),
+            serial: AtomicU64::new(0),
+            entries: Mutex::default(),
+            changed: Notify::new(),
+            left: Notify::new(),
+        }
+    }
+
+    /// A number for a new connection.
+    pub(crate) fn number(&self) -> u64 {
+        self.serial.fetch_add(1, Relaxed)
+    }
+
+    /// The clock for the times of all connections.
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Adds a connection.
+    pub(crate) fn add<O: Evictable + 'static>(&self, link: &Arc<O>) {
+        let mut entries = self.entries.lock();
+        entries.present += 1;
+        entries.put(link.clone());
+        drop(entries);
+        self.changed.notify_waiters();
+    }
+
+    /// Puts a connection into a queue when it may be evicted again.
+    pub(crate) fn make_evictable<O: Evictable + 'static>(&self, link: &Arc<O>) {
+        let mut entries = self.entries.lock();
+        entries.take(&**link);
+        entries.put(link.clone());
+        drop(entries);
+        self.changed.notify_waiters();
+    }
+
+    /// Removes a connection that has ended.
+    pub(crate) fn remove(&self, link: &dyn Evictable) {
+        let mut entries = self.entries.lock();
+        entries.present = entries.present.saturating_sub(1);
+        entries.take(link);
+        entries.stuck = None;
+        drop(entries);
+        self.left.notify_waiters();
+    }
+
+    /// A permit for a connection, if one is free.
+    pub(crate) fn permit_now(&self) -> Option<OwnedSemaphorePermit> {
+        self.permits.clone().try_acquire_owned().ok()
+    }
+
+    /// Waits for a permit for a connection that is accepted already, and evicts another one for it.
+    pub(crate) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Some(permit) = self.permit_now() {
+            return Some(permit);
+        }
+        // This enters the queue for permits, ahead of all later connections.
+        let mut permit = pin!(self.permits.clone().acquire_owned());
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            let has_evicted = self.evict("places for connections");
+            tokio::select! {
+                permit = &mut permit => return permit.ok(),
+                () = changed, if !has_evicted => {}
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    /// Returns when `is_there` says that another file can be opened; evicts connections until then. Returns at once if
+    /// there are only few connections.
+    pub(crate) async fn wait_for_file(&self, is_there: impl Fn() -> bool) {
+        while self.limit - self.permits.available_permits().min(self.limit) > FEW && !is_there() {
+            self.evict_for_file().await;
+        }
+    }
+
+    /// Evicts a connection, if one may be, and returns when one has ended, or after [`LOOK`].
+    pub(crate) async fn evict_for_file(&self) {
+        let mut left = pin!(self.left.notified());
+        left.as_mut().enable();
+        self.evict("open files");
+        tokio::select! {
+            () = left => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+
+    /// Evicts the connection that can best be spared. Returns whether there was one. `short_of` names the scarce
+    /// resource for the log.
+    fn evict(&self, short_of: &str) -> bool {
+        let mut entries = self.entries.lock();
+        let limit = self.limit;
+        let is_settled = entries.present >= limit || self.permits.available_permits() > 0;
+        let Some((link, state)) = entries.find(self.clock.now(), is_settled) else {
+            let is_none_evictable = is_settled && entries.queues.iter().all(BTreeMap::is_empty);
+            // Connections that were just evicted need a moment to end.
+            let since = is_none_evictable.then(|| *entries.stuck.get_or_insert_with(Instant::now));
+            if since.is_some_and(|since| since.elapsed() > STUCK) && entries.full.due().is_some() {
+                let why = if entries.present > 0 { "since all wait for answers" } else { "since there are none" };
+                tracing::warn!(
+                    target: "front",
+                    "there are no {short_of} left ({limit} connections are allowed), and none can be closed, {why}: \
+                     new ones wait"
+                );
+            }
+            return false;
+        };
+        entries.stuck = None;
+        link.evict(state);
+        if let Some((times, ago)) = entries.displaced.due() {
+            let what = match state.stage.spare() {
+                Some(Spare::Idle) => "that asked nothing",
+                Some(Spare::Slow) => "whose request came slowly",
+                Some(Spare::Stalled) | None => "that took nothing of its answer",
+            };
+            let peer =
+                link.remote().map_or_else(|| "a Unix socket".to_owned(), |peer| peer.ip().to_canonical().to_string());
+            tracing::warn!(
+                target: "front",
+                "there are no {short_of} left ({limit} connections are allowed): {times} closed for new ones{ago}, \
+                 this time one {what}, from {peer}"
+            );
+        }
+        true
+    }
+
+    /// Counts a connection of a client, or refuses it if the client has reached its limit.
+    pub(crate) fn admit_client(self: &Arc<ConnectionTable>, peer: SocketAddr) -> Result<Option<ClientPermit>, Refused> {
+        let Some(most) = self.per_client else { return Ok(None) };
+        let client = client(peer.ip());
+        let mut entries = self.entries.lock();
+        let count = entries.clients.entry(client).or_default();
+        if *count >= most {
+            if let Some((times, ago)) = entries.refused.due() {
+                tracing::warn!(
+                    target: "front",
+                    "{times} refused{ago} of clients that have all {most} connections they may have, this time one \
+                     from {client}"
+                );
+            }
+            return Err(Refused);
+        }
+        *count += 1;
+        Ok(Some(ClientPermit { table: self.clone(), client }))
+    }
+}
+
+impl Entries {
+    fn put(&mut self, link: Arc<dyn Evictable>) {
+        let state = link.state();
+        if let Some(spare) = state.stage.spare() {
+            link.queued_as().set(Some(state));
+            self.queue(spare).insert((state.since, link.number()), Arc::downgrade(&link));
+        }
+    }
+
+    fn take(&mut self, link: &dyn Evictable) {
+        if let Some(state) = link.queued_as().get()
+            && let Some(spare) = state.stage.spare()
+        {
+            self.queue(spare).remove(&(state.since, link.number()));
+        }
+        link.queued_as().set(None);
+    }
+
+    fn queue(&mut self, spare: Spare) -> &mut BTreeMap<(u64, u64), Weak<dyn Evictable>> {
+        &mut self.queues[spare as usize]
+    }
+
+    /// The connection to evict at this time and its state; puts connections whose state has changed where they belong.
+    fn find(&mut self, now: u64, is_settled: bool) -> Option<(Arc<dyn Evictable>, State)> {
+        loop {
+            let steps = STEPS.iter().filter(|step| is_settled || **step != LAST_STEP);
+            let is_due = |(spare, time): &&(Spare, Duration)| {
+                let first = self.queues[*spare as usize].first_key_value();
+                first.is_some_and(|((since, _), _)| u128::from(now.saturating_sub(*since)) >= time.as_nanos())
+            };
+            let (spare, _) = steps.clone().find(is_due)?;
+            let (_, link) = self.queue(*spare).pop_first()?;
+            let Some(link) = link.upgrade() else { continue };
+            let before = link.queued_as().get();
+            // The connection's task writes its state, then reads `queued_as`; this does both in reverse order, so one of
+            // them sees the other's change.
+            link.queued_as().set(None);
+            let state = link.state();
+            if before.is_some_and(|before| state.is_same_wait(before)) {
+                return Some((link, state));
+            }
+            self.put(link);
+        }
+    }
+}
+
+/// The address that identifies a client for the limit on its connections.
+fn client(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let network = u128::from(address) >> (128 - CLIENT_BITS) << (128 - CLIENT_BITS);
+            Ipv6Addr::from(network).into()
+        }
+        address => address,
+    }
+}
+
+/// The client has reached its limit of connections.
+#[derive(Debug)]
+pub(crate) struct Refused;
+
+/// A counted connection of a client; dropping it reduces the count.
+pub(crate) struct ClientPermit {
+    table: Arc<ConnectionTable>,
+    client: IpAddr,
+}
+
+impl Drop for ClientPermit {
+    fn drop(&mut self) {
+        let mut entries = self.table.entries.lock();
+        if let Some(count) = entries.clients.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                entries.clients.remove(&self.client);
+            }
+        }
+    }
+}
+
+/// A log message at intervals, with the number of events since the last one.
+#[derive(Default)]
+struct Notice {
+    logged: Option<Instant>,
+    count: u64,
+}
+
+impl Notice {
+    /// Counts an event. If the message is due, returns the number of events since the last one, and over what time.
+    fn due(&mut self) -> Option<(u64, String)> {
+        self.count += 1;
+        let passed = self.logged.map(|logged| logged.elapsed());
+        if passed.is_some_and(|passed| passed < LOG_INTERVAL) {
+            return None;
+        }
+        self.logged = Some(Instant::now());
+        let ago = passed.map_or_else(String::new, |passed| format!(" in {} s", passed.as_secs()));
+        Some((std::mem::take(&mut self.count), ago))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests_support::limits;
+
+    /// A connection without a socket.
+    struct TestConnection {
+        state: StateCell,
+        queued_as: StateCell,
+    }
+
+    impl Evictable for TestConnection {
+        fn number(&self) -> u64 {
+            7
+        }
+
+        fn remote(&self) -> Option<SocketAddr> {
+            None
+        }
+
+        fn state(&self) -> State {
+            self.state.get().unwrap()
+        }
+
+        fn queued_as(&self) -> &StateCell {
+            &self.queued_as
+        }
+
+        fn evict(&self, _: State) {}
+    }
+
+    #[test]
+    fn a_connection_is_found_on_the_shelf_where_it_belongs_or_not_at_all() {
+        let table = ConnectionTable::new(&limits());
+        let opened = State::opened(0);
+        let connection = Arc::new(TestConnection { state: StateCell::new(opened), queued_as: StateCell::default() });
+        let found = || table.entries.lock().find(u64::MAX, true).map(|(_, state)| state);
+        table.add(&connection);
+        assert_eq!(found(), Some(opened));
+        assert_eq!((found(), connection.queued_as.get()), (None, None), "it was asked to go, and stands nowhere");
+        table.make_evictable(&connection);
+        let running = opened.head_given(1).head_parsed();
+        connection.state.set_soon(running);
+        assert_eq!((found(), connection.queued_as.get()), (None, None), "its answer is owed");
+        let stalled = running.stalled(|| 2);
+        connection.state.set(Some(stalled));
+        table.make_evictable(&connection);
+        connection.state.set_soon(stalled.answered(3));
+        assert_eq!(found(), Some(stalled.answered(3)), "it still waits for the same");
+        table.make_evictable(&connection);
+        table.remove(&*connection);
+        assert_eq!(found(), None);
+        assert!(table.entries.lock().queues.iter().all(BTreeMap::is_empty));
+    }
+
+    #[test]
+    fn a_client_of_ipv6_is_its_network() {
+        let of = |address: &str| client(address.parse().unwrap()).to_string();
+        assert_eq!(of("192.0.2.7"), "192.0.2.7");
+        assert_eq!(of("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+    }
+
+    #[test]
+    fn the_log_is_told_once_in_a_while_how_often_it_was() {
+        let mut notice = Notice::default();
+        assert_eq!(notice.due(), Some((1, String::new())));
+        assert_eq!((notice.due(), notice.due()), (None, None));
+        notice.logged = Instant::now().checked_sub(LOG_INTERVAL);
+        assert_eq!(notice.due(), Some((3, " in 10 s".to_owned())));
+    }
+}
