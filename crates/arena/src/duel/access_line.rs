@@ -1,5 +1,5 @@
-//! One line of an access log: the common and combined formats of nginx and Apache, our own two, and objects of JSON
-//! with the usual names. A line of any other kind is no request; none makes it panic.
+//! Parses a line of an access log: the common and combined formats of nginx and Apache, the two of foolsgold, and JSON
+//! objects with the usual names. Any other line is no request; none makes the parser panic.
 
 use std::sync::LazyLock;
 
@@ -7,26 +7,27 @@ use regex::Regex;
 
 use super::access_time;
 
-/// What a line says.
+/// A request as an access log records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// As sent.
+    /// Method, as sent.
     pub method: String,
-    /// As sent.
+    /// Request target, as sent.
     pub target: String,
-    /// None where no answer could be sent.
+    /// Status of the answer; `None` where no answer could be sent.
     pub status: Option<u16>,
-    /// When, in seconds since 1970. None where the line does not tell.
+    /// Time in seconds since 1970; `None` where the line has none.
     pub at_s: Option<u64>,
 }
 
-/// The date anchors it: users' names in front of it may hold anything. The pattern is a constant that a test compiles.
+/// Common format, anchored by its date, since user names before it may contain anything. A test compiles this constant
+/// pattern.
 static COMMON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"\[(\d{1,2}/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "((?:[^"\\]|\\.)*)" (\d{3}|-)(?:\s|$)"#;
     Regex::new(pattern).ok()
 });
 
-/// What this line says, if it is one of a request.
+/// Parses a line; `None` if it records no request.
 pub fn read(line: &str) -> Option<Line> {
     let line = line.trim();
     if line.starts_with('{') {
@@ -42,7 +43,7 @@ fn common(line: &str) -> Option<Line> {
     Some(Line { at_s: access_time::common(found.get(1)?.as_str()), ..line })
 }
 
-/// `GET /a HTTP/1.1`, or without the version.
+/// Parses a request line: `GET /a HTTP/1.1`, also without the version.
 fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
     let mut words = text.split(' ');
     let method = words.next()?;
@@ -52,7 +53,7 @@ fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
     is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
 }
 
-/// `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
+/// Parses a text line of foolsgold: `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
 fn own_text(line: &str) -> Option<Line> {
     let mut words = line.split(' ');
     let written = words.next()?;
@@ -70,7 +71,7 @@ fn own_text(line: &str) -> Option<Line> {
     (is_time && is_method).then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s })
 }
 
-/// Ours, and what nginx and others are told to write: the names differ, the facts do not.
+/// Parses a JSON line, of foolsgold or of nginx and other servers: the names of the fields differ, the facts do not.
 fn json(line: &str) -> Option<Line> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let status = object.get("status").and_then(|status| match status {
@@ -87,7 +88,7 @@ fn json(line: &str) -> Option<Line> {
     Some(Line { at_s, ..request_line(text(&["request"])?, status)? })
 }
 
-/// Quotes, backslashes and bytes as nginx and Apache write them.
+/// Undoes the escapes of quotes, backslashes and bytes that nginx and Apache write.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -118,7 +119,7 @@ fn unescaped(text: &str) -> String {
 mod tests {
     use super::{Line, unescaped};
 
-    /// Without its time, which has tests of its own.
+    /// Parses a line without its time, which has tests of its own.
     fn read(line: &str) -> Option<Line> {
         super::read(line).map(|line| Line { at_s: None, ..line })
     }

@@ -1,5 +1,5 @@
-//! What a user names is read with bounds: a device that never ends, or a pipe into which nobody writes, is told and not
-//! waited for.
+//! Bounded reading of what a user names: a device that never ends, or a pipe that has no writer, is an error instead of
+//! an endless wait.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// All of a plain file. What it is called stands before each complaint.
+/// Reads all of a regular file of at most `most` bytes. `what` names its purpose in each error message.
 pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
     let complaint = |words: &str| format!("cannot read {what} {}: {words}", path.display());
     let cannot = |error: io::Error| complaint(&error.to_string());
-    // A device or a pipe may give bytes without end, or none.
+    // A device or a pipe may give endless bytes, or none.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(complaint("it is no plain file"));
     }
@@ -25,7 +25,7 @@ pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Gives up when nothing comes for so long.
+/// Reader that fails when no bytes arrive for a time.
 #[derive(Debug)]
 pub struct Patient<R> {
     input: R,
@@ -33,7 +33,7 @@ pub struct Patient<R> {
 }
 
 impl<R: Read + AsFd> Patient<R> {
-    /// Reads from `input` itself, which must not hold back what it has read.
+    /// Reads from `input` directly, which must not buffer.
     pub fn new(input: R, silence: Duration) -> Patient<R> {
         Patient { input, silence }
     }

@@ -1,4 +1,4 @@
-//! The contenders of a duel: who is here, what each can be told, and what is known of its answers.
+//! The contenders of a duel: which are installed, what each can be set to, and what is known of its answers.
 
 use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
 use crate::place::Place;
@@ -9,39 +9,39 @@ use super::learn::Learned;
 use super::options::DuelOptions;
 use super::settings::{Ability, Setting};
 
-/// The server whose answers are right, unless the user names one or it is not here: the one most people run.
+/// Name of the server whose answers are the right ones, unless the user's own takes part: the one that most people run.
 const REFERENCE: &str = "puma";
 
 /// A server that takes part.
 #[derive(Debug, Clone)]
 pub struct Contender {
-    /// How it is started and ended.
+    /// Version, as the program itself reports it.
     pub recipe: Recipe,
-    /// As the program itself says.
+    /// Ruby implementation and version on which it runs.
     pub version: String,
-    /// What it runs on.
+    /// Right answers, widened by this server's own differences.
     pub ruby: String,
-    /// The right answers, with its own differences.
+    /// Memory of one worker in KiB.
     pub learned: Vec<Learned>,
-    /// What one worker holds.
+    /// Settings that are tried.
     pub worker_kib: u64,
-    /// The settings that are tried.
+    /// Sentences about it for the report.
     pub settings: Vec<Setting>,
     /// Sentences about it.
     pub notes: Vec<String>,
 }
 
-/// Who is here, the reference first, and who is not.
+/// Contenders that are installed, the reference first, and those that are not.
 #[derive(Debug, Default)]
 pub struct Crew {
-    /// They take part.
+    /// Contenders that take part.
     pub here: Vec<Contender>,
-    /// They do not, each with what is missing.
+    /// Contenders that cannot take part, each with what is missing.
     pub missing: Vec<Who>,
 }
 
 impl Crew {
-    /// How many may be in the rounds.
+    /// Most contenders that the rounds can have.
     pub fn finalists(&self, options: &DuelOptions) -> usize {
         let mut servers: Vec<&str> = self.here.iter().map(Contender::server).collect();
         servers.sort_unstable();
@@ -49,7 +49,7 @@ impl Crew {
         finalists_most(self.here.len(), servers.len()) + usize::from(options.now.is_some())
     }
 
-    /// Those of the catalogue that were asked for.
+    /// Finds the contenders of the catalogue that the options name.
     pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Crew, String> {
         let mut crew = Crew::default();
         for recipe in wanted(options, catalogue)? {
@@ -88,7 +88,7 @@ fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a
         true => catalogue.all().iter().collect(),
         false => options.contenders.iter().map(known).collect::<Result<Vec<_>, _>>()?,
     };
-    // What the user has now is always compared with.
+    // Today's server always takes part.
     if let Some(now) = &options.now {
         recipes.push(known(&now.server)?);
     }
@@ -101,7 +101,7 @@ fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a
     Ok(recipes)
 }
 
-/// The reference comes first: today's server, or the usual one, or another on the Ruby that everybody has.
+/// Sort key that puts the reference first: today's server, then the usual one, then others on CRuby.
 fn order(one: &Contender, now: Option<&str>) -> u8 {
     match one.recipe.runtime {
         _ if now == Some(one.recipe.name.as_str()) => 0,
@@ -124,7 +124,7 @@ impl Contender {
         &self.recipe.name
     }
 
-    /// Which server it is: several recipes of one have the same home.
+    /// Folder of the server: several recipes for one server share it.
     pub fn server(&self) -> &str {
         &self.recipe.home
     }
@@ -134,14 +134,14 @@ impl Contender {
         format!("{} {}", self.recipe.name, setting.in_words())
     }
 
-    /// What it can be told, by what its recipe says that it cannot.
+    /// Bounds of its settings, from what its recipe says that it cannot do.
     pub fn ability(&self) -> Ability {
         let one = |what: &str| self.recipe.cannot.contains_key(what).then_some(1);
         let threads_run_together = self.recipe.runtime != Runtime::Cruby;
         Ability { workers_most: one("workers"), threads_most: one("threads"), threads_run_together }
     }
 
-    /// For the summary.
+    /// Entry for the summary, with this setting.
     pub fn who(&self, setting: Setting) -> Who {
         Who {
             name: self.name_with(setting),

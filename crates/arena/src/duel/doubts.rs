@@ -1,4 +1,4 @@
-//! What a duel cannot know or did not check, said so that nobody believes more than was measured. Pure.
+//! Caveats of a duel: what it cannot know or did not check. Pure.
 
 use crate::record::Sample;
 use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
@@ -7,12 +7,12 @@ use super::cases;
 use super::learn::Learned;
 use super::lesson::Lesson;
 
-/// A p99 of fewer requests than this rests on a handful of slow ones.
+/// Requests below which a p99 rests on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
-/// Draws of a short turn differ by less than this.
+/// Share of the offered rate below which a contender did not keep up. The random draws of a short turn differ by less.
 const KEPT_UP: f64 = 0.93;
 
-/// Of what is asked and checked.
+/// Caveats about the requests and about how far their answers are checked.
 pub fn of_workload(lesson: &Lesson) -> Vec<String> {
     let mut doubts = Vec::new();
     let learned = &lesson.learned;
@@ -42,8 +42,8 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
     doubts
 }
 
-/// Of paths that answer with no page but a way elsewhere or a refusal: a login that is asked for instead of the page is
-/// quick, and says nothing of the page.
+/// Caveat about paths that answer with a redirect or a refusal in place of a page: a redirect to a login is fast, and
+/// shows nothing of the page behind it.
 pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
     let is_none = |one: &&Learned| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
     let found: Vec<&Learned> = learned.iter().filter(is_none).collect();
@@ -63,7 +63,7 @@ pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
     ))
 }
 
-/// Of any duel on one machine.
+/// Caveats of every duel on one machine.
 pub fn of_machine(cores: u32) -> Vec<String> {
     vec![
         format!(
@@ -77,14 +77,14 @@ pub fn of_machine(cores: u32) -> Vec<String> {
     ]
 }
 
-/// Of numbers that are too few, or that contradict each other.
+/// Caveats about samples with too few requests, or with numbers that contradict each other.
 pub fn of_samples(samples: &[Sample]) -> Vec<String> {
     let mut doubts = few_requests(samples);
     doubts.extend(not_kept_up(samples));
     doubts
 }
 
-/// Who got less than was offered, although it was a share of what it had done just before.
+/// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
     let behind = |sample: &&Sample| sample.number(RATE) < sample.number(OFFERED) * KEPT_UP;

@@ -1,4 +1,4 @@
-//! Answers that were made up, and what is learned of them.
+//! Tests with made-up answers.
 
 use super::*;
 

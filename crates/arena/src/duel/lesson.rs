@@ -1,5 +1,5 @@
-//! Asks a running server for all answers, several times, and learns of them; and checks later that they are still
-//! right.
+//! Captures the answers of a running server: asks for each request several times and learns what stays the same; checks
+//! later that the answers are still right.
 
 use std::time::{Duration, Instant};
 
@@ -11,31 +11,31 @@ use super::asked::Asked;
 use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
 use super::learn::{Answer, Learned, Unfit, Verdict};
 
-/// How long one answer may take.
+/// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How often everything is asked, if that does not take too long.
+/// Number of passes over all requests, if that does not take too long.
 const PASSES: usize = 5;
-/// All passes after the second end by then.
+/// No pass after the second begins later than this.
 const PASSES_LIMIT: Duration = Duration::from_secs(15);
-/// Pages that show the time in seconds differ after this.
+/// Pause after which pages that show the time in seconds differ.
 const SECOND: Duration = Duration::from_millis(1100);
-/// Differences that are told of each contender; the others are counted.
+/// Differences that are listed for each contender; the rest is counted.
 const DIFFERENCES_TOLD: usize = 3;
-/// Before a busy server is asked again.
+/// Pause before a busy server is asked again.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
-/// Shorter pieces of a body say too little of it.
+/// Shortest piece of a body that is searched for under load; shorter ones prove too little.
 const PIECE_BYTES_MIN: usize = 8;
 
-/// A first answer may take so many times as long as one of a server that has answered before.
+/// Factor on the timeout for the first answer of a server.
 const FIRST: u32 = 3;
-/// After this share of the time a person wants to know what is waited for.
+/// Share of the timeout after which the user is notified of the wait.
 const SLOW: f64 = 0.3;
 
-/// How long an answer may take while nothing is loaded, and who is told when it does.
+/// Timeout of an answer while there is no load, and the receiver of messages about slow ones.
 pub struct Patience<'a> {
-    /// Of one answer: what takes longer cannot be asked a thousand times.
+    /// Timeout of one answer: a request that takes longer cannot be repeated a thousand times.
     pub limit: Duration,
-    /// Hears what is waited for.
+    /// Receives messages about what is waited for.
     pub tell: &'a mut dyn FnMut(&str),
 }
 
@@ -53,27 +53,28 @@ impl Patience<'_> {
     }
 }
 
-/// What came of learning.
+/// Answers captured from the reference server.
 #[derive(Debug, Default)]
 pub struct Lesson {
-    /// For each request that takes part.
+    /// What was learned, for each request that takes part.
     pub learned: Vec<Learned>,
-    /// Those that were left out, with their weight and the reason.
+    /// Requests that were left out, by weight and reason.
     pub left_out: Vec<(f64, String)>,
 }
 
-/// Why nothing was learned.
+/// Reason why no answers were captured.
 #[derive(Debug)]
 pub enum NoLesson {
-    /// This server does not answer: another may.
+    /// This server does not answer; another one may.
     Silent(String),
-    /// The application hangs: it would with another, too.
+    /// The application takes a request and does not answer it; it would do so on another server, too.
     Hangs(String),
-    /// The application or the workload is not fit for a duel.
+    /// The application or the workload cannot be used for a duel.
     Unfit(String),
 }
 
-/// Learns the right answers from the reference. What is unfit ends it, or is left out where that is allowed.
+/// Captures the right answers from the reference server. An unfit request is an error, or is left out where that is
+/// allowed and most of the weight remains.
 pub fn from_reference(
     port: u16,
     asked: &[Asked],
@@ -107,7 +108,8 @@ pub fn from_reference(
     Ok(lesson)
 }
 
-/// Compares another server's answers, learns its differences, and tells them. An error disqualifies it.
+/// Compares another server's answers with the learned ones, learns the differences, and returns them as sentences. An
+/// error disqualifies the server.
 pub fn from_other(port: u16, learned: &mut [Learned], patience: &mut Patience<'_>) -> Result<Vec<String>, String> {
     let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
     let answers = several(port, &asked, patience).map_err(|error| error.words)?;
@@ -129,19 +131,19 @@ pub fn from_other(port: u16, learned: &mut [Learned], patience: &mut Patience<'_
     Ok(shortened(differences))
 }
 
-/// How the answers are now, most frequent paths first, for as long as `limit`.
+/// Result of a check of the answers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// The first one that disqualifies.
+    /// Reason of the first wrong answer, which disqualifies.
     pub wrong: Option<String>,
-    /// What changed; it has been learned.
+    /// Differences, as sentences; they have been learned.
     pub changed: Vec<String>,
-    /// How many were asked.
+    /// Number of requests that were checked.
     pub count: usize,
 }
 
-/// Asks again. At least one answer is judged. A server that is busy with what a load has left in its queue is waited
-/// for.
+/// Checks the answers again, the most frequent paths first, until `limit` is over; at least one is judged. Waits for a
+/// server that is still busy with its queue from a load.
 pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
     let patience_ends = Instant::now() + QUEUE_LEFT;
     let mut end = None;
@@ -182,17 +184,17 @@ fn patiently(port: u16, known: &Learned, patience_ends: Instant) -> Result<Answe
     }
 }
 
-/// Whether it answers at all: what `wait_ready` waits for.
+/// Whether the server answers at all; used as the condition of `when_ready`.
 pub fn answers(port: u16, known: &Asked, patience: &mut Patience<'_>) -> Result<(), Unanswered> {
     let answer = patience.fetch(port, known, FIRST)?;
-    // A proxy says so while what is behind it still starts.
+    // A proxy answers with these while the server behind it still starts.
     if [502, 503, 504].contains(&answer.status) {
         return Err(Unanswered { words: format!("status {}", answer.status), is_late: false });
     }
     Ok(())
 }
 
-/// What is asked under load, with as much of the right answer as can be held against every one.
+/// Workload for a load generator, with the parts of the right answers that every answer is checked against.
 pub fn workload(learned: &[Learned]) -> Result<Workload, String> {
     Workload::of(learned.iter().map(ask).collect())
 }
@@ -221,7 +223,7 @@ fn rule(known: &Learned) -> BodyRule {
     }
 }
 
-/// All answers to each, of several passes. The second pass begins more than a second after the first.
+/// Answers of several passes, by request. The second pass begins more than a second after the first.
 fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
@@ -239,7 +241,7 @@ fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Ve
     Ok(answers)
 }
 
-/// The first few, and how many more there are.
+/// The first few entries, and the number of the others.
 pub fn shortened(mut list: Vec<String>) -> Vec<String> {
     let more = list.len().saturating_sub(DIFFERENCES_TOLD);
     if more > 0 {

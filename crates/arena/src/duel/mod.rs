@@ -1,5 +1,5 @@
-//! A user's own application: workload, learned answers, settings, advice. All of it is pure but `fetch` and what
-//! drives it: `run` and its parts.
+//! The duel: finds the best server for a user's own application, from its workload, the learned answers, the settings
+//! worth trying and the measurements. Only `fetch` and `run` with its parts do I/O; all else is pure.
 
 pub mod asked;
 pub mod urls;

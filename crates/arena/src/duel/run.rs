@@ -1,5 +1,5 @@
-//! The duel itself: who is here, what is right, what the application does with its time, which settings go on, rounds
-//! in random order, and the advice.
+//! A whole duel: finds the contenders, learns the right answers, probes how the application spends its time, tries
+//! settings in heats, runs the rounds in random order, and gives advice.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::Stage;
 
-/// Paths of which it is said what is checked; the others are counted.
+/// Paths that are listed with what is checked of their answers; the rest is only counted.
 const PATHS_TOLD: usize = 20;
-/// Enough to keep any setting busy; fewer than would overflow a queue of connections.
+/// Bounds for the number of clients: enough to keep any setting busy, fewer than would overflow a listen backlog.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 
-/// What is known while a duel runs.
+/// State of a running duel.
 pub(super) struct Duel<'a> {
     pub(super) options: &'a DuelOptions,
     pub(super) place: &'a Place,
@@ -43,34 +43,34 @@ pub(super) struct Duel<'a> {
     pub(super) begin: Instant,
     pub(super) dice: Dice,
     pub(super) samples: Vec<Sample>,
-    /// With settings, in the order in which they first ran; and those that do not take part.
+    /// Contenders with their settings, in the order in which they first ran; before them those that do not take part.
     pub(super) whos: Vec<Who>,
     pub(super) notes: Vec<String>,
-    /// The right answers, as the reference gives them.
+    /// Right answers, as the reference server gave them.
     pub(super) known: Vec<Learned>,
-    /// What stays uncertain.
+    /// Caveats of the advice: what remains uncertain.
     pub(super) doubts: Vec<String>,
     pub(super) turns: (usize, usize),
-    /// Who has a second turn in each round.
+    /// Name of the contender that has a second turn in each round.
     pub(super) twin_of: Option<String>,
-    /// When something is broken at the user's rate.
+    /// Bounds above which a load at the user's rate counts as too much.
     pub(super) limits: Limits,
 }
 
-/// Nothing stands in the way of a duel any more.
+/// A duel whose options, places and contenders have been checked and that can be run.
 pub struct Ready {
     place: Place,
     crew: Crew,
     plan: Plan,
 }
 
-/// Runs a whole duel. An error says why there was none.
+/// Runs a whole duel. An error explains why there was none.
 pub fn run(options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
     Ready::make(options)?.run(options, listener)
 }
 
 impl Ready {
-    /// Looks at everything that can be wrong before the application is started.
+    /// Checks everything that can be checked before the application is started.
     pub fn make(options: &DuelOptions) -> Result<Ready, String> {
         if options.asked.is_empty() {
             return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
@@ -88,7 +88,7 @@ impl Ready {
         Ok(Ready { place, crew, plan })
     }
 
-    /// The duel.
+    /// Runs all phases of the duel and returns its summary.
     pub fn run(self, options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
         let started = date::now();
         let mut duel = Duel::new(options, &self, listener);
@@ -137,7 +137,7 @@ impl<'a> Duel<'a> {
         self.notes.push(words);
     }
 
-    /// All of it to the terminal; its first line, which is without the end of a log, into the notes.
+    /// Shows all of the text to the user; only its first line, without the tail of a log, goes into the notes.
     pub(super) fn warns(&mut self, words: &str) {
         self.listener.says(words);
         self.notes.push(first_line(words).to_owned());
@@ -154,13 +154,14 @@ impl<'a> Duel<'a> {
         self.turns.0 += 1;
     }
 
-    /// Whether so many seconds of plan still fit.
+    /// Whether this many planned seconds still fit into the user's budget of time.
     pub(super) fn has_time_for(&self, seconds: f64) -> bool {
         let Some(minutes) = self.options.budget_minutes else { return true };
         self.begin.elapsed().as_secs_f64() + seconds <= minutes * 60.0
     }
 
-    /// What is right, by the first that answers; and who answers otherwise. With it, what a request costs.
+    /// Learns the right answers from the first contender that answers, and compares those of all others with them.
+    /// Returns the contenders that serve the application, and the probe of the first one.
     fn learn(&mut self, crew: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
         let mut here: Vec<Contender> = Vec::new();
         let mut probe = None;
@@ -191,7 +192,8 @@ impl<'a> Duel<'a> {
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
     }
 
-    /// Learns from this one and probes it. The outer error ends the duel, the inner one this contender.
+    /// Learns from this contender and probes it. The outer error ends the duel, the inner one only drops this
+    /// contender.
     fn learn_first(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
         let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
@@ -217,7 +219,8 @@ impl<'a> Duel<'a> {
             }
         };
         drop(running);
-        // Started again, it has other process ids and other secrets: what they change varies, too.
+        // After a restart, process ids and secrets differ: what changes in the answers with them is marked as varying,
+        // too.
         let again = stage.start(one, ONE, &format!("{name}-probe"), patience);
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
         lesson::from_other(running.server.port(), &mut lesson.learned, patience)
@@ -231,7 +234,7 @@ impl<'a> Duel<'a> {
         Ok(Ok(probe))
     }
 
-    /// What is checked, and what was left out.
+    /// Reports what is checked of the answers, and which requests were left out.
     fn tell(&mut self, one: &Contender, lesson: &Lesson) {
         self.says(format!("the right answers are those of {}:", one.name()));
         let (named, rest) = lesson.learned.split_at(lesson.learned.len().min(PATHS_TOLD));
@@ -257,7 +260,7 @@ impl<'a> Duel<'a> {
         let workload = lesson::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
-        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the
+        // A new connection for each request: some servers park a kept connection for a while, and that wait is not the
         // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
         let own = std::process::id();
@@ -276,7 +279,7 @@ impl<'a> Duel<'a> {
         Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
     }
 
-    /// Whether another server gives the same answers.
+    /// Learns how this server's answers differ from the reference's; a wrong answer is an error.
     fn compare(&mut self, one: &mut Contender) -> Result<(), String> {
         let stage = self.stage(1, Duration::from_secs(30));
         let name = one.name().to_owned();
@@ -305,7 +308,7 @@ impl<'a> Duel<'a> {
         Stage { options: self.options, place: self.place, clients, timeout, gives_up: false, turns: Cell::new(0) }
     }
 
-    /// What is tried of each, and with how many clients.
+    /// Chooses the settings that each contender is tried with, the number of clients and the timeout of a request.
     fn choose_settings(&mut self, here: &mut [Contender], probe: &Probe) -> Stage<'a> {
         let machine = Machine { cores: cores(), free_kib: free_kib() };
         for one in here.iter_mut() {
@@ -319,7 +322,7 @@ impl<'a> Duel<'a> {
         }
         let at_once = here.iter().flat_map(|one| &one.settings).map(|setting| setting.at_once()).max().unwrap_or(1);
         let clients = at_once.saturating_mul(2).clamp(*CLIENTS.start(), *CLIENTS.end());
-        // Twice what it takes when all clients come first and one processor serves them.
+        // Twice the time that it takes when all clients arrive together and one processor serves them.
         let limit = Duration::from_secs_f64((probe.latency_us / 1e6 * f64::from(clients) * 2.0).clamp(5.0, 60.0));
         self.stage(clients, limit)
     }
@@ -329,7 +332,7 @@ fn hangs(one: &Contender, why: &str) -> String {
     format!("the app hangs: started on {}, it takes a request and does not answer it: {why}", one.name())
 }
 
-/// Memory that could be had without swapping. Unknown is much: then nothing is bounded.
+/// Memory in KiB that is available without swapping. `u64::MAX`, hence no bound, where it is unknown.
 fn free_kib() -> u64 {
     Meminfo::current().ok().and_then(|memory| memory.mem_available).map_or(u64::MAX, |bytes| bytes / 1024)
 }
