@@ -1,4 +1,5 @@
-//! Whether a contender is here, in which version and on which Ruby; if not, what lacks and how to get it.
+//! Looks for a contender: whether it is installed, in which version and on which Ruby; if not, what is missing and how
+//! to get it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,29 +10,29 @@ use super::plan::Words;
 use super::recipe::{Get, Question, Recipe, Runtime};
 use crate::place::Place;
 
-/// Requires each name, and prints those that cannot be.
+/// Ruby program that requires each name and prints those that cannot be required.
 const REQUIRE: &str = "ARGV.each { |name| begin; require name; rescue LoadError; puts name; end }; puts :done";
 
-/// What was found.
+/// Whether a contender is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
     /// It can take part.
     Here {
-        /// As the program itself says, with the allocator that is built in.
+        /// Version, as the program itself reports it, with a built-in allocator if it has one.
         version: String,
-        /// The Ruby it runs on, or that one is inside.
+        /// Ruby implementation and version, or `mruby inside`.
         ruby: String,
     },
-    /// It cannot.
+    /// It cannot take part.
     Missing {
-        /// What it would take.
+        /// Sentences on what is missing.
         lacks: Vec<String>,
-        /// Ways to get it.
+        /// Ways to install it.
         get: Vec<String>,
     },
 }
 
-/// Asks the place.
+/// Looks for a contender in this environment.
 pub fn look(recipe: &Recipe, place: &Place) -> Presence {
     let programs = recipe.needs.programs.iter().filter(|name| !place.has(name));
     let mut lacks: Vec<String> = programs.map(|name| format!("the program {name}")).collect();
@@ -57,7 +58,7 @@ pub fn look(recipe: &Recipe, place: &Place) -> Presence {
     Presence::Missing { lacks, get: ways(&recipe.get) }
 }
 
-/// What the recipe's own questions find out about the place; what they lack otherwise.
+/// Runs the recipe's questions about the environment. An error lists what is missing.
 pub(super) fn find(recipe: &Recipe, place: &Place) -> Result<BTreeMap<String, String>, Vec<String>> {
     let mut found = BTreeMap::new();
     let mut lacks = Vec::new();
@@ -71,7 +72,7 @@ pub(super) fn find(recipe: &Recipe, place: &Place) -> Result<BTreeMap<String, St
     if lacks.is_empty() { Ok(found) } else { Err(lacks) }
 }
 
-/// The paths there that a pattern with `*` describes.
+/// Paths in the environment that match a pattern with `*`.
 pub(super) fn matching(place: &Place, pattern: &str) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -80,7 +81,7 @@ pub(super) fn matching(place: &Place, pattern: &str) -> Vec<PathBuf> {
         let below = |path: &PathBuf| -> Vec<PathBuf> {
             if !part.contains('*') {
                 let next = path.join(part);
-                // A link in a ring leads to a place in the ring, which is not looked after here.
+                // A link in a ring points into the ring and is not resolved here.
                 let is_there = place.outside(&next).symlink_metadata().is_ok();
                 return is_there.then_some(next).into_iter().collect();
             }
@@ -135,7 +136,7 @@ fn ask_version(recipe: &Recipe, place: &Place, env: &Environment) -> Result<Stri
         let line = recipe.version.command.join(" ");
         format!("a version in the answer of `{line}` (version.pattern does not fit)")
     })?;
-    // It stands wherever the version does: with another allocator the same version has other figures.
+    // The allocator is shown with the version: with another one the same version has other figures.
     let allocator = match &recipe.allocator {
         Some(question) => answer(recipe, question, place, env)?,
         None => None,
@@ -143,7 +144,7 @@ fn ask_version(recipe: &Recipe, place: &Place, env: &Environment) -> Result<Stri
     Ok([Some(version), allocator].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// What a program there says, if the pattern finds it.
+/// Matching part of a program's output, by the pattern of the question.
 fn answer(recipe: &Recipe, question: &Question, place: &Place, env: &Environment) -> Result<Option<String>, String> {
     let is_gem = recipe.processes.first().is_some_and(|part| part.gem);
     let mut words = if is_gem { place.bundler().to_vec() } else { Vec::new() };
@@ -155,7 +156,7 @@ fn answer(recipe: &Recipe, question: &Question, place: &Place, env: &Environment
     Ok(found.map(|found| format!("{} {found}", question.of).trim_start().to_owned()))
 }
 
-/// What a runtime's command is called.
+/// Name of the command that runs this Ruby.
 pub(super) fn command(runtime: Runtime) -> &'static str {
     match runtime {
         Runtime::Jruby => "jruby",
@@ -163,7 +164,7 @@ pub(super) fn command(runtime: Runtime) -> &'static str {
     }
 }
 
-/// What a Ruby says of itself, and whether it could have a just-in-time compiler: Debian's has none.
+/// Ruby program that describes a Ruby, and mentions a build without the just-in-time compiler, such as Debian's.
 const DESCRIBE: &str = "puts RUBY_DESCRIPTION + \
                         (RUBY_ENGINE == 'ruby' && !defined?(RubyVM::YJIT) ? ', built without YJIT' : '')";
 
@@ -189,7 +190,7 @@ fn ways(get: &Get) -> Vec<String> {
     ways
 }
 
-/// The library of an allocator in a place.
+/// Path of an allocator's library in the environment.
 pub(super) fn allocator(place: &Place, pattern: &str, package: &str) -> Result<String, String> {
     let first = matching(place, pattern).into_iter().next();
     let path: Option<&Path> = first.as_deref();

@@ -1,5 +1,5 @@
-//! Who is compared: recipes that say how each server is found, started, counted and ended, and servers that run by
-//! them.
+//! The servers that are compared: recipes that say how each is found, started, counted and stopped, and the running
+//! servers.
 
 mod catalogue;
 mod check;

@@ -1,4 +1,4 @@
-//! How a server comes to run: its recipe filled in, its files written, its processes started in their order.
+//! Starts a server: fills in its recipe, writes its files, and starts its processes in order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,13 +10,13 @@ use super::plan::{Allocator, Line, Words, is_extra};
 use super::server::{MARK, Server, Wanted};
 use loadgen::process::{self, Launch, MemoryGroup, Process};
 
-/// What Rails takes for the size of its pool of connections.
+/// Variable from which Rails takes the size of its connection pool.
 const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
 
 struct Prepared {
     words: Words,
     lines: Vec<Line>,
-    /// The server's own folder, seen from here.
+    /// The server's own folder, seen from outside.
     folder: PathBuf,
 }
 
@@ -90,8 +90,8 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     }
     server.commands.extend(server.group.as_ref().map(|group| format!("# {}", group.in_words())));
     let mut settings = wanted.env.clone();
-    // As many connections to a database as threads, under every server: foolsgold sets it by itself. A server of fibres
-    // has fewer threads than were asked for, one that cannot fork may have more.
+    // As many database connections as threads, under every server: foolsgold sets it itself. A server of fibers has
+    // fewer threads than requested, one that cannot fork may have more.
     let threads = server.words.threads.max(server.words.asked_threads);
     settings.entry(RAILS_MAX_THREADS.to_owned()).or_insert_with(|| threads.to_string());
     if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
@@ -113,7 +113,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
 }
 
 impl Server {
-    /// Starts its processes. Whether it answers is another question: [`Server::wait_ready`].
+    /// Starts its processes. [`Server::wait_ready`] waits until it answers.
     pub fn start(wanted: Wanted<'_>) -> Result<Server, String> {
         let started = prepare(&wanted).and_then(|prepared| launch(&wanted, prepared));
         started.map_err(|error| format!("{}: {error}", wanted.recipe.name))
@@ -137,7 +137,7 @@ impl Server {
     }
 }
 
-/// As it would be typed in a shell.
+/// The command line as it would be typed in a shell.
 fn shown(env: &BTreeMap<String, String>, words: &[String]) -> String {
     let settings = env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     settings.chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")

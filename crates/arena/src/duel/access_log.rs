@@ -124,7 +124,7 @@ impl Tally {
         }
         let paths = self.seen.len();
         let mut counted: Vec<(u64, Asked)> = self.seen.into_iter().map(weighted).collect();
-        // The path breaks ties, so that the same log gives the same workload.
+        // The path breaks ties, so that the same log always gives the same workload.
         counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
         counted.truncate(most.max(1));
         let covered = counted.iter().map(|(count, _)| count).sum();

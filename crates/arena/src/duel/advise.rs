@@ -84,11 +84,11 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
 }
 
-/// At the user's rate what more one could serve is only room to spare: p99 and memory decide between those that carry
-/// it, and twice of it if some do. None where the rounds do not show that anybody carries it.
+/// At the user's rate spare capacity is only a reserve: p99 and memory decide between those that carry the rate, and
+/// twice the rate if some do. `None` where the rounds show no contender that carries it.
 fn choose_at_rate<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let (mut level, out) = at_rate::carrying(rivals)?;
-    // A rate that all carry is no merit of any.
+    // All of these carry the rate, so the rate favors none of them.
     let (best, because) = broken_tie(&level, wishes, 0.0)?;
     level.retain(|one| one.who.name != best.who.name);
     Some(Choice { best, level, out, because, bound_ms: f64::INFINITY, is_over: false, is_at_rate: true })

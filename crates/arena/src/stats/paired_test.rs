@@ -1,26 +1,26 @@
-//! The rule against what it promises: how often two equal servers are told apart, and how often a true difference is
-//! seen. Simulated: seeded, without a clock.
+//! Checks the rule against its promise: how often two equal servers are found different, and how often a true
+//! difference is found. Simulated with fixed seeds, without a clock.
 
 use super::*;
 use crate::stats::Dice;
 
 const TRIALS: usize = 1500;
-/// As in the recipes of studies.
+/// First and last look, as in the recipes of studies.
 const FIRST_LOOK: usize = 3;
 const LAST_LOOK: usize = 10;
 
-/// How the figures of rounds scatter about the truth.
+/// Distribution of the figures of rounds around the truth.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     Normal(f64),
-    /// Now and then a round meets a machine that stalls, and the figure falls far.
+    /// Some rounds meet a machine that stalls, and the figure drops far.
     Stalls(f64),
-    /// The two exponential tails of a load that shares its machine.
+    /// Two exponential tails, as of a load that shares its machine.
     HeavyTails(f64),
 }
 
 impl Noise {
-    /// By how much a figure's logarithm is off.
+    /// Error of a figure's logarithm.
     fn draw(self, dice: &mut Dice) -> f64 {
         match self {
             Noise::Normal(cv) => normal(dice) * cv,
@@ -31,17 +31,18 @@ impl Noise {
     }
 }
 
-/// Contenders and families of cases of a study.
+/// Number of contenders and families of cases in a study.
 const CONTENDERS: usize = 8;
 const FAMILIES: usize = 7;
-/// What of a machine's slow change is left one turn later: of turns of half a minute, half of it after half an hour.
+/// Part of a machine's slow change that is left one turn later: with turns of half a minute, half of it after half an
+/// hour.
 const LEFT: f64 = 0.989;
 
-/// A machine that becomes faster and slower: as it was a short while ago it still nearly is.
+/// A machine that slowly becomes faster and slower.
 struct Machine {
-    /// By how much logarithms of figures are off.
+    /// Present error of logarithms of figures.
     off: f64,
-    /// The standard deviation of that.
+    /// Standard deviation of that error.
     drift: f64,
 }
 
@@ -50,7 +51,7 @@ impl Machine {
         Machine { off: normal(dice) * drift, drift }
     }
 
-    /// So many turns later.
+    /// Error this many turns later.
     fn after(&mut self, turns: usize, dice: &mut Dice) -> f64 {
         let left = LEFT.powi(turns as i32);
         self.off = self.off * left + normal(dice) * self.drift * (1.0 - left * left).sqrt();
@@ -58,7 +59,7 @@ impl Machine {
     }
 }
 
-/// How a round is ordered.
+/// Order of turns in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
     /// All contenders have their turns in a family before the next one begins: as `study/run.rs` does.
@@ -67,7 +68,7 @@ enum Order {
     ByContender,
 }
 
-/// How rounds are ordered, and on what a machine.
+/// Order of turns, and the drift of the machine.
 #[derive(Debug, Clone, Copy)]
 struct Setting {
     order: Order,
@@ -78,8 +79,8 @@ const OF_STUDIES: Setting = Setting { order: Order::ByFamily, drift: 0.15 };
 const BY_CONTENDER: Setting = Setting { order: Order::ByContender, drift: 0.15 };
 const CALM: Setting = Setting { order: Order::ByFamily, drift: 0.0 };
 
-/// Two servers of which one has `truth` times the figure of the other, after each round. Others stand between them, in
-/// an order that is drawn.
+/// Figures of two servers after each round, of which the first has `truth` times the figure of the second. Other
+/// contenders stand between them, in random order.
 fn rounds(setting: Setting, dice: &mut Dice, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut machine = Machine::new(setting.drift, dice);
@@ -106,7 +107,7 @@ fn standing(a: &[f64], b: &[f64]) -> Standing {
     ratio(&Spread::of(a).unwrap(), &Spread::of(b).unwrap()).unwrap().standing()
 }
 
-/// Of how many in 100 pairs it is said that they differ, with a fixed number of rounds.
+/// Percentage of pairs that are found different, with a fixed number of rounds.
 fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
     let mut dice = Dice::from_seed(count as u64 + 1);
     let apart = (0..TRIALS).filter(|_| {
@@ -116,7 +117,7 @@ fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
     apart.count() as f64 / TRIALS as f64 * 100.0
 }
 
-/// The same with a look after each round, until it is decided or the rounds are used up; and how many rounds it took.
+/// The same with a look after each round until it is decided or the rounds are used up; and the mean number of rounds.
 fn told_apart_by_looks(setting: Setting, noise: Noise, truth: f64) -> (f64, f64) {
     let mut dice = Dice::from_seed(9);
     let mut apart = 0;
