@@ -1,4 +1,4 @@
-//! `arena challenge`: a study with a recipe that is not the arena's, beside the arena's own in the same rounds.
+//! `arena challenge`: a study with a user's recipe beside the arena's own ones, in the same rounds.
 
 use std::fs;
 use std::io::Write;
@@ -24,14 +24,14 @@ pub struct Request {
     /// Whose settings these are, for the report.
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
-    /// Its workers; as many as ours of the same server, or as FoolsGold's, if nothing is said.
+    /// Its workers; as many as ours of the same server, or as FoolsGold's, by default.
     #[arg(short, long, value_name = "N")]
     workers: Option<u32>,
-    /// The threads of each worker.
+    /// Threads per worker.
     #[arg(short, long, value_name = "N")]
     threads: Option<u32>,
-    /// A contender of the study that takes part as well; may be given several times. If nothing is said, ours of the
-    /// same server, and FoolsGold.
+    /// A contender of the study that takes part as well; may be given several times [default: ours of the same server,
+    /// and FoolsGold].
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ impl Request {
         passed(self.how.begin(asked, &study, (&ground, home), &must, out)?)
     }
 
-    /// The options again, without folders of this machine.
+    /// The options as text, without folders of this machine.
     fn in_words(&self) -> String {
         let mut words: String = self.by.iter().map(|by| format!(" --by {by:?}")).collect();
         words.extend(self.workers.map(|workers| format!(" --workers {workers}")));

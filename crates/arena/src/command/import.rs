@@ -1,4 +1,4 @@
-//! `arena import`: loads that k6 made elsewhere become a run.
+//! `arena import`: makes a run of loads that k6 generated on other machines.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,27 +20,27 @@ use crate::study::{Asked, Ground, Import};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct Request {
-    /// The study that the script is of.
+    /// The study of the script.
     study: String,
-    /// What the script has written: a file of each machine.
+    /// Output files of the script, one for each machine.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Which of the study's contenders was loaded.
+    /// The contender that was loaded.
     #[arg(long, value_name = "NAME")]
     contender: String,
-    /// Its version.
+    /// Version of the server.
     #[arg(long = "server-version", value_name = "VERSION")]
     version: String,
-    /// The Ruby that it ran on.
+    /// Ruby on which it ran.
     #[arg(long, value_name = "RUBY")]
     ruby: String,
-    /// The machine on which it ran, in words: "4 × Graviton 3, 8 GiB".
+    /// Machine on which it ran, in words: "4 × Graviton 3, 8 GiB".
     #[arg(long, value_name = "WORDS")]
     machine: String,
     /// The folder of an import of the same study, to which this load is added.
     #[arg(long, value_name = "RUN", conflicts_with = "out")]
     into: Option<PathBuf>,
-    /// Where run folders go [default: arena/runs].
+    /// Folder for run folders [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }

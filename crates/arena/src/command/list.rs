@@ -1,4 +1,4 @@
-//! `arena list`: contenders, here or missing, and studies.
+//! `arena list`: contenders, installed or missing, and studies.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::words::say;
 use crate::contender::{self, Presence};
 use loadgen::k6_version;
 
-/// What there is.
+/// Lists contenders and studies.
 #[derive(Debug, Args)]
 pub struct List {
     #[command(flatten)]
@@ -19,7 +19,7 @@ pub struct List {
 impl List {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let place = self.source.open()?;
-        // What is wrong with a recipe is said before anything else.
+        // Errors in recipes are reported before anything else.
         let (contenders, studies, _) = home.read()?;
         let names = contenders.all().iter().map(|recipe| &recipe.name);
         let width = names.chain(studies.0.iter().map(|study| &study.name)).map(String::len).max().unwrap_or(0);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::place::ring;
 
-/// Where.
+/// Builds a ring.
 #[derive(Debug, Args)]
 pub struct Ring {
     /// The root folder; what is there already is kept.

@@ -29,7 +29,7 @@ pub struct Run {
     /// Only contenders with this in their name; may be given several times.
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
-    /// Go on with an interrupted run, as it was asked for.
+    /// Resume an interrupted run, with the options that it was started with.
     #[arg(long, value_name = "FOLDER")]
     #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
     #[arg(conflicts_with_all = ["seed", "load"])]
@@ -42,7 +42,7 @@ pub struct Run {
 /// How a study is run: the options of `arena run` and `arena challenge`.
 #[derive(Debug, Default, Args)]
 pub struct How {
-    /// The form of minutes: shows that everything works; its figures are not to be believed.
+    /// The form of minutes: shows that everything works; its figures are not reliable.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -50,22 +50,22 @@ pub struct How {
     /// Only cases with this in their name; may be given several times.
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
-    /// Rounds in each of which every contender has a turn; no further ones, unless --rounds-most says so.
+    /// Rounds in each of which every contender has a turn; no further ones without --rounds-most.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds: Option<u32>,
-    /// The last of the further rounds for what is not decided yet.
+    /// Number of the last further round, in which only undecided cases are measured.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds_most: Option<u32>,
     /// Seconds of each timed load.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
-    /// What makes the loads, in the place of the study's own tools: k6. What it has no load for stays as it is.
+    /// Load generator in place of the study's own tools: k6. Loads that it cannot generate stay as they are.
     #[arg(long, value_name = "TOOL", value_parser = ["k6"])]
     load: Option<String>,
-    /// Where run folders go [default: arena/runs].
+    /// Folder for run folders [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// A number that makes the random orders; another in every run if nothing is said.
+    /// Seed of the random orders [default: a new one in every run].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
@@ -123,7 +123,7 @@ impl Run {
         let differences = ready.differences(&earlier);
         if !differences.is_empty() {
             let differences = differences.join("\n  ");
-            // Summed up again, the figures of one server would stand under the name and version of another.
+            // A new summary would put the figures of one server under the name and version of another.
             let why = match folder.is_whole() {
                 true => "it is whole, and was measured with others than those that are here now",
                 false => "what is left cannot be measured as the rest was",
@@ -140,7 +140,7 @@ impl Run {
 }
 
 impl How {
-    /// What is asked of this study, of all its contenders.
+    /// What these options ask of a study, for all its contenders.
     pub(super) fn asked(&self, recipe: &Recipe, command: String) -> Result<Asked, String> {
         let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
         if let Some(rounds) = self.rounds {
@@ -168,7 +168,7 @@ impl How {
         })
     }
 
-    /// One study, from its beginning. Why it has not passed.
+    /// Runs one study from its beginning. Returns the reasons why it has not passed.
     pub(super) fn begin(
         &self,
         asked: Asked,
@@ -178,7 +178,7 @@ impl How {
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
         let asked = Asked { origin: Some(Origin::of(recipe, ground)), ..asked };
-        // What cannot be run leaves no folder behind.
+        // A study that cannot run leaves no folder behind.
         let ready = Ready::make(&asked, recipe, ground, &[])?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
         if let Some(words) = machine::company() {
@@ -210,7 +210,7 @@ impl How {
         verdict(&summary, folder, must)
     }
 
-    /// The options again, without folders of this machine.
+    /// The options as text, without folders of this machine.
     pub(super) fn in_words(&self) -> String {
         let mut words = String::new();
         let mut add = |word: &str| {
@@ -235,8 +235,8 @@ impl How {
     }
 }
 
-/// Why this run has not passed: contenders that are here and could never be loaded, cases in which nobody could be, and
-/// contenders that must not fail and did. That another breaks down under load is a result like any other, and stands in
+/// Reasons why a run has not passed: installed contenders that could never be loaded, cases in which none could be, and
+/// contenders of --must that were disqualified. The failure of any other contender under load is a result, and is in
 /// the report.
 fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<String>, String> {
     let mut samples = folder.samples()?.0;
@@ -263,7 +263,7 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
     Ok(failed)
 }
 
-/// The version of the tool, when it is asked for: it is the only one that there is.
+/// Version of k6, if `--load` names it; k6 is the only tool there is.
 pub(super) fn k6(load: Option<&String>) -> Result<Option<String>, String> {
     load.map(|tool| k6_version().map_err(|error| format!("--load {tool}: {error}"))).transpose()
 }
