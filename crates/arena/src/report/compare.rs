@@ -1,4 +1,4 @@
-//! Two runs of one study beside each other: what became better or worse, what is level, and what else changed.
+//! Comparison of two runs of one study: what became better or worse, what is level, and what else changed.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ use crate::record::summary::{Case, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
-/// So many metrics of a case are compared, the most important ones.
+/// Most metrics of a case that are compared, the most important ones first.
 const MOST_METRICS: usize = 4;
 
 #[derive(Serialize)]
@@ -55,18 +55,18 @@ struct MetricDiff {
     rows: Vec<Diff>,
 }
 
-/// One contender's number, then and now.
+/// One contender's number in both runs.
 #[derive(Serialize)]
 struct Diff {
     chip: Chip,
     before: String,
     after: String,
     ratio: String,
-    /// `better`, `worse`, `level` or `other`.
+    /// One of `better`, `worse`, `level` and `other`.
     verdict: &'static str,
 }
 
-/// For a terminal that is so wide.
+/// The comparison as text for a terminal of this width.
 pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, String> {
     let it = compare(before, after)?;
     let mut out = String::new();
@@ -89,7 +89,7 @@ pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, St
     Ok(out)
 }
 
-/// A page.
+/// The comparison as an HTML page.
 pub fn html(before: &Summary, after: &Summary) -> Result<String, String> {
     template::fill("compare.html", &compare(before, after)?)
 }
@@ -174,7 +174,7 @@ fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
 }
 
 fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
-    // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
+    // Rounds of two runs have only their number in common: pairing them by it is as good as any other pairing.
     let verdict = match (!stats::are_apart(before, after), metric.sense) {
         (true, _) => "level",
         (_, Sense::Plain) => "other",
@@ -191,7 +191,7 @@ fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
     }
 }
 
-/// How many of the first metrics of the cases became better, worse, or neither.
+/// Sentence on how many of the cases' first metrics became better, worse, or neither.
 fn verdict(cases: &[CaseDiff]) -> String {
     let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
@@ -207,7 +207,7 @@ fn verdict(cases: &[CaseDiff]) -> String {
     }
 }
 
-/// What else is not the same: it may be the reason.
+/// Other differences between the runs, which may be the reason.
 fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |what: &str, old: &str, new: &str| {
@@ -240,7 +240,7 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
     found
 }
 
-/// Without ports, which are others in every run.
+/// Command lines without ports, which differ in every run.
 fn commands(who: &Who) -> String {
     let port = Regex::new(r"(127\.0\.0\.1:|\blisten\s+|--?p(?:ort)?[ =]|:)[0-9]{4,5}\b");
     let all = who.commands.join("; ");
@@ -253,7 +253,7 @@ fn settings(who: &Who) -> String {
     format!("{}{threads}{counted}", words::count(who.workers as usize, "worker", "workers"))
 }
 
-/// Cases and contenders that one run does not have.
+/// Cases and contenders that only one of the runs has.
 fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<String> {
     let mut found = Vec::new();
     for (summary, when) in [(before, "before"), (after, "after")] {

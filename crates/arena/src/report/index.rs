@@ -1,4 +1,4 @@
-//! A page over several runs, the newest first, each with its verdict.
+//! Index page of several runs, the newest first, each with its verdict.
 
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ struct Entry {
     counts: String,
 }
 
-/// The page: each run with the link to its own page.
+/// The index page of runs, each with the link to its own page.
 pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
     let mut entries: Vec<Entry> = runs.iter().map(|(link, summary)| entry(link, summary)).collect();
     entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.title.cmp(&b.title)));

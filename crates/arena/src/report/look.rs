@@ -1,5 +1,5 @@
-//! How each contender looks, the same in every picture and table of a report: a colour, a mark of its own shape, and a
-//! dash of its own, so that nobody has to see colours apart.
+//! Appearance of each contender, the same in all plots and tables of a report: a color, a mark of its own shape, and a
+//! dash pattern, so that colors need not be distinguished.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::shape::{Outline, SHAPES};
 use crate::record::summary::{Summary, Who};
 
-/// As many colours as style.css has: `--c0` to `--c15`. Further contenders have darker and paler ones.
+/// Number of colors in style.css: `--c0` to `--c15`. Further contenders have darker and paler ones.
 pub const COLOURS: usize = 16;
 /// Lengths of strokes and gaps, for the same number of lines.
 const DASHES: [&str; COLOURS] = [
@@ -30,17 +30,17 @@ const DASHES: [&str; COLOURS] = [
     "10 2 1 2 1 2",
 ];
 
-/// The look of one contender.
+/// Appearance of one contender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Look {
-    /// For people.
+    /// Title for people.
     pub title: String,
-    /// Its place among all; colour, shape and dash follow from it.
+    /// Index among all contenders, which determines color, shape and dash.
     pub at: usize,
 }
 
 impl Look {
-    /// In CSS; nobody else's below [`COLOURS`] times three.
+    /// Color in CSS; unique among the first three times [`COLOURS`] contenders.
     pub fn colour(&self) -> String {
         let own = format!("var(--c{})", self.at % COLOURS);
         match self.at / COLOURS % 3 {
@@ -55,30 +55,30 @@ impl Look {
         DASHES[(self.at + self.at / COLOURS) % COLOURS]
     }
 
-    /// Its mark around a point.
+    /// Outline of its mark around a point.
     pub fn outline(&self, x: f64, y: f64, radius: f64) -> Outline {
         Outline::of((self.at + self.at / SHAPES) % SHAPES, x, y, radius)
     }
 }
 
-/// The looks of all.
+/// Appearance of all contenders, by name.
 #[derive(Debug, Clone, Default)]
 pub struct Looks(BTreeMap<String, Look>);
 
-/// A contender's name with its mark, for a template.
+/// A contender's title with its mark, for a template.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Chip {
-    /// For people.
+    /// Title for people.
     pub title: String,
-    /// An SVG picture, safe as it is.
+    /// The mark as SVG that needs no escaping.
     pub mark: String,
-    /// What its parts of a picture are called by.
+    /// Index that names the contender's elements in plots.
     pub at: usize,
 }
 
 impl Looks {
-    /// By the order of the contenders, those first that are in a picture of many cases: of many settings in a duel few
-    /// are. Those that are missing take no colour.
+    /// Assigns appearances in the order of the contenders, starting with those in a line plot, who are few of the many
+    /// settings of a duel. Missing contenders take no color.
     pub fn of(summary: &Summary) -> Looks {
         let mut looks = Looks::default();
         let curves = || summary.cases.iter().filter(|case| case.x.is_some());
@@ -90,7 +90,7 @@ impl Looks {
         for result in summary.cases.iter().flat_map(|case| &case.results) {
             looks.add(&result.contender, &result.contender);
         }
-        // Two that people could not tell apart by their titles go by their names.
+        // Contenders with equal titles are shown by name.
         let titles: Vec<String> = looks.0.values().map(|look| look.title.clone()).collect();
         for (name, look) in &mut looks.0 {
             if titles.iter().filter(|title| **title == look.title).count() > 1 {
@@ -105,26 +105,26 @@ impl Looks {
         self.0.entry(name.to_owned()).or_insert_with(|| Look { title: title.to_owned(), at });
     }
 
-    /// Of this contender; plain when it is unknown.
+    /// Appearance of this contender; a default one if it is unknown.
     pub fn get(&self, name: &str) -> Look {
         self.0.get(name).cloned().unwrap_or_else(|| Look { title: name.to_owned(), ..Look::default() })
     }
 
-    /// Its title.
+    /// Title of this contender.
     pub fn title(&self, name: &str) -> String {
         self.get(name).title
     }
 
-    /// Its title and mark.
+    /// Title and mark of this contender.
     pub fn chip(&self, name: &str) -> Chip {
-        // Without a look there is no mark either: it would be another contender's.
+        // Without an appearance there is no mark either: it would be another contender's.
         let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
         let mark = format!("<svg class=\"mark\"><use href=\"#m{}\"/></svg>", look.at);
         Chip { title: look.title.clone(), mark, at: look.at }
     }
 
-    /// What a page has of each look once, for all of its tables and pictures: the mark alone (`#m3`), and on a ground
-    /// of paper for the points of a line (`#k3`).
+    /// SVG definitions that a page has once for all its tables and plots: the mark alone (`#m3`), and on a background
+    /// for the points of a line (`#k3`).
     pub fn marks(&self) -> String {
         let of = |look: &Look| {
             let fill = format!("fill=\"{}\"", look.colour());
@@ -142,7 +142,7 @@ impl Looks {
         format!("<svg class=\"marks\" aria-hidden=\"true\">{all}</svg>")
     }
 
-    /// The colour and the dash of each, in CSS: for what belongs to it in all pictures.
+    /// CSS with the color and dash of each contender, for its elements in all plots.
     pub fn style(&self) -> String {
         let of = |look: &Look| {
             let own = format!("[data-who=\"{}\"]", look.at);

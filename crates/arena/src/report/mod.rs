@@ -1,4 +1,4 @@
-//! What a summary looks like: tables, pictures, the page, comparisons, the README's tables.
+//! Presentation of a summary: tables, plots, the page, comparisons, the README's tables.
 
 pub mod compare;
 pub mod index;

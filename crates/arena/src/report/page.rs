@@ -1,4 +1,4 @@
-//! The page of a run: one HTML file that needs no other. Here its parts are put together; how they look is in html/.
+//! The page of a run: one self-contained HTML file. This module collects its contents; the templates are in html/.
 
 use serde::Serialize;
 
@@ -12,9 +12,9 @@ use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use loadgen::metric::{Metric, OVER_TIME};
 
-/// So many winners of one use are named: that ten are level is told by their number.
+/// Most winners of a use that are named; the rest is counted.
 const NAMED: usize = 4;
-/// So many columns of a matrix can be read beside each other.
+/// Most columns of a matrix that can be read side by side.
 const MATRIX_MOST: usize = 9;
 
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ struct Page<'a> {
     missing: Vec<&'a Who>,
 }
 
-/// What was found at the user's rate.
+/// Results at the user's rate.
 #[derive(Serialize)]
 struct TrafficView {
     answer: String,
@@ -51,23 +51,23 @@ struct TrafficView {
     tables: Vec<traffic::Facts>,
 }
 
-/// One use, and who is best for it.
+/// One use with its winners.
 #[derive(Serialize)]
 struct VerdictRow {
     use_case: String,
     winners: Vec<Chip>,
-    /// Those beyond the first few.
+    /// Number of winners beyond those that are named.
     more: usize,
     why: String,
     published: String,
 }
 
-/// A picture over many cases, and its figures.
+/// A plot over many cases, and its figures.
 #[derive(Serialize)]
 struct Curve {
     id: String,
     title: String,
-    /// None where nobody has a figure.
+    /// `None` if no contender has a figure.
     drawing: Option<Drawing>,
     matrix: Matrix,
     x_title: String,
@@ -80,11 +80,11 @@ struct CaseView {
     what: String,
     words: String,
     drawing: Option<Drawing>,
-    /// All percentiles.
+    /// Plot of all percentiles.
     spectrum: Option<Drawing>,
-    /// Where a request's time goes.
+    /// Parts of a request's time.
     parts: Option<Parts>,
-    /// What is known second by second.
+    /// Plots over the seconds of the load.
     times: Option<Times>,
     has_published: bool,
     table: Table,
@@ -92,14 +92,14 @@ struct CaseView {
     remarks: Vec<Errors>,
 }
 
-/// Pictures with one legend.
+/// Plots with a common legend.
 #[derive(Serialize)]
 struct Times {
     drawings: Vec<Drawing>,
     legend: Vec<Chip>,
 }
 
-/// What went wrong for one contender, by kind; or what else must be known of it.
+/// Errors of one contender by kind, or remarks on its figures.
 #[derive(Serialize)]
 struct Errors {
     chip: Chip,
@@ -124,10 +124,10 @@ struct WhoView<'a> {
     line: String,
 }
 
-/// The page.
+/// The page of a run.
 pub fn html(summary: &Summary) -> Result<String, String> {
     let looks = Looks::of(summary);
-    // Those at the user's rate have a place of their own.
+    // Cases at the user's rate have a section of their own.
     let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
     let lines = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
     let mut curves = Vec::new();
@@ -203,7 +203,7 @@ fn well_said(advice: &Advice, summary: &Summary, looks: &Looks) -> Advice {
     }
 }
 
-/// All cases that are ranked by the same metric, when they are more than one and not too many.
+/// Matrix of all cases that are ranked by the same metric, if they are more than one and not too many.
 fn glance(summary: &Summary, looks: &Looks) -> Option<Matrix> {
     let metric = words::ranking_metric(summary.cases.first()?)?;
     let cases: Vec<&Case> =
@@ -274,7 +274,7 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
     }
 }
 
-/// The metrics of the bar plots that name this case, or else the one that ranks it; only those that somebody has.
+/// Metrics of the bar plots that name this case, or else the one that ranks it; only those that some contender has.
 fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
     let bars = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Bars && plot.cases.contains(&case.name));
     let mut metrics: Vec<&Metric> = Vec::new();

@@ -1,4 +1,4 @@
-//! Where a request's time went, for a page: the picture, a table, and the winner and the loser of a case in words.
+//! Division of a request's time, for a page: the plot, a table, and sentences on the winner and the loser of a case.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use loadgen::metric::{
     RUN_QUEUE,
 };
 
-/// All of it.
+/// Sentences, plot and table of a case.
 #[derive(Serialize)]
 pub struct Parts {
     words: String,
@@ -20,7 +20,7 @@ pub struct Parts {
     table: Table,
 }
 
-/// Of a case; none where nothing was divided.
+/// The division in a case; `None` if none was measured.
 pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
     let drawing = plot::parts(case, looks, id)?;
     let mut metrics = vec![DIVIDED];
@@ -36,7 +36,7 @@ pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
     Some(Parts { words: in_words(case, looks), drawing, table: rows::table(&shown, looks) })
 }
 
-/// With the figures of the one round that is shown in the place of the medians.
+/// The result with the figures of the shown round in place of the medians.
 fn of_one_round(result: &Measured) -> Measured {
     let mut shown = result.clone();
     for (name, spread) in &mut shown.numbers {
@@ -45,7 +45,7 @@ fn of_one_round(result: &Measured) -> Measured {
     shown
 }
 
-/// A sentence each for the first and the last that are ranked.
+/// Sentences on the first and the last ranked contender.
 fn in_words(case: &Case, looks: &Looks) -> String {
     let ranked = case.ranking.iter().flatten().count();
     let known: Vec<&Measured> = in_order(case).into_iter().take(ranked).filter(|one| plot::is_divided(one)).collect();
@@ -57,7 +57,7 @@ fn in_words(case: &Case, looks: &Looks) -> String {
     told.into_iter().filter_map(|one| sentence(one, looks)).collect::<Vec<_>>().join(" ")
 }
 
-/// The largest part, and what is on a processor beside it.
+/// Sentence on the largest part, and on the processor time of the application.
 fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
     let ms = |name: &str| plot::in_middle_round(result, name).unwrap_or(0.0);
     let all: f64 = PARTS.into_iter().map(ms).sum();

@@ -1,4 +1,4 @@
-//! The tables of a run in a terminal, as wide as it is. No colours: what is best has a star, so that a pipe keeps it.
+//! Tables of a run for a terminal, as wide as it is. Without colors: the best has a star, which also survives a pipe.
 
 use std::io::{self, Write};
 
@@ -13,9 +13,9 @@ use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
 use loadgen::metric::{Metric, P99};
 
-/// Longer names take several lines, so that more figures have place beside them.
+/// Most columns of a name; longer ones are wrapped, which leaves room for more figures.
 const NAME_MOST: u16 = 34;
-/// Narrower ones cannot be read, whatever the terminal says.
+/// Least width of a table, even on a narrower terminal.
 pub(super) const NARROWEST: u16 = 40;
 
 /// Writes all tables of a run.
@@ -61,7 +61,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// What was found at the user's rate: a paragraph and the tables.
+/// Writes the results at the user's rate: a paragraph and the tables.
 fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
@@ -94,7 +94,7 @@ fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16
     Ok(())
 }
 
-/// A table of contenders and metrics. Metrics that have no place are left out from the end, and that is said.
+/// Writes the table of a case. Metrics without room are left out from the right, and named below.
 fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
@@ -156,7 +156,7 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
     names.into_iter().chain(row.cells.iter().take(columns).map(number)).collect()
 }
 
-/// A metric over the places of a plot.
+/// Writes a metric over the cases of a line plot.
 fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(metric) = Metric::of(&plot.metric) else { return Ok(()) };
     let mut cases: Vec<&Case> = summary.cases.iter().filter(|case| plot.cases.contains(&case.name)).collect();
@@ -242,14 +242,14 @@ fn aligned(mut table: Table) -> Table {
     table
 }
 
-/// With the space after each column, and the one between two.
+/// Width of the table with the space after each column.
 fn natural_width(table: &Table) -> u16 {
     let widths = table.column_max_content_widths();
     let capped = widths.iter().enumerate().map(|(at, width)| if at < 2 { *width.min(&NAME_MOST) } else { *width });
     capped.map(|width| width + 2).sum::<u16>().saturating_sub(1)
 }
 
-/// Sentences, broken between words; what follows the first line is moved in as far as the text itself.
+/// Writes a text wrapped at words, with the indentation of its first line on all lines.
 fn say(out: &mut dyn Write, text: &str, width: u16) -> io::Result<()> {
     let indent = &text[..text.len() - text.trim_start().len()];
     let mut line = String::new();
@@ -264,7 +264,7 @@ fn say(out: &mut dyn Write, text: &str, width: u16) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
-/// Cells are wrapped when even the least table is too wide.
+/// Writes a table, with wrapped cells if it is too wide.
 pub(super) fn write_table(out: &mut dyn Write, mut table: Table, width: u16) -> io::Result<()> {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));

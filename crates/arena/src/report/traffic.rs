@@ -1,4 +1,4 @@
-//! The tables of what a duel found at the user's rate, beside the figures of its cases: for the page and the terminal.
+//! Tables of a duel's results at the user's rate, beside the figures of its cases, for the page and the terminal.
 
 use serde::Serialize;
 
@@ -7,40 +7,40 @@ use super::number;
 use crate::record::summary::{Carried, Held, Step, Summary, Traffic};
 use loadgen::metric::{Metric, P99, rate_in_words};
 
-/// A table of words and figures.
+/// A table of text and figures.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Facts {
-    /// Above it.
+    /// Title above the table.
     pub title: String,
-    /// Below it.
+    /// Note below the table.
     pub note: String,
-    /// The columns after that of the contenders.
+    /// Columns after that of the contenders.
     pub heads: Vec<Head>,
-    /// The contenders.
+    /// Rows, one for each contender.
     pub rows: Vec<Row>,
 }
 
-/// The head of a column.
+/// Head of a column.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Head {
-    /// What stands in it.
+    /// Title of the column.
     pub title: String,
-    /// Its unit.
+    /// Unit of the column; empty for none.
     pub unit: String,
-    /// Whether it is one of figures.
+    /// Whether the column has figures.
     pub is_number: bool,
 }
 
 /// A contender's row.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// Title and mark of the contender.
     pub chip: Chip,
-    /// One for each head.
+    /// Cells, one for each head.
     pub cells: Vec<String>,
 }
 
-/// What breaks first, what fewer processors do, and what the rate takes.
+/// Tables on what breaks first, on fewer processors, and on the cost of the rate.
 pub fn facts(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Vec<Facts> {
     let mut all = vec![Facts {
         title: "What breaks first when the rate doubles".to_owned(),

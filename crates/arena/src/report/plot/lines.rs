@@ -1,5 +1,5 @@
-//! A line for each contender, each with its own dash and mark, named where it ends: over the places of its cases, or
-//! over the percentiles of one case, or over its seconds.
+//! Line plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
+//! over the percentiles of one case, or over the seconds of a load.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside};
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width};
@@ -11,10 +11,10 @@ use crate::report::shape::Outline;
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
-/// Where the measures of the two forms differ.
+/// Measures that differ between the wide and the narrow form.
 struct Form {
     size: (f64, f64),
-    /// Left and right of the lines; names stand at the right when there is place for them.
+    /// Margins left and right of the lines; names stand in the right one if there is room.
     left: f64,
     right: f64,
     ticks: (usize, usize),
@@ -26,48 +26,48 @@ const FORMS: [Form; 2] = [
 ];
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 46.0;
-/// When the largest median is this many times the smallest, only an axis that grows by factors shows both.
+/// Ratio of the largest to the smallest median above which only a logarithmic axis shows both.
 const STEEP: f64 = 40.0;
-/// With fewer percentiles a contender has no line.
+/// Fewest percentiles for which a contender has a line.
 const PERCENTILES_LEAST: usize = 4;
-/// Between the middles of two names.
+/// Distance between the middles of two names.
 const LINE: f64 = 18.0;
 
-/// A contender's points, in order.
+/// Points of a contender, in order.
 struct Line {
     name: String,
     look: Look,
-    /// None where there is no figure: the line is broken there.
+    /// `None` where there is no figure: the line has a gap there.
     points: Vec<Option<Point>>,
     published: Vec<(f64, f64)>,
 }
 
-/// A figure in its place.
+/// A figure with its position.
 struct Point {
     place: f64,
     value: f64,
-    /// Of its ratio to the best one there, on the scale of the metric.
+    /// Interval of its ratio to the best one there, on the scale of the metric.
     interval: Option<(f64, f64)>,
-    /// What a pointer is shown.
+    /// Tooltip text.
     words: String,
 }
 
-/// All that is drawn.
+/// Data of a line plot.
 struct Chart<'a> {
     title: String,
     hint: String,
     lines: Vec<Line>,
     places: Vec<f64>,
-    /// How a place is written.
+    /// Formats an x value.
     place: fn(f64) -> String,
     across: Scale,
     up: Scale,
     x_title: &'a str,
-    /// Lines of many points have none.
+    /// Whether lines have marks; lines of many points have none.
     has_marks: bool,
-    /// What is folded away is much, and has one form: a phone shows it by parts.
+    /// Whether the plot is folded away: then it has one form, which a phone shows in sections.
     is_folded: bool,
-    /// A rate of requests that is marked among the places, which are rates then, and what it is.
+    /// A marked request rate among the x values, which are rates then, with its label.
     here: Option<&'a (f64, String)>,
 }
 
@@ -81,7 +81,7 @@ pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Opt
     Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, looks, id)))
 }
 
-/// The percentiles of a case, over how few requests took longer.
+/// Plot of a case's percentiles, over the share of requests that took longer.
 pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
     let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
@@ -119,7 +119,7 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     Some(drawing(&chart, &format!("Latencies of {}", case.title), looks, id))
 }
 
-/// A metric over the seconds of one load of each contender.
+/// Plot of a metric over the seconds of one load of each contender.
 pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
     let value = |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric));
     let line = |result: &Measured| Line {
@@ -155,7 +155,7 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
 }
 
-/// None where so few requests were made that it would be the longest of them by another name.
+/// A percentile of a result; `None` with so few requests that it would be the longest of them under another name.
 fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
     let metric = Metric::of(name)?;
@@ -167,18 +167,18 @@ fn points(lines: &[Line]) -> impl Iterator<Item = &Point> {
     lines.iter().flat_map(|line| line.points.iter().flatten())
 }
 
-/// The lowest and the highest figure.
+/// Lowest and highest figure.
 fn ends(lines: &[Line]) -> (f64, f64) {
     let ends = (f64::INFINITY, 0.0_f64);
     points(lines).fold(ends, |(low, high), point| (low.min(point.value), high.max(point.value)))
 }
 
-/// `99.9 %` for 1000, of which one request took longer.
+/// Formats a percentile: `99.9 %` for one request in 1000 that took longer.
 fn in_percent(one_in: f64) -> String {
     format!("{} %", number::tick(percent(one_in)))
 }
 
-/// A tenth of a second is as fine as a picture tells.
+/// Formats seconds, to a tenth.
 fn in_seconds(at: f64) -> String {
     number::tick((at * 10.0).round() / 10.0)
 }
@@ -244,21 +244,21 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)])
 }
 
 impl Form {
-    /// Whether there is place for names where lines end.
+    /// Whether there is room for names at the ends of lines.
     fn has_names(&self) -> bool {
         self.right > LINE * 2.0
     }
 }
 
 impl Point {
-    /// One that is set beside no other.
+    /// A point that is compared with no other.
     fn alone(place: f64, value: f64, metric: &Metric) -> Point {
         Point { place, value, interval: None, words: in_full(value, metric) }
     }
 }
 
 impl Line {
-    /// Those that have a place on this axis.
+    /// Points that are on the scale of this axis.
     fn seen(&self, up: Scale) -> impl DoubleEndedIterator<Item = &Point> {
         self.points.iter().flatten().filter(move |point| up.holds(point.value))
     }
@@ -280,9 +280,9 @@ impl Chart<'_> {
         self.grid(pen, form);
         self.here(pen, form);
         let ends = if form.has_names() { self.ends(form) } else { Vec::new() };
-        // The first one lies above the others.
+        // The first line is drawn last, above the others.
         for line in self.lines.iter().rev() {
-            // The narrow form has no words of its own: pictures.js takes those of the wide one.
+            // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
             let found = if form.has_names() { self.found(line) } else { String::new() };
             pen.of(&line.look, &found, "", |pen| {
                 self.line(pen, form, line);
@@ -337,7 +337,7 @@ impl Chart<'_> {
         pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
     }
 
-    /// A line upwards at the marked place, named at its top.
+    /// Draws a vertical line at the marked rate, with its label at the top.
     fn here(&self, pen: &mut Pen, form: &Form) {
         let Some((place, words)) = self.here else { return };
         let x = self.x(form, *place);
@@ -348,7 +348,7 @@ impl Chart<'_> {
         pen.bold((x + beside, HEAD), words, LETTERS - 1.0, Ink::Text, at);
     }
 
-    /// What a pointer finds: for each point of the line its place and its figure, as pictures.js reads them.
+    /// Data for tooltips: x value and figure of each point of the line, in the format of pictures.js.
     fn found(&self, line: &Line) -> String {
         let point = |point: &Point| format!("{}|{}", (self.place)(point.place), point.words);
         line.seen(self.up).map(point).collect::<Vec<String>>().join(";")
@@ -375,7 +375,7 @@ impl Chart<'_> {
         pen.own(&parts, self.has_marks);
     }
 
-    /// Where each line ends, and how high its name stands beside it: moved apart where they end together.
+    /// End point of each line, and the height of its name beside it, moved apart where lines end close together.
     fn ends(&self, form: &Form) -> Vec<(&str, (f64, f64), f64)> {
         let end = |line: &'_ Line| Some(self.at(form, line.seen(self.up).next_back()?));
         let mut ends: Vec<(&str, (f64, f64))> =
@@ -413,8 +413,8 @@ impl Chart<'_> {
     }
 }
 
-/// Places near the wanted ones, sorted as they are, each at least a step from the next, between top and bottom if they
-/// have room there.
+/// Positions near the wanted ones and in their order, each at least a step from the next, between top and bottom if
+/// there is enough room.
 fn apart(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut places = wanted.to_vec();
     let mut least = top;

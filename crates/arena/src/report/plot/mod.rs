@@ -1,4 +1,4 @@
-//! Pictures of a summary: bars for one case, lines over many, over percentiles, or over time. Each is drawn twice, for
+//! Plots of a summary: bars for one case, lines over many, over percentiles, or over time. Each is drawn twice, for
 //! wide pages and for phones.
 
 mod bars;
@@ -15,27 +15,27 @@ use super::look::Looks;
 use crate::record::summary::{Case, Plot};
 use loadgen::metric::Metric;
 
-/// Bars of all contenders in a case, a panel for each metric.
+/// Bars of all contenders in a case, with a panel for each metric.
 pub fn bars(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawing {
     bars::draw(case, metrics, looks, id)
 }
 
-/// Lines of all contenders over the places of the cases; none where nobody has a figure.
+/// Lines of all contenders over the x values of the cases; `None` if no contender has a figure.
 pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
     lines::draw(plot, cases, looks, id)
 }
 
-/// The percentiles of all contenders in a case; none where its tool does not tell them.
+/// Percentiles of all contenders in a case; `None` if its tool does not report them.
 pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     lines::spectrum(case, looks, id)
 }
 
-/// A metric of one round of a case, second by second; none if no contender has such figures.
+/// A metric of one round of a case, second by second; `None` if no contender has such figures.
 pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
     lines::over_time(case, metric, looks, id)
 }
 
-/// How a request's time is divided: a bar of parts for each contender; none where that was not measured.
+/// Division of a request's time, as a stacked bar for each contender; `None` if it was not measured.
 pub fn parts(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     parts::draw(case, looks, id)
 }

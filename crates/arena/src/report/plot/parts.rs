@@ -1,5 +1,5 @@
-//! Where a request's time goes: for each contender one bar of parts, in the order of a request's way, in the same
-//! colours everywhere.
+//! Plot of a request's time: a stacked bar for each contender, with parts in the order of a request's path, in the same
+//! colors everywhere.
 
 use super::bars::{FOOT, FORMS, Form, HEAD, names};
 use super::drawing::{Drawing, LETTERS, in_order};
@@ -10,11 +10,11 @@ use crate::report::look::{Chip, Looks};
 use crate::report::number;
 use loadgen::metric::{DIVIDED, Metric, PARTS};
 
-/// What is after the longest bar, for its number.
+/// Space after the longest bar, for its number.
 const AFTER: f64 = 64.0;
-/// Between two parts, so that they can be told apart without their colours.
+/// Space between two parts, which distinguishes them without colors.
 const SEAM: f64 = 1.0;
-/// A part is drawn when it is wider, in pixels.
+/// Width in pixels below which a part is not drawn.
 const LEAST: f64 = 0.25;
 
 pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
@@ -30,13 +30,13 @@ pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
-/// Whether its time was divided. Wrong answers have none.
+/// Whether the result has a division of time. Disqualified ones have none.
 pub fn is_divided(result: &Measured) -> bool {
     result.disqualified.is_none() && result.numbers.contains_key(DIVIDED)
 }
 
-/// A number of the divided load, in the round whose requests took neither shortest nor longest: medians of parts that
-/// are of different rounds would not add up.
+/// A number of the divided load, in the round with the median time of a request: medians of parts from different rounds
+/// would not add up.
 pub fn in_middle_round(result: &Measured, name: &str) -> Option<f64> {
     let mut rounds: Vec<(usize, f64)> = result.numbers.get(DIVIDED)?.all.iter().copied().enumerate().collect();
     rounds.sort_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -44,7 +44,7 @@ pub fn in_middle_round(result: &Measured, name: &str) -> Option<f64> {
     result.numbers.get(name)?.all.get(at).copied()
 }
 
-/// The parts of one contender, in milliseconds.
+/// Parts of one contender, in milliseconds.
 pub fn of(result: &Measured) -> [f64; PARTS.len()] {
     PARTS.map(|name| in_middle_round(result, name).unwrap_or(0.0).max(0.0))
 }
@@ -112,7 +112,7 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
     pen.text((x, y), &number::significant(sum), LETTERS, Ink::Text, At::Left);
 }
 
-/// What a pointer finds.
+/// Tooltip text.
 fn on_touch(result: &Measured, looks: &Looks) -> String {
     let part = |(name, ms): (&str, f64)| {
         let title = Metric::of(name).map_or(name, |metric| metric.title);
