@@ -1,4 +1,4 @@
-//! What every study is read with.
+//! Common context of all studies.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use super::published::Figures;
 use crate::contender::Catalogue;
 use crate::place::Place;
 
-/// Where everything is.
+/// Catalogue, environment, applications and published figures, which all studies of a command share.
 pub struct Ground<'a> {
-    /// Contenders' recipes.
+    /// Recipes of contenders.
     pub catalogue: &'a Catalogue,
-    /// Where they come from.
+    /// Environment in which the servers run.
     pub place: &'a Place,
     /// The folder apps/.
     pub apps: &'a Path,
-    /// The original studies' figures.
+    /// Published figures of the original studies.
     pub figures: &'a Figures,
 }

@@ -1,5 +1,5 @@
-//! What is settled before a run has its folder: what is measured, who is here, and whether a run that goes on has the
-//! same servers and recipes as at its beginning.
+//! Preparation of a run before it has a folder: what is measured, which contenders are installed, and whether a resumed
+//! run has the same servers and recipes as at its beginning.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,21 +17,21 @@ use crate::place::Place;
 use crate::record::summary::{ALLOCATED_BY, Who};
 use loadgen::k6_version;
 
-/// Nothing stands in its way any more.
+/// A run whose options, contenders and cases have been checked.
 pub struct Ready<'a> {
     pub(super) asked: &'a Asked,
     pub(super) study: &'a Recipe,
     pub(super) ground: &'a Ground<'a>,
     pub(super) plan: Plan,
     pub(super) who: Vec<Who>,
-    /// One of those who are here, once more; and whose twin it is.
+    /// The twin's entry, and the name of its original.
     pub(super) twin: Option<(Entry, String)>,
     /// Cases that cannot be measured here, in sentences.
     pub(super) left_out: Vec<String>,
 }
 
 impl<'a> Ready<'a> {
-    /// Looks at everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
+    /// Checks everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
     pub fn make(
         asked: &'a Asked,
         study: &'a Recipe,
@@ -57,7 +57,7 @@ impl<'a> Ready<'a> {
         Ok(Ready { asked, study, ground, plan, who, twin, left_out })
     }
 
-    /// What is not as it was when the run began; it is none any more if this is mixed with that.
+    /// Differences between now and the beginning of the run, with which its samples must not be mixed.
     pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
         let mut found = Vec::new();
         let now = Origin::of(self.study, self.ground);
@@ -97,7 +97,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// A contender that is here.
+/// An installed contender.
 pub(super) struct Present<'a> {
     pub entry: &'a Entry,
     pub recipe: &'a contender::Recipe,
@@ -109,7 +109,7 @@ fn is_library(place: &Place, ruby: &str, name: &str) -> bool {
     told.is_ok_and(|output| output.status.success())
 }
 
-/// Everybody who was asked for, here or missing.
+/// All selected contenders, installed or missing.
 fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String> {
     let chosen = |name: &str| asked.only.is_empty() || asked.only.iter().any(|word| name.contains(word.as_str()));
     let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
@@ -122,7 +122,7 @@ fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String
     Ok(entries)
 }
 
-/// What an interrupted run had learned of it is kept.
+/// Looks for a contender, and keeps what an interrupted run had learned of it.
 fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
     let Some(recipe) = ground.catalogue.get(&entry.recipe) else {
         return Err(format!("there is no contender {}: arena list shows all", entry.recipe));
@@ -154,7 +154,7 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
     Ok(who)
 }
 
-/// What its Ruby lacks for this application.
+/// Libraries for this application that its Ruby lacks.
 fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<String> {
     let ruby = if recipe.runtime == contender::Runtime::Jruby { "jruby" } else { "ruby" };
     let lacks = entry.needs.iter().filter(|name| !is_library(place, ruby, name));
@@ -163,7 +163,7 @@ fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<Stri
         .collect()
 }
 
-/// One that takes part more than once is told apart by what is different.
+/// Title of a contender; one of several entries for a server gets what distinguishes it.
 fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     match (&entry.name, entry.allocator) {
         (None, _) => recipe.title.clone(),

@@ -1,4 +1,4 @@
-//! What an application needs beside itself, started before its first contender and ended after the last.
+//! Services that an application needs, started before its first contender and stopped after the last.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,17 +12,17 @@ use loadgen::process::{Process, until};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// All of them, and what servers are told of them.
+/// Running services, and the environment variables that describe them.
 #[derive(Default)]
 pub struct Services {
-    /// For every contender.
+    /// Environment variables for every contender.
     pub env: BTreeMap<String, String>,
-    /// They end when this is dropped.
+    /// Stopped when dropped.
     _running: (Vec<Process>, Vec<Postgres>),
 }
 
 impl Services {
-    /// Starts what a study names. The application's folder is given as the place knows it.
+    /// Starts the services that a study names. `app` is the application's path in the environment.
     pub fn start(names: &[ServiceName], place: &Place, app: &Path, logs: &Path) -> Result<Services, String> {
         let mut services = Services::default();
         for name in names {
@@ -49,7 +49,7 @@ impl Services {
 
     fn add_upstream(&mut self, place: &Place, app: &Path, logs: &Path) -> Result<(), String> {
         let log = logs.join("upstream.log");
-        // It ends with this program, also when that is killed.
+        // It is stopped with this program, even if that is killed.
         let before = ["setpriv", "--pdeathsig", "TERM"].map(str::to_owned);
         let mut command = place.command_behind(&before, "ruby", app, &BTreeMap::new());
         command.args(["upstream.rb", "0"]);
