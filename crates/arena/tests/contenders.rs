@@ -1,5 +1,5 @@
-//! Contenders: their recipes are read and judged; those that this machine has start, answer, are counted right,
-//! and leave nothing behind; bad servers are caught, in words that help.
+//! Contenders: recipes are parsed and checked; installed contenders start, answer, are counted correctly, and leave
+//! nothing behind; bad servers are detected with a helpful message.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -86,7 +86,7 @@ fn hello(port: u16) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(answer) }
 }
 
-/// One bad server, started with its own application.
+/// Starts one bad server with its own application.
 fn start_bad(name: &str, logs: &Path) -> Result<Server, String> {
     let (all, place) = (bad(), system());
     let rackup = here("tests/bad/config.ru");
@@ -184,7 +184,7 @@ fn studies_that_compare_rates_have_rivals_with_the_allocator_of_foolsgold() {
             .contenders
             .iter()
             .filter(|entry| entry.allocator == Some(Allocator::Jemalloc) && !entry.recipe.starts_with("foolsgold"));
-        // It compares what is left when something breaks, and no rates.
+        // This study compares what is left when something breaks, not rates.
         assert!(study.name == "scenarios" || rivals.count() >= 2, "{} has no two", study.name);
     }
 }
@@ -282,12 +282,12 @@ fn those_that_are_here_answer_are_counted_and_leave_nothing() {
         let name = &recipe.name;
         let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect(name);
         server.wait_ready(&hello).expect(name);
-        // Some have their threads only after some requests.
+        // Some servers start their threads only after some requests.
         (0..20).for_each(|_| hello(server.port()).expect(name));
         let counts = server.check_counts().expect(name);
         let (workers, threads) = server.shape();
         assert_eq!((counts.workers, counts.threads), (workers, workers * threads), "{name}");
-        // Whatever allocator our own process has, its workers are the Ruby of all others.
+        // Our own process may use any allocator; its workers run the same Ruby as all others.
         for worker in server.members().iter().filter(|one| one.title.starts_with("foolsgold: worker")) {
             let program = fs::read_link(format!("/proc/{}/exe", worker.id)).expect(name);
             let maps = fs::read_to_string(format!("/proc/{}/maps", worker.id)).expect(name);
@@ -315,7 +315,7 @@ fn a_killed_worker_is_replaced_and_a_reload_renews_all() {
     server.check_counts().expect("replaced");
     server.reload().expect("reloaded");
     assert!(until(Duration::from_secs(20), || hello(server.port()).is_ok()));
-    // Puma may hang when it is ended so soon after its workers came: that is not what is tested here.
+    // Puma may hang when it is stopped so soon after its workers have started; this test is not about that.
     drop(server);
     let alone = catalogue.get("thin").expect("a recipe");
     let mut server = Server::start(wanted(alone, &place, &rackup, logs.path())).expect("started");

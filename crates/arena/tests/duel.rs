@@ -1,5 +1,5 @@
-//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and
-//! are not there. And an application that fails, and servers that are not there.
+//! A whole duel, with turns of less than a second, on an application with constant, varying, redirecting and missing
+//! pages; further an application that fails, and missing servers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
@@ -68,10 +68,10 @@ impl Listener for Heard {
     }
 }
 
-/// Those who wait for figures or by the clock do not disturb each other.
+/// Serializes tests that measure or depend on time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The program beside this test, if it was built.
+/// The program beside this test, if it has been built.
 fn foolsgold() -> Option<PathBuf> {
     let named = std::env::var_os("FOOLSGOLD").map(PathBuf::from);
     let test = std::env::current_exe().ok()?;
@@ -110,7 +110,7 @@ fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
 fn two_servers_are_compared_and_one_is_recommended() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
-    // Where our own program is not built, another stands for it.
+    // Where our own program has not been built, another one stands in.
     let other = if foolsgold().is_some() { "foolsgold" } else { "thin" };
     let mut options = options(folder.path(), &["/*3", "/form", "/old", "/none", "/slow", "/clock"], &[other]);
     options.now = Some(Now::parse("puma -w 1 -t 3").unwrap());
@@ -133,7 +133,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
         let unsettled = "its rate had not settled before the load in 2 of 2 rounds";
         assert!(counting.clone().all(|one| one.remarks.iter().any(|remark| remark == unsettled)), "{}", told());
     }
-    // Much slower than the other it would not be in the rounds.
+    // If much slower than the other it would not be in the rounds.
     let tried = &summary.cases[0].results;
     assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", told());
     let advice = summary.advice.as_ref().unwrap();
@@ -147,7 +147,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     let who = summary.contenders.iter().find(|who| who.name == "puma -w 1 -t 3").unwrap();
     assert_eq!((who.counted_workers, who.counted_threads), (Some(1), Some(3)), "{who:?}");
     assert!(heard.steps.iter().any(|step| step.what.starts_with("round 2 of 2")) && heard.steps[0].seconds > 0.0);
-    // Of both rounds, and of everybody who was in them.
+    // Both rounds, and all contenders in them.
     let of_load_80 =
         |name: &str| heard.samples.iter().filter(|one| one.case == "load-80" && one.contender == name).count();
     let counted = summary.cases[3].results.iter().filter(|one| one.disqualified.is_none());

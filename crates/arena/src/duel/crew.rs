@@ -15,19 +15,19 @@ const REFERENCE: &str = "puma";
 /// A server that takes part.
 #[derive(Debug, Clone)]
 pub struct Contender {
-    /// Version, as the program itself reports it.
+    /// Recipe: how it is started and stopped.
     pub recipe: Recipe,
-    /// Ruby implementation and version on which it runs.
+    /// Version, as the program itself reports it.
     pub version: String,
-    /// Right answers, widened by this server's own differences.
+    /// Ruby implementation and version on which it runs.
     pub ruby: String,
-    /// Memory of one worker in KiB.
+    /// Right answers, widened by this server's own differences.
     pub learned: Vec<Learned>,
-    /// Settings that are tried.
+    /// Memory of one worker in KiB.
     pub worker_kib: u64,
-    /// Sentences about it for the report.
+    /// Settings that are tried.
     pub settings: Vec<Setting>,
-    /// Sentences about it.
+    /// Sentences about it for the report.
     pub notes: Vec<String>,
 }
 
@@ -119,12 +119,12 @@ impl Contender {
         Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: 0, settings, notes: Vec::new() }
     }
 
-    /// The name of its recipe.
+    /// Name of its recipe.
     pub fn name(&self) -> &str {
         &self.recipe.name
     }
 
-    /// Folder of the server: several recipes for one server share it.
+    /// Website of the server, which identifies it: several recipes for one server share it.
     pub fn server(&self) -> &str {
         &self.recipe.home
     }

@@ -1,4 +1,4 @@
-//! Whole runs of the built program, on servers made for it: one that is good, and some that must be caught.
+//! Whole runs of the built program, on servers made for it: a good one, and some that must be detected.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -128,7 +128,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Whether a process runs that has this word in its command line.
+/// Whether a process with this word in its command line is running.
 fn is_running(word: &str) -> bool {
     let lines =
         fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
