@@ -8,7 +8,7 @@ use loadgen::metric::{RATE, rate_in_words};
 
 use super::advise::advise;
 use super::choice::Wishes;
-use super::crew::Contender;
+use super::contenders::Contender;
 use super::halving::{Candidate, Shown, best, finalists};
 use super::lesson::shortened;
 use super::run::Duel;

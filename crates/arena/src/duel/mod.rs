@@ -34,8 +34,8 @@ pub mod options;
 
 pub mod run;
 
+mod contenders;
 mod contest;
-mod crew;
 mod lesson;
 mod second_look;
 mod smaller;

@@ -18,7 +18,7 @@ use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
 
 use super::compare::first_line;
-use super::crew::{Contender, Crew};
+use super::contenders::{Contender, Contenders};
 use super::doubts;
 use super::learn::Learned;
 use super::lesson::{self, Lesson, NoLesson, Patience};
@@ -60,7 +60,7 @@ pub(super) struct Duel<'a> {
 /// A duel whose options, places and contenders have been checked and that can be run.
 pub struct Ready {
     place: Place,
-    crew: Crew,
+    contenders: Contenders,
     plan: Plan,
 }
 
@@ -77,22 +77,22 @@ impl Ready {
         }
         let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
         let place = Place::open(&options.place)?;
-        let crew = Crew::gather(options, &catalogue, &place)?;
-        let contenders = crew.here.len();
+        let contenders = Contenders::gather(options, &catalogue, &place)?;
+        let count = contenders.here.len();
         let traffic = options.rate.as_ref().map(|_| strain::smaller(cores()).len());
         let wished = Plan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(wished, contenders, crew.finalists(options), minutes * 60.0)?,
+            Some(minutes) => Plan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
             None => wished,
         };
-        Ok(Ready { place, crew, plan })
+        Ok(Ready { place, contenders, plan })
     }
 
     /// Runs all phases of the duel and returns its summary.
     pub fn run(self, options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
         let started = date::now();
         let mut duel = Duel::new(options, &self, listener);
-        let (mut here, probe) = duel.learn(self.crew.here.clone())?;
+        let (mut here, probe) = duel.learn(self.contenders.here.clone())?;
         let stage = duel.choose_settings(&mut here, &probe);
         let finalists = duel.heats(&stage, &mut here)?;
         duel.rounds(&stage, &mut here, &finalists)?;
@@ -102,17 +102,17 @@ impl Ready {
 
 impl<'a> Duel<'a> {
     fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
-        let Ready { place, crew, plan } = ready;
-        let contenders = crew.here.len();
-        let finalists = crew.finalists(options);
+        let Ready { place, contenders, plan } = ready;
+        let count = contenders.here.len();
+        let finalists = contenders.finalists(options);
         for words in &options.workload {
             listener.says(words);
         }
-        for who in &crew.missing {
+        for who in &contenders.missing {
             listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
         }
-        let clock = Clock::new(plan.seconds(contenders, finalists));
-        let turns = (0, contenders * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
+        let clock = Clock::new(plan.seconds(count, finalists));
+        let turns = (0, count * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
         Duel {
             options,
             place,
@@ -122,7 +122,7 @@ impl<'a> Duel<'a> {
             begin: Instant::now(),
             dice: Dice::from_seed(options.seed),
             samples: Vec::new(),
-            whos: crew.missing.clone(),
+            whos: contenders.missing.clone(),
             notes: options.workload.clone(),
             known: Vec::new(),
             doubts: machine::company().into_iter().collect(),
@@ -162,10 +162,10 @@ impl<'a> Duel<'a> {
 
     /// Learns the right answers from the first contender that answers, and compares those of all others with them.
     /// Returns the contenders that serve the application, and the probe of the first one.
-    fn learn(&mut self, crew: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
+    fn learn(&mut self, contenders: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
         let mut here: Vec<Contender> = Vec::new();
         let mut probe = None;
-        for mut one in crew {
+        for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
                 self.learn_first(&mut one)?.map(|found| probe = Some(found))

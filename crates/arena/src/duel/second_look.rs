@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::crew::Contender;
+use super::contenders::Contender;
 use super::lesson::{self, Patience, shortened};
 use super::run::Duel;
 use super::settings::ONE;

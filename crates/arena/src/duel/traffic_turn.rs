@@ -12,7 +12,7 @@ use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
 use loadgen::{K6Load, Open, Workload};
 
 use super::cases;
-use super::crew::Contender;
+use super::contenders::Contender;
 use super::lesson;
 use super::plan::Plan;
 use super::settings::Setting;

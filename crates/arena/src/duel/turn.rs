@@ -14,7 +14,7 @@ use loadgen::{K6Load, K6Plan, Watch, Workload};
 
 use super::cases;
 use super::compare::first_line;
-use super::crew::Contender;
+use super::contenders::Contender;
 use super::lesson::{self, Patience};
 use super::options::DuelOptions;
 use super::plan::Plan;

@@ -33,14 +33,14 @@ pub struct Contender {
 
 /// Contenders that are installed, the reference first, and those that are not.
 #[derive(Debug, Default)]
-pub struct Crew {
+pub struct Contenders {
     /// Contenders that take part.
     pub here: Vec<Contender>,
     /// Contenders that cannot take part, each with what is missing.
     pub missing: Vec<Who>,
 }
 
-impl Crew {
+impl Contenders {
     /// Most contenders that the rounds can have.
     pub fn finalists(&self, options: &DuelOptions) -> usize {
         let mut servers: Vec<&str> = self.here.iter().map(Contender::server).collect();
@@ -50,32 +50,32 @@ impl Crew {
     }
 
     /// Finds the contenders of the catalogue that the options name.
-    pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Crew, String> {
-        let mut crew = Crew::default();
+    pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Contenders, String> {
+        let mut contenders = Contenders::default();
         for recipe in wanted(options, catalogue)? {
             match look(recipe, place) {
-                Presence::Here { version, ruby } => crew.here.push(Contender::new(recipe, version, ruby)),
+                Presence::Here { version, ruby } => contenders.here.push(Contender::new(recipe, version, ruby)),
                 Presence::Missing { lacks, get } => {
                     let missing = lacks.into_iter().chain(get.into_iter().map(|way| format!("get it: {way}")));
                     let name = recipe.name.clone();
                     let title = recipe.title.clone();
-                    crew.missing.push(Who { name, title, missing: missing.collect(), ..Who::default() });
+                    contenders.missing.push(Who { name, title, missing: missing.collect(), ..Who::default() });
                 }
             }
         }
-        if crew.here.is_empty() {
-            let names: Vec<&str> = crew.missing.iter().map(|who| who.name.as_str()).collect();
+        if contenders.here.is_empty() {
+            let names: Vec<&str> = contenders.missing.iter().map(|who| who.name.as_str()).collect();
             let names = names.join(", ");
             let place = place.in_words();
             return Err(format!("none of {names} is here ({place}): `arena ring` builds a place with most of them"));
         }
         let now = options.now.as_ref().map(|now| now.server.as_str());
-        if let Some(now) = now.filter(|now| !crew.here.iter().any(|one| one.recipe.name == **now)) {
-            let missing = crew.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
+        if let Some(now) = now.filter(|now| !contenders.here.iter().any(|one| one.recipe.name == **now)) {
+            let missing = contenders.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
             return Err(format!("--now {now}: it is not here ({}): {}", place.in_words(), missing.unwrap_or_default()));
         }
-        crew.here.sort_by_key(|one| order(one, now));
-        Ok(crew)
+        contenders.here.sort_by_key(|one| order(one, now));
+        Ok(contenders)
     }
 }
 
