@@ -4,8 +4,8 @@ use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
 use crate::place::Place;
 use crate::record::summary::Who;
 
+use super::answer::KnownAnswer;
 use super::halving::finalists_most;
-use super::learn::Learned;
 use super::options::DuelOptions;
 use super::settings::{Ability, Setting};
 
@@ -22,7 +22,7 @@ pub struct Contender {
     /// Ruby implementation and version on which it runs.
     pub ruby: String,
     /// Right answers, widened by this server's own differences.
-    pub learned: Vec<Learned>,
+    pub learned: Vec<KnownAnswer>,
     /// Memory of one worker in KiB.
     pub worker_kib: u64,
     /// Settings that are tried.

@@ -7,10 +7,10 @@ use crate::record::{TWIN, machine};
 use loadgen::metric::{RATE, rate_in_words};
 
 use super::advise::advise;
+use super::capture::shortened;
 use super::choice::Wishes;
 use super::contenders::Contender;
 use super::halving::{Candidate, Shown, best, finalists};
-use super::lesson::shortened;
 use super::run::Duel;
 use super::settings::Setting;
 use super::traffic_turn::Shape;

@@ -3,9 +3,9 @@
 use crate::record::Sample;
 use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
 
+use super::answer::KnownAnswer;
+use super::capture::Capture;
 use super::cases;
-use super::learn::Learned;
-use super::lesson::Lesson;
 
 /// Requests below which a p99 rests on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
@@ -13,9 +13,9 @@ const REQUESTS_MIN: f64 = 500.0;
 const KEPT_UP: f64 = 0.93;
 
 /// Caveats about the requests and about how far their answers are checked.
-pub fn of_workload(lesson: &Lesson) -> Vec<String> {
+pub fn of_workload(capture: &Capture) -> Vec<String> {
     let mut doubts = Vec::new();
-    let learned = &lesson.learned;
+    let learned = &capture.learned;
     let loose: Vec<&str> = learned.iter().filter(|one| one.is_loose()).map(|one| one.asked.path.as_str()).collect();
     if let Some(first) = loose.first() {
         let count = loose.len();
@@ -31,7 +31,7 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
             "{writes} of the requests write: what they wrote stayed, and those who came later may have had more to read"
         ));
     }
-    let left: f64 = lesson.left_out.iter().map(|(weight, _)| *weight).sum();
+    let left: f64 = capture.left_out.iter().map(|(weight, _)| *weight).sum();
     let kept: f64 = learned.iter().map(|one| one.asked.weight).sum();
     if left > 0.0 {
         let share = left / (left + kept) * 100.0;
@@ -44,9 +44,9 @@ pub fn of_workload(lesson: &Lesson) -> Vec<String> {
 
 /// Caveat about paths that answer with a redirect or a refusal in place of a page: a redirect to a login is fast, and
 /// shows nothing of the page behind it.
-pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
-    let is_none = |one: &&Learned| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
-    let found: Vec<&Learned> = learned.iter().filter(is_none).collect();
+pub fn of_pages_that_are_none(learned: &[KnownAnswer]) -> Option<String> {
+    let is_none = |one: &&KnownAnswer| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
+    let found: Vec<&KnownAnswer> = learned.iter().filter(is_none).collect();
     let first = found.first()?;
     let instead = match first.status {
         401 | 403 => "is refused".to_owned(),
@@ -118,24 +118,24 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::Answer;
     use super::super::asked::Asked;
-    use super::super::learn::Answer;
     use super::*;
 
-    fn learned(method: &str, bodies: &[&str]) -> Learned {
+    fn learned(method: &str, bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        Learned::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
     }
 
     #[test]
     fn loose_writing_and_lost_requests_are_told() {
         let learned = vec![learned("GET", &["x", "y"]), learned("POST", &["x"])];
-        let doubts = of_workload(&Lesson { learned, left_out: vec![(2.0, "why".into())] });
+        let doubts = of_workload(&Capture { learned, left_out: vec![(2.0, "why".into())] });
         for part in ["1 of 2 paths", "1 of the requests write", "50 % of the recorded"] {
             assert!(doubts.iter().any(|doubt| doubt.contains(part)), "{part}: {doubts:?}");
         }
-        let sure = Lesson { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
+        let sure = Capture { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
         assert!(of_workload(&sure).is_empty());
     }
 
@@ -143,7 +143,7 @@ mod tests {
     fn a_page_that_only_asks_for_a_login_is_told() {
         let answered = |path: &str, status: u16, location: &str| {
             let answer = Answer { status, location: location.into(), ..Answer::default() };
-            Learned::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
+            KnownAnswer::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
         };
         let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
         assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");
@@ -151,8 +151,8 @@ mod tests {
         let words = of_pages_that_are_none(&[answered("/ok", 200, ""), answered("/x", 403, "")]).unwrap();
         assert!(words.contains("1 of 2") && words.contains("GET /x is refused (403)"), "{words}");
         assert_eq!(of_pages_that_are_none(&[answered("/ok", 200, "")]), None);
-        let lesson = Lesson { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
-        assert!(of_workload(&lesson).iter().any(|doubt| doubt.contains("get no page")));
+        let capture = Capture { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
+        assert!(of_workload(&capture).iter().any(|doubt| doubt.contains("get no page")));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use super::answer::Answer;
 use super::asked::Asked;
-use super::learn::Answer;
 
 /// `Host` of every request, whatever the port: pages that contain their own address stay the same.
 pub const HOST: &str = "localhost";

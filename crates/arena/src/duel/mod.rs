@@ -11,10 +11,10 @@ pub mod bounded;
 pub mod pace;
 pub mod source;
 
+pub mod answer;
 pub mod fetch;
 pub mod glob;
 pub mod kind;
-pub mod learn;
 
 pub mod halving;
 pub mod plan;
@@ -34,9 +34,9 @@ pub mod options;
 
 pub mod run;
 
+mod capture;
 mod contenders;
 mod contest;
-mod lesson;
 mod second_look;
 mod smaller;
 mod traffic_turn;

@@ -6,7 +6,7 @@ use super::strain::BEYOND;
 /// runs.
 const AROUND_S: f64 = 2.5;
 /// Seconds to learn from one contender, with its start.
-pub const LEARNING_S: f64 = 5.0;
+pub const CAPTURE_S: f64 = 5.0;
 /// Seconds for the probe of the reference, with its start.
 pub const PROBE_S: f64 = 7.0;
 
@@ -121,7 +121,7 @@ impl Plan {
         let contenders = contenders as f64;
         let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
         let rounds = f64::from(self.rounds) * self.round_s(finalists);
-        contenders * LEARNING_S + PROBE_S + heats + rounds
+        contenders * CAPTURE_S + PROBE_S + heats + rounds
     }
 
     /// Seconds of one round with this many finalists, and the twin if there is one.

@@ -17,13 +17,13 @@ use loadgen::metric::{CPU, P50, P99, rate_in_words};
 use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
 
+use super::answer::KnownAnswer;
+use super::capture::{self, Capture, CaptureError, Patience};
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
 use super::doubts;
-use super::learn::Learned;
-use super::lesson::{self, Lesson, NoLesson, Patience};
 use super::options::{DuelOptions, Left, Listener};
-use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
+use super::plan::{CAPTURE_S, Clock, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::Stage;
@@ -47,7 +47,7 @@ pub(super) struct Duel<'a> {
     pub(super) whos: Vec<Who>,
     pub(super) notes: Vec<String>,
     /// Right answers, as the reference server gave them.
-    pub(super) known: Vec<Learned>,
+    pub(super) known: Vec<KnownAnswer>,
     /// Caveats of the advice: what remains uncertain.
     pub(super) doubts: Vec<String>,
     pub(super) turns: (usize, usize),
@@ -92,7 +92,7 @@ impl Ready {
     pub fn run(self, options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
         let started = date::now();
         let mut duel = Duel::new(options, &self, listener);
-        let (mut here, probe) = duel.learn(self.contenders.here.clone())?;
+        let (mut here, probe) = duel.capture_answers(self.contenders.here.clone())?;
         let stage = duel.choose_settings(&mut here, &probe);
         let finalists = duel.heats(&stage, &mut here)?;
         duel.rounds(&stage, &mut here, &finalists)?;
@@ -162,13 +162,13 @@ impl<'a> Duel<'a> {
 
     /// Learns the right answers from the first contender that answers, and compares those of all others with them.
     /// Returns the contenders that serve the application, and the probe of the first one.
-    fn learn(&mut self, contenders: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
+    fn capture_answers(&mut self, contenders: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
         let mut here: Vec<Contender> = Vec::new();
         let mut probe = None;
         for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
-                self.learn_first(&mut one)?.map(|found| probe = Some(found))
+                self.capture_reference(&mut one)?.map(|found| probe = Some(found))
             } else {
                 one.learned.clone_from(&self.known);
                 self.compare(&mut one)
@@ -177,7 +177,7 @@ impl<'a> Duel<'a> {
                 Ok(()) => here.push(one),
                 Err(why) => self.drop_out(&one, &why),
             }
-            let planned_s = if here.len() == 1 { LEARNING_S + PROBE_S } else { LEARNING_S };
+            let planned_s = if here.len() == 1 { CAPTURE_S + PROBE_S } else { CAPTURE_S };
             self.ends(since, planned_s);
         }
         let probe = probe.ok_or("no contender answered: what each of them said stands above")?;
@@ -194,7 +194,7 @@ impl<'a> Duel<'a> {
 
     /// Learns from this contender and probes it. The outer error ends the duel, the inner one only drops this
     /// contender.
-    fn learn_first(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
+    fn capture_reference(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
         let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
@@ -205,15 +205,15 @@ impl<'a> Duel<'a> {
             Err(unready) => return Ok(Err(unready.why)),
         };
         let port = running.server.port();
-        let lesson = lesson::from_reference(port, &self.options.asked, self.options.is_recorded, patience);
-        let mut lesson = match lesson {
-            Ok(lesson) => lesson,
-            Err(NoLesson::Hangs(why)) => {
+        let capture = capture::from_reference(port, &self.options.asked, self.options.is_recorded, patience);
+        let mut capture = match capture {
+            Ok(capture) => capture,
+            Err(CaptureError::Hangs(why)) => {
                 running.server.hurry();
                 return Err(hangs(one, &format!("{why}\n{}", running.server.log_tail())));
             }
-            Err(NoLesson::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
-            Err(NoLesson::Unfit(why)) => {
+            Err(CaptureError::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
+            Err(CaptureError::Unfit(why)) => {
                 let tail = running.server.log_tail();
                 return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()));
             }
@@ -223,11 +223,11 @@ impl<'a> Duel<'a> {
         // too.
         let again = stage.start(one, ONE, &format!("{name}-probe"), patience);
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
-        lesson::from_other(running.server.port(), &mut lesson.learned, patience)
+        capture::from_other(running.server.port(), &mut capture.learned, patience)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
-        self.tell(one, &lesson);
-        one.learned.clone_from(&lesson.learned);
-        self.known = lesson.learned;
+        self.tell(one, &capture);
+        one.learned.clone_from(&capture.learned);
+        self.known = capture.learned;
         let probe = self.probe(&mut running, one)?;
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
@@ -235,9 +235,9 @@ impl<'a> Duel<'a> {
     }
 
     /// Reports what is checked of the answers, and which requests were left out.
-    fn tell(&mut self, one: &Contender, lesson: &Lesson) {
+    fn tell(&mut self, one: &Contender, capture: &Capture) {
         self.says(format!("the right answers are those of {}:", one.name()));
-        let (named, rest) = lesson.learned.split_at(lesson.learned.len().min(PATHS_TOLD));
+        let (named, rest) = capture.learned.split_at(capture.learned.len().min(PATHS_TOLD));
         for known in named {
             self.says(format!("  {}", known.in_words()));
         }
@@ -246,18 +246,18 @@ impl<'a> Duel<'a> {
             let varying = rest.len() - exact;
             self.says(format!("  and {} more: {exact} byte for byte, {varying} with places that vary", rest.len()));
         }
-        if let Some(words) = doubts::of_pages_that_are_none(&lesson.learned) {
+        if let Some(words) = doubts::of_pages_that_are_none(&capture.learned) {
             self.says(words);
         }
-        let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
+        let left: Vec<String> = capture.left_out.iter().map(|(_, why)| why.clone()).collect();
         if !left.is_empty() {
-            self.says(format!("left out ({}): {}", left.len(), lesson::shortened(left).join("; ")));
+            self.says(format!("left out ({}): {}", left.len(), capture::shortened(left).join("; ")));
         }
-        self.doubts.extend(doubts::of_workload(lesson));
+        self.doubts.extend(doubts::of_workload(capture));
     }
 
     fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, String> {
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
         // A new connection for each request: some servers park a kept connection for a while, and that wait is not the
@@ -272,7 +272,7 @@ impl<'a> Duel<'a> {
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
         let delay_us = delay / number("requests").max(1.0);
         if let Some(rate) = &self.options.rate {
-            self.limits.learn(number(P99), self.options.p99_max_ms);
+            self.limits.raise_for(number(P99), self.options.p99_max_ms);
             let bound = self.limits.in_words(self.options.p99_max_ms.is_some());
             self.says(format!("at your {} requests/s, something is broken when {bound}", rate_in_words(rate.per_s)));
         }
@@ -287,7 +287,7 @@ impl<'a> Duel<'a> {
         let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
         let started = stage.start(one, ONE, &format!("{name}-learn"), patience);
         let mut running = started.map_err(|unready| unready.why)?;
-        let differences = lesson::from_other(running.server.port(), &mut one.learned, patience).map_err(|why| {
+        let differences = capture::from_other(running.server.port(), &mut one.learned, patience).map_err(|why| {
             running.server.hurry();
             format!("{why}\n{}", running.server.log_tail())
         })?;

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use super::capture::{self, Patience, shortened};
 use super::contenders::Contender;
-use super::lesson::{self, Patience, shortened};
 use super::run::Duel;
 use super::settings::ONE;
 use super::turn::{Account, FIRST_LIMIT, Stage};
@@ -57,7 +57,7 @@ impl Duel<'_> {
         let mut calm = Patience { limit: FIRST_LIMIT, tell: &mut |_| {} };
         let running = stage.start(reference, ONE, &format!("{}-again", reference.name()), &mut calm);
         let running = running.map_err(|unready| unready.why)?;
-        let checked = lesson::check(running.server.port(), &mut self.known, CHECK_LIMIT);
+        let checked = capture::check(running.server.port(), &mut self.known, CHECK_LIMIT);
         checked.wrong.map_or(Ok(!checked.changed.is_empty()), Err)
     }
 }

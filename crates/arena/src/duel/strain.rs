@@ -96,7 +96,7 @@ impl Limits {
     }
 
     /// Raises the default bound for an application with slow pages; `calm_ms` is the p99 of one client alone.
-    pub fn learn(&mut self, calm_ms: f64, p99_max_ms: Option<f64>) {
+    pub fn raise_for(&mut self, calm_ms: f64, p99_max_ms: Option<f64>) {
         if p99_max_ms.is_none() {
             self.p99_ms = P99_LEAST_MS.max((calm_ms * P99_TIMES_CALM).ceil());
         }
@@ -279,12 +279,12 @@ mod tests {
     #[test]
     fn the_bound_is_the_users_or_that_of_a_slow_page() {
         let mut limits = Limits::new(None, 2);
-        limits.learn(4.0, None);
+        limits.raise_for(4.0, None);
         assert_eq!(limits.p99_ms, 100.0);
-        limits.learn(310.0, None);
+        limits.raise_for(310.0, None);
         assert!(limits.p99_ms == 1550.0 && limits.in_words(false).contains("above 1550 ms, 5 times"), "{limits:?}");
         let mut said = Limits::new(Some(50.0), 2);
-        said.learn(310.0, Some(50.0));
+        said.raise_for(310.0, Some(50.0));
         assert!(said.p99_ms == 50.0 && said.in_words(true).contains("above 50 ms, as you say"));
     }
 }

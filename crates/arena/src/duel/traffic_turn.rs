@@ -11,9 +11,9 @@ use crate::record::{Outcome, Sample};
 use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
 use loadgen::{K6Load, Open, Workload};
 
+use super::capture;
 use super::cases;
 use super::contenders::Contender;
-use super::lesson;
 use super::plan::Plan;
 use super::settings::Setting;
 use super::smaller::bound;
@@ -59,7 +59,7 @@ impl Stage<'_> {
     ) -> Result<(), String> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let step = |case: String, times: u32, seconds: f64| Step {
             case,
             per_s: shape.per_s * f64::from(times),

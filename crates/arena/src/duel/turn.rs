@@ -12,10 +12,10 @@ use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{P99, RATE, SETTLED};
 use loadgen::{K6Load, K6Plan, Watch, Workload};
 
+use super::capture::{self, Patience};
 use super::cases;
 use super::compare::first_line;
 use super::contenders::Contender;
-use super::lesson::{self, Patience};
 use super::options::DuelOptions;
 use super::plan::Plan;
 use super::settings::Setting;
@@ -110,7 +110,7 @@ impl Stage<'_> {
         let patience = RefCell::new(patience);
         let is_late = Cell::new(false);
         let answers = |port: u16| {
-            let answers = lesson::answers(port, asked, &mut patience.borrow_mut());
+            let answers = capture::answers(port, asked, &mut patience.borrow_mut());
             answers.map_err(|error| {
                 is_late.set(error.is_late);
                 error.words
@@ -189,7 +189,7 @@ impl Stage<'_> {
     ) -> Result<(), String> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let warmth = warm_up(up.server.port(), &workload, (self.clients, setting.at_once()), shape.warm_s);
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
@@ -285,7 +285,7 @@ impl Stage<'_> {
         one: &mut Contender,
         account: &mut Account,
     ) -> Result<(), String> {
-        let checked = lesson::check(server.port(), &mut one.learned, limit);
+        let checked = capture::check(server.port(), &mut one.learned, limit);
         account.changed.extend(checked.changed);
         checked.wrong.map_or(Ok(()), |why| Err(format!("{why}\n{}", server.log_tail())))
     }

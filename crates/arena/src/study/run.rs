@@ -82,7 +82,7 @@ impl Ready<'_> {
                     let capacity = done.rate(&plan.families[family].recipe.name, one.entry.name(), round);
                     let mut keep = |sample: Sample| folder.append(&sample).map(|()| done.note(&sample));
                     let facts = turn(one.entry, one.recipe, cases, capacity).run(&mut keep, watcher)?;
-                    learn(&mut who, one.entry.name(), facts);
+                    note_facts(&mut who, one.entry.name(), facts);
                     folder.write_who(&who)?;
                 }
                 // After the loads of all contenders, which are then closer to each other in time.
@@ -261,7 +261,7 @@ fn first_rounds_s(plan: &Plan, present: &[Present], done: &Done) -> f64 {
     (1..=plan.effort.rounds).map(of).sum()
 }
 
-fn learn(who: &mut [Who], name: &str, facts: Facts) {
+fn note_facts(who: &mut [Who], name: &str, facts: Facts) {
     let Some(one) = who.iter_mut().find(|one| one.name == name) else { return };
     if let Some(counts) = facts.counts {
         (one.counted_workers, one.counted_threads) = (Some(counts.workers), Some(counts.threads));

@@ -21,7 +21,7 @@ pub struct Answer {
 
 /// What is known of the right answer to one request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learned {
+pub struct KnownAnswer {
     /// The request that is answered.
     pub asked: Asked,
     /// Status of a right answer.
@@ -58,9 +58,9 @@ pub enum Verdict {
     Wrong(String),
 }
 
-impl Learned {
+impl KnownAnswer {
     /// Learns from several answers of the reference server.
-    pub fn from_answers(asked: &Asked, answers: &[Answer]) -> Result<Learned, Unfit> {
+    pub fn from_answers(asked: &Asked, answers: &[Answer]) -> Result<KnownAnswer, Unfit> {
         let words = asked.in_words();
         let Some(first) = answers.first() else { return Err(Unfit::Unsteady(format!("{words} was never answered"))) };
         if let Some(fault) = answers.iter().find(|answer| answer.status >= 500) {
@@ -70,7 +70,7 @@ impl Learned {
             return Err(Unfit::Unexpected(format!("{words} is answered with {}, not with {wanted}", in_words(first))));
         }
         let kind = kind(first);
-        let mut learned = Learned {
+        let mut learned = KnownAnswer {
             asked: asked.clone(),
             status: first.status,
             kind,
@@ -178,5 +178,5 @@ fn start(answer: &Answer) -> String {
 }
 
 #[cfg(test)]
-#[path = "learn_test.rs"]
+#[path = "answer_test.rs"]
 mod tests;

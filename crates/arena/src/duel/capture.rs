@@ -7,9 +7,9 @@ use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
 use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
 
+use super::answer::{Answer, KnownAnswer, Unfit, Verdict};
 use super::asked::Asked;
 use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
-use super::learn::{Answer, Learned, Unfit, Verdict};
 
 /// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -55,16 +55,16 @@ impl Patience<'_> {
 
 /// Answers captured from the reference server.
 #[derive(Debug, Default)]
-pub struct Lesson {
+pub struct Capture {
     /// What was learned, for each request that takes part.
-    pub learned: Vec<Learned>,
+    pub learned: Vec<KnownAnswer>,
     /// Requests that were left out, by weight and reason.
     pub left_out: Vec<(f64, String)>,
 }
 
 /// Reason why no answers were captured.
 #[derive(Debug)]
-pub enum NoLesson {
+pub enum CaptureError {
     /// This server does not answer; another one may.
     Silent(String),
     /// The application takes a request and does not answer it; it would do so on another server, too.
@@ -80,37 +80,37 @@ pub fn from_reference(
     asked: &[Asked],
     may_leave_out: bool,
     patience: &mut Patience<'_>,
-) -> Result<Lesson, NoLesson> {
+) -> Result<Capture, CaptureError> {
     let answers = several(port, asked, patience).map_err(|error| match error.is_late {
-        true => NoLesson::Hangs(error.words),
-        false => NoLesson::Silent(error.words),
+        true => CaptureError::Hangs(error.words),
+        false => CaptureError::Silent(error.words),
     })?;
-    let mut lesson = Lesson::default();
+    let mut capture = Capture::default();
     let mut complaints = Vec::new();
     for (one, answers) in asked.iter().zip(answers) {
-        match Learned::from_answers(one, &answers) {
-            Ok(learned) => lesson.learned.push(learned),
+        match KnownAnswer::from_answers(one, &answers) {
+            Ok(learned) => capture.learned.push(learned),
             Err(Unfit::Broken(why) | Unfit::Unsteady(why) | Unfit::Unexpected(why)) => {
-                lesson.left_out.push((one.weight, why.clone()));
+                capture.left_out.push((one.weight, why.clone()));
                 complaints.push(why);
             }
         }
     }
     let weight = |weights: &mut dyn Iterator<Item = f64>| weights.sum::<f64>();
-    let kept = weight(&mut lesson.learned.iter().map(|one| one.asked.weight));
-    let left = weight(&mut lesson.left_out.iter().map(|(weight, _)| *weight));
+    let kept = weight(&mut capture.learned.iter().map(|one| one.asked.weight));
+    let left = weight(&mut capture.left_out.iter().map(|(weight, _)| *weight));
     if !complaints.is_empty() && (!may_leave_out || kept < left) {
         let more = complaints.len().saturating_sub(DIFFERENCES_TOLD);
         complaints.truncate(DIFFERENCES_TOLD);
         let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
-        return Err(NoLesson::Unfit(format!("{}{more}", complaints.join("\n"))));
+        return Err(CaptureError::Unfit(format!("{}{more}", complaints.join("\n"))));
     }
-    Ok(lesson)
+    Ok(capture)
 }
 
 /// Compares another server's answers with the learned ones, learns the differences, and returns them as sentences. An
 /// error disqualifies the server.
-pub fn from_other(port: u16, learned: &mut [Learned], patience: &mut Patience<'_>) -> Result<Vec<String>, String> {
+pub fn from_other(port: u16, learned: &mut [KnownAnswer], patience: &mut Patience<'_>) -> Result<Vec<String>, String> {
     let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
     let answers = several(port, &asked, patience).map_err(|error| error.words)?;
     let mut differences = Vec::new();
@@ -144,7 +144,7 @@ pub struct Checked {
 
 /// Checks the answers again, the most frequent paths first, until `limit` is over; at least one is judged. Waits for a
 /// server that is still busy with its queue from a load.
-pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
+pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked {
     let patience_ends = Instant::now() + QUEUE_LEFT;
     let mut end = None;
     let mut checked = Checked::default();
@@ -170,7 +170,7 @@ pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
     checked
 }
 
-fn patiently(port: u16, known: &Learned, patience_ends: Instant) -> Result<Answer, Unanswered> {
+fn patiently(port: u16, known: &KnownAnswer, patience_ends: Instant) -> Result<Answer, Unanswered> {
     loop {
         let answer = fetch(port, &known.asked, ANSWER_LIMIT);
         let waits = match &answer {
@@ -195,11 +195,11 @@ pub fn answers(port: u16, known: &Asked, patience: &mut Patience<'_>) -> Result<
 }
 
 /// Workload for a load generator, with the parts of the right answers that every answer is checked against.
-pub fn workload(learned: &[Learned]) -> Result<Workload, String> {
+pub fn workload(learned: &[KnownAnswer]) -> Result<Workload, String> {
     Workload::of(learned.iter().map(ask).collect())
 }
 
-fn ask(known: &Learned) -> Ask {
+fn ask(known: &KnownAnswer) -> Ask {
     let mut headers = known.asked.headers.clone();
     headers.push(("host".to_owned(), HOST.to_owned()));
     Ask {
@@ -212,7 +212,7 @@ fn ask(known: &Learned) -> Ask {
     }
 }
 
-fn rule(known: &Learned) -> BodyRule {
+fn rule(known: &KnownAnswer) -> BodyRule {
     let longest = known.body.longest();
     if known.body.is_exact() {
         return BodyRule::Exactly(longest.to_vec());
@@ -255,10 +255,10 @@ pub fn shortened(mut list: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn learned(bodies: &[&str]) -> Learned {
+    fn learned(bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        Learned::from_answers(&Asked::new("GET", "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&Asked::new("GET", "/a"), &answers).unwrap()
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
         let mut patience = Patience { limit: SECOND, tell: &mut |_| {} };
         assert!(matches!(
             from_reference(port, &[Asked::new("GET", "/")], false, &mut patience),
-            Err(NoLesson::Silent(_))
+            Err(CaptureError::Silent(_))
         ));
         assert!(check(port, &mut [learned(&["x"])], SECOND).wrong.is_some());
         assert!(answers(port, &Asked::new("GET", "/"), &mut patience).is_err());
