@@ -174,7 +174,7 @@ fn a_log_may_hold_paths_that_are_answered_otherwise_here() {
     assert!(words.contains("left out (2): "), "{words}");
     let advice = summary.advice.unwrap();
     assert!(advice.sentence.contains("nobody else") || advice.sentence.contains("use puma"), "{advice:?}");
-    assert!(advice.uncertainty.iter().any(|doubt| doubt.contains("18 % of the recorded")), "{advice:?}");
+    assert!(advice.uncertainty.iter().any(|caveat| caveat.contains("18 % of the recorded")), "{advice:?}");
 }
 
 #[test]

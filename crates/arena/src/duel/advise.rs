@@ -275,13 +275,13 @@ fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<Strin
         words.push(format!("{} is the largest setting tried of it: larger ones may be better", best.options()));
     }
     words.push(match choice.is_at_rate {
-        true => at_rate::DOUBT.to_owned(),
+        true => at_rate::CAVEAT.to_owned(),
         false => {
             "the load at which each one's p99 was measured is a share of its own capacity: who serves more stood more"
                 .to_owned()
         }
     });
-    words.extend(wishes.doubts.iter().cloned());
+    words.extend(wishes.caveats.iter().cloned());
     words
 }
 

@@ -185,7 +185,7 @@ fn alone_or_with_itself_only() {
 }
 
 #[test]
-fn doubts_and_the_quick_form_are_told() {
+fn caveats_and_the_quick_form_are_told() {
     let mut quick = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0), Figures("b", 1, 1, [50.0; 3], 5.0, 50.0)]);
     quick.is_quick = true;
     for result in quick.cases.iter_mut().flat_map(|case| &mut case.results) {
@@ -193,7 +193,7 @@ fn doubts_and_the_quick_form_are_told() {
             spread.all.truncate(1);
         }
     }
-    let wishes = Wishes { doubts: vec!["the database runs here, too".into()], ..Wishes::default() };
+    let wishes = Wishes { caveats: vec!["the database runs here, too".into()], ..Wishes::default() };
     let advice = advise(&quick, &wishes);
     for part in ["quick form", "one round only", "the database"] {
         assert!(advice.uncertainty.iter().any(|words| words.contains(part)), "{part}: {advice:?}");

@@ -10,7 +10,7 @@ pub struct Wishes {
     /// Highest p99 at 80 % load, in milliseconds, that is good enough.
     pub p99_max_ms: Option<f64>,
     /// Caveats, in sentences: what was not measured or not checked.
-    pub doubts: Vec<String>,
+    pub caveats: Vec<String>,
 }
 
 /// What decided between contenders of equal rate.

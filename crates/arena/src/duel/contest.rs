@@ -15,7 +15,7 @@ use super::run::Duel;
 use super::settings::Setting;
 use super::traffic_turn::Shape;
 use super::turn::{Account, Stage};
-use super::{cases, doubts, strain, summing, traffic};
+use super::{cases, caveats, strain, summing, traffic};
 
 /// A contender, by its index in the list, with a setting.
 type Entry = (usize, Setting);
@@ -140,7 +140,7 @@ impl Duel<'_> {
             if round > 1 && !self.has_time_for(needs_s) {
                 let words =
                     format!("the budget of time was used up after {} of {} rounds", round - 1, self.plan.rounds);
-                self.doubts.push(words.clone());
+                self.caveats.push(words.clone());
                 self.says(words);
                 return Ok(());
             }
@@ -261,9 +261,9 @@ impl Duel<'_> {
         let rackup = self.options.rackup.canonicalize().unwrap_or_else(|_| self.options.rackup.clone());
         let folder = rackup.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
         let cases = summing::cases(&self.samples, stage.clients, self.options.rate.as_ref().map(|rate| rate.per_s));
-        let mut doubts = std::mem::take(&mut self.doubts);
-        doubts.extend(doubts::of_samples(&self.samples));
-        doubts.extend(doubts::of_machine(machine::cores()));
+        let mut caveats = std::mem::take(&mut self.caveats);
+        caveats.extend(caveats::of_samples(&self.samples));
+        caveats.extend(caveats::of_machine(machine::cores()));
         let traffic = self.options.rate.as_ref().and_then(|rate| {
             traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, &self.whos)
         });
@@ -291,7 +291,7 @@ impl Duel<'_> {
             notes: self.notes,
         };
         let now = self.options.now.as_ref().map(super::options::Now::name);
-        let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, doubts };
+        let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, caveats };
         summary.advice = Some(advise(&summary, &wishes));
         traffic::tell(&mut summary);
         summary

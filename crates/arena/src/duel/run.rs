@@ -19,9 +19,9 @@ use loadgen::{Closed, Until, closed, warm_up};
 
 use super::answer::KnownAnswer;
 use super::capture::{self, Capture, CaptureError, Patience};
+use super::caveats;
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
-use super::doubts;
 use super::options::{DuelOptions, Left, Listener};
 use super::plan::{CAPTURE_S, Clock, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
@@ -49,7 +49,7 @@ pub(super) struct Duel<'a> {
     /// Right answers, as the reference server gave them.
     pub(super) known: Vec<KnownAnswer>,
     /// Caveats of the advice: what remains uncertain.
-    pub(super) doubts: Vec<String>,
+    pub(super) caveats: Vec<String>,
     pub(super) turns: (usize, usize),
     /// Name of the contender that has a second turn in each round.
     pub(super) twin_of: Option<String>,
@@ -125,7 +125,7 @@ impl<'a> Duel<'a> {
             whos: contenders.missing.clone(),
             notes: options.workload.clone(),
             known: Vec::new(),
-            doubts: machine::company().into_iter().collect(),
+            caveats: machine::company().into_iter().collect(),
             turns,
             twin_of: None,
             limits: Limits::new(options.p99_max_ms, cores()),
@@ -246,14 +246,14 @@ impl<'a> Duel<'a> {
             let varying = rest.len() - exact;
             self.says(format!("  and {} more: {exact} byte for byte, {varying} with places that vary", rest.len()));
         }
-        if let Some(words) = doubts::of_pages_that_are_none(&capture.learned) {
+        if let Some(words) = caveats::of_pages_that_are_none(&capture.learned) {
             self.says(words);
         }
         let left: Vec<String> = capture.left_out.iter().map(|(_, why)| why.clone()).collect();
         if !left.is_empty() {
             self.says(format!("left out ({}): {}", left.len(), capture::shortened(left).join("; ")));
         }
-        self.doubts.extend(doubts::of_workload(capture));
+        self.caveats.extend(caveats::of_workload(capture));
     }
 
     fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, String> {

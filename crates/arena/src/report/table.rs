@@ -210,8 +210,8 @@ fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io
         for reason in &advice.reasons {
             say(out, &format!("  - {reason}"), width)?;
         }
-        for doubt in &advice.uncertainty {
-            say(out, &format!("  ? {doubt}"), width)?;
+        for caveat in &advice.uncertainty {
+            say(out, &format!("  ? {caveat}"), width)?;
         }
         if !advice.command.is_empty() {
             writeln!(out, "  $ {}", advice.command)?;

@@ -99,9 +99,9 @@ fn broken(one: &Carried) -> Vec<String> {
     match one.breaks_at() {
         Some(step) => vec![carries, rate(step), step.what.clone()],
         None => {
-            let doubt = one.between().find(|step| step.broke > 0).map_or_else(String::new, |step| step.what.clone());
-            let breaks = if doubt.is_empty() { "not reached" } else { "not surely" };
-            vec![carries, breaks.to_owned(), doubt]
+            let cause = one.between().find(|step| step.broke > 0).map_or_else(String::new, |step| step.what.clone());
+            let breaks = if cause.is_empty() { "not reached" } else { "not surely" };
+            vec![carries, breaks.to_owned(), cause]
         }
     }
 }

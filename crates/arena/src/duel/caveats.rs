@@ -14,20 +14,20 @@ const KEPT_UP: f64 = 0.93;
 
 /// Caveats about the requests and about how far their answers are checked.
 pub fn of_workload(capture: &Capture) -> Vec<String> {
-    let mut doubts = Vec::new();
+    let mut caveats = Vec::new();
     let learned = &capture.learned;
     let loose: Vec<&str> = learned.iter().filter(|one| one.is_loose()).map(|one| one.asked.path.as_str()).collect();
     if let Some(first) = loose.first() {
         let count = loose.len();
         let all = learned.len();
-        doubts.push(format!(
+        caveats.push(format!(
             "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
         ));
     }
-    doubts.extend(of_pages_that_are_none(learned));
+    caveats.extend(of_pages_that_are_none(learned));
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
-        doubts.push(format!(
+        caveats.push(format!(
             "{writes} of the requests write: what they wrote stayed, and those who came later may have had more to read"
         ));
     }
@@ -35,11 +35,11 @@ pub fn of_workload(capture: &Capture) -> Vec<String> {
     let kept: f64 = learned.iter().map(|one| one.asked.weight).sum();
     if left > 0.0 {
         let share = left / (left + kept) * 100.0;
-        doubts.push(format!(
+        caveats.push(format!(
             "{share:.0} % of the recorded requests were left out because they are answered otherwise here"
         ));
     }
-    doubts
+    caveats
 }
 
 /// Caveat about paths that answer with a redirect or a refusal in place of a page: a redirect to a login is fast, and
@@ -79,9 +79,9 @@ pub fn of_machine(cores: u32) -> Vec<String> {
 
 /// Caveats about samples with too few requests, or with numbers that contradict each other.
 pub fn of_samples(samples: &[Sample]) -> Vec<String> {
-    let mut doubts = few_requests(samples);
-    doubts.extend(not_kept_up(samples));
-    doubts
+    let mut caveats = few_requests(samples);
+    caveats.extend(not_kept_up(samples));
+    caveats
 }
 
 /// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
@@ -131,9 +131,9 @@ mod tests {
     #[test]
     fn loose_writing_and_lost_requests_are_told() {
         let learned = vec![learned("GET", &["x", "y"]), learned("POST", &["x"])];
-        let doubts = of_workload(&Capture { learned, left_out: vec![(2.0, "why".into())] });
+        let caveats = of_workload(&Capture { learned, left_out: vec![(2.0, "why".into())] });
         for part in ["1 of 2 paths", "1 of the requests write", "50 % of the recorded"] {
-            assert!(doubts.iter().any(|doubt| doubt.contains(part)), "{part}: {doubts:?}");
+            assert!(caveats.iter().any(|caveat| caveat.contains(part)), "{part}: {caveats:?}");
         }
         let sure = Capture { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
         assert!(of_workload(&sure).is_empty());
@@ -152,7 +152,7 @@ mod tests {
         assert!(words.contains("1 of 2") && words.contains("GET /x is refused (403)"), "{words}");
         assert_eq!(of_pages_that_are_none(&[answered("/ok", 200, "")]), None);
         let capture = Capture { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
-        assert!(of_workload(&capture).iter().any(|doubt| doubt.contains("get no page")));
+        assert!(of_workload(&capture).iter().any(|caveat| caveat.contains("get no page")));
     }
 
     #[test]
