@@ -5,9 +5,9 @@ use crate::place::Place;
 use crate::record::summary::Who;
 
 use super::answer::KnownAnswer;
-use super::halving::finalists_most;
 use super::options::DuelOptions;
 use super::settings::{Ability, Setting};
+use super::successive_halving::finalists_most;
 
 /// Name of the server whose answers are the right ones, unless the user's own takes part: the one that most people run.
 const REFERENCE: &str = "puma";

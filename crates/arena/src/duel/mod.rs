@@ -16,9 +16,9 @@ pub mod fetch;
 pub mod glob;
 pub mod kind;
 
-pub mod halving;
 pub mod plan;
 pub mod settings;
+pub mod successive_halving;
 
 pub mod advise;
 mod advise_at_rate;
