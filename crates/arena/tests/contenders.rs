@@ -233,7 +233,7 @@ fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
     let commands = server.commands().join("\n");
     assert!(commands.contains("max_keep_alive Float::INFINITY") && commands.contains("/puma.rb"), "{commands}");
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("connected");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a patience");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
     let mut buffer = [0; 4096];
     for number in 1..=1200 {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");

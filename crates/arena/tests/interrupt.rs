@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Two processes that ignore all signals but SIGKILL, and one that has left its session and parent.
 const SERVER: &str = r#"
@@ -75,7 +75,7 @@ impl Run {
         let mut run = Run { home, arena, family: BTreeSet::new() };
         // The load has begun when the server computes; its stray process exists by then.
         let stray = format!("stray {}", run.home.path().display());
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !everybody().iter().any(|id| title(*id).starts_with(&stray)) || run.folders().is_empty() {
             assert!(Instant::now() < end && run.arena.try_wait().unwrap().is_none(), "it does not begin");
             thread::park_timeout(Duration::from_millis(20));
@@ -197,7 +197,7 @@ fn killed_it_leaves_nothing_behind_either() {
     let mut run = Run::begin("stubborn");
     run.tell("KILL");
     run.end();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !run.is_gone() {
         assert!(Instant::now() < end, "{:?} {:?}", run.family, run.folders());
         thread::park_timeout(Duration::from_millis(50));

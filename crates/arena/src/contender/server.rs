@@ -243,9 +243,9 @@ impl Server {
             // A process that exits at this moment needs no signal.
             let _ = process::signal_one(master.id, polite);
         }
-        let patience = Duration::from_secs(u64::from(self.recipe.stop.patience_s));
+        let timeout = Duration::from_secs(u64::from(self.recipe.stop.patience_s));
         let mut complaints = Vec::new();
-        if !until(patience, || tree.is_gone()) {
+        if !until(timeout, || tree.is_gone()) {
             let left = self.processes_in_words();
             let seconds = self.recipe.stop.patience_s;
             complaints.push(format!(

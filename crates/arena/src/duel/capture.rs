@@ -9,7 +9,7 @@ use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
 
 use super::answer::{Answer, KnownAnswer, Unfit, Verdict};
 use super::asked::Asked;
-use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
+use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
 
 /// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -32,14 +32,14 @@ const FIRST: u32 = 3;
 const SLOW: f64 = 0.3;
 
 /// Timeout of an answer while there is no load, and the receiver of messages about slow ones.
-pub struct Patience<'a> {
+pub struct AnswerTimeout<'a> {
     /// Timeout of one answer: a request that takes longer cannot be repeated a thousand times.
     pub limit: Duration,
     /// Receives messages about what is waited for.
     pub tell: &'a mut dyn FnMut(&str),
 }
 
-impl Patience<'_> {
+impl AnswerTimeout<'_> {
     fn fetch(&mut self, port: u16, asked: &Asked, times: u32) -> Result<Answer, Unanswered> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
@@ -49,7 +49,7 @@ impl Patience<'_> {
             let most = limit.as_secs_f64();
             (self.tell)(&format!("{asked} has not been answered for {so_far} s; it is waited for {most} s"));
         };
-        fetch_patiently(port, asked, limit, (slow, &mut told))
+        fetch_with_notice(port, asked, limit, (slow, &mut told))
     }
 }
 
@@ -79,9 +79,9 @@ pub fn from_reference(
     port: u16,
     asked: &[Asked],
     may_leave_out: bool,
-    patience: &mut Patience<'_>,
+    timeout: &mut AnswerTimeout<'_>,
 ) -> Result<Capture, CaptureError> {
-    let answers = several(port, asked, patience).map_err(|error| match error.is_late {
+    let answers = several(port, asked, timeout).map_err(|error| match error.is_late {
         true => CaptureError::Hangs(error.words),
         false => CaptureError::Silent(error.words),
     })?;
@@ -110,9 +110,13 @@ pub fn from_reference(
 
 /// Compares another server's answers with the learned ones, learns the differences, and returns them as sentences. An
 /// error disqualifies the server.
-pub fn from_other(port: u16, learned: &mut [KnownAnswer], patience: &mut Patience<'_>) -> Result<Vec<String>, String> {
+pub fn from_other(
+    port: u16,
+    learned: &mut [KnownAnswer],
+    timeout: &mut AnswerTimeout<'_>,
+) -> Result<Vec<String>, String> {
     let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
-    let answers = several(port, &asked, patience).map_err(|error| error.words)?;
+    let answers = several(port, &asked, timeout).map_err(|error| error.words)?;
     let mut differences = Vec::new();
     for (known, answers) in learned.iter_mut().zip(answers) {
         let mut told = None;
@@ -145,7 +149,7 @@ pub struct Checked {
 /// Checks the answers again, the most frequent paths first, until `limit` is over; at least one is judged. Waits for a
 /// server that is still busy with its queue from a load.
 pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked {
-    let patience_ends = Instant::now() + QUEUE_LEFT;
+    let retry_until = Instant::now() + QUEUE_LEFT;
     let mut end = None;
     let mut checked = Checked::default();
     for known in learned {
@@ -153,7 +157,7 @@ pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked
             break;
         }
         checked.count += 1;
-        let answer = patiently(port, known, patience_ends).map_err(|error| error.words);
+        let answer = fetch_when_free(port, known, retry_until).map_err(|error| error.words);
         end.get_or_insert_with(|| Instant::now() + limit);
         match answer.map(|answer| (known.judge(&answer), answer)) {
             Ok((Verdict::Right, _)) => {}
@@ -170,14 +174,14 @@ pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked
     checked
 }
 
-fn patiently(port: u16, known: &KnownAnswer, patience_ends: Instant) -> Result<Answer, Unanswered> {
+fn fetch_when_free(port: u16, known: &KnownAnswer, retry_until: Instant) -> Result<Answer, Unanswered> {
     loop {
         let answer = fetch(port, &known.asked, ANSWER_LIMIT);
         let waits = match &answer {
             Ok(answer) => answer.status != known.status && is_busy(answer.status),
             Err(error) => error.is_late,
         };
-        if !waits || Instant::now() >= patience_ends {
+        if !waits || Instant::now() >= retry_until {
             return answer;
         }
         until(BUSY_PAUSE, || false);
@@ -185,8 +189,8 @@ fn patiently(port: u16, known: &KnownAnswer, patience_ends: Instant) -> Result<A
 }
 
 /// Whether the server answers at all; used as the condition of `when_ready`.
-pub fn answers(port: u16, known: &Asked, patience: &mut Patience<'_>) -> Result<(), Unanswered> {
-    let answer = patience.fetch(port, known, FIRST)?;
+pub fn answers(port: u16, known: &Asked, timeout: &mut AnswerTimeout<'_>) -> Result<(), Unanswered> {
+    let answer = timeout.fetch(port, known, FIRST)?;
     // A proxy answers with these while the server behind it still starts.
     if [502, 503, 504].contains(&answer.status) {
         return Err(Unanswered { words: format!("status {}", answer.status), is_late: false });
@@ -224,7 +228,7 @@ fn rule(known: &KnownAnswer) -> BodyRule {
 }
 
 /// Answers of several passes, by request. The second pass begins more than a second after the first.
-fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
+fn several(port: u16, asked: &[Asked], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
     for pass in 0..PASSES {
@@ -235,7 +239,7 @@ fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Ve
             break;
         }
         for (one, answers) in asked.iter().zip(&mut answers) {
-            answers.push(patience.fetch(port, one, 1)?);
+            answers.push(timeout.fetch(port, one, 1)?);
         }
     }
     Ok(answers)
@@ -283,12 +287,12 @@ mod tests {
     fn nobody_there_is_told() {
         // A port that was free a moment ago.
         let port = loadgen::process::free_ports(1).unwrap()[0];
-        let mut patience = Patience { limit: SECOND, tell: &mut |_| {} };
+        let mut timeout = AnswerTimeout { limit: SECOND, tell: &mut |_| {} };
         assert!(matches!(
-            from_reference(port, &[Asked::new("GET", "/")], false, &mut patience),
+            from_reference(port, &[Asked::new("GET", "/")], false, &mut timeout),
             Err(CaptureError::Silent(_))
         ));
         assert!(check(port, &mut [learned(&["x"])], SECOND).wrong.is_some());
-        assert!(answers(port, &Asked::new("GET", "/"), &mut patience).is_err());
+        assert!(answers(port, &Asked::new("GET", "/"), &mut timeout).is_err());
     }
 }

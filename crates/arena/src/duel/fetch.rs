@@ -41,11 +41,11 @@ pub struct Unanswered {
 
 /// Fetches the answer of the server on this port of 127.0.0.1, within `limit`.
 pub fn fetch(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, Unanswered> {
-    fetch_patiently(port, asked, limit, (limit, &mut || {}))
+    fetch_with_notice(port, asked, limit, (limit, &mut || {}))
 }
 
 /// Fetches an answer and calls the function in `slow` once if none has come after that time.
-pub fn fetch_patiently(
+pub fn fetch_with_notice(
     port: u16,
     asked: &Asked,
     limit: Duration,

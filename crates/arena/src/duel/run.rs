@@ -18,7 +18,7 @@ use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
 
 use super::answer::KnownAnswer;
-use super::capture::{self, Capture, CaptureError, Patience};
+use super::capture::{self, AnswerTimeout, Capture, CaptureError};
 use super::caveats;
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
@@ -198,14 +198,14 @@ impl<'a> Duel<'a> {
         let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
-        let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
-        let mut running = match stage.start(one, ONE, &format!("{name}-learn"), patience) {
+        let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let mut running = match stage.start(one, ONE, &format!("{name}-learn"), timeout) {
             Ok(running) => running,
             Err(unready) if unready.hangs => return Err(hangs(one, &unready.why)),
             Err(unready) => return Ok(Err(unready.why)),
         };
         let port = running.server.port();
-        let capture = capture::from_reference(port, &self.options.asked, self.options.is_recorded, patience);
+        let capture = capture::from_reference(port, &self.options.asked, self.options.is_recorded, timeout);
         let mut capture = match capture {
             Ok(capture) => capture,
             Err(CaptureError::Hangs(why)) => {
@@ -221,9 +221,9 @@ impl<'a> Duel<'a> {
         drop(running);
         // After a restart, process ids and secrets differ: what changes in the answers with them is marked as varying,
         // too.
-        let again = stage.start(one, ONE, &format!("{name}-probe"), patience);
+        let again = stage.start(one, ONE, &format!("{name}-probe"), timeout);
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
-        capture::from_other(running.server.port(), &mut capture.learned, patience)
+        capture::from_other(running.server.port(), &mut capture.learned, timeout)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
         self.tell(one, &capture);
         one.learned.clone_from(&capture.learned);
@@ -284,10 +284,10 @@ impl<'a> Duel<'a> {
         let stage = self.stage(1, Duration::from_secs(30));
         let name = one.name().to_owned();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
-        let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
-        let started = stage.start(one, ONE, &format!("{name}-learn"), patience);
+        let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let started = stage.start(one, ONE, &format!("{name}-learn"), timeout);
         let mut running = started.map_err(|unready| unready.why)?;
-        let differences = capture::from_other(running.server.port(), &mut one.learned, patience).map_err(|why| {
+        let differences = capture::from_other(running.server.port(), &mut one.learned, timeout).map_err(|why| {
             running.server.hurry();
             format!("{why}\n{}", running.server.log_tail())
         })?;

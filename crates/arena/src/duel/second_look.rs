@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::capture::{self, Patience, shortened};
+use super::capture::{self, AnswerTimeout, shortened};
 use super::contenders::Contender;
 use super::run::Duel;
 use super::settings::ONE;
@@ -54,7 +54,7 @@ impl Duel<'_> {
     /// Whether a newly started reference now answers differently than at the beginning.
     fn did_the_app_change(&mut self, stage: &Stage<'_>, here: &[Contender]) -> Result<bool, String> {
         let reference = &here[0];
-        let mut calm = Patience { limit: FIRST_LIMIT, tell: &mut |_| {} };
+        let mut calm = AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} };
         let running = stage.start(reference, ONE, &format!("{}-again", reference.name()), &mut calm);
         let running = running.map_err(|unready| unready.why)?;
         let checked = capture::check(running.server.port(), &mut self.known, CHECK_LIMIT);

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use super::access_log;
 use super::asked::Asked;
-use super::bounded::Patient;
+use super::bounded::TimeoutReader;
 use super::pace::{Pace, Rate};
 use super::urls;
 
 /// Time without input after which a pipe counts as having no writer.
-const SILENCE: Duration = Duration::from_secs(30);
+const INPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A workload and its description.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,8 +79,8 @@ fn from_log(path: &Path, most: usize) -> Result<Source, String> {
     let recorded = if path.as_os_str() == "-" {
         // A duplicate of the descriptor: the buffer of the standard library would hide from `poll` that more has come.
         let input = stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
-        let patient = Patient::new(File::from(input), SILENCE);
-        access_log::read(BufReader::new(patient), most).map_err(|error| format!("standard input: {error}"))?
+        let reader = TimeoutReader::new(File::from(input), INPUT_TIMEOUT);
+        access_log::read(BufReader::new(reader), most).map_err(|error| format!("standard input: {error}"))?
     } else {
         let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
         access_log::read(BufReader::new(file), most)?

@@ -12,7 +12,7 @@ use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{P99, RATE, SETTLED};
 use loadgen::{K6Load, K6Plan, Watch, Workload};
 
-use super::capture::{self, Patience};
+use super::capture::{self, AnswerTimeout};
 use super::cases;
 use super::compare::first_line;
 use super::contenders::Contender;
@@ -81,13 +81,13 @@ impl From<&str> for Unready {
 }
 
 impl Stage<'_> {
-    /// Starts a contender and waits until it answers. Reports a long wait through `patience`.
+    /// Starts a contender and waits until it answers. Reports a long wait through `timeout`.
     pub fn start(
         &self,
         one: &Contender,
         setting: Setting,
         label: &str,
-        patience: &mut Patience<'_>,
+        timeout: &mut AnswerTimeout<'_>,
     ) -> Result<Up, Unready> {
         let first = one.learned.first().map(|known| &known.asked).or(self.options.asked.first());
         let asked = first.ok_or("nothing is asked: give a path or an access log")?;
@@ -107,10 +107,10 @@ impl Stage<'_> {
             stock: false,
             extra: Vec::new(),
         };
-        let patience = RefCell::new(patience);
+        let timeout = RefCell::new(timeout);
         let is_late = Cell::new(false);
         let answers = |port: u16| {
-            let answers = capture::answers(port, asked, &mut patience.borrow_mut());
+            let answers = capture::answers(port, asked, &mut timeout.borrow_mut());
             answers.map_err(|error| {
                 is_late.set(error.is_late);
                 error.words
@@ -161,10 +161,11 @@ impl Stage<'_> {
         self.turns.set(self.turns.get() + 1);
         let label = format!("{}-w{}-t{}-{}", one.name(), setting.workers, setting.threads, self.turns.get());
         let name = one.name_with(setting);
-        let result = match self.start(one, setting, &label, &mut Patience { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
-            Ok(up) => load(up, one, &mut account),
-            Err(unready) => Err(unready.why),
-        };
+        let result =
+            match self.start(one, setting, &label, &mut AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
+                Ok(up) => load(up, one, &mut account),
+                Err(unready) => Err(unready.why),
+            };
         if let Err(why) = result {
             account.disqualified = Some(why);
         }

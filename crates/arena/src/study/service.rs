@@ -13,7 +13,7 @@ const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
 /// Number in its folder's name, above those of the environments' folders.
 const NUMBER: u32 = 1_000_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running PostgreSQL, which is stopped and removed when dropped.
 pub struct Postgres {
@@ -60,7 +60,7 @@ impl Postgres {
         server.args(["-p", &port.to_string(), "-k"]).arg(&folder);
         let mut process = Process::start("postgres", server, log)?;
         let is_ready = || fs::read_to_string(log).is_ok_and(|text| text.contains("ready to accept connections"));
-        let came = until(PATIENCE, || process.ended().is_some() || is_ready());
+        let came = until(START_TIMEOUT, || process.ended().is_some() || is_ready());
         postgres.process = Some(process);
         if came && is_ready() { Ok(postgres) } else { Err(format!("PostgreSQL does not start; see {}", log.display())) }
     }

@@ -10,7 +10,7 @@ use super::service::Postgres;
 use crate::place::Place;
 use loadgen::process::{Process, until};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Running services, and the environment variables that describe them.
 #[derive(Default)]
@@ -59,7 +59,7 @@ impl Services {
             let word = said.split_whitespace().find(|word| word.starts_with("http://"))?;
             Some(word.trim_end_matches(['.', ',']).to_owned())
         };
-        until(PATIENCE, || process.ended().is_some() || address().is_some());
+        until(START_TIMEOUT, || process.ended().is_some() || address().is_some());
         let address = address().ok_or_else(|| format!("the upstream does not start; see {}", log.display()))?;
         self.env.insert("FEED_URL".into(), address);
         self._running.0.push(process);

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder like the one that comes with the program.
 struct Home(TempDir);
@@ -137,7 +137,7 @@ fn is_running(word: &str) -> bool {
 
 /// Waits for something that a running program does.
 fn within(done: impl Fn() -> bool, child: &mut Child) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !done() {
         assert!(Instant::now() < end, "it takes too long");
         assert!(child.try_wait().unwrap().is_none(), "it has ended");
