@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::home::Home;
 use super::run::{How, passed};
-use crate::study::{Asked, Challenge, Ground};
+use crate::study::{Asked, Challenge, Context};
 
 /// Runs a study with a contender of your own settings, against ours of the same server and FoolsGold.
 ///
@@ -57,11 +57,11 @@ impl Request {
         let study = recipes.get(&self.study)?;
         let (study, catalogue) = challenge.join(study, &catalogue)?;
         let apps = home.0.join("apps");
-        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
         let command = format!("arena challenge {}.toml {}{}", challenge.name, study.name, self.in_words());
         let must = [challenge.name_in(&study)];
         let asked = Asked { challenge: Some(challenge), ..self.how.asked(&study, command)? };
-        passed(self.how.begin(asked, &study, (&ground, home), &must, out)?)
+        passed(self.how.begin(asked, &study, (&context, home), &must, out)?)
     }
 
     /// The options as text, without folders of this machine.

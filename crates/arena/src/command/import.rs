@@ -11,7 +11,7 @@ use super::words::{print, say};
 use crate::place::{Place, PlaceOptions};
 use crate::record::folder::Folder;
 use crate::report;
-use crate::study::{Asked, Ground, Import};
+use crate::study::{Asked, Context, Import};
 
 /// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
 ///
@@ -51,7 +51,7 @@ impl Request {
         let study = recipes.get(&self.study)?;
         let place = Place::open(&PlaceOptions::default())?;
         let apps = home.0.join("apps");
-        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
         let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
         let import = Import {
             asked: Asked { machine: Some(self.machine.clone()), ..asked },
@@ -61,7 +61,7 @@ impl Request {
             ruby: self.ruby.clone(),
             machine: self.machine.clone(),
         };
-        let sample = import.sample(study, &ground)?;
+        let sample = import.sample(study, &context)?;
         let folder = match &self.into {
             Some(path) => import.joins(path)?,
             None => {
@@ -70,7 +70,7 @@ impl Request {
             }
         };
         let _lock = folder.lock()?;
-        let summary = import.add(&folder, sample, study, &ground)?;
+        let summary = import.add(&folder, sample, study, &context)?;
         folder.write_page(&report::page::html(&summary)?)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {} (report.html shows it)", folder.path().display()))

@@ -15,7 +15,7 @@ use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
 use crate::report;
-use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
+use crate::study::{Asked, Context, Effort, Origin, Ready, Recipe, Recipes};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -75,9 +75,9 @@ impl Run {
         let place = self.how.source.open()?;
         let (catalogue, recipes, figures) = home.read()?;
         let apps = home.0.join("apps");
-        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            return self.resume(path, &recipes, &ground, out);
+            return self.resume(path, &recipes, &context, out);
         }
         let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
             true => recipes.0.iter().collect(),
@@ -94,7 +94,7 @@ impl Run {
             let command = format!("arena run {}{}{only}", recipe.name, self.how.in_words());
             let begun = self.how.asked(recipe, command).and_then(|asked| {
                 let asked = Asked { only: self.only.clone(), ..asked };
-                self.how.begin(asked, recipe, (&ground, home), &self.must, out)
+                self.how.begin(asked, recipe, (&context, home), &self.must, out)
             });
             match begun {
                 Ok(more) => failed.extend(more),
@@ -104,7 +104,7 @@ impl Run {
         passed(failed)
     }
 
-    fn resume(&self, path: &Path, recipes: &Recipes, ground: &Ground, out: &mut dyn Write) -> Result<(), String> {
+    fn resume(&self, path: &Path, recipes: &Recipes, context: &Context, out: &mut dyn Write) -> Result<(), String> {
         let told = |error: String| format!("--resume {}: {error}", path.display());
         let folder = Folder::open(path)?;
         let _lock = folder.lock().map_err(told)?;
@@ -115,11 +115,11 @@ impl Run {
         }
         let earlier = folder.read_who()?;
         let study = recipes.get(&asked.study)?;
-        let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, ground.catalogue)).transpose();
+        let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, context.catalogue)).transpose();
         let joined = joined.map_err(told)?;
-        let (study, catalogue) = joined.as_ref().map_or((study, ground.catalogue), |(study, all)| (study, all));
-        let ground = &Ground { catalogue, ..*ground };
-        let ready = Ready::make(&asked, study, ground, &earlier)?;
+        let (study, catalogue) = joined.as_ref().map_or((study, context.catalogue), |(study, all)| (study, all));
+        let context = &Context { catalogue, ..*context };
+        let ready = Ready::make(&asked, study, context, &earlier)?;
         let differences = ready.differences(&earlier);
         if !differences.is_empty() {
             let differences = differences.join("\n  ");
@@ -173,13 +173,13 @@ impl How {
         &self,
         asked: Asked,
         recipe: &Recipe,
-        (ground, home): (&Ground, &Home),
+        (context, home): (&Context, &Home),
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
-        let asked = Asked { origin: Some(Origin::of(recipe, ground)), ..asked };
+        let asked = Asked { origin: Some(Origin::of(recipe, context)), ..asked };
         // A study that cannot run leaves no folder behind.
-        let ready = Ready::make(&asked, recipe, ground, &[])?;
+        let ready = Ready::make(&asked, recipe, context, &[])?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
         if let Some(words) = machine::company() {
             let _ = writeln!(std::io::stderr(), "{words}");

@@ -130,12 +130,12 @@ impl Looks {
             let fill = format!("fill=\"{}\"", look.colour());
             let alone = look.outline(0.0, 0.0, 5.0).svg(&fill);
             let point = look.outline(0.0, 0.0, 4.8).svg(&fill);
-            let ground = look.outline(0.0, 0.0, 6.1).svg("class=\"f-p\"");
+            let background = look.outline(0.0, 0.0, 6.1).svg("class=\"f-p\"");
             let at = look.at;
             format!(
                 "<symbol id=\"m{at}\" viewBox=\"-6.5 -6.5 13 13\">{alone}</symbol><marker id=\"k{at}\" \
                  viewBox=\"-8 -8 16 16\" markerWidth=\"16\" markerHeight=\"16\" \
-                 markerUnits=\"userSpaceOnUse\">{ground}{point}</marker>"
+                 markerUnits=\"userSpaceOnUse\">{background}{point}</marker>"
             )
         };
         let all: String = self.0.values().map(of).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::asked::Asked;
-use super::ground::Ground;
+use super::context::Context;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::summarize;
@@ -34,8 +34,8 @@ pub struct Import {
 
 impl Import {
     /// Checks everything before a folder is created, and returns the sample and its contender.
-    pub fn sample(&self, study: &Recipe, ground: &Ground) -> Result<(Sample, Who), String> {
-        let plan = Plan::of(study, &self.asked, ground.figures)?;
+    pub fn sample(&self, study: &Recipe, context: &Context) -> Result<(Sample, Who), String> {
+        let plan = Plan::of(study, &self.asked, context.figures)?;
         let entry = study.contenders.iter().find(|entry| entry.name() == self.contender).ok_or_else(|| {
             let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
             format!("--contender {}: {} has {}", self.contender, study.name, names.join(", "))
@@ -57,7 +57,7 @@ impl Import {
             errors: outcome.errors,
             ..Sample::default()
         };
-        let title = ground.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
+        let title = context.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
         let who = Who {
             name: self.contender.clone(),
             title: title.to_owned(),
@@ -95,7 +95,7 @@ impl Import {
         folder: &Folder,
         (mut sample, who): (Sample, Who),
         study: &Recipe,
-        ground: &Ground,
+        context: &Context,
     ) -> Result<Summary, String> {
         let mut all = folder.read_who()?;
         match all.iter().find(|one| one.name == who.name) {
@@ -115,9 +115,9 @@ impl Import {
         folder.append(&sample)?;
         let samples = folder.samples()?.0;
         let took_s = samples.iter().map(|sample| sample.took_s).sum();
-        let plan = Plan::of(study, &self.asked, ground.figures)?;
+        let plan = Plan::of(study, &self.asked, context.figures)?;
         let machine = vec![("processor".to_owned(), self.machine.clone())];
-        let summary = summarize::summary(&self.asked, study, &plan, ground, (all, None), machine, &samples, took_s);
+        let summary = summarize::summary(&self.asked, study, &plan, context, (all, None), machine, &samples, took_s);
         folder.write_summary(&summary)?;
         folder.read_summary()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::ground::Ground;
+use super::context::Context;
 use super::recipe::Recipe;
 use crate::record::fingerprint;
 
@@ -24,12 +24,12 @@ pub struct Origin {
 
 impl Origin {
     /// The present origin.
-    pub fn of(study: &Recipe, ground: &Ground) -> Origin {
-        let entries = study.contenders.iter().filter_map(|entry| ground.catalogue.get(&entry.recipe));
+    pub fn of(study: &Recipe, context: &Context) -> Origin {
+        let entries = study.contenders.iter().filter_map(|entry| context.catalogue.get(&entry.recipe));
         let contenders = entries.map(|recipe| (recipe.name.clone(), recipe.text.as_str()));
         let all = contenders.chain([(format!("{STUDY}{}", study.name), study.text.as_str())]);
         let recipes = all.map(|(name, text)| (name, fingerprint(text.as_bytes()))).collect();
-        let (place, foolsgold) = ground.place.fingerprints();
-        Origin { place: (ground.place.in_words(), place), foolsgold, recipes }
+        let (place, foolsgold) = context.place.fingerprints();
+        Origin { place: (context.place.in_words(), place), foolsgold, recipes }
     }
 }

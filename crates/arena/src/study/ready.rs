@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use super::asked::Asked;
 use super::by_k6;
-use super::ground::Ground;
+use super::context::Context;
 use super::origin::Origin;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
@@ -21,7 +21,7 @@ use loadgen::k6_version;
 pub struct Ready<'a> {
     pub(super) asked: &'a Asked,
     pub(super) study: &'a Recipe,
-    pub(super) ground: &'a Ground<'a>,
+    pub(super) context: &'a Context<'a>,
     pub(super) plan: Plan,
     pub(super) who: Vec<Who>,
     /// The twin's entry, and the name of its original.
@@ -35,32 +35,32 @@ impl<'a> Ready<'a> {
     pub fn make(
         asked: &'a Asked,
         study: &'a Recipe,
-        ground: &'a Ground<'a>,
+        context: &'a Context<'a>,
         earlier: &[Who],
     ) -> Result<Ready<'a>, String> {
-        let mut plan = Plan::of(study, asked, ground.figures)?;
+        let mut plan = Plan::of(study, asked, context.figures)?;
         let entries = chosen(asked, study)?;
-        let left_out = plan.leave_out(&|name| is_library(ground.place, "ruby", name));
+        let left_out = plan.leave_out(&|name| is_library(context.place, "ruby", name));
         if plan.families.is_empty() {
             return Err(left_out.join("\n"));
         }
         if let Some(complaint) = asked.k6.as_ref().and_then(|_| by_k6::complaint(&plan)) {
             return Err(complaint);
         }
-        let who: Vec<Who> = entries.into_iter().map(|entry| one(entry, ground, earlier)).collect::<Result<_, _>>()?;
+        let who: Vec<Who> = entries.into_iter().map(|entry| one(entry, context, earlier)).collect::<Result<_, _>>()?;
         if who.iter().all(|one| !one.missing.is_empty()) {
             return Err(nobody(&who));
         }
-        let here: Vec<&Entry> = present(study, ground, &who).into_iter().map(|one| one.entry).collect();
+        let here: Vec<&Entry> = present(study, context, &who).into_iter().map(|one| one.entry).collect();
         let original = twin::original(&here, asked.effort.rounds, asked.seed);
         let twin = original.map(|entry| (twin::of(entry), entry.name().to_owned()));
-        Ok(Ready { asked, study, ground, plan, who, twin, left_out })
+        Ok(Ready { asked, study, context, plan, who, twin, left_out })
     }
 
     /// Differences between now and the beginning of the run, with which its samples must not be mixed.
     pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
         let mut found = Vec::new();
-        let now = Origin::of(self.study, self.ground);
+        let now = Origin::of(self.study, self.context);
         if let Some(then) = &self.asked.origin {
             if then.place != now.place {
                 let other = if then.place.0 == now.place.0 { ", but another one" } else { "" };
@@ -123,8 +123,8 @@ fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String
 }
 
 /// Looks for a contender, and keeps what an interrupted run had learned of it.
-fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
-    let Some(recipe) = ground.catalogue.get(&entry.recipe) else {
+fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String> {
+    let Some(recipe) = context.catalogue.get(&entry.recipe) else {
         return Err(format!("there is no contender {}: arena list shows all", entry.recipe));
     };
     let mut who = Who {
@@ -137,10 +137,10 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
     };
     who.notes.extend(entry.note.clone());
     who.notes.extend(entry.allocator.map(|who| format!("{ALLOCATED_BY}{}", who.name())));
-    match contender::look(recipe, ground.place) {
+    match contender::look(recipe, context.place) {
         Presence::Here { version, ruby } => {
             (who.version, who.ruby) = (version, ruby);
-            who.missing = lacking(entry, recipe, ground.place);
+            who.missing = lacking(entry, recipe, context.place);
         }
         Presence::Missing { mut lacks, get } => {
             lacks.extend(get.iter().map(|way| format!("to get it: {way}")));
@@ -174,11 +174,11 @@ fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     }
 }
 
-pub(super) fn present<'a>(study: &'a Recipe, ground: &Ground<'a>, who: &[Who]) -> Vec<Present<'a>> {
+pub(super) fn present<'a>(study: &'a Recipe, context: &Context<'a>, who: &[Who]) -> Vec<Present<'a>> {
     let here: BTreeSet<&str> = who.iter().filter(|one| one.missing.is_empty()).map(|one| one.name.as_str()).collect();
     let entries = study.contenders.iter().filter(|entry| here.contains(entry.name()));
     let with_recipes = entries.filter_map(|entry| {
-        let recipe = ground.catalogue.get(&entry.recipe)?;
+        let recipe = context.catalogue.get(&entry.recipe)?;
         Some(Present { entry, recipe })
     });
     with_recipes.collect()

@@ -24,12 +24,12 @@ impl Ready<'_> {
     /// Runs the study, or what is left of it, into this folder.
     pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<Summary, String> {
         let since = Instant::now();
-        let Ready { asked, study, ground, plan, mut who, twin, left_out } = self;
+        let Ready { asked, study, context, plan, mut who, twin, left_out } = self;
         // A finished run that is only summarized again was not made on the present machine.
         let facts_of_machine = folder.read_summary().map_or_else(|_| machine::facts(), |earlier| earlier.machine);
         // A resumed run must find the same contenders.
         folder.write_who(&who)?;
-        let mut present = present(study, ground, &who);
+        let mut present = present(study, context, &who);
         let names: Vec<&str> = present.iter().map(|one| one.entry.name()).collect();
         let of_twin = twin.as_ref().and_then(|(entry, of)| {
             let original = present.iter().find(|one| one.entry.name() == of)?;
@@ -37,9 +37,9 @@ impl Ready<'_> {
         });
         present.extend(of_twin);
         let original = twin.as_ref().map(|(_, of)| of.clone());
-        let app = ground.apps.join(&study.app);
-        let app_there = ground.place.bring(&app)?;
-        let services = Services::start(&study.services, ground.place, &app_there, &folder.logs())?;
+        let app = context.apps.join(&study.app);
+        let app_there = context.place.bring(&app)?;
+        let services = Services::start(&study.services, context.place, &app_there, &folder.logs())?;
         let logs = folder.logs();
         let mut done = Done::of(&folder.samples()?.0, folder.is_whole());
         let k6 = asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6")));
@@ -61,7 +61,7 @@ impl Ready<'_> {
                     plan: &plan,
                     entry,
                     recipe,
-                    place: ground.place,
+                    place: context.place,
                     app: &app,
                     env: &services.env,
                     logs: &logs,
@@ -101,7 +101,7 @@ impl Ready<'_> {
         let measured_s: f64 = samples.iter().map(|sample| sample.took_s).sum();
         let took_s = since.elapsed().as_secs_f64().max(measured_s);
         let mut summary =
-            summarize::summary(asked, study, &plan, ground, (who, original), facts_of_machine, &samples, took_s);
+            summarize::summary(asked, study, &plan, context, (who, original), facts_of_machine, &samples, took_s);
         summary.notes.extend(left_out);
         folder.write_summary(&summary)?;
         folder.read_summary()

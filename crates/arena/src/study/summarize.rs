@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked::Asked;
 use super::by_k6;
-use super::ground::Ground;
+use super::context::Context;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
@@ -22,7 +22,7 @@ pub fn summary(
     asked: &Asked,
     study: &Recipe,
     plan: &Plan,
-    ground: &Ground,
+    context: &Context,
     (who, twin_of): (Vec<Who>, Option<String>),
     machine: Vec<(String, String)>,
     samples: &[Sample],
@@ -36,12 +36,12 @@ pub fn summary(
     let cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
     let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
     let verdicts = verdicts::of(study, plan, &cases, &who);
-    let mut notes = notes(study, ground);
+    let mut notes = notes(study, context);
     notes.push(match &asked.machine {
         None => format!(
             "servers come from {}; in a round all contenders had their turns in a family of cases before the next one, \
              in random order",
-            ground.place.in_words()
+            context.place.in_words()
         ),
         Some(machine) => format!(
             "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \
@@ -76,10 +76,10 @@ pub fn summary(
     }
 }
 
-fn notes(study: &Recipe, ground: &Ground) -> Vec<String> {
+fn notes(study: &Recipe, context: &Context) -> Vec<String> {
     let Some(name) = &study.published else { return Vec::new() };
     let fact =
-        |key: &str, words: &str| ground.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
+        |key: &str, words: &str| context.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
     let facts = [fact("load", "load"), fact("host", "machine"), fact("ruby", "Ruby"), fact("note", "remarks")];
     facts.into_iter().flatten().collect()
 }

@@ -7,7 +7,7 @@ use crate::contender::Catalogue;
 use crate::place::Place;
 
 /// Catalogue, environment, applications and published figures, which all studies of a command share.
-pub struct Ground<'a> {
+pub struct Context<'a> {
     /// Recipes of contenders.
     pub catalogue: &'a Catalogue,
     /// Environment in which the servers run.
