@@ -14,7 +14,7 @@ use super::run::Duel;
 use super::settings::Setting;
 use super::successive_halving::{Candidate, Shown, best, finalists};
 use super::traffic_turn::Shape;
-use super::turn::{Account, Stage};
+use super::turn::{Account, LoadStage};
 use super::{cases, caveats, strain, summing, traffic};
 
 /// A contender, by its index in the list, with a setting.
@@ -22,7 +22,7 @@ type Entry = (usize, Setting);
 
 impl Duel<'_> {
     /// Tries all settings briefly and the better ones longer. Returns the finalists of the rounds.
-    pub(super) fn heats(&mut self, stage: &Stage<'_>, here: &mut [Contender]) -> Result<Vec<Entry>, String> {
+    pub(super) fn heats(&mut self, stage: &LoadStage<'_>, here: &mut [Contender]) -> Result<Vec<Entry>, String> {
         let now = |duel: &Self, one: &Contender| {
             duel.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
         };
@@ -54,7 +54,7 @@ impl Duel<'_> {
     /// Runs one heat of these entries in random order. Returns the results by contender.
     fn heat(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         entries: &mut [Entry],
         number: u32,
@@ -67,7 +67,7 @@ impl Duel<'_> {
             let name = here[at].name_with(setting);
             let since = self.begins(format!("heat {number}: {name}"));
             let plan = self.plan;
-            let turn = |stage: &Stage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
+            let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
             let account = self.fair_turn(stage, here, at, &turn);
             if let Some((rate, p99_ms)) = account.full() {
                 shown[at].push(Shown { setting, rate, p99_ms });
@@ -123,7 +123,7 @@ impl Duel<'_> {
     /// turns.
     pub(super) fn rounds(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         finalists: &[Entry],
     ) -> Result<(), String> {
@@ -148,7 +148,7 @@ impl Duel<'_> {
                 let name = here[at].name_with(setting);
                 let since = self.begins(format!("round {round} of {}: {name}{}", self.plan.rounds, again(is_twin)));
                 let plan = self.plan;
-                let turn = |stage: &Stage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
+                let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
                 let account = self.fair_turn(stage, here, at, &turn);
                 let mut is_out = self.record_turn(&here[at], setting, is_twin, account)?;
                 self.ends(since, plan.turn_s());
@@ -165,7 +165,7 @@ impl Duel<'_> {
     /// Runs a turn at the user's rate, if there is one. True if it disqualifies.
     fn traffic(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         (at, setting): Entry,
         is_twin: bool,
@@ -184,7 +184,7 @@ impl Duel<'_> {
             limits: self.limits,
         };
         let plan = self.plan;
-        let turn = |stage: &Stage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
+        let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
         let account = self.fair_turn(stage, here, at, &turn);
         let is_out = self.record_turn(&here[at], setting, is_twin, account)?;
         self.ends(since, plan.traffic_s());
@@ -256,7 +256,7 @@ impl Duel<'_> {
     }
 
     /// Sums up the whole duel.
-    pub(super) fn summary(mut self, started: String, stage: &Stage<'_>) -> Summary {
+    pub(super) fn summary(mut self, started: String, stage: &LoadStage<'_>) -> Summary {
         // A relative path such as `config.ru` names no folder.
         let rackup = self.options.rackup.canonicalize().unwrap_or_else(|_| self.options.rackup.clone());
         let folder = rackup.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();

@@ -26,7 +26,7 @@ use super::options::{DuelOptions, Left, Listener};
 use super::plan::{CAPTURE_S, Clock, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
-use super::turn::Stage;
+use super::turn::LoadStage;
 
 /// Paths that are listed with what is checked of their answers; the rest is only counted.
 const PATHS_TOLD: usize = 20;
@@ -195,7 +195,7 @@ impl<'a> Duel<'a> {
     /// Learns from this contender and probes it. The outer error ends the duel, the inner one only drops this
     /// contender.
     fn capture_reference(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
-        let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
+        let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
         let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
@@ -304,12 +304,12 @@ impl<'a> Duel<'a> {
         Ok(())
     }
 
-    fn stage(&self, clients: u32, timeout: Duration) -> Stage<'a> {
-        Stage { options: self.options, place: self.place, clients, timeout, gives_up: false, turns: Cell::new(0) }
+    fn stage(&self, clients: u32, timeout: Duration) -> LoadStage<'a> {
+        LoadStage { options: self.options, place: self.place, clients, timeout, gives_up: false, turns: Cell::new(0) }
     }
 
     /// Chooses the settings that each contender is tried with, the number of clients and the timeout of a request.
-    fn choose_settings(&mut self, here: &mut [Contender], probe: &Probe) -> Stage<'a> {
+    fn choose_settings(&mut self, here: &mut [Contender], probe: &Probe) -> LoadStage<'a> {
         let machine = Machine { cores: cores(), free_kib: free_kib() };
         for one in here.iter_mut() {
             let own = Probe { worker_kib: one.worker_kib, ..*probe };

@@ -7,7 +7,7 @@ use super::capture::{self, AnswerTimeout, shortened};
 use super::contenders::Contender;
 use super::run::Duel;
 use super::settings::ONE;
-use super::turn::{Account, FIRST_LIMIT, Stage};
+use super::turn::{Account, FIRST_LIMIT, LoadStage};
 
 /// Turns that are repeated, at most, because pages changed.
 const CHANGES_MAX: u32 = 2;
@@ -19,10 +19,10 @@ impl Duel<'_> {
     /// answers.
     pub(super) fn fair_turn(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         at: usize,
-        turn: &dyn Fn(&Stage<'_>, &mut Contender) -> Account,
+        turn: &dyn Fn(&LoadStage<'_>, &mut Contender) -> Account,
     ) -> Account {
         for _ in 0..CHANGES_MAX {
             let before = here[at].learned.clone();
@@ -52,7 +52,7 @@ impl Duel<'_> {
     }
 
     /// Whether a newly started reference now answers differently than at the beginning.
-    fn did_the_app_change(&mut self, stage: &Stage<'_>, here: &[Contender]) -> Result<bool, String> {
+    fn did_the_app_change(&mut self, stage: &LoadStage<'_>, here: &[Contender]) -> Result<bool, String> {
         let reference = &here[0];
         let mut calm = AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} };
         let running = stage.start(reference, ONE, &format!("{}-again", reference.name()), &mut calm);

@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::settings::Setting;
 use super::smaller::bound;
 use super::strain::{BOUND_TO, ENDED, IDLE, Limits, SECONDS};
-use super::turn::{Account, Stage};
+use super::turn::{Account, LoadStage};
 
 /// Loads of a turn at the user's rate.
 pub struct Shape {
@@ -42,7 +42,7 @@ struct Step {
     seed: u64,
 }
 
-impl Stage<'_> {
+impl LoadStage<'_> {
     /// Runs the whole turn.
     pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &Plan, shape: &Shape) -> Account {
         let load =

@@ -26,7 +26,7 @@ const CHECK_LIMIT: Duration = Duration::from_secs(3);
 pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(10);
 
 /// What all turns have in common.
-pub struct Stage<'a> {
+pub struct LoadStage<'a> {
     /// Options of the duel.
     pub options: &'a DuelOptions,
     /// Where servers and Rubies are found.
@@ -80,7 +80,7 @@ impl From<&str> for Unready {
     }
 }
 
-impl Stage<'_> {
+impl LoadStage<'_> {
     /// Starts a contender and waits until it answers. Reports a long wait through `timeout`.
     pub fn start(
         &self,
