@@ -173,9 +173,9 @@ fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands()
 
 #[test]
 fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
-    let mut dice = stats::Dice::from_seed(7);
+    let mut rng = stats::Dice::from_seed(7);
     let mut number =
-        |of: &str| (of.to_owned(), Spread::of(&[1.0, 2.0, 3.0].map(|_| (dice.fraction() * 1e4).round() / 1e2)));
+        |of: &str| (of.to_owned(), Spread::of(&[1.0, 2.0, 3.0].map(|_| (rng.fraction() * 1e4).round() / 1e2)));
     let names: Vec<String> = (0..20).map(|at| format!("server-{at}, 2 × 5")).collect();
     let shown = ["requests_per_s", "mean_ms", "p50_ms", "p99_ms", "failed", "cpu_us_per_request", "pss_peak_mib"];
     let percentiles = PERCENTILES.iter().map(|(_, name)| *name);

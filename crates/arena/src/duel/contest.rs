@@ -62,7 +62,7 @@ impl Duel<'_> {
         let load_s = if number == 1 { self.plan.first_heat_s } else { self.plan.second_heat_s };
         let planned_s = self.plan.heat_s(load_s);
         let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); here.len()];
-        self.dice.shuffle(entries);
+        self.rng.shuffle(entries);
         for (at, setting) in entries.iter().copied() {
             let name = here[at].name_with(setting);
             let since = self.begins(format!("heat {number}: {name}"));
@@ -129,11 +129,11 @@ impl Duel<'_> {
     ) -> Result<(), String> {
         let mut left: Vec<(Entry, bool)> = finalists.iter().map(|entry| (*entry, false)).collect();
         // One finalist has a second turn in each round, as if it were another: any difference between the two is noise.
-        let original = finalists.get(self.dice.below(finalists.len())).filter(|_| self.plan.has_twin());
+        let original = finalists.get(self.rng.below(finalists.len())).filter(|_| self.plan.has_twin());
         self.twin_of = original.map(|(at, setting)| here[*at].name_with(*setting));
         left.extend(original.map(|entry| (*entry, true)));
         for round in 1..=self.plan.rounds {
-            self.dice.shuffle(&mut left);
+            self.rng.shuffle(&mut left);
             let mut out = Vec::new();
             // A round that would not end in time is not begun, so that all have the same number of turns.
             let needs_s = left.len() as f64 * (self.plan.turn_s() + self.plan.traffic_s());

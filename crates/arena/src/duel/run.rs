@@ -41,7 +41,7 @@ pub(super) struct Duel<'a> {
     pub(super) plan: Plan,
     pub(super) clock: Clock,
     pub(super) begin: Instant,
-    pub(super) dice: Dice,
+    pub(super) rng: Dice,
     pub(super) samples: Vec<Sample>,
     /// Contenders with their settings, in the order in which they first ran; before them those that do not take part.
     pub(super) whos: Vec<Who>,
@@ -120,7 +120,7 @@ impl<'a> Duel<'a> {
             plan: *plan,
             clock,
             begin: Instant::now(),
-            dice: Dice::from_seed(options.seed),
+            rng: Dice::from_seed(options.seed),
             samples: Vec::new(),
             whos: contenders.missing.clone(),
             notes: options.workload.clone(),

@@ -76,14 +76,14 @@ mod tests {
 
     #[test]
     fn everybody_is_ranked_once_whatever_the_order() {
-        let mut dice = Dice::from_seed(5);
+        let mut rng = Dice::from_seed(5);
         for _ in 0..300 {
-            let count = dice.below(9);
+            let count = rng.below(9);
             let mut list: Vec<_> = (0..count)
-                .map(|at| entry(&at.to_string(), &[1.0, 1.2, 1.1].map(|more| more * dice.fraction() * 100.0)))
+                .map(|at| entry(&at.to_string(), &[1.0, 1.2, 1.1].map(|more| more * rng.fraction() * 100.0)))
                 .collect();
             let groups = ranking(list.clone(), Sense::Lower);
-            dice.shuffle(&mut list);
+            rng.shuffle(&mut list);
             assert_eq!(groups, ranking(list, Sense::Lower));
             assert_eq!(groups.iter().map(Vec::len).sum::<usize>(), count);
             assert!(groups.iter().all(|group| !group.is_empty()));
