@@ -4,8 +4,8 @@
 pub mod command;
 pub mod contender;
 pub mod duel;
+pub mod environment;
 mod measure;
-pub mod place;
 pub mod record;
 pub mod report;
 pub mod stats;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use arena::duel::asked::Asked;
 use arena::duel::plan::Plan;
 use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
-use arena::place::PlaceOptions;
+use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 
 const PLAN: Plan = Plan {
@@ -86,7 +86,7 @@ fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
     let words: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
     DuelOptions {
         rackup: folder.join("config.ru"),
-        place: PlaceOptions { foolsgold: foolsgold(), ..PlaceOptions::default() },
+        environment: EnvironmentOptions { foolsgold: foolsgold(), ..EnvironmentOptions::default() },
         recipes: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../arena/contenders"),
         contenders: contenders.iter().map(|name| (*name).to_owned()).collect(),
         asked: urls::from_words(&words, folder).unwrap(),

@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 use arena::duel::pace::Rate;
 use arena::duel::plan::Plan;
 use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
-use arena::place::PlaceOptions;
+use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 use arena::record::summary::Summary;
 
@@ -169,7 +169,7 @@ fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Hea
     }
     let mut options = DuelOptions {
         rackup: folder.path().join("config.ru"),
-        place: PlaceOptions::default(),
+        environment: EnvironmentOptions::default(),
         recipes: folder.path().to_owned(),
         contenders: Vec::new(),
         asked: urls::from_words(&["/".to_owned()], folder.path()).unwrap(),

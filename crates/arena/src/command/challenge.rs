@@ -40,7 +40,7 @@ pub struct Request {
 
 impl Request {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.how.source.open()?;
+        let environment = self.how.source.open()?;
         let (catalogue, recipes, figures) = home.read()?;
         let path = self.recipe.display();
         let is_recipe = self.recipe.extension().is_some_and(|extension| extension == "toml");
@@ -57,7 +57,7 @@ impl Request {
         let study = recipes.get(&self.study)?;
         let (study, catalogue) = challenge.join(study, &catalogue)?;
         let apps = home.0.join("apps");
-        let context = Context { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let command = format!("arena challenge {}.toml {}{}", challenge.name, study.name, self.in_words());
         let must = [challenge.name_in(&study)];
         let asked = Asked { challenge: Some(challenge), ..self.how.asked(&study, command)? };

@@ -101,7 +101,7 @@ impl Duel {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut options = DuelOptions {
             rackup,
-            place: self.source.options(),
+            environment: self.source.options(),
             recipes: home.0.join("arena/contenders"),
             contenders: self.contenders.clone(),
             asked: source.asked,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::contender::Catalogue;
-use crate::place::{Place, PlaceOptions};
+use crate::environment::{Environment, EnvironmentOptions};
 use crate::study::{Figures, Recipe, Recipes, surroundings};
 
 /// Options that choose where contenders come from.
@@ -23,9 +23,9 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn options(&self) -> PlaceOptions {
+    pub fn options(&self) -> EnvironmentOptions {
         let Source { ring, gemfile, foolsgold } = self.clone();
-        PlaceOptions { ring, gemfile, foolsgold }
+        EnvironmentOptions { ring, gemfile, foolsgold }
     }
 
     /// The options as text, for a command that resumes a run.
@@ -36,8 +36,8 @@ impl Source {
         given.collect()
     }
 
-    pub fn open(&self) -> Result<Place, String> {
-        Place::open(&self.options())
+    pub fn open(&self) -> Result<Environment, String> {
+        Environment::open(&self.options())
     }
 }
 

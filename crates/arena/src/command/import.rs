@@ -8,7 +8,7 @@ use clap::Args;
 use super::home::Home;
 use super::run::How;
 use super::words::{print, say};
-use crate::place::{Place, PlaceOptions};
+use crate::environment::{Environment, EnvironmentOptions};
 use crate::record::folder::Folder;
 use crate::report;
 use crate::study::{Asked, Context, Import};
@@ -49,9 +49,9 @@ impl Request {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let (catalogue, recipes, figures) = home.read()?;
         let study = recipes.get(&self.study)?;
-        let place = Place::open(&PlaceOptions::default())?;
+        let environment = Environment::open(&EnvironmentOptions::default())?;
         let apps = home.0.join("apps");
-        let context = Context { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
         let import = Import {
             asked: Asked { machine: Some(self.machine.clone()), ..asked },

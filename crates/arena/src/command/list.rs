@@ -18,14 +18,14 @@ pub struct List {
 
 impl List {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.source.open()?;
+        let environment = self.source.open()?;
         // Errors in recipes are reported before anything else.
         let (contenders, studies, _) = home.read()?;
         let names = contenders.all().iter().map(|recipe| &recipe.name);
         let width = names.chain(studies.0.iter().map(|study| &study.name)).map(String::len).max().unwrap_or(0);
-        say(out, &format!("Contenders on {}:", place.in_words()))?;
+        say(out, &format!("Contenders on {}:", environment.in_words()))?;
         for recipe in contenders.all() {
-            match contender::look(recipe, &place) {
+            match contender::look(recipe, &environment) {
                 Presence::Here { version, ruby } => say(out, &format!("  {:<width$} {version}, {ruby}", recipe.name))?,
                 Presence::Missing { lacks, get } => {
                     say(out, &format!("  {:<width$} missing: {}", recipe.name, lacks.join("; ")))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::place::ring;
+use crate::environment::ring;
 
 /// Builds a ring.
 #[derive(Debug, Args)]

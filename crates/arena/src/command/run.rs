@@ -72,10 +72,10 @@ pub struct How {
 
 impl Run {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.how.source.open()?;
+        let environment = self.how.source.open()?;
         let (catalogue, recipes, figures) = home.read()?;
         let apps = home.0.join("apps");
-        let context = Context { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
             return self.resume(path, &recipes, &context, out);
         }

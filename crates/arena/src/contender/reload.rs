@@ -87,7 +87,8 @@ impl Server {
             Some(master) => vec!["nsenter".into(), "--pid".into(), "--mount".into(), format!("--target={}", master.id)],
         };
         let env = self.words.fill_all(&self.recipe.env)?;
-        let mut command = self.place.command_behind(&before, &self.place.program(program)?, &self.words.folder, &env);
+        let mut command =
+            self.environment.command_behind(&before, &self.environment.program(program)?, &self.words.folder, &env);
         let output = command.args(rest).stdin(Stdio::null()).output().map_err(|error| format!("`{line}`: {error}"))?;
         if output.status.success() {
             return Ok(());

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use super::plan::{Allocator, Words};
 use super::recipe::{Door, Recipe, signal};
-use crate::place::Place;
+use crate::environment::Environment;
 use loadgen::process::{self, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
 
 /// Environment variable by which processes are found that have left the session.
@@ -23,7 +23,7 @@ pub struct Wanted<'a> {
     /// Recipe of the server.
     pub recipe: &'a Recipe,
     /// Environment in which it runs.
-    pub place: &'a Place,
+    pub environment: &'a Environment,
     /// Path of the application's config.ru, on this machine.
     pub rackup: &'a Path,
     /// Worker processes.
@@ -53,7 +53,7 @@ pub struct Wanted<'a> {
 #[derive(Debug)]
 pub struct Server {
     pub(super) recipe: Recipe,
-    pub(super) place: Place,
+    pub(super) environment: Environment,
     pub(super) words: Words,
     pub(super) worker_pattern: Regex,
     pub(super) thread_pattern: Option<Regex>,
@@ -208,7 +208,7 @@ impl Server {
             match door {
                 Door::Socket => {
                     for socket in &self.words.sockets {
-                        let path = self.place.outside(Path::new(socket));
+                        let path = self.environment.outside(Path::new(socket));
                         UnixStream::connect(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                     }
                 }

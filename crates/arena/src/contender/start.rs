@@ -22,7 +22,7 @@ struct Prepared {
 
 fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     let recipe = wanted.recipe;
-    let place = wanted.place;
+    let environment = wanted.environment;
     let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = wanted.rackup.file_name().ok_or_else(|| format!("{} is no file", wanted.rackup.display()))?;
     if !wanted.rackup.is_file() {
@@ -32,8 +32,8 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     if !wanted.extra.is_empty() && !takes_extra {
         return Err(format!("it takes no further words ({})", wanted.extra.join(" ")));
     }
-    let folder = place.bring(app)?;
-    let (outside, tmp) = place.scratch(&recipe.name)?;
+    let folder = environment.bring(app)?;
+    let (outside, tmp) = environment.scratch(&recipe.name)?;
     let mut words = Words {
         asked_workers: wanted.workers,
         asked_threads: wanted.threads,
@@ -43,7 +43,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
         tmp,
         idle_s: wanted.idle_s.unwrap_or(0),
         stock: wanted.stock,
-        found: look::find(recipe, place).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
+        found: look::find(recipe, environment).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
         ..Words::default()
     };
     words.settle(recipe)?;
@@ -61,7 +61,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
 
 fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     let recipe = wanted.recipe;
-    let place = wanted.place;
+    let environment = wanted.environment;
     let Prepared { words, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
     let group = wanted
@@ -71,7 +71,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         worker_pattern: words.pattern(&recipe.count.worker)?,
         thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,
         recipe: recipe.clone(),
-        place: place.clone(),
+        environment: environment.clone(),
         allocator: None,
         processes: Vec::new(),
         commands: Vec::new(),
@@ -98,7 +98,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));
         }
-        let library = look::allocator(place, pattern, package)?;
+        let library = look::allocator(environment, pattern, package)?;
         settings.insert("LD_PRELOAD".into(), library.clone());
         server.allocator = Some(library);
     }
@@ -108,7 +108,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         let name = if is_alone { wanted.label.clone() } else { format!("{}-{}", wanted.label, line.name) };
         server.begin(line, &settings, &wanted.logs.join(format!("{name}.log")))?;
     }
-    server.commands.push(format!("# environment: {}", place.environment_in_words()));
+    server.commands.push(format!("# environment: {}", environment.variables_in_words()));
     Ok(server)
 }
 
@@ -120,17 +120,17 @@ impl Server {
     }
 
     fn begin(&mut self, line: Line, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
-        let proc = self.place.proc();
+        let proc = self.environment.proc();
         let namespace = self.recipe.namespace.then_some(proc.as_path());
         let before = Launch { namespace, group: self.group.as_ref() }.words();
         let mut env = settings.clone();
         env.extend(line.env);
-        let bundler = if line.is_gem { self.place.bundler() } else { &[] };
+        let bundler = if line.is_gem { self.environment.bundler() } else { &[] };
         let mut words: Vec<String> = bundler.iter().map(|word| (*word).to_owned()).chain(line.words).collect();
-        self.commands.push(self.place.without_home(&shown(&env, &words)));
+        self.commands.push(self.environment.without_home(&shown(&env, &words)));
         env.insert(MARK.into(), self.mark.clone());
-        let program = self.place.program(&words.remove(0))?;
-        let mut command = self.place.command_behind(&before, &program, &self.words.folder, &env);
+        let program = self.environment.program(&words.remove(0))?;
+        let mut command = self.environment.command_behind(&before, &program, &self.words.folder, &env);
         command.args(&words);
         self.processes.push(Process::start(&line.name, command, log)?);
         Ok(())

@@ -1,7 +1,7 @@
 //! The contenders of a duel: which are installed, what each can be set to, and what is known of its answers.
 
 use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
-use crate::place::Place;
+use crate::environment::Environment;
 use crate::record::summary::Who;
 
 use super::answer::KnownAnswer;
@@ -50,10 +50,14 @@ impl Contenders {
     }
 
     /// Finds the contenders of the catalogue that the options name.
-    pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Contenders, String> {
+    pub fn gather(
+        options: &DuelOptions,
+        catalogue: &Catalogue,
+        environment: &Environment,
+    ) -> Result<Contenders, String> {
         let mut contenders = Contenders::default();
         for recipe in wanted(options, catalogue)? {
-            match look(recipe, place) {
+            match look(recipe, environment) {
                 Presence::Here { version, ruby } => contenders.here.push(Contender::new(recipe, version, ruby)),
                 Presence::Missing { lacks, get } => {
                     let missing = lacks.into_iter().chain(get.into_iter().map(|way| format!("get it: {way}")));
@@ -66,13 +70,19 @@ impl Contenders {
         if contenders.here.is_empty() {
             let names: Vec<&str> = contenders.missing.iter().map(|who| who.name.as_str()).collect();
             let names = names.join(", ");
-            let place = place.in_words();
-            return Err(format!("none of {names} is here ({place}): `arena ring` builds a place with most of them"));
+            let environment = environment.in_words();
+            return Err(format!(
+                "none of {names} is here ({environment}): `arena ring` builds a place with most of them"
+            ));
         }
         let now = options.now.as_ref().map(|now| now.server.as_str());
         if let Some(now) = now.filter(|now| !contenders.here.iter().any(|one| one.recipe.name == **now)) {
             let missing = contenders.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
-            return Err(format!("--now {now}: it is not here ({}): {}", place.in_words(), missing.unwrap_or_default()));
+            return Err(format!(
+                "--now {now}: it is not here ({}): {}",
+                environment.in_words(),
+                missing.unwrap_or_default()
+            ));
         }
         contenders.here.sort_by_key(|one| order(one, now));
         Ok(contenders)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::place::PlaceOptions;
+use crate::environment::EnvironmentOptions;
 use crate::record::Sample;
 use loadgen::K6Here;
 
@@ -18,7 +18,7 @@ pub struct DuelOptions {
     /// The application's rackup file.
     pub rackup: PathBuf,
     /// Where servers and Rubies are found.
-    pub place: PlaceOptions,
+    pub environment: EnvironmentOptions,
     /// The folder of the contenders' recipes.
     pub recipes: PathBuf,
     /// Names of the contenders; empty for all recipes of the folder.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use procfs::{Current, Meminfo};
 
 use crate::contender::Catalogue;
+use crate::environment::Environment;
 use crate::measure::{Up, observed};
-use crate::place::Place;
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
@@ -36,7 +36,7 @@ const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 /// State of a running duel.
 pub(super) struct Duel<'a> {
     pub(super) options: &'a DuelOptions,
-    pub(super) place: &'a Place,
+    pub(super) environment: &'a Environment,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) plan: Plan,
     pub(super) clock: Clock,
@@ -59,7 +59,7 @@ pub(super) struct Duel<'a> {
 
 /// A duel whose options, places and contenders have been checked and that can be run.
 pub struct Ready {
-    place: Place,
+    environment: Environment,
     contenders: Contenders,
     plan: Plan,
 }
@@ -76,8 +76,8 @@ impl Ready {
             return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
         }
         let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
-        let place = Place::open(&options.place)?;
-        let contenders = Contenders::gather(options, &catalogue, &place)?;
+        let environment = Environment::open(&options.environment)?;
+        let contenders = Contenders::gather(options, &catalogue, &environment)?;
         let count = contenders.here.len();
         let traffic = options.rate.as_ref().map(|_| strain::smaller(cores()).len());
         let wished = Plan { traffic, ..options.plan };
@@ -85,7 +85,7 @@ impl Ready {
             Some(minutes) => Plan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
             None => wished,
         };
-        Ok(Ready { place, contenders, plan })
+        Ok(Ready { environment, contenders, plan })
     }
 
     /// Runs all phases of the duel and returns its summary.
@@ -102,7 +102,7 @@ impl Ready {
 
 impl<'a> Duel<'a> {
     fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
-        let Ready { place, contenders, plan } = ready;
+        let Ready { environment, contenders, plan } = ready;
         let count = contenders.here.len();
         let finalists = contenders.finalists(options);
         for words in &options.workload {
@@ -115,7 +115,7 @@ impl<'a> Duel<'a> {
         let turns = (0, count * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
         Duel {
             options,
-            place,
+            environment,
             listener,
             plan: *plan,
             clock,
@@ -305,7 +305,14 @@ impl<'a> Duel<'a> {
     }
 
     fn stage(&self, clients: u32, timeout: Duration) -> LoadStage<'a> {
-        LoadStage { options: self.options, place: self.place, clients, timeout, gives_up: false, turns: Cell::new(0) }
+        LoadStage {
+            options: self.options,
+            environment: self.environment,
+            clients,
+            timeout,
+            gives_up: false,
+            turns: Cell::new(0),
+        }
     }
 
     /// Chooses the settings that each contender is tried with, the number of clients and the timeout of a request.

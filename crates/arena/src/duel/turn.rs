@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Server, Wanted};
+use crate::environment::Environment;
 use crate::measure::{Load, Up, made, open_connections, seed, warm_up};
-use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{P99, RATE, SETTLED};
 use loadgen::{K6Load, K6Plan, Watch, Workload};
@@ -30,7 +30,7 @@ pub struct LoadStage<'a> {
     /// Options of the duel.
     pub options: &'a DuelOptions,
     /// Where servers and Rubies are found.
-    pub place: &'a Place,
+    pub environment: &'a Environment,
     /// Clients of a closed loop, the same for all contenders.
     pub clients: u32,
     /// Timeout of a request under load.
@@ -94,7 +94,7 @@ impl LoadStage<'_> {
         let rackup: &Path = &self.options.rackup;
         let wanted = Wanted {
             recipe: &one.recipe,
-            place: self.place,
+            environment: self.environment,
             rackup,
             workers: setting.workers,
             threads: setting.threads,

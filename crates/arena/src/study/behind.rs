@@ -5,16 +5,16 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-use crate::place::Place;
+use crate::environment::Environment;
 use loadgen::HEADER;
 
 /// Template of that file.
 const MIDDLEWARE: &str = include_str!("middleware.rb");
 
 /// Path of the new rackup file, for an application's folder and the rackup file in it (`config.ru`).
-pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<PathBuf, String> {
-    let original = place.bring(app)?;
-    let (outside, _) = place.scratch("timed")?;
+pub(super) fn middleware(environment: &Environment, app: &Path, start: &Path) -> Result<PathBuf, String> {
+    let original = environment.bring(app)?;
+    let (outside, _) = environment.scratch("timed")?;
     let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     // Folders above the rackup file are real folders here, with links to their contents: the application may use files
     // beside it.
@@ -25,7 +25,7 @@ pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<Path
         }
         let (here, there) = (outside.join(&below), original.join(&below));
         fs::create_dir_all(&here).map_err(|error| told(&here, &error))?;
-        let seen = place.outside(&there);
+        let seen = environment.outside(&there);
         for entry in fs::read_dir(&seen).map_err(|error| told(&seen, &error))?.flatten() {
             let name = entry.file_name();
             if name != step.as_os_str() {
@@ -42,6 +42,6 @@ pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<Path
     let text = MIDDLEWARE.replace("{{ header }}", HEADER).replace("{{ path }}", &path);
     fs::write(&file, text).map_err(|error| told(&file, &error))?;
     // The whole folder, not only the one of the rackup file.
-    place.bring(&outside)?;
+    environment.bring(&outside)?;
     Ok(file)
 }

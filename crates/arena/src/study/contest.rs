@@ -10,8 +10,8 @@ use super::plan::{Case, Family, Plan};
 use super::recipe::{Entry, Recipe, Tool};
 use super::watcher::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
+use crate::environment::Environment;
 use crate::measure::{CHECKED_ENOUGH, Load, QUEUE_LEFT, Up, seed, shortened, warm_up};
-use crate::place::Place;
 use crate::record::Sample;
 use crate::record::date::now;
 use loadgen::metric::{CHECKED, SETTLED};
@@ -33,7 +33,7 @@ pub struct Turn<'a> {
     /// Recipe of the contender's server.
     pub recipe: &'a contender::Recipe,
     /// Environment in which the server runs.
-    pub place: &'a Place,
+    pub environment: &'a Environment,
     /// Folder of the application.
     pub app: &'a Path,
     /// Environment variables of every contender.
@@ -129,7 +129,7 @@ impl Turn<'_> {
         env.extend(self.entry.env.clone());
         Wanted {
             recipe: self.recipe,
-            place: self.place,
+            environment: self.environment,
             rackup,
             workers: self.entry.workers,
             threads: self.entry.threads,

@@ -42,7 +42,7 @@ impl Turn<'_> {
     }
 
     fn start_behind(&self) -> Result<Server, String> {
-        let rackup = behind::middleware(self.place, self.app, self.start_of_app())?;
+        let rackup = behind::middleware(self.environment, self.app, self.start_of_app())?;
         Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
 

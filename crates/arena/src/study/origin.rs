@@ -29,7 +29,7 @@ impl Origin {
         let contenders = entries.map(|recipe| (recipe.name.clone(), recipe.text.as_str()));
         let all = contenders.chain([(format!("{STUDY}{}", study.name), study.text.as_str())]);
         let recipes = all.map(|(name, text)| (name, fingerprint(text.as_bytes()))).collect();
-        let (place, foolsgold) = context.place.fingerprints();
-        Origin { place: (context.place.in_words(), place), foolsgold, recipes }
+        let (place, foolsgold) = context.environment.fingerprints();
+        Origin { place: (context.environment.in_words(), place), foolsgold, recipes }
     }
 }

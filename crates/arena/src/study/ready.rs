@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::twin;
 use crate::contender::{self, Presence};
-use crate::place::Place;
+use crate::environment::Environment;
 use crate::record::summary::{ALLOCATED_BY, Who};
 use loadgen::k6_version;
 
@@ -40,7 +40,7 @@ impl<'a> Ready<'a> {
     ) -> Result<Ready<'a>, String> {
         let mut plan = Plan::of(study, asked, context.figures)?;
         let entries = chosen(asked, study)?;
-        let left_out = plan.leave_out(&|name| is_library(context.place, "ruby", name));
+        let left_out = plan.leave_out(&|name| is_library(context.environment, "ruby", name));
         if plan.families.is_empty() {
             return Err(left_out.join("\n"));
         }
@@ -103,8 +103,8 @@ pub(super) struct Present<'a> {
     pub recipe: &'a contender::Recipe,
 }
 
-fn is_library(place: &Place, ruby: &str, name: &str) -> bool {
-    let mut command = place.command(ruby, Path::new("/"));
+fn is_library(environment: &Environment, ruby: &str, name: &str) -> bool {
+    let mut command = environment.command(ruby, Path::new("/"));
     let told = command.args(["-e", "require ARGV[0]", name]).stdin(Stdio::null()).output();
     told.is_ok_and(|output| output.status.success())
 }
@@ -137,10 +137,10 @@ fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String>
     };
     who.notes.extend(entry.note.clone());
     who.notes.extend(entry.allocator.map(|who| format!("{ALLOCATED_BY}{}", who.name())));
-    match contender::look(recipe, context.place) {
+    match contender::look(recipe, context.environment) {
         Presence::Here { version, ruby } => {
             (who.version, who.ruby) = (version, ruby);
-            who.missing = lacking(entry, recipe, context.place);
+            who.missing = lacking(entry, recipe, context.environment);
         }
         Presence::Missing { mut lacks, get } => {
             lacks.extend(get.iter().map(|way| format!("to get it: {way}")));
@@ -155,9 +155,9 @@ fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String>
 }
 
 /// Libraries for this application that its Ruby lacks.
-fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<String> {
+fn lacking(entry: &Entry, recipe: &contender::Recipe, environment: &Environment) -> Vec<String> {
     let ruby = if recipe.runtime == contender::Runtime::Jruby { "jruby" } else { "ruby" };
-    let lacks = entry.needs.iter().filter(|name| !is_library(place, ruby, name));
+    let lacks = entry.needs.iter().filter(|name| !is_library(environment, ruby, name));
     lacks
         .map(|name| format!("this application needs {name} on {ruby}; to get it: {ruby} -S gem install {name}"))
         .collect()

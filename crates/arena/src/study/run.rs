@@ -38,8 +38,8 @@ impl Ready<'_> {
         present.extend(of_twin);
         let original = twin.as_ref().map(|(_, of)| of.clone());
         let app = context.apps.join(&study.app);
-        let app_there = context.place.bring(&app)?;
-        let services = Services::start(&study.services, context.place, &app_there, &folder.logs())?;
+        let app_there = context.environment.bring(&app)?;
+        let services = Services::start(&study.services, context.environment, &app_there, &folder.logs())?;
         let logs = folder.logs();
         let mut done = Done::of(&folder.samples()?.0, folder.is_whole());
         let k6 = asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6")));
@@ -61,7 +61,7 @@ impl Ready<'_> {
                     plan: &plan,
                     entry,
                     recipe,
-                    place: context.place,
+                    environment: context.environment,
                     app: &app,
                     env: &services.env,
                     logs: &logs,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::recipe::ServiceName;
 use super::service::Postgres;
-use crate::place::Place;
+use crate::environment::Environment;
 use loadgen::process::{Process, until};
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,21 +23,26 @@ pub struct Services {
 
 impl Services {
     /// Starts the services that a study names. `app` is the application's path in the environment.
-    pub fn start(names: &[ServiceName], place: &Place, app: &Path, logs: &Path) -> Result<Services, String> {
+    pub fn start(
+        names: &[ServiceName],
+        environment: &Environment,
+        app: &Path,
+        logs: &Path,
+    ) -> Result<Services, String> {
         let mut services = Services::default();
         for name in names {
             match name {
-                ServiceName::Postgresql => services.add_postgres(place, app, logs)?,
-                ServiceName::Upstream => services.add_upstream(place, app, logs)?,
+                ServiceName::Postgresql => services.add_postgres(environment, app, logs)?,
+                ServiceName::Upstream => services.add_upstream(environment, app, logs)?,
             }
         }
         Ok(services)
     }
 
-    fn add_postgres(&mut self, place: &Place, app: &Path, logs: &Path) -> Result<(), String> {
+    fn add_postgres(&mut self, environment: &Environment, app: &Path, logs: &Path) -> Result<(), String> {
         let postgres = Postgres::start(&logs.join("postgresql.log"))?;
         self.env.insert("DATABASE_URL".into(), postgres.url("rails_posts"));
-        let mut prepare = place.command("ruby", app);
+        let mut prepare = environment.command("ruby", app);
         prepare.arg("bin/prepare").envs(&self.env).env("RAILS_ENV", "production").stdin(Stdio::null());
         let output = prepare.output().map_err(|error| format!("bin/prepare: {error}"))?;
         if !output.status.success() {
@@ -47,11 +52,11 @@ impl Services {
         Ok(())
     }
 
-    fn add_upstream(&mut self, place: &Place, app: &Path, logs: &Path) -> Result<(), String> {
+    fn add_upstream(&mut self, environment: &Environment, app: &Path, logs: &Path) -> Result<(), String> {
         let log = logs.join("upstream.log");
         // It is stopped with this program, even if that is killed.
         let before = ["setpriv", "--pdeathsig", "TERM"].map(str::to_owned);
-        let mut command = place.command_behind(&before, "ruby", app, &BTreeMap::new());
+        let mut command = environment.command_behind(&before, "ruby", app, &BTreeMap::new());
         command.args(["upstream.rb", "0"]);
         let mut process = Process::start("upstream", command, &log)?;
         let address = || {

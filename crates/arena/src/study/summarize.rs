@@ -41,7 +41,7 @@ pub fn summary(
         None => format!(
             "servers come from {}; in a round all contenders had their turns in a family of cases before the next one, \
              in random order",
-            context.place.in_words()
+            context.environment.in_words()
         ),
         Some(machine) => format!(
             "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \

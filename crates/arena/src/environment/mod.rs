@@ -30,7 +30,7 @@ const PASSED_ON_ALL: [&str; 3] = ["BUNDLE_", "GEM_", "LC_"];
 const NOT_PASSED_ON: [&str; 2] = ["BUNDLE_GEMFILE", "BUNDLE_BIN_PATH"];
 
 /// Environment variables of the programs in a ring.
-const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")];
+const RING_VARIABLES: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")];
 const RING_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Environment variables of all servers: production mode. Rails requires a secret in production.
@@ -46,7 +46,7 @@ const OURS: &str = "foolsgold";
 
 /// Options that choose an environment. Without any it is this machine.
 #[derive(Debug, Clone, Default)]
-pub struct PlaceOptions {
+pub struct EnvironmentOptions {
     /// Root folder of a ring.
     pub ring: Option<PathBuf>,
     /// Gemfile of a user.
@@ -58,7 +58,7 @@ pub struct PlaceOptions {
 /// This machine, a Bundler on it, or a ring on it. Clones share one temporary folder, which is removed with the last of
 /// them.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Environment {
     inner: Arc<Inner>,
 }
 
@@ -70,12 +70,12 @@ struct Inner {
     /// Temporary folder of this run for copied and written files, as seen from outside a ring.
     own: PathBuf,
     /// Environment variables of all programs there.
-    environment: BTreeMap<OsString, OsString>,
+    variables: BTreeMap<OsString, OsString>,
 }
 
-impl Place {
+impl Environment {
     /// Checks that the environment exists, and creates a temporary folder in it.
-    pub fn open(options: &PlaceOptions) -> Result<Place, String> {
+    pub fn open(options: &EnvironmentOptions) -> Result<Environment, String> {
         if options.ring.is_some() && options.gemfile.is_some() {
             return Err("a ring and a Gemfile exclude each other: name one of them".into());
         }
@@ -100,10 +100,10 @@ impl Place {
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
         note(&Entry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
-        let environment = if ring.is_some() { environment_of_ring() } else { environment_here()? };
-        let place = Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, environment }) };
-        place.check_bundle()?;
-        Ok(place)
+        let variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
+        let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, variables }) };
+        environment.check_bundle()?;
+        Ok(environment)
     }
 
     /// Runs Bundler once. An error has its message about an unusable Gemfile; without this check each server would only
@@ -131,16 +131,16 @@ impl Place {
 
     /// Describes the environment variables of all programs for the record: those that are set, and the names of those
     /// that are passed on.
-    pub fn environment_in_words(&self) -> String {
+    pub fn variables_in_words(&self) -> String {
         let set: Vec<String> = FOR_ALL.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let names: Vec<_> = self.inner.environment.keys().map(|name| name.to_string_lossy()).collect();
+        let names: Vec<_> = self.inner.variables.keys().map(|name| name.to_string_lossy()).collect();
         let of = if self.inner.ring.is_some() { "the ring's own" } else { "the caller's" };
         format!("{}; {of} {}; nothing else", set.join(" "), names.join(", "))
     }
 
     /// Replaces the home folder of the user that runs the servers by `~`: reports are read by others.
     pub fn without_home(&self, text: &str) -> String {
-        let home = self.inner.environment.get(OsStr::new("HOME")).and_then(|home| home.to_str());
+        let home = self.inner.variables.get(OsStr::new("HOME")).and_then(|home| home.to_str());
         with_tilde(text, home.unwrap_or_default())
     }
 
@@ -213,18 +213,18 @@ impl Place {
         before: &[String],
         program: &str,
         folder: &Path,
-        environment: &BTreeMap<String, String>,
+        variables: &BTreeMap<String, String>,
     ) -> Command {
         let mut words: Vec<String> = before.to_vec();
         if let Some(ring) = &self.inner.ring {
             words.extend(["chroot".into(), ring.display().to_string()]);
         }
         words.extend(["env".into(), "-C".into(), folder.display().to_string()]);
-        words.extend(environment.iter().map(|(name, value)| format!("{name}={value}")));
+        words.extend(variables.iter().map(|(name, value)| format!("{name}={value}")));
         words.push(program.to_owned());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        command.env_clear().envs(&self.inner.environment);
+        command.env_clear().envs(&self.inner.variables);
         if let Some(gemfile) = &self.inner.gemfile {
             command.env("BUNDLE_GEMFILE", gemfile);
         }
@@ -244,10 +244,10 @@ impl Place {
 
     /// The same with environment variables. Some programs print their version to standard error, which is read if
     /// standard output is empty.
-    pub fn said_with(&self, words: &[&str], environment: &BTreeMap<String, String>) -> Option<String> {
+    pub fn said_with(&self, words: &[&str], variables: &BTreeMap<String, String>) -> Option<String> {
         let (program, rest) = words.split_first()?;
         let program = self.program(program).ok()?;
-        let mut command = self.command_behind(&[], &program, Path::new("/"), environment);
+        let mut command = self.command_behind(&[], &program, Path::new("/"), variables);
         let output = command.args(rest).stdin(Stdio::null()).output().ok()?;
         let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
         let text = String::from_utf8_lossy(&text).trim().to_owned();
@@ -302,12 +302,12 @@ impl Drop for Inner {
     }
 }
 
-fn environment_of_ring() -> BTreeMap<OsString, OsString> {
-    RING_ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+fn variables_of_ring() -> BTreeMap<OsString, OsString> {
+    RING_VARIABLES.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
 /// Variables of the caller that are passed on; PATH is extended by the folders in which Debian keeps servers.
-fn environment_here() -> Result<BTreeMap<OsString, OsString>, String> {
+fn variables_here() -> Result<BTreeMap<OsString, OsString>, String> {
     let own = procfs::process::Process::myself().and_then(|own| own.environ());
     let own = own.map_err(|error| format!("/proc/self/environ: {error}"))?;
     let path = own.get(OsStr::new("PATH")).cloned().unwrap_or_default();
