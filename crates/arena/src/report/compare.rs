@@ -6,8 +6,8 @@ use comfy_table::{Cell, CellAlignment, Table};
 use regex::Regex;
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::rule::Rule;
+use super::styles::{Chip, Styles};
 use super::{number, plot, table, template, words};
 use crate::record::date;
 use crate::record::summary::{Case, Spread, Summary, Who};
@@ -120,21 +120,21 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         let (one, other) = (&before.study, &after.study);
         return Err(format!("one run is of {one}, the other of {other}: only runs of one study can be compared"));
     }
-    let looks = Looks::of(after);
+    let styles = Styles::of(after);
     let pairs: Vec<(&Case, &Case)> = after
         .cases
         .iter()
         .filter_map(|new| Some((before.cases.iter().find(|old| old.name == new.name)?, new)))
         .collect();
-    let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &looks)).collect();
+    let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &styles)).collect();
     Ok(Comparison {
-        marks: looks.marks(),
+        marks: styles.marks(),
         title: &after.title,
         question: &after.question,
         before: run(before),
         after: run(after),
         verdict: verdict(&cases),
-        changed: changed(before, after, &looks),
+        changed: changed(before, after, &styles),
         cases,
         only: only(before, after, &pairs),
         rule: Rule::now(),
@@ -152,13 +152,13 @@ fn run(summary: &Summary) -> Run<'_> {
     }
 }
 
-fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
+fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
     let metrics = new.metrics.iter().take(MOST_METRICS).filter_map(|name| Metric::of(name));
     let metrics = metrics.map(|metric| {
         let names = plot::in_order(new).into_iter().map(|result| &result.contender);
         let row = |name: &String| {
             let (before, after) = (words::spread_of(old, name, metric)?, words::spread_of(new, name, metric)?);
-            Some(diff(looks.chip(name), before, after, metric))
+            Some(diff(styles.chip(name), before, after, metric))
         };
         MetricDiff {
             title: match number::unit(metric) {
@@ -208,7 +208,7 @@ fn verdict(cases: &[CaseDiff]) -> String {
 }
 
 /// Other differences between the runs, which may be the reason.
-fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
+fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |what: &str, old: &str, new: &str| {
         if old != new {
@@ -231,7 +231,7 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
     }
     for new in &after.contenders {
         let Some(old) = before.contenders.iter().find(|old| old.name == new.name) else { continue };
-        let title = looks.title(&new.name);
+        let title = styles.title(&new.name);
         note(&format!("version of {title}"), &old.version, &new.version);
         note(&format!("Ruby of {title}"), &old.ruby, &new.ruby);
         note(&format!("settings of {title}"), &settings(old), &settings(new));

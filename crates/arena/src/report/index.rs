@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::look::Looks;
+use super::styles::Styles;
 use super::{number, template, words};
 use crate::record::date;
 use crate::record::summary::Summary;
@@ -36,10 +36,10 @@ pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
 }
 
 fn entry(link: &str, summary: &Summary) -> Entry {
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
     let winner = |verdict: &crate::record::summary::Verdict| {
-        let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
+        let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         format!("{}: {}", verdict.use_case, words::list(&winners))
     };
     let counts = [
@@ -49,7 +49,7 @@ fn entry(link: &str, summary: &Summary) -> Entry {
     ];
     let verdict = match &summary.advice {
         Some(advice) => advice.sentence.clone(),
-        None => words::of_run(summary, &looks),
+        None => words::of_run(summary, &styles),
     };
     Entry {
         link: link.to_owned(),

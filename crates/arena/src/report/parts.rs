@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::look::Looks;
 use super::number;
 use super::plot::{self, Drawing, in_order};
 use super::rows::{self, Table};
+use super::styles::Styles;
 use crate::record::summary::{Case, Measured};
 use loadgen::metric::{
     AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER, PARTS,
@@ -21,8 +21,8 @@ pub struct Parts {
 }
 
 /// The division in a case; `None` if none was measured.
-pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
-    let drawing = plot::parts(case, looks, id)?;
+pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<Parts> {
+    let drawing = plot::parts(case, styles, id)?;
     let mut metrics = vec![DIVIDED];
     metrics.extend(PARTS);
     metrics.extend([RUN_QUEUE, DIVIDED_REQUESTS]);
@@ -33,7 +33,7 @@ pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
         results: case.results.iter().filter(|result| plot::is_divided(result)).map(of_one_round).collect(),
         ..Case::default()
     };
-    Some(Parts { words: in_words(case, looks), drawing, table: rows::table(&shown, looks) })
+    Some(Parts { words: in_words(case, styles), drawing, table: rows::table(&shown, styles) })
 }
 
 /// The result with the figures of the shown round in place of the medians.
@@ -46,7 +46,7 @@ fn of_one_round(result: &Measured) -> Measured {
 }
 
 /// Sentences on the first and the last ranked contender.
-fn in_words(case: &Case, looks: &Looks) -> String {
+fn in_words(case: &Case, styles: &Styles) -> String {
     let ranked = case.ranking.iter().flatten().count();
     let known: Vec<&Measured> = in_order(case).into_iter().take(ranked).filter(|one| plot::is_divided(one)).collect();
     let told = match known[..] {
@@ -54,11 +54,11 @@ fn in_words(case: &Case, looks: &Looks) -> String {
         [one] => vec![one],
         [first, .., last] => vec![first, last],
     };
-    told.into_iter().filter_map(|one| sentence(one, looks)).collect::<Vec<_>>().join(" ")
+    told.into_iter().filter_map(|one| sentence(one, styles)).collect::<Vec<_>>().join(" ")
 }
 
 /// Sentence on the largest part, and on the processor time of the application.
-fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
+fn sentence(result: &Measured, styles: &Styles) -> Option<String> {
     let ms = |name: &str| plot::in_middle_round(result, name).unwrap_or(0.0);
     let all: f64 = PARTS.into_iter().map(ms).sum();
     let largest = PARTS.into_iter().max_by(|one, other| ms(one).total_cmp(&ms(other)))?;
@@ -75,7 +75,7 @@ fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
         _ if largest == APP_PROCESSOR => String::new(),
         used => format!(", {used} on a processor in the application"),
     };
-    let title = looks.title(&result.contender);
+    let title = styles.title(&result.contender);
     let part = number::significant(ms(largest));
     let all = number::significant(all);
     Some(format!("{title}: requests spent {part} of {all}\u{202f}ms {place}{used}."))

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::number;
 use super::plot::{good_end, in_order};
+use super::styles::{Chip, Styles};
 use super::words::{is_best, spread_of};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
@@ -77,7 +77,7 @@ pub struct Cell {
 }
 
 /// The table of a case.
-pub fn table(case: &Case, looks: &Looks) -> Table {
+pub fn table(case: &Case, styles: &Styles) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
     let row = |result: &&Measured| {
@@ -90,7 +90,7 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
             rank,
             is_best,
             name: result.contender.clone(),
-            chip: looks.chip(&result.contender),
+            chip: styles.chip(&result.contender),
             cells: cells.collect(),
             disqualified: result.disqualified.clone(),
             rounds: if result.disqualified.is_none() { rounds(result, &metrics) } else { 0 },
@@ -198,7 +198,7 @@ pub struct Head {
 
 /// Matrix of a metric over cases, with contenders in the order of their first appearance. A case on the x axis is
 /// titled by its number.
-pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
+pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     let head = |case: &&Case| {
         let title = case.x.map_or_else(|| case.title.clone(), number::tick);
         Head { title, name: case.name.clone() }
@@ -212,7 +212,7 @@ pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
     let besides: Vec<Beside> = cases.iter().map(|case| Beside::of(case, metric)).collect();
     let row = |name: &&String| {
         let cells = cases.iter().zip(&besides).map(|(case, beside)| matrix_cell(case, name, metric, beside));
-        Row { name: (*name).clone(), chip: looks.chip(name), cells: cells.collect(), ..Row::default() }
+        Row { name: (*name).clone(), chip: styles.chip(name), cells: cells.collect(), ..Row::default() }
     };
     let unit = number::unit(metric);
     let what = if unit.is_empty() { metric.title.to_owned() } else { format!("{}, {unit}", metric.title) };
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn rows_are_ranked_and_the_disqualified_come_last() {
-        let table = table(&case(), &Looks::default());
+        let table = table(&case(), &Styles::default());
         assert_eq!(table.columns.len(), 1, "nobody has a p99");
         let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
         assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn rows_say_of_how_many_rounds_they_are_where_that_differs() {
-        let table_of = |case: &Case| table(case, &Looks::default());
+        let table_of = |case: &Case| table(case, &Styles::default());
         let mut some = case();
         assert!(!table_of(&some).rounds_differ);
         some.results[1] = result("b", &[50.0, 51.0, 49.0]);
@@ -292,7 +292,7 @@ mod tests {
     fn a_matrix_compares_with_the_best() {
         let case = case();
         let metric = Metric::of("requests_per_s").expect("a metric");
-        let matrix = matrix(&[&case], metric, &Looks::default());
+        let matrix = matrix(&[&case], metric, &Styles::default());
         let cell = |name: &str| &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
         assert_eq!((cell("a").share, cell("c").text.as_str()), (Some(1.0), "disqualified"));
         assert!(cell("b").share.is_some_and(|share| share < 0.51));

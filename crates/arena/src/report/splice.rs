@@ -8,10 +8,10 @@
 //! NAME is the caller's name of a run. `NAME/METRIC` shows that metric instead of the one that ranks, and
 //! `NAME/METRIC/CASES` only the cases whose names have that prefix: `fools-gold/p99_ms/ladder@`.
 
-use super::look::Looks;
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
+use super::styles::Styles;
 use super::words;
 use crate::record::date;
 use crate::record::summary::{Case, Summary, failed_share};
@@ -74,7 +74,7 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 /// The table in Markdown, with a line on its date, machine and folder below.
 fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, String> {
     let Shown { summary, link, shortcomings } = shown;
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     let chosen = match metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
@@ -89,13 +89,13 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
     let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
-        ([case], None) => one_case(case, &looks),
-        _ => many_cases(&cases, metric, &looks),
+        ([case], None) => one_case(case, &styles),
+        _ => many_cases(&cases, metric, &styles),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
     let failed = cases.iter().flat_map(|case| &case.results).any(|result| result.failed_share() > 0.0);
     let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
-    let twins = words::twins(summary, &looks).filter(|twins| twins.is_alarm);
+    let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let short = match shortcomings {
         [] => String::new(),
@@ -117,13 +117,13 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
         words::count(summary.rounds as usize, "round", "rounds"),
     );
     let table = lines.join("\n");
-    let settings = settings(summary, &looks);
+    let settings = settings(summary, &styles);
     Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
 /// Folded table of the settings of each contender, which its figures depend on.
-fn settings(summary: &Summary, looks: &Looks) -> String {
-    let all = words::settings(summary, looks);
+fn settings(summary: &Summary, styles: &Styles) -> String {
+    let all = words::settings(summary, styles);
     if all.is_empty() {
         return String::new();
     }
@@ -142,8 +142,8 @@ fn settings(summary: &Summary, looks: &Looks) -> String {
 }
 
 /// Table of one case: contenders as rows, metrics as columns.
-fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
-    let data = rows::table(case, looks);
+fn one_case(case: &Case, styles: &Styles) -> Vec<String> {
+    let data = rows::table(case, styles);
     let count = data.columns.len().min(MOST_METRICS);
     let unit = |column: &rows::Column| match column.unit.as_str() {
         "" => column.title.clone(),
@@ -161,8 +161,8 @@ fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
 
 /// Table of one metric: contenders as rows and cases as columns, or transposed if there are more cases. Where requests
 /// failed, their share over all of these cases is a further column.
-fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks) -> Vec<String> {
-    let matrix = rows::matrix(cases, metric, looks);
+fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles) -> Vec<String> {
+    let matrix = rows::matrix(cases, metric, styles);
     let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());

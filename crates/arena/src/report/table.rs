@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 
-use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
 use super::rule::Rule;
+use super::styles::Styles;
 use super::{number, traffic, words};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
@@ -21,21 +21,21 @@ pub(super) const NARROWEST: u16 = 40;
 /// Writes all tables of a run.
 pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let width = width.max(NARROWEST);
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     head(summary, out, width)?;
     let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
-    at_the_rate(summary, &looks, out, width)?;
+    at_the_rate(summary, &styles, out, width)?;
     let is_line = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
     let lines: Vec<&Plot> = summary.plots.iter().filter(is_line).collect();
     for plot in &lines {
-        curve(summary, plot, &looks, out, width)?;
+        curve(summary, plot, &styles, out, width)?;
     }
     let is_told = |case: &&Case| !is_own(&case.name) && (lines.is_empty() || case.x.is_none());
     for case in summary.cases.iter().filter(is_told) {
-        one_case(case, &looks, out, width)?;
+        one_case(case, &styles, out, width)?;
     }
-    disqualified(summary, &looks, out, width)?;
-    tail(summary, &looks, out, width)
+    disqualified(summary, &styles, out, width)?;
+    tail(summary, &styles, out, width)
 }
 
 fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
@@ -45,7 +45,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     }
     let rounds = words::count(summary.rounds as usize, "round", "rounds");
     say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary)), width)?;
-    if let Some(twins) = words::twins(summary, &Looks::of(summary)) {
+    if let Some(twins) = words::twins(summary, &Styles::of(summary)) {
         let alarm = if twins.is_alarm { "THE TWINS DIFFER: " } else { "" };
         say(out, &format!("{alarm}{}.", twins.words), width)?;
     }
@@ -62,15 +62,15 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
 }
 
 /// Writes the results at the user's rate: a paragraph and the tables.
-fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
     say(out, &found.answer, width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
-        one_case(case, looks, out, width)?;
+        one_case(case, styles, out, width)?;
     }
-    for facts in traffic::facts(summary, found, looks) {
+    for facts in traffic::facts(summary, found, styles) {
         writeln!(out, "\n{}", facts.title)?;
         let mut table = empty();
         let heads = facts.heads.iter().map(|head| match head.unit.as_str() {
@@ -95,12 +95,12 @@ fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16
 }
 
 /// Writes the table of a case. Metrics without room are left out from the right, and named below.
-fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
         say(out, &case.what, width)?;
     }
-    let data = rows::table(case, looks);
+    let data = rows::table(case, styles);
     let mut columns = data.columns.len();
     let build = |columns: usize| {
         let mut table = empty();
@@ -123,13 +123,13 @@ fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
-    say(out, &words::of_case(case, looks), width)?;
+    say(out, &words::of_case(case, styles), width)?;
     for result in in_order(case).into_iter().filter(|result| !result.remarks.is_empty()) {
-        say(out, &format!("Of {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+        say(out, &format!("Of {}: {}.", styles.title(&result.contender), result.remarks.join("; ")), width)?;
     }
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        say(out, &format!("Errors of {}: {}.", looks.title(&result.contender), kinds.join(", ")), width)?;
+        say(out, &format!("Errors of {}: {}.", styles.title(&result.contender), kinds.join(", ")), width)?;
     }
     Ok(())
 }
@@ -157,11 +157,11 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
 }
 
 /// Writes a metric over the cases of a line plot.
-fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(metric) = Metric::of(&plot.metric) else { return Ok(()) };
     let mut cases: Vec<&Case> = summary.cases.iter().filter(|case| plot.cases.contains(&case.name)).collect();
     cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
-    let matrix = rows::matrix(&cases, metric, looks);
+    let matrix = rows::matrix(&cases, metric, styles);
     writeln!(out, "\n{} ({}; {})", plot.title, matrix.what, matrix.hint)?;
     let mut table = empty();
     let heads = matrix.columns.iter().map(|head| head.title.clone());
@@ -180,24 +180,24 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
         for result in case.results.iter().filter(|result| !result.remarks.is_empty()) {
             let at = case.x.map_or_else(String::new, number::tick);
-            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+            say(out, &format!("At {at}, {}: {}.", styles.title(&result.contender), result.remarks.join("; ")), width)?;
         }
     }
     Ok(())
 }
 
-fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     for (name, case, why) in words::disqualified(summary) {
         writeln!(out)?;
-        say(out, &format!("DISQUALIFIED: {} in {case}: {why}", looks.title(&name)), width)?;
+        say(out, &format!("DISQUALIFIED: {} in {case}: {why}", styles.title(&name)), width)?;
     }
     Ok(())
 }
 
-fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out)?;
     for verdict in &summary.verdicts {
-        let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
+        let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
         let why = if verdict.why.is_empty() { String::new() } else { format!(". {}", verdict.why) };
         say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners)), width)?;
@@ -217,7 +217,7 @@ fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io
             writeln!(out, "  $ {}", advice.command)?;
         }
     } else {
-        say(out, &words::of_run(summary, looks), width)?;
+        say(out, &words::of_run(summary, styles), width)?;
     }
     for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
         say(out, &format!("Missing: {}: {}", who.title, who.missing.join("; ")), width)?;

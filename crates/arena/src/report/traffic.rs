@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::number;
+use super::styles::{Chip, Styles};
 use crate::record::summary::{Carried, Held, Step, Summary, Traffic};
 use loadgen::metric::{Metric, P99, rate_in_words};
 
@@ -41,18 +41,18 @@ pub struct Row {
 }
 
 /// Tables on what breaks first, on fewer processors, and on the cost of the rate.
-pub fn facts(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Vec<Facts> {
+pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Facts> {
     let mut all = vec![Facts {
         title: "What breaks first when the rate doubles".to_owned(),
         note: String::new(),
         heads: vec![said("Carries"), said("Breaks at"), said("What broke, and why")],
-        rows: rows(traffic, looks, &broken),
+        rows: rows(traffic, styles, &broken),
     }];
     if traffic.cores == 1 {
         let note = "This machine has one processor: there is no smaller one to model.".to_owned();
         all.push(Facts { title: "A smaller machine".to_owned(), note, ..Facts::default() });
     } else if !traffic.smaller_cases.is_empty() {
-        all.push(smaller(summary, traffic, looks));
+        all.push(smaller(summary, traffic, styles));
     }
     let mut heads = vec![number("Processors", "at the rate")];
     heads.extend(traffic.mean_per_s.map(|_| number("Processors", "at the mean rate")));
@@ -69,13 +69,13 @@ pub fn facts(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Vec<Facts> 
                from the processor time of a request."
                 .to_owned(),
         heads,
-        rows: rows(traffic, looks, &|one| cost(one, traffic)),
+        rows: rows(traffic, styles, &|one| cost(one, traffic)),
     });
     all
 }
 
-fn rows(traffic: &Traffic, looks: &Looks, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<Row> {
-    let row = |one: &Carried| Row { chip: looks.chip(&one.contender), cells: cells(one) };
+fn rows(traffic: &Traffic, styles: &Styles, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<Row> {
+    let row = |one: &Carried| Row { chip: styles.chip(&one.contender), cells: cells(one) };
     traffic.carried.iter().map(row).collect()
 }
 
@@ -106,7 +106,7 @@ fn broken(one: &Carried) -> Vec<String> {
     }
 }
 
-fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
+fn smaller(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Facts {
     let mut sizes: Vec<u32> = traffic.carried.iter().flat_map(|one| &one.smaller).map(|step| step.of).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
@@ -137,7 +137,7 @@ fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
                generator was not, and memory and caches stayed as they are."
             .to_owned(),
         heads: sizes.iter().map(head).collect(),
-        rows: rows(traffic, looks, &|one| sizes.iter().map(|size| cell(one, *size)).collect()),
+        rows: rows(traffic, styles, &|one| sizes.iter().map(|size| cell(one, *size)).collect()),
     }
 }
 

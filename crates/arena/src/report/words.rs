@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::look::Looks;
 use super::number;
+use super::styles::Styles;
 use crate::record::summary::{ALLOCATED_BY, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
@@ -42,8 +42,8 @@ pub fn list(names: &[String]) -> String {
 }
 
 /// Sentence on a case: the best contender, its figure, and its lead.
-pub fn of_case(case: &Case, looks: &Looks) -> String {
-    let titles = |group: &Vec<String>| -> Vec<String> { group.iter().map(|name| looks.title(name)).collect() };
+pub fn of_case(case: &Case, styles: &Styles) -> String {
+    let titles = |group: &Vec<String>| -> Vec<String> { group.iter().map(|name| styles.title(name)).collect() };
     let (Some(metric), Some(best)) = (ranking_metric(case), case.ranking.first()) else {
         return "Nobody could be ranked.".to_owned();
     };
@@ -106,12 +106,12 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
 }
 
 /// The run in one or two sentences: how often each contender was best.
-pub fn of_run(summary: &Summary, looks: &Looks) -> String {
+pub fn of_run(summary: &Summary, styles: &Styles) -> String {
     // A contender that alone could be ranked has won nothing.
     let is_contest = |case: &&Case| case.ranking.iter().flatten().count() > 1;
     let ranked: Vec<&Case> = summary.cases.iter().filter(is_contest).collect();
     if let [case] = ranked[..] {
-        return of_case(case, looks);
+        return of_case(case, styles);
     }
     if ranked.is_empty() {
         return "Nothing could be ranked.".to_owned();
@@ -128,7 +128,7 @@ pub fn of_run(summary: &Summary, looks: &Looks) -> String {
     }
     bests.sort_by_key(|best| (std::cmp::Reverse(best.cases), std::cmp::Reverse(best.alone)));
     let said = bests.iter().take(NAMED).enumerate();
-    let said: Vec<String> = said.map(|(at, best)| best.in_words(looks, ranked.len(), at == 0)).collect();
+    let said: Vec<String> = said.map(|(at, best)| best.in_words(styles, ranked.len(), at == 0)).collect();
     let others = match bests.len().saturating_sub(NAMED) {
         0 => "",
         _ => "; others no more often",
@@ -147,14 +147,14 @@ struct Best {
 }
 
 impl Best {
-    fn in_words(&self, looks: &Looks, all: usize, is_first: bool) -> String {
+    fn in_words(&self, styles: &Styles, all: usize, is_first: bool) -> String {
         let of = match is_first {
             true if self.cases == all && self.alone == all => format!("all {all} cases"),
             true => format!("{} of {all} cases", if self.alone > 0 { self.alone } else { self.cases }),
             false => (if self.alone > 0 { self.alone } else { self.cases }).to_string(),
         };
         let level = self.cases - self.alone;
-        let title = looks.title(&self.name);
+        let title = styles.title(&self.name);
         match (self.alone, level) {
             (0, _) => format!("{title} is level with the best in {of}"),
             (_, 0) => format!("{title} is best in {of}"),
@@ -177,8 +177,8 @@ pub struct Twins {
 const BY_CHANCE: f64 = 0.05;
 
 /// Compares the twins over all cases; `None` if the run has no twin.
-pub fn twins(summary: &Summary, looks: &Looks) -> Option<Twins> {
-    let title = looks.title(summary.twin_of.as_deref()?);
+pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
+    let title = styles.title(summary.twin_of.as_deref()?);
     let compared = summary.cases.iter().filter_map(|case| {
         let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
@@ -251,7 +251,7 @@ pub struct Settings {
 }
 
 /// Settings of each contender that took part.
-pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
+pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
     let of = |who: &Who| {
         // A built-in allocator is part of the version; a preloaded one is among the notes.
         let (version, built_in) = who.version.split_once(", ").unwrap_or((&who.version, ""));
@@ -259,7 +259,7 @@ pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
         let ruby = who.ruby.split(" (").next().unwrap_or_default();
         let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
         Settings {
-            title: looks.title(&who.name),
+            title: styles.title(&who.name),
             size: format!("{} × {}", who.workers, who.threads.max(1)),
             version: version.to_owned(),
             allocator: loaded.unwrap_or(built_in).to_owned(),
@@ -296,7 +296,7 @@ pub fn disqualified(summary: &Summary) -> Vec<(String, String, String)> {
 
 /// Makes a recorded sentence readable: contenders with settings become their titles (`Puma -w 2`, not `puma -w 2`), and
 /// the first letter a capital. Names of a single word are kept, since they could be any word.
-pub fn sentence(text: &str, summary: &Summary, looks: &Looks) -> String {
+pub fn sentence(text: &str, summary: &Summary, styles: &Styles) -> String {
     let mut names: Vec<&str> = summary.contenders.iter().map(|who| who.name.as_str()).collect();
     names.retain(|name| name.contains(' '));
     // A name may be a prefix of a longer one.
@@ -308,7 +308,7 @@ pub fn sentence(text: &str, summary: &Summary, looks: &Looks) -> String {
         let found = names.iter().find(|name| begins && rest.starts_with(**name) && !goes_on(&rest[name.len()..]));
         let step = match found {
             Some(name) => {
-                out.push_str(&looks.title(name));
+                out.push_str(&styles.title(name));
                 name.len()
             }
             None if out.is_empty() => {
@@ -353,7 +353,7 @@ mod tests {
         let contenders =
             vec![who("puma", "Puma"), who("puma -w 2", "Puma -w 2"), who("puma -w 2 -t 3", "Puma -w 2 -t 3")];
         let summary = Summary { contenders, ..Summary::default() };
-        let said = |text: &str| sentence(text, &summary, &Looks::of(&summary));
+        let said = |text: &str| sentence(text, &summary, &Styles::of(&summary));
         assert_eq!(said("puma -w 2 -t 3: 5; puma -w 2 is level"), "Puma -w 2 -t 3: 5; Puma -w 2 is level");
         assert_eq!(said("use puma -w 24, a puma"), "Use puma -w 24, a puma");
         assert_eq!(said(""), "");
@@ -361,8 +361,8 @@ mod tests {
 
     #[test]
     fn wins_ties_and_nothing() {
-        let looks = Looks::default();
-        let said = |case: &Case| of_case(case, &looks).replace('\u{202f}', " ");
+        let styles = Styles::default();
+        let said = |case: &Case| of_case(case, &styles).replace('\u{202f}', " ");
         let rate = case("requests_per_s", &[("a", &[200.0, 200.0]), ("b", &[100.0, 100.0])], &[&["a"], &["b"]]);
         assert_eq!(said(&rate), "a is best with 200 requests/s, 2.00× as much as b.");
         let p99 = case("p99_ms", &[("a", &[2.0]), ("b", &[6.0]), ("c", &[6.1])], &[&["a"], &["b", "c"]]);
@@ -375,10 +375,10 @@ mod tests {
         assert_eq!(said(&case("p99_ms", &[("a", &[2.0])], &[&["a"]])), "Only a could be ranked: 2.00 ms.");
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
         assert_eq!(
-            of_run(&run, &looks),
+            of_run(&run, &styles),
             "a is best in 3 of 4 cases and level with the best in 1 more; b is level with the best in 1."
         );
-        assert_eq!(of_run(&Summary::default(), &looks), "Nothing could be ranked.");
+        assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
     }
 
     #[test]
@@ -392,7 +392,7 @@ mod tests {
                 one
             };
             let cases = ratios.iter().map(one).collect();
-            twins(&Summary { cases, twin_of: Some("a".into()), ..Summary::default() }, &Looks::default()).unwrap()
+            twins(&Summary { cases, twin_of: Some("a".into()), ..Summary::default() }, &Styles::default()).unwrap()
         };
         let calm = of(&[1.0, 1.0, 1.0]);
         assert!(calm.words.ends_with("told apart in none of 3 cases") && !calm.is_alarm, "{calm:?}");
@@ -401,6 +401,6 @@ mod tests {
         assert!(of(&many).words.contains("in 1 of 12 cases (Page: 1.50×); chance explains that"), "{:?}", of(&many));
         (many[4], many[5]) = (0.5, 0.5);
         assert!(of(&many).is_alarm && of(&many).words.contains("worth no more"), "{:?}", of(&many));
-        assert_eq!(twins(&Summary::default(), &Looks::default()), None);
+        assert_eq!(twins(&Summary::default(), &Styles::default()), None);
     }
 }

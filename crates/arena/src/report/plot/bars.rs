@@ -6,9 +6,9 @@ use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_e
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
-use crate::report::look::Looks;
 use crate::report::number;
 use crate::report::shape::Outline;
+use crate::report::styles::Styles;
 use crate::report::words::is_best;
 use crate::stats::Beside;
 use loadgen::metric::Metric;
@@ -43,7 +43,7 @@ struct Panel<'a> {
     results: &'a [&'a Measured],
     case: &'a Case,
     beside: Beside<'a>,
-    looks: &'a Looks,
+    styles: &'a Styles,
     scale: Scale,
     /// Highest value within the scale.
     most: f64,
@@ -52,9 +52,9 @@ struct Panel<'a> {
     top: f64,
 }
 
-pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawing {
+pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Drawing {
     let title = format!("{}: {}", case.title, metrics.iter().map(|m| m.title).collect::<Vec<_>>().join(" and "));
-    let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, looks)).collect();
+    let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, styles)).collect();
     let results = in_order(case);
     let about = about.join(" ");
     let called = Names { id, title: &title, about: &about, places: "" };
@@ -69,9 +69,9 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
                 let left = form.names + (at % across) as f64 * (width + GAP);
                 let top = (at / across) as f64 * height;
                 if at % across == 0 && form.names > 0.0 {
-                    names(pen, form, &results, looks, top);
+                    names(pen, form, &results, styles, top);
                 }
-                panel(metric, &results, case, looks, (left, left + width, top)).draw(pen, form);
+                panel(metric, &results, case, styles, (left, left + width, top)).draw(pen, form);
             }
         })
     };
@@ -81,13 +81,13 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
 }
 
 /// Draws the column of names with their marks.
-pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: f64) {
+pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles, top: f64) {
     for (at, result) in results.iter().enumerate() {
-        let look = looks.get(&result.contender);
+        let style = styles.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
-        pen.mark(&look, (7.0, y));
+        pen.mark(&style, (7.0, y));
         let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
-        let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
+        let lines = wrapped(&style.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
         let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
         for (at, line) in lines.iter().enumerate() {
@@ -100,7 +100,7 @@ fn panel<'a>(
     metric: &'a Metric,
     results: &'a [&'a Measured],
     case: &'a Case,
-    looks: &'a Looks,
+    styles: &'a Styles,
     (left, right, top): (f64, f64, f64),
 ) -> Panel<'a> {
     let today = results.iter().filter_map(|result| counted(result, metric)).map(|spread| spread.median);
@@ -110,7 +110,7 @@ fn panel<'a>(
     let published = case.published.iter().filter(|old| results.iter().any(|result| old.is_of(&result.contender)));
     let published = published.filter_map(|old| old.numbers.get(metric.name)).copied();
     let most = published.chain(ends).filter(|end| *end <= today * FAR).fold(today, f64::max);
-    Panel { metric, results, case, beside, looks, scale: Scale::around(0.0, most, false), most, left, right, top }
+    Panel { metric, results, case, beside, styles, scale: Scale::around(0.0, most, false), most, left, right, top }
 }
 
 impl Panel<'_> {
@@ -124,7 +124,7 @@ impl Panel<'_> {
             let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
             // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
             let words = if form.names > 0.0 { self.words(result) } else { String::new() };
-            pen.of(&self.looks.get(&result.contender), "", &words, |pen| {
+            pen.of(&self.styles.get(&result.contender), "", &words, |pen| {
                 pen.row((self.left, self.right), row + form.row / 2.0);
                 if form.names == 0.0 {
                     self.name(pen, result, row + 10.0);
@@ -152,7 +152,7 @@ impl Panel<'_> {
             (None, None) => "no figure".to_owned(),
         };
         let old = self.old(&result.contender).map_or_else(String::new, |old| format!("\npublished: {}", figure(old)));
-        format!("{}\n{}: {now}{old}", self.looks.title(&result.contender), self.metric.title)
+        format!("{}\n{}: {now}{old}", self.styles.title(&result.contender), self.metric.title)
     }
 
     /// Published figure of the original study for this contender.
@@ -193,9 +193,9 @@ impl Panel<'_> {
     }
 
     fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {
-        let look = self.looks.get(&result.contender);
-        pen.mark(&look, (self.left + 6.0, y));
-        let title = fitted(&look.title, LETTERS, self.right - self.left - 20.0);
+        let style = self.styles.get(&result.contender);
+        pen.mark(&style, (self.left + 6.0, y));
+        let title = fitted(&style.title, LETTERS, self.right - self.left - 20.0);
         pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
     }
 

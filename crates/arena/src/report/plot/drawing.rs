@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::record::summary::{Case, Measured, Spread};
-use crate::report::look::{Chip, Looks};
 use crate::report::number;
+use crate::report::styles::{Chip, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, Sense};
 
@@ -75,10 +75,10 @@ pub fn good_end(metric: &Metric) -> &'static str {
 }
 
 /// The figures in words, for screen readers.
-pub fn in_words(case: &Case, metric: &Metric, looks: &Looks) -> String {
+pub fn in_words(case: &Case, metric: &Metric, styles: &Styles) -> String {
     let beside = Beside::of(case, metric);
     let words = |result: &&Measured| {
-        let title = looks.title(&result.contender);
+        let title = styles.title(&result.contender);
         let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
         let ratio = number::beside(&beside, &result.contender);
         let ratio = if ratio.is_empty() { ratio } else { format!(", {ratio}") };

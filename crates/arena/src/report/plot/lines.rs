@@ -5,9 +5,9 @@ use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_e
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
-use crate::report::look::{Look, Looks};
 use crate::report::number;
 use crate::report::shape::Outline;
+use crate::report::styles::{Style, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
@@ -36,7 +36,7 @@ const LINE: f64 = 18.0;
 /// Points of a contender, in order.
 struct Line {
     name: String,
-    look: Look,
+    style: Style,
     /// `None` where there is no figure: the line has a gap there.
     points: Vec<Option<Point>>,
     published: Vec<(f64, f64)>,
@@ -71,24 +71,24 @@ struct Chart<'a> {
     here: Option<&'a (f64, String)>,
 }
 
-pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+pub fn draw(plot: &Plot, cases: &[&Case], styles: &Styles, id: &str) -> Result<Option<Drawing>, String> {
     let Some(metric) = Metric::of(&plot.metric) else {
         return Err(format!("the plot {:?} shows {:?}, which is no metric", plot.title, plot.metric));
     };
     let mut cases: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((case.x?, *case))).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let chart = chart(plot, metric, &cases, looks);
-    Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, looks, id)))
+    let chart = chart(plot, metric, &cases, styles);
+    Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, styles, id)))
 }
 
 /// Plot of a case's percentiles, over the share of requests that took longer.
-pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
+pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
     let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
     let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
     let line = |result: &&Measured| Line {
         name: result.contender.clone(),
-        look: looks.get(&result.contender),
+        style: styles.get(&result.contender),
         points: measured.iter().map(|place| percentile(result, *place)).collect(),
         published: Vec::new(),
     };
@@ -116,15 +116,15 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         is_folded: true,
         here: None,
     };
-    Some(drawing(&chart, &format!("Latencies of {}", case.title), looks, id))
+    Some(drawing(&chart, &format!("Latencies of {}", case.title), styles, id))
 }
 
 /// Plot of a metric over the seconds of one load of each contender.
-pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
+pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
     let value = |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric));
     let line = |result: &Measured| Line {
         name: result.contender.clone(),
-        look: looks.get(&result.contender),
+        style: styles.get(&result.contender),
         points: result.course.get(metric.name).into_iter().flatten().map(value).collect(),
         published: Vec::new(),
     };
@@ -152,7 +152,7 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
         is_folded: true,
         here: None,
     };
-    Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
+    Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), styles, id))
 }
 
 /// A percentile of a result; `None` with so few requests that it would be the longest of them under another name.
@@ -183,24 +183,24 @@ fn in_seconds(at: f64) -> String {
     number::tick((at * 10.0).round() / 10.0)
 }
 
-fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Drawing {
+fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
     let about = chart.in_words();
     let called = Names { id, title, about: &about, places: chart.x_title };
     let form = |form: &Form| picture(form.size, called, form.has_names(), |pen| chart.draw(pen, form));
     let wide = form(&FORMS[0]);
     let narrow = if chart.is_folded { String::new() } else { form(&FORMS[1]) };
-    let legend = chart.lines.iter().map(|line| looks.chip(&line.name)).collect();
+    let legend = chart.lines.iter().map(|line| styles.chip(&line.name)).collect();
     Drawing { wide, narrow, legend }
 }
 
-fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: &Looks) -> Chart<'a> {
+fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles: &Styles) -> Chart<'a> {
     let besides: Vec<(f64, &Case, Beside)> =
         cases.iter().map(|(x, case)| (*x, *case, Beside::of(case, metric))).collect();
     let mut lines: Vec<Line> = Vec::new();
     for result in cases.iter().flat_map(|(_, case)| &case.results) {
         if !lines.iter().any(|line| line.name == result.contender) {
-            let look = looks.get(&result.contender);
-            lines.push(line(&result.contender, look, metric, &besides));
+            let style = styles.get(&result.contender);
+            lines.push(line(&result.contender, style, metric, &besides));
         }
     }
     lines.retain(|line| line.points.iter().any(Option::is_some));
@@ -229,7 +229,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     }
 }
 
-fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
+fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
     let point = |(x, case, beside): &(f64, &Case, Beside)| {
         let spread = counted(case.results.iter().find(|result| result.contender == name)?, metric)?;
         let words = set_beside(spread, metric, beside, name);
@@ -240,7 +240,7 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)])
         old.is_finite().then_some((*x, *old))
     };
     let published = cases.iter().filter_map(old).collect();
-    Line { name: name.to_owned(), look, points: cases.iter().map(point).collect(), published }
+    Line { name: name.to_owned(), style, points: cases.iter().map(point).collect(), published }
 }
 
 impl Form {
@@ -284,7 +284,7 @@ impl Chart<'_> {
         for line in self.lines.iter().rev() {
             // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
             let found = if form.has_names() { self.found(line) } else { String::new() };
-            pen.of(&line.look, &found, "", |pen| {
+            pen.of(&line.style, &found, "", |pen| {
                 self.line(pen, form, line);
                 let end = ends.iter().find(|(name, ..)| *name == line.name);
                 if let Some((_, end, at)) = end {
@@ -388,7 +388,7 @@ impl Chart<'_> {
 
     fn name(&self, pen: &mut Pen, form: &Form, line: &Line, ((x, y), at): ((f64, f64), f64)) {
         let left = form.size.0 - form.right + 26.0;
-        let title = fitted(&line.look.title, LETTERS, form.size.0 - left - 16.0);
+        let title = fitted(&line.style.title, LETTERS, form.size.0 - left - 16.0);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
         pen.text((left + 16.0, at), &title, LETTERS, Ink::Text, At::Left);
     }
@@ -398,12 +398,12 @@ impl Chart<'_> {
             if !self.has_marks {
                 let values = || line.points.iter().flatten().map(|point| point.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-                return format!("{}: {} to {}", line.look.title, number::tick(low), number::tick(high));
+                return format!("{}: {} to {}", line.style.title, number::tick(low), number::tick(high));
             }
             let figure = |point: &Point| number::significant(point.value);
             let point = |point: &Option<Point>| point.as_ref().map_or_else(|| number::NONE.to_owned(), figure);
             let points: Vec<String> = line.points.iter().map(point).collect();
-            format!("{}: {}", line.look.title, points.join(", "))
+            format!("{}: {}", line.style.title, points.join(", "))
         };
         let all: Vec<String> = self.lines.iter().map(words).collect();
         let here = self.here.map_or_else(String::new, |(_, words)| format!(" Marked: {words}."));
@@ -446,8 +446,8 @@ mod tests {
     fn percentiles_are_drawn_where_there_were_requests_enough() {
         let drawn = |results: Vec<Measured>| {
             let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
-            let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            spectrum(&case, &looks, "s").map(|drawing| drawing.wide)
+            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            spectrum(&case, &styles, "s").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![measured("few", 19.0)]), None, "three percentiles are no distribution");
         let some = drawn(vec![measured("some", 1_500.0), measured("few", 150.0)]).unwrap();
@@ -466,8 +466,8 @@ mod tests {
         };
         let drawn = |results: Vec<Measured>| {
             let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
-            let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            over_time(&case, Metric::of("pss_mib").unwrap(), &looks, "t").map(|drawing| drawing.wide)
+            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            over_time(&case, Metric::of("pss_mib").unwrap(), &styles, "t").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![of("short", &[(0.0, 5.0)]), Measured::default()]), None);
         let line = drawn(vec![of("short", &[(0.0, 5.0)]), of("long", &[(0.0, 5.0), (1.0, f64::NAN), (2.0, 7.0)])]);

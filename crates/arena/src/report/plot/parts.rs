@@ -6,8 +6,8 @@ use super::drawing::{Drawing, LETTERS, in_order};
 use super::pen::{At, Ink, Names, Pen, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
-use crate::report::look::{Chip, Looks};
 use crate::report::number;
+use crate::report::styles::{Chip, Styles};
 use loadgen::metric::{DIVIDED, Metric, PARTS};
 
 /// Space after the longest bar, for its number.
@@ -17,7 +17,7 @@ const SEAM: f64 = 1.0;
 /// Width in pixels below which a part is not drawn.
 const LEAST: f64 = 0.25;
 
-pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
+pub fn draw(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = in_order(case).into_iter().filter(|result| is_divided(result)).collect();
     if results.is_empty() {
         return None;
@@ -26,7 +26,7 @@ pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     let called = Names { id, title: &title, about: "The figures stand in the table below.", places: "" };
     let form = &FORMS[0];
     let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
-    let wide = picture(size, called, true, |pen| bars(pen, form, &results, looks));
+    let wide = picture(size, called, true, |pen| bars(pen, form, &results, styles));
     Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
@@ -61,7 +61,7 @@ fn legend() -> Vec<Chip> {
     PARTS.iter().enumerate().map(chip).collect()
 }
 
-fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
+fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
     let left = form.names;
@@ -85,11 +85,11 @@ fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
         }
     }
     pen.lines(&rules, Ink::Rule);
-    names(pen, form, results, looks, 0.0);
+    names(pen, form, results, styles, 0.0);
     for (at, result) in results.iter().enumerate() {
         let row = HEAD + at as f64 * form.row;
-        let look = looks.get(&result.contender);
-        pen.of(&look, "", &on_touch(result, looks), |pen| {
+        let style = styles.get(&result.contender);
+        pen.of(&style, "", &on_touch(result, styles), |pen| {
             pen.row((left, form.width), row + form.row / 2.0);
             bar(pen, result, scale, (left, end), row + form.row / 2.0);
         });
@@ -113,11 +113,11 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
 }
 
 /// Tooltip text.
-fn on_touch(result: &Measured, looks: &Looks) -> String {
+fn on_touch(result: &Measured, styles: &Styles) -> String {
     let part = |(name, ms): (&str, f64)| {
         let title = Metric::of(name).map_or(name, |metric| metric.title);
         format!("\n{title}: {} ms", number::significant(ms))
     };
     let parts: String = PARTS.into_iter().zip(of(result)).map(part).collect();
-    looks.title(&result.contender) + &parts
+    styles.title(&result.contender) + &parts
 }

@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
-use crate::report::look::Look;
 use crate::report::shape::{Outline, px, way};
+use crate::report::styles::Style;
 
 /// Names of a plot. Both of its forms share them, and only the wide one contains them.
 #[derive(Debug, Clone, Copy)]
@@ -91,8 +91,8 @@ pub fn picture(size: (f64, f64), names: Names, is_first: bool, draw: impl FnOnce
 impl Pen {
     /// Draws a group that belongs to one contender: it has its color and is hidden with it. `found` is the data of its
     /// points for pictures.js; `words` is the tooltip without a script.
-    pub fn of(&mut self, look: &Look, found: &str, words: &str, draw: impl FnOnce(&mut Pen)) {
-        self.put(format_args!("<g data-who=\"{}\"", look.at));
+    pub fn of(&mut self, style: &Style, found: &str, words: &str, draw: impl FnOnce(&mut Pen)) {
+        self.put(format_args!("<g data-who=\"{}\"", style.at));
         if !found.is_empty() {
             self.put(format_args!(" data-found=\"{}\"", escaped(found)));
         }
@@ -147,9 +147,9 @@ impl Pen {
     }
 
     /// Draws a contender's mark, in its own color in any group.
-    pub fn mark(&mut self, look: &Look, (x, y): (f64, f64)) {
+    pub fn mark(&mut self, style: &Style, (x, y): (f64, f64)) {
         let (x, y) = (px(x - MARK / 2.0), px(y - MARK / 2.0));
-        self.put(format_args!("<use href=\"#m{}\" x=\"{x}\" y=\"{y}\" width=\"{MARK}\" height=\"{MARK}\"/>", look.at));
+        self.put(format_args!("<use href=\"#m{}\" x=\"{x}\" y=\"{y}\" width=\"{MARK}\" height=\"{MARK}\"/>", style.at));
     }
 
     /// Draws an outlined shape that covers what is below.
@@ -284,11 +284,11 @@ mod tests {
 
     #[test]
     fn a_picture_has_names_for_colours_and_words_for_readers() {
-        let look = Look { title: "A <server>".into(), at: 9 };
+        let style = Style { title: "A <server>".into(), at: 9 };
         let names = Names { id: "p1", title: "A <title>", about: "All & more", places: "" };
         let svg = picture((100.0, 50.0), names, true, |pen| {
-            pen.of(&look, &look.title, "A <server>\n5", |pen| {
-                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, look.dash());
+            pen.of(&style, &style.title, "A <server>\n5", |pen| {
+                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, style.dash());
                 pen.bar((0.0, 5.0), 7.0, Ink::Faint);
             });
             pen.text((1.0, 1.0), "a < b", 13.0, Ink::Quiet, At::Right);

@@ -32,14 +32,14 @@ const DASHES: [&str; COLOURS] = [
 
 /// Appearance of one contender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct Style {
     /// Title for people.
     pub title: String,
     /// Index among all contenders, which determines color, shape and dash.
     pub at: usize,
 }
 
-impl Look {
+impl Style {
     /// Color in CSS; unique among the first three times [`COLOURS`] contenders.
     pub fn colour(&self) -> String {
         let own = format!("var(--c{})", self.at % COLOURS);
@@ -63,7 +63,7 @@ impl Look {
 
 /// Appearance of all contenders, by name.
 #[derive(Debug, Clone, Default)]
-pub struct Looks(BTreeMap<String, Look>);
+pub struct Styles(BTreeMap<String, Style>);
 
 /// A contender's title with its mark, for a template.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -76,38 +76,38 @@ pub struct Chip {
     pub at: usize,
 }
 
-impl Looks {
+impl Styles {
     /// Assigns appearances in the order of the contenders, starting with those in a line plot, who are few of the many
     /// settings of a duel. Missing contenders take no color.
-    pub fn of(summary: &Summary) -> Looks {
-        let mut looks = Looks::default();
+    pub fn of(summary: &Summary) -> Styles {
+        let mut styles = Styles::default();
         let curves = || summary.cases.iter().filter(|case| case.x.is_some());
         let is_drawn = |who: &&Who| curves().flat_map(|case| &case.results).any(|one| one.contender == who.name);
         let present = || summary.contenders.iter().filter(|who| who.missing.is_empty());
         for who in present().filter(is_drawn).chain(present().filter(|who| !is_drawn(who))) {
-            looks.add(&who.name, if who.title.is_empty() { &who.name } else { &who.title });
+            styles.add(&who.name, if who.title.is_empty() { &who.name } else { &who.title });
         }
         for result in summary.cases.iter().flat_map(|case| &case.results) {
-            looks.add(&result.contender, &result.contender);
+            styles.add(&result.contender, &result.contender);
         }
         // Contenders with equal titles are shown by name.
-        let titles: Vec<String> = looks.0.values().map(|look| look.title.clone()).collect();
-        for (name, look) in &mut looks.0 {
-            if titles.iter().filter(|title| **title == look.title).count() > 1 {
-                look.title.clone_from(name);
+        let titles: Vec<String> = styles.0.values().map(|style| style.title.clone()).collect();
+        for (name, style) in &mut styles.0 {
+            if titles.iter().filter(|title| **title == style.title).count() > 1 {
+                style.title.clone_from(name);
             }
         }
-        looks
+        styles
     }
 
     fn add(&mut self, name: &str, title: &str) {
         let at = self.0.len();
-        self.0.entry(name.to_owned()).or_insert_with(|| Look { title: title.to_owned(), at });
+        self.0.entry(name.to_owned()).or_insert_with(|| Style { title: title.to_owned(), at });
     }
 
     /// Appearance of this contender; a default one if it is unknown.
-    pub fn get(&self, name: &str) -> Look {
-        self.0.get(name).cloned().unwrap_or_else(|| Look { title: name.to_owned(), ..Look::default() })
+    pub fn get(&self, name: &str) -> Style {
+        self.0.get(name).cloned().unwrap_or_else(|| Style { title: name.to_owned(), ..Style::default() })
     }
 
     /// Title of this contender.
@@ -118,20 +118,20 @@ impl Looks {
     /// Title and mark of this contender.
     pub fn chip(&self, name: &str) -> Chip {
         // Without an appearance there is no mark either: it would be another contender's.
-        let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
-        let mark = format!("<svg class=\"mark\"><use href=\"#m{}\"/></svg>", look.at);
-        Chip { title: look.title.clone(), mark, at: look.at }
+        let Some(style) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
+        let mark = format!("<svg class=\"mark\"><use href=\"#m{}\"/></svg>", style.at);
+        Chip { title: style.title.clone(), mark, at: style.at }
     }
 
     /// SVG definitions that a page has once for all its tables and plots: the mark alone (`#m3`), and on a background
     /// for the points of a line (`#k3`).
     pub fn marks(&self) -> String {
-        let of = |look: &Look| {
-            let fill = format!("fill=\"{}\"", look.colour());
-            let alone = look.outline(0.0, 0.0, 5.0).svg(&fill);
-            let point = look.outline(0.0, 0.0, 4.8).svg(&fill);
-            let background = look.outline(0.0, 0.0, 6.1).svg("class=\"f-p\"");
-            let at = look.at;
+        let of = |style: &Style| {
+            let fill = format!("fill=\"{}\"", style.colour());
+            let alone = style.outline(0.0, 0.0, 5.0).svg(&fill);
+            let point = style.outline(0.0, 0.0, 4.8).svg(&fill);
+            let background = style.outline(0.0, 0.0, 6.1).svg("class=\"f-p\"");
+            let at = style.at;
             format!(
                 "<symbol id=\"m{at}\" viewBox=\"-6.5 -6.5 13 13\">{alone}</symbol><marker id=\"k{at}\" \
                  viewBox=\"-8 -8 16 16\" markerWidth=\"16\" markerHeight=\"16\" \
@@ -143,16 +143,16 @@ impl Looks {
     }
 
     /// CSS with the color and dash of each contender, for its elements in all plots.
-    pub fn style(&self) -> String {
-        let of = |look: &Look| {
-            let own = format!("[data-who=\"{}\"]", look.at);
-            let dash = look.dash();
+    pub fn css(&self) -> String {
+        let of = |style: &Style| {
+            let own = format!("[data-who=\"{}\"]", style.at);
+            let dash = style.dash();
             let dash = if dash.is_empty() { "none" } else { dash };
-            let at = look.at;
+            let at = style.at;
             format!(
                 "{own}{{--own:{}}}{own} .l{{stroke-dasharray:{dash}}}{own} .k{{marker:url(#k{at})}}{own} \
                  .e{{marker-end:url(#k{at})}}\n",
-                look.colour()
+                style.colour()
             )
         };
         self.0.values().map(of).collect()
@@ -167,22 +167,22 @@ mod tests {
     use crate::record::summary::{Case, Measured};
 
     #[test]
-    fn looks_are_steady_and_the_first_sixty_four_differ() {
+    fn styles_are_steady_and_the_first_sixty_four_differ() {
         let who = |at: usize| Who { name: format!("n{at:02}"), title: format!("T{at}"), ..Who::default() };
         let mut summary = Summary { contenders: (0..64).map(who).collect(), ..Summary::default() };
-        let looks = Looks::of(&summary);
-        let all = || (0..64).map(|at| looks.get(&format!("n{at:02}")));
-        let marks: BTreeSet<_> = all().map(|look| (look.colour(), look.outline(0.0, 0.0, 5.0).svg(""))).collect();
+        let styles = Styles::of(&summary);
+        let all = || (0..64).map(|at| styles.get(&format!("n{at:02}")));
+        let marks: BTreeSet<_> = all().map(|style| (style.colour(), style.outline(0.0, 0.0, 5.0).svg(""))).collect();
         assert_eq!(marks.len(), 64);
-        let lines: BTreeSet<_> = all().map(|look| (look.colour(), look.dash())).collect();
+        let lines: BTreeSet<_> = all().map(|style| (style.colour(), style.dash())).collect();
         assert_eq!(lines.len(), 64);
-        let colours: BTreeSet<_> = all().take(COLOURS * 3).map(|look| look.colour()).collect();
+        let colours: BTreeSet<_> = all().take(COLOURS * 3).map(|style| style.colour()).collect();
         assert_eq!(colours.len(), COLOURS * 3, "a colour is shared");
-        let dashes: BTreeSet<_> = all().take(COLOURS).map(|look| look.dash()).collect();
+        let dashes: BTreeSet<_> = all().take(COLOURS).map(|style| style.dash()).collect();
         assert_eq!(dashes.len(), COLOURS, "a dash is shared");
         summary.contenders[0].missing.push("x".into());
-        assert_eq!(Looks::of(&summary).get("n01").at, 0, "one that is missing takes no colour");
-        assert_eq!(looks.get("unknown").title, "unknown");
+        assert_eq!(Styles::of(&summary).get("n01").at, 0, "one that is missing takes no colour");
+        assert_eq!(styles.get("unknown").title, "unknown");
     }
 
     #[test]
@@ -191,18 +191,18 @@ mod tests {
         let result = |at: usize| Measured { contender: format!("n{at:02}"), ..Measured::default() };
         let curve = Case { x: Some(50.0), results: vec![result(8), result(0)], ..Case::default() };
         let summary = Summary { contenders: (0..9).map(who).collect(), cases: vec![curve], ..Summary::default() };
-        let looks = Looks::of(&summary);
-        assert_eq!((looks.get("n00").at, looks.get("n08").at, looks.get("n01").at), (0, 1, 2));
+        let styles = Styles::of(&summary);
+        assert_eq!((styles.get("n00").at, styles.get("n08").at, styles.get("n01").at), (0, 1, 2));
     }
 
     #[test]
     fn contenders_of_one_title_go_by_their_names() {
         let who = |name: &str| Who { name: name.into(), title: "Puma".into(), ..Who::default() };
         let summary = Summary { contenders: vec![who("puma -w 1"), who("puma -w 2")], ..Summary::default() };
-        assert_eq!(Looks::of(&summary).title("puma -w 2"), "puma -w 2");
-        let looks = Looks::of(&summary);
-        assert!(looks.chip("puma -w 1").mark.contains("#m0"));
-        assert!(looks.marks().contains("id=\"m0\"") && looks.marks().contains("id=\"k1\""));
-        assert!(looks.style().contains("[data-who=\"0\"]{--own:var(--c0)}"), "{}", looks.style());
+        assert_eq!(Styles::of(&summary).title("puma -w 2"), "puma -w 2");
+        let styles = Styles::of(&summary);
+        assert!(styles.chip("puma -w 1").mark.contains("#m0"));
+        assert!(styles.marks().contains("id=\"m0\"") && styles.marks().contains("id=\"k1\""));
+        assert!(styles.css().contains("[data-who=\"0\"]{--own:var(--c0)}"), "{}", styles.css());
     }
 }
