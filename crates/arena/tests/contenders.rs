@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, look};
+use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, detect};
 use arena::environment::{Environment, EnvironmentOptions};
 use arena::study::{Recipes, ServiceName};
 use loadgen::process::until;
@@ -140,12 +140,12 @@ fn what_is_missing_is_said_with_how_to_get_it() {
     let catalogue = recipes();
     let mut recipe = catalogue.get("puma").expect("a recipe").clone();
     recipe.needs.programs.push("no-such-server".into());
-    let Presence::Missing { lacks, get } = look(&recipe, &system()) else { panic!("nobody has no-such-server") };
+    let Presence::Missing { lacks, get } = detect(&recipe, &system()) else { panic!("nobody has no-such-server") };
     assert!(lacks.iter().any(|one| one == "the program no-such-server"), "{lacks:?}");
     assert!(get.iter().any(|one| one == "gem install puma"), "{get:?}");
     recipe.needs.programs = vec!["ruby".into()];
     recipe.needs.libraries = vec!["json".into(), "no_such_library".into()];
-    let Presence::Missing { lacks, .. } = look(&recipe, &system()) else { panic!("nobody has no_such_library") };
+    let Presence::Missing { lacks, .. } = detect(&recipe, &system()) else { panic!("nobody has no_such_library") };
     assert_eq!(lacks, ["the library no_such_library"]);
 }
 
@@ -153,7 +153,7 @@ fn what_is_missing_is_said_with_how_to_get_it() {
 fn an_allocator_that_is_built_in_stands_after_the_version() {
     let catalogue = recipes();
     let mut recipe = catalogue.get("puma").expect("a recipe").clone();
-    let version = |recipe: &Recipe| match look(recipe, &system()) {
+    let version = |recipe: &Recipe| match detect(recipe, &system()) {
         Presence::Here { version, .. } => version,
         Presence::Missing { lacks, .. } => panic!("bin/setup --bench brings Puma: {lacks:?}"),
     };
@@ -260,7 +260,7 @@ fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
     let mut tried = Vec::new();
     for name in ["unicorn-nginx", "puma-phased"] {
         let recipe = catalogue.get(name).expect("a recipe");
-        let Presence::Here { .. } = look(recipe, &environment) else { continue };
+        let Presence::Here { .. } = detect(recipe, &environment) else { continue };
         let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect(name);
         server.wait_ready(&hello).expect(name);
         server.reload().expect(name);
@@ -278,7 +278,7 @@ fn those_that_are_here_answer_are_counted_and_leave_nothing() {
     let rackup = here("tests/hello/config.ru");
     let mut tried = Vec::new();
     for recipe in catalogue.all() {
-        let Presence::Here { version, ruby } = look(recipe, &environment) else { continue };
+        let Presence::Here { version, ruby } = detect(recipe, &environment) else { continue };
         assert!(version.contains('.') && !ruby.is_empty(), "{}: {version} on {ruby}", recipe.name);
         let name = &recipe.name;
         let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect(name);

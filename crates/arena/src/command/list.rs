@@ -25,7 +25,7 @@ impl List {
         let width = names.chain(studies.0.iter().map(|study| &study.name)).map(String::len).max().unwrap_or(0);
         say(out, &format!("Contenders on {}:", environment.in_words()))?;
         for recipe in contenders.all() {
-            match contender::look(recipe, &environment) {
+            match contender::detect(recipe, &environment) {
                 Presence::Here { version, ruby } => say(out, &format!("  {:<width$} {version}, {ruby}", recipe.name))?,
                 Presence::Missing { lacks, get } => {
                     say(out, &format!("  {:<width$} missing: {}", recipe.name, lacks.join("; ")))?;

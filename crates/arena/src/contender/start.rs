@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::look;
 use super::plan::{Allocator, Line, Words, is_extra};
+use super::presence;
 use super::server::{MARK, Server, Wanted};
 use loadgen::process::{self, Launch, MemoryGroup, Process};
 
@@ -43,7 +43,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
         tmp,
         idle_s: wanted.idle_s.unwrap_or(0),
         stock: wanted.stock,
-        found: look::find(recipe, environment).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
+        found: presence::find(recipe, environment).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
         ..Words::default()
     };
     words.settle(recipe)?;
@@ -98,7 +98,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));
         }
-        let library = look::allocator(environment, pattern, package)?;
+        let library = presence::allocator(environment, pattern, package)?;
         settings.insert("LD_PRELOAD".into(), library.clone());
         server.allocator = Some(library);
     }

@@ -1,6 +1,6 @@
 //! The contenders of a duel: which are installed, what each can be set to, and what is known of its answers.
 
-use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
+use crate::contender::{Catalogue, Presence, Recipe, Runtime, detect};
 use crate::environment::Environment;
 use crate::record::summary::Who;
 
@@ -57,7 +57,7 @@ impl Contenders {
     ) -> Result<Contenders, String> {
         let mut contenders = Contenders::default();
         for recipe in wanted(options, catalogue)? {
-            match look(recipe, environment) {
+            match detect(recipe, environment) {
                 Presence::Here { version, ruby } => contenders.here.push(Contender::new(recipe, version, ruby)),
                 Presence::Missing { lacks, get } => {
                     let missing = lacks.into_iter().chain(get.into_iter().map(|way| format!("get it: {way}")));

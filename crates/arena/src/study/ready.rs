@@ -137,7 +137,7 @@ fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String>
     };
     who.notes.extend(entry.note.clone());
     who.notes.extend(entry.allocator.map(|who| format!("{ALLOCATED_BY}{}", who.name())));
-    match contender::look(recipe, context.environment) {
+    match contender::detect(recipe, context.environment) {
         Presence::Here { version, ruby } => {
             (who.version, who.ruby) = (version, ruby);
             who.missing = lacking(entry, recipe, context.environment);

@@ -33,7 +33,7 @@ pub enum Presence {
 }
 
 /// Looks for a contender in this environment.
-pub fn look(recipe: &Recipe, environment: &Environment) -> Presence {
+pub fn detect(recipe: &Recipe, environment: &Environment) -> Presence {
     let programs = recipe.needs.programs.iter().filter(|name| !environment.has(name));
     let mut lacks: Vec<String> = programs.map(|name| format!("the program {name}")).collect();
     let mut version = String::new();
