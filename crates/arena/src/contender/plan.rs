@@ -77,7 +77,7 @@ pub(crate) struct Words {
 
 /// A command line to start.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct CommandLine {
     pub name: String,
     pub words: Vec<String>,
     pub env: BTreeMap<String, String>,
@@ -159,7 +159,7 @@ impl Words {
     }
 
     /// Command lines of a part: one, or one for each worker.
-    pub fn lines(&self, recipe: &Recipe, part: &Part, extra: &[String]) -> Result<Vec<Line>, String> {
+    pub fn lines(&self, recipe: &Recipe, part: &Part, extra: &[String]) -> Result<Vec<CommandLine>, String> {
         if part.each_worker.is_none() {
             return Ok(vec![self.line(recipe, part, extra, part.name.clone())?]);
         }
@@ -172,7 +172,7 @@ impl Words {
         (0..self.workers).map(one).collect()
     }
 
-    fn line(&self, recipe: &Recipe, part: &Part, extra: &[String], name: String) -> Result<Line, String> {
+    fn line(&self, recipe: &Recipe, part: &Part, extra: &[String], name: String) -> Result<CommandLine, String> {
         let mut words = Vec::new();
         for template in &part.command {
             if is_extra(template) {
@@ -184,7 +184,7 @@ impl Words {
         }
         let mut env = self.fill_all(&recipe.env)?;
         env.extend(self.fill_all(&part.env)?);
-        Ok(Line { name, words, env, is_gem: part.gem })
+        Ok(CommandLine { name, words, env, is_gem: part.gem })
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::plan::{Allocator, Line, Words, is_extra};
+use super::plan::{Allocator, CommandLine, Words, is_extra};
 use super::presence;
 use super::server::{MARK, Server, Wanted};
 use loadgen::process::{self, Launch, MemoryGroup, Process};
@@ -15,7 +15,7 @@ const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
 
 struct Prepared {
     words: Words,
-    lines: Vec<Line>,
+    lines: Vec<CommandLine>,
     /// The server's own folder, seen from outside.
     folder: PathBuf,
 }
@@ -119,7 +119,7 @@ impl Server {
         started.map_err(|error| format!("{}: {error}", wanted.recipe.name))
     }
 
-    fn begin(&mut self, line: Line, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
+    fn begin(&mut self, line: CommandLine, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
         let proc = self.environment.proc();
         let namespace = self.recipe.namespace.then_some(proc.as_path());
         let before = Launch { namespace, group: self.group.as_ref() }.words();

@@ -9,7 +9,7 @@ use super::access_time;
 
 /// A request as an access log records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct LoggedRequest {
     /// Method, as sent.
     pub method: String,
     /// Request target, as sent.
@@ -28,7 +28,7 @@ static COMMON: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Parses a line; `None` if it records no request.
-pub fn read(line: &str) -> Option<Line> {
+pub fn read(line: &str) -> Option<LoggedRequest> {
     let line = line.trim();
     if line.starts_with('{') {
         return json(line);
@@ -36,25 +36,25 @@ pub fn read(line: &str) -> Option<Line> {
     own_text(line).or_else(|| common(line))
 }
 
-fn common(line: &str) -> Option<Line> {
+fn common(line: &str) -> Option<LoggedRequest> {
     let found = COMMON.as_ref()?.captures(line)?;
     let request = unescaped(found.get(2)?.as_str());
     let line = request_line(&request, found.get(3)?.as_str().parse().ok())?;
-    Some(Line { at_s: access_time::common(found.get(1)?.as_str()), ..line })
+    Some(LoggedRequest { at_s: access_time::common(found.get(1)?.as_str()), ..line })
 }
 
 /// Parses a request line: `GET /a HTTP/1.1`, also without the version.
-fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
+fn request_line(text: &str, status: Option<u16>) -> Option<LoggedRequest> {
     let mut words = text.split(' ');
     let method = words.next()?;
     let target = words.next()?;
     let has_version = words.next().is_none_or(|word| word.starts_with("HTTP/"));
     let is_plain = has_version && words.next().is_none() && !target.is_empty();
-    is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
+    is_plain.then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
 }
 
 /// Parses a text line of foolsgold: `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
-fn own_text(line: &str) -> Option<Line> {
+fn own_text(line: &str) -> Option<LoggedRequest> {
     let mut words = line.split(' ');
     let written = words.next()?;
     let time = written.as_bytes();
@@ -68,11 +68,11 @@ fn own_text(line: &str) -> Option<Line> {
         number => Some(number.parse().ok()?),
     };
     let at_s = access_time::rfc3339(written);
-    (is_time && is_method).then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s })
+    (is_time && is_method).then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s })
 }
 
 /// Parses a JSON line, of foolsgold or of nginx and other servers: the names of the fields differ, the facts do not.
-fn json(line: &str) -> Option<Line> {
+fn json(line: &str) -> Option<LoggedRequest> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let status = object.get("status").and_then(|status| match status {
         serde_json::Value::String(text) => text.parse().ok(),
@@ -83,9 +83,9 @@ fn json(line: &str) -> Option<Line> {
     if let (Some(method), Some(target)) =
         (text(&["method", "request_method"]), text(&["target", "request_uri", "uri", "path", "url"]))
     {
-        return Some(Line { method: method.to_owned(), target: target.to_owned(), status, at_s });
+        return Some(LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s });
     }
-    Some(Line { at_s, ..request_line(text(&["request"])?, status)? })
+    Some(LoggedRequest { at_s, ..request_line(text(&["request"])?, status)? })
 }
 
 /// Undoes the escapes of quotes, backslashes and bytes that nginx and Apache write.
@@ -117,15 +117,15 @@ fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, unescaped};
+    use super::{LoggedRequest, unescaped};
 
     /// Parses a line without its time, which has tests of its own.
-    fn read(line: &str) -> Option<Line> {
-        super::read(line).map(|line| Line { at_s: None, ..line })
+    fn read(line: &str) -> Option<LoggedRequest> {
+        super::read(line).map(|line| LoggedRequest { at_s: None, ..line })
     }
 
-    fn line(method: &str, target: &str, status: impl Into<Option<u16>>) -> Option<Line> {
-        Some(Line { method: method.to_owned(), target: target.to_owned(), status: status.into(), at_s: None })
+    fn line(method: &str, target: &str, status: impl Into<Option<u16>>) -> Option<LoggedRequest> {
+        Some(LoggedRequest { method: method.to_owned(), target: target.to_owned(), status: status.into(), at_s: None })
     }
 
     #[test]

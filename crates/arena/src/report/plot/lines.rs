@@ -1,4 +1,4 @@
-//! Line plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
+//! Curve plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
 //! over the percentiles of one case, or over the seconds of a load.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside};
@@ -34,7 +34,7 @@ const PERCENTILES_LEAST: usize = 4;
 const LINE: f64 = 18.0;
 
 /// Points of a contender, in order.
-struct Line {
+struct Curve {
     name: String,
     style: Style,
     /// `None` where there is no figure: the line has a gap there.
@@ -56,7 +56,7 @@ struct Point {
 struct Chart<'a> {
     title: String,
     hint: String,
-    lines: Vec<Line>,
+    lines: Vec<Curve>,
     places: Vec<f64>,
     /// Formats an x value.
     place: fn(f64) -> String,
@@ -86,13 +86,13 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
     let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
     let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
-    let line = |result: &&Measured| Line {
+    let line = |result: &&Measured| Curve {
         name: result.contender.clone(),
         style: styles.get(&result.contender),
         points: measured.iter().map(|place| percentile(result, *place)).collect(),
         published: Vec::new(),
     };
-    let mut lines: Vec<Line> = results.iter().map(line).collect();
+    let mut lines: Vec<Curve> = results.iter().map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() >= PERCENTILES_LEAST);
     if lines.is_empty() {
         return None;
@@ -122,14 +122,14 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
 /// Plot of a metric over the seconds of one load of each contender.
 pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
     let value = |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric));
-    let line = |result: &Measured| Line {
+    let line = |result: &Measured| Curve {
         name: result.contender.clone(),
         style: styles.get(&result.contender),
         points: result.course.get(metric.name).into_iter().flatten().map(value).collect(),
         published: Vec::new(),
     };
     let counted = super::in_order(case).into_iter().filter(|result| result.disqualified.is_none());
-    let mut lines: Vec<Line> = counted.map(line).collect();
+    let mut lines: Vec<Curve> = counted.map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() > 1);
     let last = points(&lines).map(|point| point.place).max_by(f64::total_cmp)?;
     let (_, high) = ends(&lines);
@@ -163,12 +163,12 @@ fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric))
 }
 
-fn points(lines: &[Line]) -> impl Iterator<Item = &Point> {
+fn points(lines: &[Curve]) -> impl Iterator<Item = &Point> {
     lines.iter().flat_map(|line| line.points.iter().flatten())
 }
 
 /// Lowest and highest figure.
-fn ends(lines: &[Line]) -> (f64, f64) {
+fn ends(lines: &[Curve]) -> (f64, f64) {
     let ends = (f64::INFINITY, 0.0_f64);
     points(lines).fold(ends, |(low, high), point| (low.min(point.value), high.max(point.value)))
 }
@@ -196,7 +196,7 @@ fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
 fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles: &Styles) -> Chart<'a> {
     let besides: Vec<(f64, &Case, Beside)> =
         cases.iter().map(|(x, case)| (*x, *case, Beside::of(case, metric))).collect();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<Curve> = Vec::new();
     for result in cases.iter().flat_map(|(_, case)| &case.results) {
         if !lines.iter().any(|line| line.name == result.contender) {
             let style = styles.get(&result.contender);
@@ -229,7 +229,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles:
     }
 }
 
-fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
+fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Curve {
     let point = |(x, case, beside): &(f64, &Case, Beside)| {
         let spread = counted(case.results.iter().find(|result| result.contender == name)?, metric)?;
         let words = set_beside(spread, metric, beside, name);
@@ -240,7 +240,7 @@ fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)
         old.is_finite().then_some((*x, *old))
     };
     let published = cases.iter().filter_map(old).collect();
-    Line { name: name.to_owned(), style, points: cases.iter().map(point).collect(), published }
+    Curve { name: name.to_owned(), style, points: cases.iter().map(point).collect(), published }
 }
 
 impl Form {
@@ -257,7 +257,7 @@ impl Point {
     }
 }
 
-impl Line {
+impl Curve {
     /// Points that are on the scale of this axis.
     fn seen(&self, up: Scale) -> impl DoubleEndedIterator<Item = &Point> {
         self.points.iter().flatten().filter(move |point| up.holds(point.value))
@@ -349,12 +349,12 @@ impl Chart<'_> {
     }
 
     /// Data for tooltips: x value and figure of each point of the line, in the format of pictures.js.
-    fn found(&self, line: &Line) -> String {
+    fn found(&self, line: &Curve) -> String {
         let point = |point: &Point| format!("{}|{}", (self.place)(point.place), point.words);
         line.seen(self.up).map(point).collect::<Vec<String>>().join(";")
     }
 
-    fn line(&self, pen: &mut Pen, form: &Form, line: &Line) {
+    fn line(&self, pen: &mut Pen, form: &Form, line: &Curve) {
         for (place, old) in line.published.iter().filter(|(_, old)| self.up.holds(*old)) {
             let (x, y) = (self.x(form, *place), self.y(form, *old));
             pen.ring(&Outline::diamond(x, y, 6.0), Ink::Own, 1.5);
@@ -377,7 +377,7 @@ impl Chart<'_> {
 
     /// End point of each line, and the height of its name beside it, moved apart where lines end close together.
     fn ends(&self, form: &Form) -> Vec<(&str, (f64, f64), f64)> {
-        let end = |line: &'_ Line| Some(self.at(form, line.seen(self.up).next_back()?));
+        let end = |line: &'_ Curve| Some(self.at(form, line.seen(self.up).next_back()?));
         let mut ends: Vec<(&str, (f64, f64))> =
             self.lines.iter().filter_map(|line| Some((line.name.as_str(), end(line)?))).collect();
         ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
@@ -386,7 +386,7 @@ impl Chart<'_> {
         ends.into_iter().zip(places).map(|((name, end), at)| (name, end, at)).collect()
     }
 
-    fn name(&self, pen: &mut Pen, form: &Form, line: &Line, ((x, y), at): ((f64, f64), f64)) {
+    fn name(&self, pen: &mut Pen, form: &Form, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
         let left = form.size.0 - form.right + 26.0;
         let title = fitted(&line.style.title, LETTERS, form.size.0 - left - 16.0);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
@@ -394,7 +394,7 @@ impl Chart<'_> {
     }
 
     fn in_words(&self) -> String {
-        let words = |line: &Line| {
+        let words = |line: &Curve| {
             if !self.has_marks {
                 let values = || line.points.iter().flatten().map(|point| point.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
