@@ -57,7 +57,21 @@ pub(super) struct Duel<'a> {
     pub(super) limits: Limits,
 }
 
-/// A duel whose options, places and contenders have been checked and that can be run.
+/// Reason why a contender cannot be the reference.
+enum ReferenceError {
+    /// This contender does not serve the application; the next one may be the reference.
+    Contender(String),
+    /// The application or the workload cannot be used with any contender, which ends the duel.
+    Duel(String),
+}
+
+impl From<String> for ReferenceError {
+    fn from(why: String) -> ReferenceError {
+        ReferenceError::Duel(why)
+    }
+}
+
+/// A duel whose options, environment and contenders have been checked and that can be run.
 pub struct Ready {
     environment: Environment,
     contenders: Contenders,
@@ -168,7 +182,14 @@ impl<'a> Duel<'a> {
         for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
-                self.capture_reference(&mut one)?.map(|found| probe = Some(found))
+                match self.capture_reference(&mut one) {
+                    Ok(found) => {
+                        probe = Some(found);
+                        Ok(())
+                    }
+                    Err(ReferenceError::Contender(why)) => Err(why),
+                    Err(ReferenceError::Duel(why)) => return Err(why),
+                }
             } else {
                 one.learned.clone_from(&self.known);
                 self.compare(&mut one)
@@ -192,17 +213,16 @@ impl<'a> Duel<'a> {
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
     }
 
-    /// Learns from this contender and probes it. The outer error ends the duel, the inner one only drops this
-    /// contender.
-    fn capture_reference(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
+    /// Captures the right answers from this contender and probes it.
+    fn capture_reference(&mut self, one: &mut Contender) -> Result<Probe, ReferenceError> {
         let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
         let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
         let mut running = match stage.start(one, ONE, &format!("{name}-learn"), timeout) {
             Ok(running) => running,
-            Err(unready) if unready.hangs => return Err(hangs(one, &unready.why)),
-            Err(unready) => return Ok(Err(unready.why)),
+            Err(unready) if unready.hangs => return Err(hangs(one, &unready.why).into()),
+            Err(unready) => return Err(ReferenceError::Contender(unready.why)),
         };
         let port = running.server.port();
         let capture = capture::from_reference(port, &self.options.asked, self.options.is_recorded, timeout);
@@ -210,12 +230,14 @@ impl<'a> Duel<'a> {
             Ok(capture) => capture,
             Err(CaptureError::Hangs(why)) => {
                 running.server.hurry();
-                return Err(hangs(one, &format!("{why}\n{}", running.server.log_tail())));
+                return Err(hangs(one, &format!("{why}\n{}", running.server.log_tail())).into());
             }
-            Err(CaptureError::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
+            Err(CaptureError::Silent(why)) => {
+                return Err(ReferenceError::Contender(format!("{why}\n{}", running.server.log_tail())));
+            }
             Err(CaptureError::Unfit(why)) => {
                 let tail = running.server.log_tail();
-                return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()));
+                return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()).into());
             }
         };
         drop(running);
@@ -231,7 +253,7 @@ impl<'a> Duel<'a> {
         let probe = self.probe(&mut running, one)?;
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
-        Ok(Ok(probe))
+        Ok(probe)
     }
 
     /// Reports what is checked of the answers, and which requests were left out.
