@@ -1,11 +1,11 @@
-//! The arena: application servers compared on real work. It starts them as a user would, checks their answers, loads
-//! them in turns, and writes down what it saw. It knows nothing of how any of them works inside.
+//! The arena: compares application servers on real work. It starts them as a user would, checks their answers, loads
+//! them in turns, and records what it measures. It knows nothing of how any of them works inside.
 
 pub mod command;
 pub mod contender;
 pub mod duel;
+pub mod environment;
 mod measure;
-pub mod place;
 pub mod record;
 pub mod report;
 pub mod stats;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use arena::command::Arena;
 use clap::Parser;
 
-/// Standard output; who reads it may stop in the middle (`arena list | head`), and nothing is wrong then.
+/// Standard output that ignores a closed pipe: `arena list | head` is not an error.
 struct Quiet(io::Stdout);
 
 impl Write for Quiet {
@@ -27,7 +27,7 @@ impl Write for Quiet {
 
 fn main() -> ExitCode {
     let ended = Arena::parse().obey(&mut Quiet(io::stdout()));
-    // Whoever was told to end meanwhile ends in its own way.
+    // A process that has been signalled to exit meanwhile exits by that signal's handler.
     let _gate = loadgen::process::gate();
     loadgen::process::dismiss();
     match ended {

@@ -1,5 +1,5 @@
-//! Contenders: their recipes are read and judged; those that this machine has start, answer, are counted right,
-//! and leave nothing behind; bad servers are caught, in words that help.
+//! Contenders: recipes are parsed and checked; installed contenders start, answer, are counted correctly, and leave
+//! nothing behind; bad servers are detected with a helpful message.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,8 +8,8 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, look};
-use arena::place::{Place, PlaceOptions};
+use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, detect};
+use arena::environment::{Environment, EnvironmentOptions};
 use arena::study::{Recipes, ServiceName};
 use loadgen::process::until;
 
@@ -51,16 +51,17 @@ fn bad() -> Catalogue {
     Catalogue::read(&here("tests/bad")).expect("the recipes of bad servers are right")
 }
 
-fn system() -> Place {
+fn system() -> Environment {
     let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.parent()?.join("foolsgold")));
     let foolsgold = std::env::var_os("FOOLSGOLD").map(PathBuf::from).or(beside).filter(|path| path.is_file());
-    Place::open(&PlaceOptions { foolsgold, ..PlaceOptions::default() }).expect("the system is a place")
+    Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() })
+        .expect("the system is an environment")
 }
 
-fn wanted<'a>(recipe: &'a Recipe, place: &'a Place, rackup: &'a Path, logs: &'a Path) -> Wanted<'a> {
+fn wanted<'a>(recipe: &'a Recipe, environment: &'a Environment, rackup: &'a Path, logs: &'a Path) -> Wanted<'a> {
     Wanted {
         recipe,
-        place,
+        environment,
         rackup,
         workers: 2,
         threads: 2,
@@ -86,12 +87,12 @@ fn hello(port: u16) -> Result<(), String> {
     if is_right { Ok(()) } else { Err(answer) }
 }
 
-/// One bad server, started with its own application.
+/// Starts one bad server with its own application.
 fn start_bad(name: &str, logs: &Path) -> Result<Server, String> {
-    let (all, place) = (bad(), system());
+    let (all, environment) = (bad(), system());
     let rackup = here("tests/bad/config.ru");
     let recipe = all.get(name).expect("there is such a bad server");
-    Server::start(wanted(recipe, &place, &rackup, logs))
+    Server::start(wanted(recipe, &environment, &rackup, logs))
 }
 
 #[test]
@@ -139,12 +140,12 @@ fn what_is_missing_is_said_with_how_to_get_it() {
     let catalogue = recipes();
     let mut recipe = catalogue.get("puma").expect("a recipe").clone();
     recipe.needs.programs.push("no-such-server".into());
-    let Presence::Missing { lacks, get } = look(&recipe, &system()) else { panic!("nobody has no-such-server") };
+    let Presence::Missing { lacks, get } = detect(&recipe, &system()) else { panic!("nobody has no-such-server") };
     assert!(lacks.iter().any(|one| one == "the program no-such-server"), "{lacks:?}");
     assert!(get.iter().any(|one| one == "gem install puma"), "{get:?}");
     recipe.needs.programs = vec!["ruby".into()];
     recipe.needs.libraries = vec!["json".into(), "no_such_library".into()];
-    let Presence::Missing { lacks, .. } = look(&recipe, &system()) else { panic!("nobody has no_such_library") };
+    let Presence::Missing { lacks, .. } = detect(&recipe, &system()) else { panic!("nobody has no_such_library") };
     assert_eq!(lacks, ["the library no_such_library"]);
 }
 
@@ -152,7 +153,7 @@ fn what_is_missing_is_said_with_how_to_get_it() {
 fn an_allocator_that_is_built_in_stands_after_the_version() {
     let catalogue = recipes();
     let mut recipe = catalogue.get("puma").expect("a recipe").clone();
-    let version = |recipe: &Recipe| match look(recipe, &system()) {
+    let version = |recipe: &Recipe| match detect(recipe, &system()) {
         Presence::Here { version, .. } => version,
         Presence::Missing { lacks, .. } => panic!("bin/setup --bench brings Puma: {lacks:?}"),
     };
@@ -184,7 +185,7 @@ fn studies_that_compare_rates_have_rivals_with_the_allocator_of_foolsgold() {
             .contenders
             .iter()
             .filter(|entry| entry.allocator == Some(Allocator::Jemalloc) && !entry.recipe.starts_with("foolsgold"));
-        // It compares what is left when something breaks, and no rates.
+        // This study compares what is left when something breaks, not rates.
         assert!(study.name == "scenarios" || rivals.count() >= 2, "{} has no two", study.name);
     }
 }
@@ -224,16 +225,16 @@ fn servers_that_want_a_proxy_have_one_where_clients_are_slow() {
 
 #[test]
 fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
-    let (catalogue, place) = (recipes(), system());
+    let (catalogue, environment) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");
     let rackup = here("tests/hello/config.ru");
     let recipe = catalogue.get("puma").expect("a recipe");
-    let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect("started");
+    let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("started");
     server.wait_ready(&hello).expect("ready");
     let commands = server.commands().join("\n");
     assert!(commands.contains("max_keep_alive Float::INFINITY") && commands.contains("/puma.rb"), "{commands}");
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("connected");
-    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a patience");
+    stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
     let mut buffer = [0; 4096];
     for number in 1..=1200 {
         stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
@@ -245,7 +246,7 @@ fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
         }
     }
     drop(server);
-    let stock = Wanted { stock: true, ..wanted(recipe, &place, &rackup, logs.path()) };
+    let stock = Wanted { stock: true, ..wanted(recipe, &environment, &rackup, logs.path()) };
     let server = Server::start(stock).expect("started");
     let commands = server.commands().join("\n");
     assert!(commands.contains(" -C - ") && !commands.contains("backlog"), "{commands}");
@@ -253,14 +254,14 @@ fn no_connection_ends_for_the_number_of_its_requests_unless_stock() {
 
 #[test]
 fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
-    let (catalogue, place) = (recipes(), system());
+    let (catalogue, environment) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");
     let rackup = here("tests/hello/config.ru");
     let mut tried = Vec::new();
     for name in ["unicorn-nginx", "puma-phased"] {
         let recipe = catalogue.get(name).expect("a recipe");
-        let Presence::Here { .. } = look(recipe, &place) else { continue };
-        let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect(name);
+        let Presence::Here { .. } = detect(recipe, &environment) else { continue };
+        let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect(name);
         server.wait_ready(&hello).expect(name);
         server.reload().expect(name);
         hello(server.port()).expect(name);
@@ -272,22 +273,22 @@ fn reloads_replace_all_workers_behind_a_proxy_and_one_after_the_other() {
 
 #[test]
 fn those_that_are_here_answer_are_counted_and_leave_nothing() {
-    let (catalogue, place) = (recipes(), system());
+    let (catalogue, environment) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");
     let rackup = here("tests/hello/config.ru");
     let mut tried = Vec::new();
     for recipe in catalogue.all() {
-        let Presence::Here { version, ruby } = look(recipe, &place) else { continue };
+        let Presence::Here { version, ruby } = detect(recipe, &environment) else { continue };
         assert!(version.contains('.') && !ruby.is_empty(), "{}: {version} on {ruby}", recipe.name);
         let name = &recipe.name;
-        let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect(name);
+        let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect(name);
         server.wait_ready(&hello).expect(name);
-        // Some have their threads only after some requests.
+        // Some servers start their threads only after some requests.
         (0..20).for_each(|_| hello(server.port()).expect(name));
         let counts = server.check_counts().expect(name);
         let (workers, threads) = server.shape();
         assert_eq!((counts.workers, counts.threads), (workers, workers * threads), "{name}");
-        // Whatever allocator our own process has, its workers are the Ruby of all others.
+        // Our own process may use any allocator; its workers run the same Ruby as all others.
         for worker in server.members().iter().filter(|one| one.title.starts_with("foolsgold: worker")) {
             let program = fs::read_link(format!("/proc/{}/exe", worker.id)).expect(name);
             let maps = fs::read_to_string(format!("/proc/{}/maps", worker.id)).expect(name);
@@ -304,21 +305,21 @@ fn those_that_are_here_answer_are_counted_and_leave_nothing() {
 
 #[test]
 fn a_killed_worker_is_replaced_and_a_reload_renews_all() {
-    let (catalogue, place) = (recipes(), system());
+    let (catalogue, environment) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");
     let rackup = here("tests/hello/config.ru");
     let recipe = catalogue.get("puma").expect("a recipe");
-    let mut server = Server::start(wanted(recipe, &place, &rackup, logs.path())).expect("started");
+    let mut server = Server::start(wanted(recipe, &environment, &rackup, logs.path())).expect("started");
     server.wait_ready(&hello).expect("ready");
     let killed = server.kill_worker().expect("killed");
     assert!(until(Duration::from_secs(10), || server.members().iter().all(|one| one.id != killed)));
     server.check_counts().expect("replaced");
     server.reload().expect("reloaded");
     assert!(until(Duration::from_secs(20), || hello(server.port()).is_ok()));
-    // Puma may hang when it is ended so soon after its workers came: that is not what is tested here.
+    // Puma may hang when it is stopped so soon after its workers have started; this test is not about that.
     drop(server);
     let alone = catalogue.get("thin").expect("a recipe");
-    let mut server = Server::start(wanted(alone, &place, &rackup, logs.path())).expect("started");
+    let mut server = Server::start(wanted(alone, &environment, &rackup, logs.path())).expect("started");
     let error = server.kill_worker().expect_err("it is alone");
     assert!(error.contains("its death is the server's"), "{error}");
     assert!(server.reload().expect_err("it cannot").contains("starts another"));
@@ -351,10 +352,10 @@ fn ignored_settings_are_caught() {
     let error = server.check_counts().expect_err("it has one worker");
     assert!(error.contains("was told to have 2 workers and has 1: it ignores the setting"), "{error}");
     server.stop().expect("it ends");
-    let (all, place) = (bad(), system());
+    let (all, environment) = (bad(), system());
     let rackup = here("tests/bad/config.ru");
     let recipe = all.get("threadless").expect("a bad server");
-    let one = Wanted { workers: 1, ..wanted(recipe, &place, &rackup, logs.path()) };
+    let one = Wanted { workers: 1, ..wanted(recipe, &environment, &rackup, logs.path()) };
     let mut server = Server::start(one).expect("it starts");
     server.wait_ready(&hello).expect("it answers");
     let error = server.check_counts().expect_err("it has no thread of that name");
@@ -376,16 +377,16 @@ fn who_does_not_end_is_killed_and_who_leaves_children_is_told() {
 
 #[test]
 fn what_cannot_be_done_is_refused_in_words() {
-    let (catalogue, place) = (recipes(), system());
+    let (catalogue, environment) = (recipes(), system());
     let logs = tempfile::tempdir().expect("a folder");
     let puma = catalogue.get("puma").expect("a recipe");
     let nowhere = here("tests/hello/nowhere.ru");
-    let error = Server::start(wanted(puma, &place, &nowhere, logs.path())).expect_err("no such file");
+    let error = Server::start(wanted(puma, &environment, &nowhere, logs.path())).expect_err("no such file");
     assert!(error.starts_with("puma: there is no ") && error.contains("nowhere.ru"), "{error}");
     let nginx = catalogue.get("passenger-apache").expect("a recipe");
     let rackup = here("tests/hello/config.ru");
-    let more = Wanted { extra: vec!["--more".into()], ..wanted(nginx, &place, &rackup, logs.path()) };
+    let more = Wanted { extra: vec!["--more".into()], ..wanted(nginx, &environment, &rackup, logs.path()) };
     assert!(Server::start(more).expect_err("no further words").contains("it takes no further words (--more)"));
-    let both = PlaceOptions { ring: Some("/".into()), gemfile: Some("Gemfile".into()), foolsgold: None };
-    assert!(Place::open(&both).expect_err("one of them").contains("exclude each other"));
+    let both = EnvironmentOptions { ring: Some("/".into()), gemfile: Some("Gemfile".into()), foolsgold: None };
+    assert!(Environment::open(&both).expect_err("one of them").contains("exclude each other"));
 }

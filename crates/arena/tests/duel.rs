@@ -1,5 +1,5 @@
-//! A whole duel, with turns of less than a second, on an application with pages that stay, vary, lead elsewhere and
-//! are not there. And an application that fails, and servers that are not there.
+//! A whole duel, with turns of less than a second, on an application with constant, varying, redirecting and missing
+//! pages; further an application that fails, and missing servers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use arena::duel::asked::Asked;
 use arena::duel::plan::Plan;
 use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
-use arena::place::PlaceOptions;
+use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 
 const PLAN: Plan = Plan {
@@ -68,10 +68,10 @@ impl Listener for Heard {
     }
 }
 
-/// Those who wait for figures or by the clock do not disturb each other.
+/// Serializes tests that measure or depend on time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The program beside this test, if it was built.
+/// The program beside this test, if it has been built.
 fn foolsgold() -> Option<PathBuf> {
     let named = std::env::var_os("FOOLSGOLD").map(PathBuf::from);
     let test = std::env::current_exe().ok()?;
@@ -86,7 +86,7 @@ fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
     let words: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
     DuelOptions {
         rackup: folder.join("config.ru"),
-        place: PlaceOptions { foolsgold: foolsgold(), ..PlaceOptions::default() },
+        environment: EnvironmentOptions { foolsgold: foolsgold(), ..EnvironmentOptions::default() },
         recipes: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../arena/contenders"),
         contenders: contenders.iter().map(|name| (*name).to_owned()).collect(),
         asked: urls::from_words(&words, folder).unwrap(),
@@ -110,7 +110,7 @@ fn options(folder: &Path, paths: &[&str], contenders: &[&str]) -> DuelOptions {
 fn two_servers_are_compared_and_one_is_recommended() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
-    // Where our own program is not built, another stands for it.
+    // Where our own program has not been built, another one stands in.
     let other = if foolsgold().is_some() { "foolsgold" } else { "thin" };
     let mut options = options(folder.path(), &["/*3", "/form", "/old", "/none", "/slow", "/clock"], &[other]);
     options.now = Some(Now::parse("puma -w 1 -t 3").unwrap());
@@ -133,7 +133,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
         let unsettled = "its rate had not settled before the load in 2 of 2 rounds";
         assert!(counting.clone().all(|one| one.remarks.iter().any(|remark| remark == unsettled)), "{}", told());
     }
-    // Much slower than the other it would not be in the rounds.
+    // If much slower than the other it would not be in the rounds.
     let tried = &summary.cases[0].results;
     assert!(tried.iter().any(|one| one.contender.starts_with(other) && one.disqualified.is_none()), "{}", told());
     let advice = summary.advice.as_ref().unwrap();
@@ -147,7 +147,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
     let who = summary.contenders.iter().find(|who| who.name == "puma -w 1 -t 3").unwrap();
     assert_eq!((who.counted_workers, who.counted_threads), (Some(1), Some(3)), "{who:?}");
     assert!(heard.steps.iter().any(|step| step.what.starts_with("round 2 of 2")) && heard.steps[0].seconds > 0.0);
-    // Of both rounds, and of everybody who was in them.
+    // Both rounds, and all contenders in them.
     let of_load_80 =
         |name: &str| heard.samples.iter().filter(|one| one.case == "load-80" && one.contender == name).count();
     let counted = summary.cases[3].results.iter().filter(|one| one.disqualified.is_none());
@@ -174,7 +174,7 @@ fn a_log_may_hold_paths_that_are_answered_otherwise_here() {
     assert!(words.contains("left out (2): "), "{words}");
     let advice = summary.advice.unwrap();
     assert!(advice.sentence.contains("nobody else") || advice.sentence.contains("use puma"), "{advice:?}");
-    assert!(advice.uncertainty.iter().any(|doubt| doubt.contains("18 % of the recorded")), "{advice:?}");
+    assert!(advice.uncertainty.iter().any(|caveat| caveat.contains("18 % of the recorded")), "{advice:?}");
 }
 
 #[test]

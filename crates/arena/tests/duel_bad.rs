@@ -1,5 +1,5 @@
 //! Duels in which servers lie, die, never listen, ignore their settings, answer with another status or break at twice
-//! the user's rate: each is caught and named, and the honest one is recommended.
+//! the user's rate: each is detected and named, and the honest one is recommended.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at what should not be")]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::{PoisonError, RwLock};
 use arena::duel::pace::Rate;
 use arena::duel::plan::Plan;
 use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
-use arena::place::PlaceOptions;
+use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 use arena::record::summary::Summary;
 
@@ -58,11 +58,11 @@ loop do
       body = "<h1>help!</h1>" if mode == "early" && keep && (early -= 1) >= 0
       exit!(3) if mode == "mortal" && served > 300
       status = mode == "stranger" ? "404 Not Found" : "200 OK"
-      # After warming up and full load, it answers only those who ask once.
+      # After warm-up and full load, it only answers connections with a single request.
       status = "500 Internal Server Error" if mode == "tired" && keep && loads >= 2
-      # Where it was never under full load, it fails those who ask once, after a while.
+      # If it was never under full load, it fails connections with a single request, after a while.
       status = "500 Internal Server Error" if mode == "sour" && !keep && served > 12 && loads == 0
-      # What a load has left in its queue keeps it busy for a while.
+      # The queue of an earlier load keeps it busy for a while.
       status = "503 Service Unavailable" if mode == "backlog" && Time.now < busy_until
       if mode == "brittle"
         # It serves 80 requests per second, and refuses when too many wait.
@@ -110,7 +110,7 @@ impl Listener for Heard {
 fn recipe(folder: &Path, mode: &str) {
     let script = folder.join("server.rb");
     let script = script.display();
-    // This one says that it has workers, and has one.
+    // This recipe claims workers, but the server has one.
     let shape = if mode == "ignorer" { "" } else { "[shape]\nworkers = '1'\nthreads = '1'" };
     let cannot = if mode == "ignorer" { "" } else { "workers = 'no'\nthreads = 'no'" };
     let text = format!(
@@ -169,7 +169,7 @@ fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Hea
     }
     let mut options = DuelOptions {
         rackup: folder.path().join("config.ru"),
-        place: PlaceOptions::default(),
+        environment: EnvironmentOptions::default(),
         recipes: folder.path().to_owned(),
         contenders: Vec::new(),
         asked: urls::from_words(&["/".to_owned()], folder.path()).unwrap(),
@@ -191,7 +191,7 @@ fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Hea
     run(&options, heard)
 }
 
-/// Those that wait for figures are alone; those that only wait for an end are not.
+/// Tests that measure run alone; those that only wait for an end do not.
 static MACHINE: RwLock<()> = RwLock::new(());
 
 fn honest_wins(mode: &str, parts: &[&str]) {
@@ -210,7 +210,7 @@ fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
     let (summary, words) = duel_with(&["brittle"], &|options| {
         options.now = Some(Now::parse("brittle").unwrap());
         options.rate = Some(Rate::said(60.0));
-        // Of other work on this machine nothing is to break.
+        // Other work on this machine must not break anything.
         options.p99_max_ms = Some(3_000.0);
         options.plan = Plan { rounds: 2, open_s: 1.5, ..PLAN };
     })
@@ -229,7 +229,7 @@ fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
     if traffic.cores > 1 {
         assert_eq!((honest.smaller[0].of, honest.smaller[0].rounds), (traffic.cores / 2, 2), "{traffic:#?}");
     }
-    // Bound to fewer processors a server has no more of them.
+    // Bound to fewer processors a server cannot use more.
     let smallest = summary.cases.iter().find(|case| case.name == "smaller-1");
     for found in smallest.iter().flat_map(|case| &case.results) {
         assert!(found.numbers["processors"].high <= 1.1, "{found:?}");
@@ -241,7 +241,7 @@ fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
         "{advice:?}"
     );
     assert!(traffic.answer.starts_with("At 60 requests/s (as --rate says), honest"), "{}", traffic.answer);
-    // The page and the terminal are made of the summary alone.
+    // The page and the terminal are made from the summary alone.
     let page = arena::report::page::html(&summary).unwrap();
     for part in ["At your traffic", "your 60/s", "What breaks first", "status 503", "What the rate takes"] {
         assert!(page.contains(part), "{part}");
@@ -356,6 +356,6 @@ fn the_twin_is_asked_at_the_rate_as_well() {
         let twin = case.twin.as_ref().unwrap_or_else(|| panic!("{name}: {words}"));
         assert_eq!(twin.numbers["requests_per_s"].all.len(), 3, "{name}: {twin:?}");
     }
-    // It is nobody who could be chosen.
+    // It is not a contender that could be chosen.
     assert_eq!(summary.traffic.unwrap().carried.len(), 1);
 }

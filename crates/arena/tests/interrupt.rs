@@ -1,5 +1,5 @@
-//! The program is told to end in the middle of a run, or killed: its servers end with it, although they do not listen,
-//! its folders go, and it says how to go on.
+//! Interruption or killing of the program during a run: its servers exit with it, even if they ignore signals, its
+//! folders are removed, and it prints the command that resumes the run.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Two processes that listen to nothing but SIGKILL, and one that has left its session and parent.
+/// Two processes that ignore all signals but SIGKILL, and one that has left its session and parent.
 const SERVER: &str = r#"
 require "socket"
 trap("TERM") {} unless ARGV[1] == "meek"
@@ -53,7 +53,7 @@ expect = { exactly = "ok" }
 struct Run {
     home: TempDir,
     arena: Child,
-    /// All that it has started, but for its guard.
+    /// All processes that it has started, except its guard.
     family: BTreeSet<u32>,
 }
 
@@ -73,9 +73,9 @@ impl Run {
         command.arg("--home").arg(home.path()).args(["run", "long"]).stdin(Stdio::null());
         let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut run = Run { home, arena, family: BTreeSet::new() };
-        // The load has begun when the server computes; its stray is there by then.
+        // The load has begun when the server computes; its stray process exists by then.
         let stray = format!("stray {}", run.home.path().display());
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while !everybody().iter().any(|id| title(*id).starts_with(&stray)) || run.folders().is_empty() {
             assert!(Instant::now() < end && run.arena.try_wait().unwrap().is_none(), "it does not begin");
             thread::park_timeout(Duration::from_millis(20));
@@ -92,7 +92,7 @@ impl Run {
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
     }
 
-    /// Waits until it says this.
+    /// Waits until the program prints this.
     fn hears(&mut self, words: &str) {
         let (mut said, mut byte) = (Vec::new(), [0]);
         let stderr = self.arena.stderr.as_mut().unwrap();
@@ -102,7 +102,7 @@ impl Run {
         }
     }
 
-    /// Its exit code and what it said.
+    /// Exit code and output.
     fn end(&mut self) -> (Option<i32>, String) {
         let mut said = String::new();
         self.arena.stderr.take().unwrap().read_to_string(&mut said).unwrap();
@@ -114,7 +114,7 @@ impl Run {
         self.family.iter().all(|id| !all.contains(id)) && self.folders().is_empty()
     }
 
-    /// Its temporary folders.
+    /// Temporary folders of the program.
     fn folders(&self) -> Vec<PathBuf> {
         let mark = format!("/tmp/arena-{}-", self.arena.id());
         let all = fs::read_dir("/tmp").unwrap().flatten().map(|entry| entry.path());
@@ -142,7 +142,7 @@ command = ["ruby", "{script}", "{{{{ port }}}}", "{manner}", "{home}"]
     )
 }
 
-/// Those that run.
+/// The processes that are running.
 fn everybody() -> BTreeSet<u32> {
     let ids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_running = |id: &u32| {
@@ -197,7 +197,7 @@ fn killed_it_leaves_nothing_behind_either() {
     let mut run = Run::begin("stubborn");
     run.tell("KILL");
     run.end();
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !run.is_gone() {
         assert!(Instant::now() < end, "{:?} {:?}", run.family, run.folders());
         thread::park_timeout(Duration::from_millis(50));

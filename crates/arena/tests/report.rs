@@ -1,5 +1,5 @@
 //! Reports of whole summaries: one fixture for each kind of study, with ties, a disqualification, missing contenders
-//! and very long names. With ARENA_PAGES set to a folder, the pages are left there to be looked at.
+//! and very long names. With ARENA_PAGES set to a folder, the pages are stored there for inspection.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,14 +19,14 @@ const NAMES: [&str; 6] =
 fn fixture(name: &str) -> Summary {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut summary = read_summary(&folder.join(format!("{name}.json"))).expect("a fixture");
-    // They are of older programs: what is made of them is what today's rules say.
+    // The fixtures are from older programs; the present rules are applied to them.
     for case in &mut summary.cases {
         case.ranking = stats::ranking_of(case);
     }
     summary
 }
 
-/// A page is kept when somebody wants to look at it.
+/// Stores a page if ARENA_PAGES is set.
 fn keep(name: &str, html: &str) {
     if let Some(folder) = std::env::var_os("ARENA_PAGES").map(PathBuf::from) {
         fs::write(folder.join(format!("{name}.html")), html).expect("a folder to write to");
@@ -72,7 +72,7 @@ fn every_kind_of_study_has_a_page() {
         for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
             assert!(html.contains(&who.missing[0].replace('/', "&#x2f;")), "{name}: {} is silently left out", who.name);
         }
-        // The two forms of a picture have one name and one description.
+        // The two forms of a plot share a name and a description.
         let narrow = html.matches("<div class=\"narrow\">").count();
         assert_eq!(html.matches("<svg role=\"img\"").count(), html.matches("<desc id=").count() + narrow);
         for named in between(&html, "aria-labelledby=\"", "\"").into_iter().chain(between(&html, "href=\"#", "\"")) {
@@ -86,7 +86,7 @@ fn every_kind_of_study_has_a_page() {
     }
 }
 
-/// What stands between two marks, each time.
+/// All texts between two marks.
 fn between<'a>(text: &'a str, from: &'a str, to: &'a str) -> Vec<&'a str> {
     text.split(from).skip(1).filter_map(|rest| rest.split(to).next()).collect()
 }
@@ -133,7 +133,7 @@ fn figures_are_exact_under_a_pointer_and_named_on_a_phone() {
     }
 }
 
-/// A summary of these figures: rates of three rounds.
+/// A summary with these figures: rates of three rounds.
 fn of_rates(figures: &[(&str, [f64; 3])]) -> Summary {
     let result = |(name, all): &(&str, [f64; 3])| Measured {
         contender: (*name).to_owned(),
@@ -148,7 +148,7 @@ fn of_rates(figures: &[(&str, [f64; 3])]) -> Summary {
 
 #[test]
 fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands() {
-    // The lowest and the highest round of the first two lie apart; their interval holds 1.
+    // The lowest and the highest round of the first two lie apart; their interval includes 1.
     let summary =
         of_rates(&[("best", [100.0, 101.0, 102.0]), ("level", [80.0, 99.0, 90.0]), ("apart", [49.0, 50.0, 51.0])]);
     let place = "<!-- arena:begin s -->\n<!-- arena:end s -->";
@@ -173,9 +173,9 @@ fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands()
 
 #[test]
 fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
-    let mut dice = stats::Dice::from_seed(7);
+    let mut rng = stats::Dice::from_seed(7);
     let mut number =
-        |of: &str| (of.to_owned(), Spread::of(&[1.0, 2.0, 3.0].map(|_| (dice.fraction() * 1e4).round() / 1e2)));
+        |of: &str| (of.to_owned(), Spread::of(&[1.0, 2.0, 3.0].map(|_| (rng.fraction() * 1e4).round() / 1e2)));
     let names: Vec<String> = (0..20).map(|at| format!("server-{at}, 2 × 5")).collect();
     let shown = ["requests_per_s", "mean_ms", "p50_ms", "p99_ms", "failed", "cpu_us_per_request", "pss_peak_mib"];
     let percentiles = PERCENTILES.iter().map(|(_, name)| *name);
@@ -222,7 +222,7 @@ fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
     }
 }
 
-/// The page with a script behind it, in a browser; what that has put in the element `seen`. None where there is none.
+/// Runs the page with a script in a browser and returns the text of the element `seen`; `None` without a browser.
 fn in_a_browser(html: &str, script: &str) -> Option<String> {
     let named = |name: &&str| std::process::Command::new(name).arg("--version").output().is_ok();
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(named)?;
@@ -397,7 +397,7 @@ fn tables_fit_the_terminal() {
         let summary = fixture(name);
         for width in [60, 80, 120, 200] {
             let text = terminal(&summary, width);
-            // A title, a heading of a curve and a command stay whole.
+            // Titles, headings of curves and commands are not wrapped.
             let whole = |line: &&str| line.starts_with("  $") || line.contains(" is better)");
             let broken = text.lines().filter(|line| !whole(line));
             let widest = broken.map(|line| line.chars().count()).max().unwrap_or(0);
@@ -425,7 +425,7 @@ fn runs_are_compared() {
     assert!(same.contains("figures that rank are level.") && !same.contains("Changed"), "{same}");
     let html = compare::html(&before, &after).expect("a page");
     keep("compare", &html);
-    // The rule that is used, and not the one before it.
+    // The present rule, not the former one.
     assert!(html.contains("its 98 % bootstrap interval") && html.contains("at least 5 % off"), "{html}");
     assert!(!html.contains("ranges of their rounds touch"), "{html}");
     assert!(compare::words(&before, &fixture("duel"), 110).is_err_and(|text| text.contains("only runs of one study")));
@@ -454,11 +454,11 @@ fn a_page_of_markdown_is_kept_current() {
     }
 }
 
-/// The README and the page of benchmarks show no run that is of a release further back than this.
+/// Oldest release, counted backwards, whose runs README and the page of benchmarks may show.
 const RELEASES_BACK: usize = 1;
-/// Since this day the version of a run says of which commit it is.
+/// Day since which the version of a run includes its commit.
 const COMMITS_SINCE: &str = "2026-11-24";
-/// Runs that are not as METHOD.md wants them and are shown, with a mark, until they have been made again.
+/// Runs that do not meet METHOD.md and are shown with a mark until they have been repeated.
 const TOLERATED: [&str; 6] = [
     "arena/runs/2026-11-21-app-server-arena",
     "arena/runs/2026-11-21-duel",
@@ -468,10 +468,10 @@ const TOLERATED: [&str; 6] = [
     "arena/runs/2026-11-21-round-3",
 ];
 
-/// A run that a page shows: what it says, and what METHOD.md wants and it is not.
+/// A run that a page shows: its summary, and the requirements of METHOD.md that it does not meet.
 type Run = (Summary, Vec<String>);
 
-/// The runs that a page shows, by their paths from the root.
+/// Runs that a page shows, by their paths from the repository's root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
     let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let inside = links.map(|link| link.trim_start_matches("../").trim_end_matches('/'));
@@ -480,7 +480,7 @@ fn runs_of(page: &str) -> BTreeSet<&str> {
     runs
 }
 
-/// What is wrong with the runs that a page shows, by the releases of the program, newest first.
+/// Errors of the runs that a page shows, judged by the program's releases, newest first.
 fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Run) -> Vec<String> {
     let mut found = Vec::new();
     for path in runs_of(page) {
@@ -522,7 +522,7 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         for path in runs_of(page) {
             let (summary, shortcomings) = run(path);
             let is_of = |name: &String| name.split('/').next() == Some(summary.study.as_str());
-            // In prose a run may be linked whose table is not here.
+            // Prose may link a run whose table is not on the page.
             let link = if page.contains(&format!("](../{path})")) { format!("../{path}") } else { path.to_owned() };
             let has_table = page.contains(&format!("[Run]({link})"));
             for name in splice::names(page).into_iter().filter(is_of).filter(|_| has_table) {
@@ -558,7 +558,7 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
 fn the_run_that_was_put_together_of_two_hours_says_so_and_compares_them_no_more() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join("arena/runs/2026-11-21-prime-sums");
-    // It goes when there is a new one.
+    // Removed once there is a new run.
     let Ok(folder) = Folder::open(&folder) else { return };
     let (summary, shortcomings) = shown(&root, &folder).expect("a run");
     assert!(shortcomings.iter().any(|short| short.contains("in one go: thin-cluster, up to 4")), "{shortcomings:?}");

@@ -1,4 +1,4 @@
-//! A ring is made in a new folder or an empty one, and nowhere else: nothing that is there is ever changed.
+//! A ring is only built in a new or empty folder: an existing folder is never changed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -7,13 +7,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 fn ring(folder: &Path) -> Output {
-    // Where the guard let something pass, no mirror would be asked.
+    // If the guard lets something pass, no mirror is contacted.
     let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
     command.env("MIRROR", "http://127.0.0.1:9/debian").env("PATH", "/nowhere:/usr/bin:/bin");
     command.arg("ring").arg(folder).output().unwrap()
 }
 
-/// The names below it.
+/// The names below a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -1,4 +1,4 @@
-//! `arena challenge`: a study with a recipe that is not the arena's, beside the arena's own in the same rounds.
+//! `arena challenge`: a study with a user's recipe beside the arena's own ones, in the same rounds.
 
 use std::fs;
 use std::io::Write;
@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::home::Home;
 use super::run::{How, passed};
-use crate::study::{Asked, Challenge, Ground};
+use crate::study::{Asked, Challenge, Context};
 
 /// Runs a study with a contender of your own settings, against ours of the same server and FoolsGold.
 ///
@@ -24,14 +24,14 @@ pub struct Request {
     /// Whose settings these are, for the report.
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
-    /// Its workers; as many as ours of the same server, or as FoolsGold's, if nothing is said.
+    /// Its workers; as many as ours of the same server, or as FoolsGold's, by default.
     #[arg(short, long, value_name = "N")]
     workers: Option<u32>,
-    /// The threads of each worker.
+    /// Threads per worker.
     #[arg(short, long, value_name = "N")]
     threads: Option<u32>,
-    /// A contender of the study that takes part as well; may be given several times. If nothing is said, ours of the
-    /// same server, and FoolsGold.
+    /// A contender of the study that takes part as well; may be given several times [default: ours of the same server,
+    /// and FoolsGold].
     #[arg(long, value_name = "NAME")]
     against: Vec<String>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct Request {
 
 impl Request {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.how.source.open()?;
+        let environment = self.how.source.open()?;
         let (catalogue, recipes, figures) = home.read()?;
         let path = self.recipe.display();
         let is_recipe = self.recipe.extension().is_some_and(|extension| extension == "toml");
@@ -57,14 +57,14 @@ impl Request {
         let study = recipes.get(&self.study)?;
         let (study, catalogue) = challenge.join(study, &catalogue)?;
         let apps = home.0.join("apps");
-        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let command = format!("arena challenge {}.toml {}{}", challenge.name, study.name, self.in_words());
         let must = [challenge.name_in(&study)];
         let asked = Asked { challenge: Some(challenge), ..self.how.asked(&study, command)? };
-        passed(self.how.begin(asked, &study, (&ground, home), &must, out)?)
+        passed(self.how.begin(asked, &study, (&context, home), &must, out)?)
     }
 
-    /// The options again, without folders of this machine.
+    /// The options as text, without folders of this machine.
     fn in_words(&self) -> String {
         let mut words: String = self.by.iter().map(|by| format!(" --by {by:?}")).collect();
         words.extend(self.workers.map(|workers| format!(" --workers {workers}")));

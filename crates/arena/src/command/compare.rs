@@ -9,7 +9,7 @@ use super::words::{say, width};
 use crate::record::folder::Folder;
 use crate::report;
 
-/// Which two.
+/// Compares two runs of the same study.
 #[derive(Debug, Args)]
 pub struct Compare {
     /// The folder of the earlier run.

@@ -22,60 +22,61 @@ use crate::report;
 use crate::study::Watcher;
 use loadgen::K6Here;
 
-/// What one thread can send, and what one load of ten seconds can hold.
+/// Bounds of --rate in requests per second: what one thread can send, and what gives a load of ten seconds a request.
 const RATE_MOST: f64 = 100_000.0;
 const RATE_LEAST: f64 = 0.1;
 
-/// Starts the application on every server that is here, checks, loads, and recommends.
+/// Starts the application on every server that is installed, checks and loads it, and recommends one.
 #[derive(Debug, Args)]
 pub struct Duel {
     /// The application's config.ru, or its folder.
     rackup: PathBuf,
-    /// What is asked: /path, '/path*3' (three times as often), 'POST /orders body=@file type=application/json'
+    /// Requests to send: /path, '/path*3' (three times as often), 'POST /orders body=@file type=application/json'
     /// [default: /].
     #[arg(value_name = "REQUEST")]
     requests: Vec<String>,
-    /// More requests, one on each line.
+    /// More requests, one per line.
     #[arg(long, value_name = "FILE")]
     urls: Option<PathBuf>,
-    /// What visitors asked, and how many in a second, from an access log; - is standard input.
+    /// Requests of visitors and their rate, from an access log; - is standard input.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "requests"])]
     log: Option<PathBuf>,
-    /// Also measures at this rate: p99 and memory there, what breaks when it doubles, what fewer processors do, what
-    /// it takes [default: that of the busiest minute of --log].
+    /// Also measures at this rate: p99 and memory, what breaks when it doubles, what fewer processors do, and what it
+    /// costs [default: that of the busiest minute of --log].
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     #[arg(allow_negative_numbers = true)]
     rate: Option<f64>,
-    /// Only these contenders, with commas between them.
+    /// Only these contenders, separated by commas.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     contenders: Vec<String>,
-    /// What serves the application today: puma, or "puma -w 2 -t 5".
+    /// The server that runs the application today: puma, or "puma -w 2 -t 5".
     #[arg(long, value_name = "SERVER", value_parser = Now::parse)]
     now: Option<Now>,
-    /// The 99th percentile at 80 % load that is still good enough, in milliseconds.
+    /// The highest 99th percentile at 80 % load that is good enough, in milliseconds.
     #[arg(long, value_name = "MS", value_parser = above_0)]
     #[arg(allow_negative_numbers = true)]
     p99: Option<f64>,
-    /// Turns of seconds: shows that all is well, and decides nothing.
+    /// Turns of seconds: shows that everything works, and decides nothing.
     #[arg(long)]
     quick: bool,
-    /// The most that all of it may take.
+    /// Most minutes that the whole duel may take.
     #[arg(long, value_name = "MINUTES", value_parser = above_0)]
     #[arg(allow_negative_numbers = true)]
     budget: Option<f64>,
-    /// What makes the loads in the place of the arena's own loops: k6.
+    /// Load generator in place of the arena's own loops: k6.
     #[arg(long, value_name = "TOOL", value_parser = ["k6"])]
     load: Option<String>,
-    /// A setting for the application, or the name of one that is taken over from here; may be given several times. The
-    /// servers get nothing else of this environment but what finds their programs (PATH, HOME, LANG, GEM_*, BUNDLE_*).
+    /// An environment variable for the application, or the name of one to pass on; may be given several times. The
+    /// servers get no other variables of this environment but those that find their programs (PATH, HOME, LANG, GEM_*,
+    /// BUNDLE_*).
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = setting)]
     env: Vec<(String, String)>,
     #[command(flatten)]
     source: Source,
-    /// Where the run folder goes [default: arena/runs].
+    /// Folder for the run folder [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// A number that makes the random orders.
+    /// Seed of the random orders.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
@@ -100,7 +101,7 @@ impl Duel {
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut options = DuelOptions {
             rackup,
-            place: self.source.options(),
+            environment: self.source.options(),
             recipes: home.0.join("arena/contenders"),
             contenders: self.contenders.clone(),
             asked: source.asked,
@@ -118,7 +119,7 @@ impl Duel {
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,
         };
-        // What cannot be begun leaves no folder behind.
+        // A duel that cannot begin leaves no folder behind.
         let k6 = run::k6(self.load.as_ref())?;
         if let Some(packed) = options.asked.iter().find(|asked| k6.is_some() && asked.wants_packed()) {
             let what = packed.in_words();
@@ -147,7 +148,7 @@ impl Duel {
         say(out, &format!("\nrun folder: {path} (report.html shows it)"))
     }
 
-    /// The command line again, without folders of this machine.
+    /// The command line as text, without folders of this machine.
     fn in_words(&self) -> String {
         let mut words = vec!["arena duel config.ru".to_owned()];
         words.extend(self.requests.iter().map(|request| format!("'{request}'")));
@@ -167,7 +168,7 @@ impl Duel {
     }
 }
 
-/// Keeps the samples, and shows how far it is.
+/// Stores the samples, and shows the progress.
 struct Told<'a> {
     folder: &'a Folder,
     progress: Progress,

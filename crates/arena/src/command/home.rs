@@ -1,14 +1,14 @@
-//! What most commands begin with: where contenders come from, and the folders that come with the program.
+//! Common parts of most commands: where contenders come from, and the folders that come with the program.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::contender::Catalogue;
-use crate::place::{Place, PlaceOptions};
+use crate::environment::{Environment, EnvironmentOptions};
 use crate::study::{Figures, Recipe, Recipes, surroundings};
 
-/// Where contenders come from.
+/// Options that choose where contenders come from.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Source {
     /// Take Ruby and the servers from this root folder (see `arena ring`).
@@ -17,18 +17,18 @@ pub struct Source {
     /// Take the servers from this bundle.
     #[arg(long, value_name = "GEMFILE")]
     pub gemfile: Option<PathBuf>,
-    /// The foolsgold to take part; by default the one beside this program, or that of PATH.
+    /// The program foolsgold that takes part [default: the one beside this program, or on PATH].
     #[arg(long, value_name = "PROGRAM")]
     pub foolsgold: Option<PathBuf>,
 }
 
 impl Source {
-    pub fn options(&self) -> PlaceOptions {
+    pub fn options(&self) -> EnvironmentOptions {
         let Source { ring, gemfile, foolsgold } = self.clone();
-        PlaceOptions { ring, gemfile, foolsgold }
+        EnvironmentOptions { ring, gemfile, foolsgold }
     }
 
-    /// The options again, for a command that goes on with a run.
+    /// The options as text, for a command that resumes a run.
     pub fn in_words(&self) -> String {
         let options = [("--ring", &self.ring), ("--gemfile", &self.gemfile), ("--foolsgold", &self.foolsgold)];
         let given =
@@ -36,8 +36,8 @@ impl Source {
         given.collect()
     }
 
-    pub fn open(&self) -> Result<Place, String> {
-        Place::open(&self.options())
+    pub fn open(&self) -> Result<Environment, String> {
+        Environment::open(&self.options())
     }
 }
 
@@ -55,7 +55,7 @@ impl Home {
         }
     }
 
-    /// All contenders, studies and published figures; all that is wrong with them is told at once.
+    /// Reads all contenders, studies and published figures. All errors are reported at once.
     pub fn read(&self) -> Result<(Catalogue, Recipes, Figures), String> {
         let contenders = Catalogue::read(&self.0.join("arena/contenders"));
         let folder = self.0.join("arena/studies");
@@ -64,7 +64,7 @@ impl Home {
         let apps = self.0.join("apps");
         let none = Figures::default();
         for study in &studies.0 {
-            // Without figures every name of theirs would be said to be wrong.
+            // Without figures every name of a published figure would be reported as wrong.
             let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
             let found = surroundings(&study, &apps, figures.as_ref().unwrap_or(&none), contenders.as_ref().ok());
             let file = folder.join(format!("{}.toml", study.name));

@@ -1,4 +1,4 @@
-//! `arena import`: loads that k6 made elsewhere become a run.
+//! `arena import`: makes a run of loads that k6 generated on other machines.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use clap::Args;
 use super::home::Home;
 use super::run::How;
 use super::words::{print, say};
-use crate::place::{Place, PlaceOptions};
+use crate::environment::{Environment, EnvironmentOptions};
 use crate::record::folder::Folder;
 use crate::report;
-use crate::study::{Asked, Ground, Import};
+use crate::study::{Asked, Context, Import};
 
 /// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
 ///
@@ -20,27 +20,27 @@ use crate::study::{Asked, Ground, Import};
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct Request {
-    /// The study that the script is of.
+    /// The study of the script.
     study: String,
-    /// What the script has written: a file of each machine.
+    /// Output files of the script, one for each machine.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Which of the study's contenders was loaded.
+    /// The contender that was loaded.
     #[arg(long, value_name = "NAME")]
     contender: String,
-    /// Its version.
+    /// Version of the server.
     #[arg(long = "server-version", value_name = "VERSION")]
     version: String,
-    /// The Ruby that it ran on.
+    /// Ruby on which it ran.
     #[arg(long, value_name = "RUBY")]
     ruby: String,
-    /// The machine on which it ran, in words: "4 × Graviton 3, 8 GiB".
+    /// Machine on which it ran, in words: "4 × Graviton 3, 8 GiB".
     #[arg(long, value_name = "WORDS")]
     machine: String,
     /// The folder of an import of the same study, to which this load is added.
     #[arg(long, value_name = "RUN", conflicts_with = "out")]
     into: Option<PathBuf>,
-    /// Where run folders go [default: arena/runs].
+    /// Folder for run folders [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }
@@ -49,9 +49,9 @@ impl Request {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let (catalogue, recipes, figures) = home.read()?;
         let study = recipes.get(&self.study)?;
-        let place = Place::open(&PlaceOptions::default())?;
+        let environment = Environment::open(&EnvironmentOptions::default())?;
         let apps = home.0.join("apps");
-        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
         let import = Import {
             asked: Asked { machine: Some(self.machine.clone()), ..asked },
@@ -61,7 +61,7 @@ impl Request {
             ruby: self.ruby.clone(),
             machine: self.machine.clone(),
         };
-        let sample = import.sample(study, &ground)?;
+        let sample = import.sample(study, &context)?;
         let folder = match &self.into {
             Some(path) => import.joins(path)?,
             None => {
@@ -70,7 +70,7 @@ impl Request {
             }
         };
         let _lock = folder.lock()?;
-        let summary = import.add(&folder, sample, study, &ground)?;
+        let summary = import.add(&folder, sample, study, &context)?;
         folder.write_page(&report::page::html(&summary)?)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {} (report.html shows it)", folder.path().display()))

@@ -1,5 +1,5 @@
-//! The program is told to end in the middle (Ctrl-C, SIGTERM, a terminal that closes): it ends the servers, removes its
-//! folders, says what becomes of what was measured, and goes. Told twice, it waits for nobody.
+//! Handles an interruption (Ctrl-C, SIGTERM, a closed terminal): stops the servers, removes temporary folders, reports
+//! where the measurements are, and exits. A second signal skips the wait.
 
 use std::fs;
 use std::io::{Write, stderr};
@@ -15,21 +15,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use loadgen::process::{PATIENCE, dismiss, halt, post};
 
-/// The word by which a guard is started.
+/// Argument with which the guard process is started.
 pub(super) const GUARD: &str = "guard";
 
 static HURRIED: AtomicBool = AtomicBool::new(false);
 static SHOWN: Mutex<Shown> = Mutex::new(Shown { bar: None, folder: None, goes_on: None });
 
-/// What a person sees of the run.
+/// What the user sees of the run.
 struct Shown {
     bar: Option<ProgressBar>,
     folder: Option<PathBuf>,
-    /// The command that goes on with it.
+    /// Command that resumes the run.
     goes_on: Option<String>,
 }
 
-/// From here on all that is started is ended, whatever becomes of this program.
+/// Makes sure that everything started from now on is stopped, even if this program is killed.
 pub(super) fn prepare() -> Result<(), String> {
     let (ready, is_ready) = sync_channel(1);
     let thread = thread::Builder::new().name("signals".into()).spawn(move || listen(&ready));
@@ -38,12 +38,12 @@ pub(super) fn prepare() -> Result<(), String> {
     post(&[GUARD])
 }
 
-/// There is a bar that must go before anything is said.
+/// Registers a progress bar, which is cleared before the last message.
 pub(super) fn shows(bar: &ProgressBar) {
     shown(|shown| shown.bar = Some(bar.clone()));
 }
 
-/// What is measured from here on stands there.
+/// Registers the folder of the measurements, and the command that resumes the run.
 pub(super) fn measures(folder: &Path, goes_on: Option<String>) {
     shown(|shown| (shown.folder, shown.goes_on) = (Some(folder.to_owned()), goes_on));
 }
@@ -69,11 +69,11 @@ async fn wait(ready: &SyncSender<Result<(), String>>) -> std::io::Result<()> {
     let (name, _) = signals.next().await;
     say(&format!("{name} again: ending them at once"));
     HURRIED.store(true, Ordering::Release);
-    // The other thread ends the program; more signals change nothing.
+    // The other thread exits the program; further signals change nothing.
     std::future::pending().await
 }
 
-/// Ends everything, and this program.
+/// Stops everything, and exits this program.
 fn leave(code: i32) -> ! {
     halt(PATIENCE, &|| HURRIED.load(Ordering::Acquire));
     say(&shown(|shown| farewell(shown.folder.as_deref(), shown.goes_on.as_deref())));
@@ -97,14 +97,14 @@ fn say(words: &str) {
     if let Some(bar) = shown(|shown| shown.bar.take()) {
         bar.finish_and_clear();
     }
-    // A terminal that has closed takes no words.
+    // Writing to a closed terminal fails.
     let _ = writeln!(stderr(), "arena: {words}");
 }
 
 struct Signals {
     int: Signal,
     term: Signal,
-    /// None under nohup.
+    /// `None` under nohup.
     hup: Option<Signal>,
 }
 
@@ -114,7 +114,7 @@ impl Signals {
         Ok(Signals { int: signal(SignalKind::interrupt())?, term: signal(SignalKind::terminate())?, hup })
     }
 
-    /// The next one, and the exit code that tells of it.
+    /// Waits for the next signal. Returns its name and the exit code for it.
     async fn next(&mut self) -> (&'static str, i32) {
         let hup = async {
             match &mut self.hup {

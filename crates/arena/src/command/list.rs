@@ -1,4 +1,4 @@
-//! `arena list`: contenders, here or missing, and studies.
+//! `arena list`: contenders, installed or missing, and studies.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::words::say;
 use crate::contender::{self, Presence};
 use loadgen::k6_version;
 
-/// What there is.
+/// Lists contenders and studies.
 #[derive(Debug, Args)]
 pub struct List {
     #[command(flatten)]
@@ -18,14 +18,14 @@ pub struct List {
 
 impl List {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.source.open()?;
-        // What is wrong with a recipe is said before anything else.
+        let environment = self.source.open()?;
+        // Errors in recipes are reported before anything else.
         let (contenders, studies, _) = home.read()?;
         let names = contenders.all().iter().map(|recipe| &recipe.name);
         let width = names.chain(studies.0.iter().map(|study| &study.name)).map(String::len).max().unwrap_or(0);
-        say(out, &format!("Contenders on {}:", place.in_words()))?;
+        say(out, &format!("Contenders on {}:", environment.in_words()))?;
         for recipe in contenders.all() {
-            match contender::look(recipe, &place) {
+            match contender::detect(recipe, &environment) {
                 Presence::Here { version, ruby } => say(out, &format!("  {:<width$} {version}, {ruby}", recipe.name))?,
                 Presence::Missing { lacks, get } => {
                     say(out, &format!("  {:<width$} missing: {}", recipe.name, lacks.join("; ")))?;

@@ -1,4 +1,4 @@
-//! The commands of the program, a file each.
+//! The commands of the program, one per file.
 
 mod challenge;
 mod compare;
@@ -26,7 +26,7 @@ use home::Home;
 pub struct Arena {
     #[command(subcommand)]
     command: Command,
-    /// The folder that has apps/ and arena/ in it. By default found from where the program is.
+    /// The folder with apps/ and arena/ [default: found from the location of the program].
     #[arg(long, global = true, value_name = "FOLDER")]
     home: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ enum Command {
 }
 
 impl Arena {
-    /// Does what the command line says. Ends with whether it went well.
+    /// Runs the command. An error becomes the message and the exit code of the program.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
         if let Command::Guard { owner } = self.command {
             loadgen::process::stand(owner, std::io::stdin().lock());

@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on: a bar with the time left on a terminal, lines elsewhere.
+//! Progress of a run: a bar with the time left on a terminal, lines elsewhere.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::interrupt;
 use crate::study::Watcher;
 use loadgen::process::gate;
 
-/// On the terminal that reads errors, so that a report on standard output stays clean.
+/// Progress on standard error, so that a report on standard output stays clean.
 pub struct Progress {
     bar: ProgressBar,
     is_terminal: bool,
@@ -21,12 +21,12 @@ struct State {
     since: Instant,
     all_s: f64,
     passed_s: f64,
-    /// Whoever runs it knows better.
+    /// Time left as the runner of the work estimates it, which takes precedence.
     told_left_s: Option<f64>,
 }
 
 impl Progress {
-    /// Nothing is shown yet.
+    /// Shows nothing yet.
     pub fn new() -> Progress {
         let is_terminal = stderr().is_terminal();
         let bar = if is_terminal { ProgressBar::new(1) } else { ProgressBar::hidden() };
@@ -41,7 +41,7 @@ impl Progress {
         }
     }
 
-    /// For work that is counted in turns and knows its own time.
+    /// Sets the progress of work that is counted in turns and estimates its own time.
     pub fn stands_at(&self, done: usize, of: usize, left_s: f64) {
         self.state.lock().told_left_s = Some(left_s);
         self.bar.set_length(of.max(1) as u64);
@@ -49,16 +49,16 @@ impl Progress {
         self.bar.enable_steady_tick(Duration::from_secs(1));
     }
 
-    /// The bar goes; what was printed stays.
+    /// Removes the bar; printed lines stay.
     pub fn ends(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// By what was done so far and how long that took: "about 12 min left".
+    /// Time left, from the work done so far and the time that it took: "about 12 min left".
     fn left(&self) -> String {
         let state = self.state.lock();
         let spent = state.since.elapsed().as_secs_f64();
-        // What the plan says, until enough has happened to know better.
+        // The planned time, until enough has happened for an estimate.
         let pace = if state.passed_s > 20.0 { spent / state.passed_s } else { 1.0 };
         let left = state.told_left_s.unwrap_or((state.all_s - state.passed_s).max(0.0) * pace);
         match left {

@@ -1,4 +1,4 @@
-//! `arena report`: the page of a run made again, an index of several, the tables of a README.
+//! `arena report`: writes the page of a run again, an index of several runs, or the tables of a README.
 
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::report;
 use crate::report::splice::Shown;
 use crate::study::shown;
 
-/// Of which runs.
+/// Writes pages and tables of finished runs.
 #[derive(Debug, Args)]
 pub struct Report {
     /// Folders of runs.
@@ -25,7 +25,7 @@ pub struct Report {
     /// With --splice: change nothing, and fail where a table is not that of its run.
     #[arg(long, requires = "splice")]
     check: bool,
-    /// Write a page that leads to all of these runs.
+    /// Write a page that links to all of these runs.
     #[arg(long, value_name = "FILE")]
     index: Option<PathBuf>,
 }
@@ -93,7 +93,7 @@ struct Run {
     shortcomings: Vec<String>,
 }
 
-/// How a page refers to a file: by the way from its own folder; where there is none, by the path as it was given.
+/// Link from a page to a file: relative to the page's folder, or the path as given if there is none.
 fn link(from: &Path, to: &Path) -> String {
     let beside = from.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (Ok(folder), Ok(target)) = (beside.canonicalize(), to.canonicalize()) else {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::place::ring;
+use crate::environment::ring;
 
-/// Where.
+/// Builds a ring.
 #[derive(Debug, Args)]
 pub struct Ring {
     /// The root folder; what is there already is kept.

@@ -15,7 +15,7 @@ use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
 use crate::report;
-use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
+use crate::study::{Asked, Context, Effort, Origin, Ready, Recipe, Recipes};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -29,7 +29,7 @@ pub struct Run {
     /// Only contenders with this in their name; may be given several times.
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
-    /// Go on with an interrupted run, as it was asked for.
+    /// Resume an interrupted run, with the options that it was started with.
     #[arg(long, value_name = "FOLDER")]
     #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
     #[arg(conflicts_with_all = ["seed", "load"])]
@@ -42,7 +42,7 @@ pub struct Run {
 /// How a study is run: the options of `arena run` and `arena challenge`.
 #[derive(Debug, Default, Args)]
 pub struct How {
-    /// The form of minutes: shows that everything works; its figures are not to be believed.
+    /// The form of minutes: shows that everything works; its figures are not reliable.
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -50,34 +50,34 @@ pub struct How {
     /// Only cases with this in their name; may be given several times.
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
-    /// Rounds in each of which every contender has a turn; no further ones, unless --rounds-most says so.
+    /// Rounds in each of which every contender has a turn; no further ones without --rounds-most.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds: Option<u32>,
-    /// The last of the further rounds for what is not decided yet.
+    /// Number of the last further round, in which only undecided cases are measured.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds_most: Option<u32>,
     /// Seconds of each timed load.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
-    /// What makes the loads, in the place of the study's own tools: k6. What it has no load for stays as it is.
+    /// Load generator in place of the study's own tools: k6. Loads that it cannot generate stay as they are.
     #[arg(long, value_name = "TOOL", value_parser = ["k6"])]
     load: Option<String>,
-    /// Where run folders go [default: arena/runs].
+    /// Folder for run folders [default: arena/runs].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// A number that makes the random orders; another in every run if nothing is said.
+    /// Seed of the random orders [default: a new one in every run].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
 }
 
 impl Run {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let place = self.how.source.open()?;
+        let environment = self.how.source.open()?;
         let (catalogue, recipes, figures) = home.read()?;
         let apps = home.0.join("apps");
-        let ground = Ground { catalogue: &catalogue, place: &place, apps: &apps, figures: &figures };
+        let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            return self.resume(path, &recipes, &ground, out);
+            return self.resume(path, &recipes, &context, out);
         }
         let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
             true => recipes.0.iter().collect(),
@@ -94,7 +94,7 @@ impl Run {
             let command = format!("arena run {}{}{only}", recipe.name, self.how.in_words());
             let begun = self.how.asked(recipe, command).and_then(|asked| {
                 let asked = Asked { only: self.only.clone(), ..asked };
-                self.how.begin(asked, recipe, (&ground, home), &self.must, out)
+                self.how.begin(asked, recipe, (&context, home), &self.must, out)
             });
             match begun {
                 Ok(more) => failed.extend(more),
@@ -104,7 +104,7 @@ impl Run {
         passed(failed)
     }
 
-    fn resume(&self, path: &Path, recipes: &Recipes, ground: &Ground, out: &mut dyn Write) -> Result<(), String> {
+    fn resume(&self, path: &Path, recipes: &Recipes, context: &Context, out: &mut dyn Write) -> Result<(), String> {
         let told = |error: String| format!("--resume {}: {error}", path.display());
         let folder = Folder::open(path)?;
         let _lock = folder.lock().map_err(told)?;
@@ -115,15 +115,15 @@ impl Run {
         }
         let earlier = folder.read_who()?;
         let study = recipes.get(&asked.study)?;
-        let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, ground.catalogue)).transpose();
+        let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, context.catalogue)).transpose();
         let joined = joined.map_err(told)?;
-        let (study, catalogue) = joined.as_ref().map_or((study, ground.catalogue), |(study, all)| (study, all));
-        let ground = &Ground { catalogue, ..*ground };
-        let ready = Ready::make(&asked, study, ground, &earlier)?;
+        let (study, catalogue) = joined.as_ref().map_or((study, context.catalogue), |(study, all)| (study, all));
+        let context = &Context { catalogue, ..*context };
+        let ready = Ready::make(&asked, study, context, &earlier)?;
         let differences = ready.differences(&earlier);
         if !differences.is_empty() {
             let differences = differences.join("\n  ");
-            // Summed up again, the figures of one server would stand under the name and version of another.
+            // A new summary would put the figures of one server under the name and version of another.
             let why = match folder.is_whole() {
                 true => "it is whole, and was measured with others than those that are here now",
                 false => "what is left cannot be measured as the rest was",
@@ -140,7 +140,7 @@ impl Run {
 }
 
 impl How {
-    /// What is asked of this study, of all its contenders.
+    /// What these options ask of a study, for all its contenders.
     pub(super) fn asked(&self, recipe: &Recipe, command: String) -> Result<Asked, String> {
         let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
         if let Some(rounds) = self.rounds {
@@ -168,18 +168,18 @@ impl How {
         })
     }
 
-    /// One study, from its beginning. Why it has not passed.
+    /// Runs one study from its beginning. Returns the reasons why it has not passed.
     pub(super) fn begin(
         &self,
         asked: Asked,
         recipe: &Recipe,
-        (ground, home): (&Ground, &Home),
+        (context, home): (&Context, &Home),
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
-        let asked = Asked { origin: Some(Origin::of(recipe, ground)), ..asked };
-        // What cannot be run leaves no folder behind.
-        let ready = Ready::make(&asked, recipe, ground, &[])?;
+        let asked = Asked { origin: Some(Origin::of(recipe, context)), ..asked };
+        // A study that cannot run leaves no folder behind.
+        let ready = Ready::make(&asked, recipe, context, &[])?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
         if let Some(words) = machine::company() {
             let _ = writeln!(std::io::stderr(), "{words}");
@@ -210,7 +210,7 @@ impl How {
         verdict(&summary, folder, must)
     }
 
-    /// The options again, without folders of this machine.
+    /// The options as text, without folders of this machine.
     pub(super) fn in_words(&self) -> String {
         let mut words = String::new();
         let mut add = |word: &str| {
@@ -235,8 +235,8 @@ impl How {
     }
 }
 
-/// Why this run has not passed: contenders that are here and could never be loaded, cases in which nobody could be, and
-/// contenders that must not fail and did. That another breaks down under load is a result like any other, and stands in
+/// Reasons why a run has not passed: installed contenders that could never be loaded, cases in which none could be, and
+/// contenders of --must that were disqualified. The failure of any other contender under load is a result, and is in
 /// the report.
 fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<String>, String> {
     let mut samples = folder.samples()?.0;
@@ -263,7 +263,7 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
     Ok(failed)
 }
 
-/// The version of the tool, when it is asked for: it is the only one that there is.
+/// Version of k6, if `--load` names it; k6 is the only tool there is.
 pub(super) fn k6(load: Option<&String>) -> Result<Option<String>, String> {
     load.map(|tool| k6_version().map_err(|error| format!("--load {tool}: {error}"))).transpose()
 }

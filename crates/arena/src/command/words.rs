@@ -1,4 +1,4 @@
-//! Words in and out: values of options, and lines and tables on standard output.
+//! Values of options, and lines and tables on standard output.
 
 use std::io::Write;
 
@@ -15,13 +15,13 @@ pub fn seed(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| "it is a whole number, 0 or more".to_owned())
 }
 
-/// A line for whoever reads.
+/// Prints a line.
 pub fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
     let _gate = gate();
     writeln!(out, "{words}").map_err(|error| format!("standard output: {error}"))
 }
 
-/// As wide as the terminal says that it is, or a page of text.
+/// Columns of the terminal, or 120.
 pub fn width() -> u16 {
     std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
 }

@@ -1,4 +1,4 @@
-//! All recipes of a folder. All mistakes of all files are told at once.
+//! All recipes of a folder. All errors of all files are reported at once.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 use super::check;
 use super::recipe::Recipe;
 
-/// The recipes that there are, in the order of their names.
+/// The recipes of a folder, sorted by name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     recipes: Vec<Recipe>,
 }
 
 impl Catalogue {
-    /// Reads each NAME.toml of this folder.
+    /// Reads every NAME.toml of this folder.
     pub fn read(folder: &Path) -> Result<Catalogue, Vec<String>> {
         let entries = fs::read_dir(folder).map_err(|error| vec![format!("{}: {error}", folder.display())])?;
         let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -33,7 +33,7 @@ impl Catalogue {
         if complaints.is_empty() { Ok(Catalogue { recipes }) } else { Err(complaints) }
     }
 
-    /// These, and one that is not in the folder, under this name; `by` stands behind its title.
+    /// These recipes and one from another place, under this name; `by` is appended to its title.
     pub fn with(&self, name: &str, text: &str, by: &str) -> Result<Catalogue, Vec<String>> {
         let mut recipe = parse(name.to_owned(), text.to_owned())?;
         recipe.title = format!("{}, {by}", recipe.title);
@@ -41,12 +41,12 @@ impl Catalogue {
         Ok(Catalogue { recipes })
     }
 
-    /// The one with this name.
+    /// The recipe with this name.
     pub fn get(&self, name: &str) -> Option<&Recipe> {
         self.recipes.iter().find(|recipe| recipe.name == name)
     }
 
-    /// All of them.
+    /// All recipes.
     pub fn all(&self) -> &[Recipe] {
         &self.recipes
     }

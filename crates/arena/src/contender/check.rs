@@ -1,4 +1,4 @@
-//! What is wrong with a recipe that could be read: templates, patterns, signals and names that would fail only later.
+//! Checks a parsed recipe for errors that would otherwise appear only later: templates, patterns, signals and names.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use super::plan::Words;
 use super::recipe::{Recipe, signal};
 use crate::record::plain;
 
-/// What a recipe may say that it cannot.
+/// Keys of a recipe's `cannot`.
 const CANNOT: [&str; 7] = ["allocator", "extra", "idle", "kill", "reload", "threads", "workers"];
 
-/// All mistakes, each with what would be right.
+/// All errors of a recipe, each with what would be right.
 pub(crate) fn recipe(recipe: &Recipe) -> Vec<String> {
     let mut found = Found(Vec::new());
     for (key, text) in [("title", &recipe.title), ("about", &recipe.about), ("home", &recipe.home)] {
@@ -48,7 +48,7 @@ impl Found {
     }
 }
 
-/// They become those of logs, and limits that nobody would wait for.
+/// Checks names, which become parts of log files, and time limits.
 fn names(recipe: &Recipe, found: &mut Found) {
     found.take("the file's name", plain(&recipe.name));
     let parts: Vec<&str> = recipe.processes.iter().map(|part| part.name.as_str()).collect();
@@ -94,7 +94,7 @@ fn signals(recipe: &Recipe, found: &mut Found) {
     }
 }
 
-/// Everything is filled in with made-up values; what fails now would fail at a start.
+/// Fills in all templates with made-up values; what fails now would fail at a start.
 fn templates(recipe: &Recipe, found: &mut Found) {
     for (workers, threads, idle_s) in [(2, 3, 0), (1, 1, 60)] {
         let before = found.0.len();
@@ -139,7 +139,7 @@ fn templates(recipe: &Recipe, found: &mut Found) {
             }
         }
         if found.0.len() > before {
-            // The same again with other numbers would only be said twice.
+            // Other numbers would only repeat the same errors.
             return;
         }
     }

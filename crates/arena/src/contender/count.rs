@@ -1,5 +1,5 @@
-//! How many workers and threads a server really has, as the kernel or the server itself shows them: settings that are
-//! ignored are found here.
+//! Counts the actual workers and threads of a server, from the kernel or the server itself: this finds settings that a
+//! server ignores.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,26 +9,26 @@ use super::server::Server;
 use loadgen::process::{self, Member};
 use procfs::process::{MMapPath, MemoryMap, Process};
 
-/// How long a worker may take to list its threads.
+/// Time within which a worker must list its threads.
 const LISTING: Duration = Duration::from_secs(5);
-/// Some servers start their processes one after the other, while they answer already.
+/// Time for all processes to start: some servers start them one after the other and answer already.
 const SETTLING: Duration = Duration::from_secs(15);
-/// No more comes when nothing came for so long.
+/// Silence after which a listing is complete.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// What was counted.
+/// Counted processes and threads of a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Processes that serve.
+    /// Processes that serve requests.
     pub workers: u32,
-    /// Threads that serve, of all workers together.
+    /// Threads that serve requests, of all workers together.
     pub threads: u32,
-    /// Processes of all kinds.
+    /// All processes.
     pub processes: u32,
 }
 
 impl Server {
-    /// Its workers and threads at this moment. Some servers start threads with the first requests only.
+    /// Counts the workers and threads at this moment. Some servers start threads only with the first requests.
     pub fn counts(&self) -> Counts {
         let members = self.members();
         let workers = self.workers_among(&members);
@@ -36,8 +36,8 @@ impl Server {
         Counts { workers: workers.len() as u32, threads, processes: members.len() as u32 }
     }
 
-    /// The same, and an error where they do not come to be what the server was told. One that may shut down idle
-    /// processes may have fewer of them.
+    /// Counts until the numbers are those that the server was started with, for at most 15 seconds; then an error
+    /// describes the difference. A server that may shut down idle processes may have fewer workers.
     pub fn check_counts(&self) -> Result<Counts, String> {
         let end = Instant::now() + SETTLING;
         loop {
@@ -76,12 +76,12 @@ impl Server {
         self.judge_allocator()
     }
 
-    /// The loader only warns when it does not find what it shall load first.
+    /// Checks that the workers have loaded the allocator: the loader only warns if it does not find it.
     fn judge_allocator(&self) -> Result<(), String> {
         let Some(library) = &self.allocator else { return Ok(()) };
         let name = library.rsplit('/').next().unwrap_or(library).split(".so").next().unwrap_or(library);
         for worker in self.workers_among(&self.members()) {
-            // One that has just ended has none.
+            // A worker that has just exited has no maps.
             let maps = Process::new(worker.id as i32).and_then(|worker| worker.maps());
             let mut maps = maps.into_iter().flatten().peekable();
             let is_it = |map: MemoryMap| match map.pathname {
@@ -95,7 +95,7 @@ impl Server {
         Ok(())
     }
 
-    /// Those of these processes that serve.
+    /// The processes among these that serve requests.
     pub(super) fn workers_among<'a>(&self, members: &'a [Member]) -> Vec<&'a Member> {
         let is_parent = |one: &Member| members.iter().any(|other| other.parent == one.id);
         let is_worker =
@@ -115,7 +115,7 @@ impl Server {
         count as u32 + self.recipe.count.unnamed
     }
 
-    /// What comes into the logs after a worker was asked for its threads.
+    /// Text that appears in the logs after a worker has been asked for its threads.
     fn listing(&self, worker: u32, ask: rustix::process::Signal) -> String {
         let before: Vec<u64> = self.logs().map(|log| fs::metadata(log).map_or(0, |data| data.len())).collect();
         if process::signal_one(worker, ask).is_err() {

@@ -1,12 +1,12 @@
-//! Who is compared: recipes that say how each server is found, started, counted and ended, and servers that run by
-//! them.
+//! The servers that are compared: recipes that say how each is found, started, counted and stopped, and the running
+//! servers.
 
 mod catalogue;
 mod check;
 mod count;
-mod look;
 mod observe;
 mod plan;
+mod presence;
 mod recipe;
 mod reload;
 mod server;
@@ -14,9 +14,9 @@ mod start;
 
 pub use catalogue::Catalogue;
 pub use count::Counts;
-pub use look::{Presence, look};
 pub use observe::Observation;
 pub use plan::Allocator;
+pub use presence::{Presence, detect};
 pub use recipe::{
     Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop,
 };

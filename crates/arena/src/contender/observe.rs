@@ -1,4 +1,4 @@
-//! What a load costs a server: processor time and memory of its whole tree of processes, from before it to after it.
+//! Cost of a load on a server: processor time and memory of its whole process tree, from before the load to after it.
 
 use super::Server;
 use crate::record::Outcome;
@@ -6,20 +6,20 @@ use loadgen::DROPPED;
 use loadgen::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
 use loadgen::process::{Look, Sampler};
 
-/// Begun before a load.
+/// A measurement that begins before a load.
 pub struct Observation {
     cpu_us: u64,
     sampler: Sampler,
 }
 
 impl Observation {
-    /// Begins with a look at the server.
+    /// Begins to measure this server.
     pub fn begin(server: &Server) -> Observation {
         Observation { cpu_us: server.usage().cpu_us, sampler: server.sampler() }
     }
 
-    /// Ends with another, and puts the numbers to those of the load. What it took is shared by all requests, also by
-    /// those that failed, but for those that were never sent.
+    /// Ends the measurement and adds its numbers to those of the load. Processor time is divided by all requests, also
+    /// failed ones, but not by those that were never sent.
     pub fn end(self, server: &Server, outcome: &mut Outcome) {
         let seen = self.sampler.stop();
         let cpu_us = server.usage().cpu_us.saturating_sub(self.cpu_us) as f64;
@@ -39,11 +39,11 @@ impl Observation {
     }
 }
 
-/// How many processors were busy for it between two looks, in the middle of that time.
+/// Number of processors busy between two samples, at the middle of that time.
 fn busy(two: &[Look]) -> Option<(f64, f64)> {
     let [from, to] = two else { return None };
     let span = to.at_s - from.at_s;
-    // The last look may follow the one before at once: the kernel's clock is too coarse for that.
+    // The last sample may follow the one before at once, for which the kernel's clock is too coarse.
     let used = to.cpu_us.saturating_sub(from.cpu_us) as f64 / 1e6;
     (span > 0.1).then(|| ((from.at_s + to.at_s) / 2.0, used / span))
 }

@@ -1,4 +1,4 @@
-//! What a recipe comes to with the numbers, ports and paths of one start: templates filled in. Starts nothing.
+//! Templates of a recipe, filled in with the numbers, ports and paths of one start. Starts nothing.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use serde::Deserialize;
 
 use super::recipe::{Part, Recipe};
 
-/// Who hands out memory to the server.
+/// Memory allocator of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Allocator {
-    /// That of the C library.
+    /// The C library's.
     Glibc,
-    /// That of Google's performance tools.
+    /// tcmalloc, of Google's performance tools.
     Tcmalloc,
-    /// The one that many Ruby shops use.
+    /// jemalloc, used by many Ruby applications.
     Jemalloc,
 }
 
 impl Allocator {
-    /// For people.
+    /// Name for people.
     pub fn name(self) -> &'static str {
         match self {
             Allocator::Glibc => "glibc",
@@ -31,7 +31,7 @@ impl Allocator {
         }
     }
 
-    /// Where Debian keeps it; nothing for the one that is always there.
+    /// Path pattern and package of its library on Debian; `None` for the one that is always there.
     pub(crate) fn library(self) -> Option<(&'static str, &'static str)> {
         match self {
             Allocator::Glibc => None,
@@ -41,43 +41,43 @@ impl Allocator {
     }
 }
 
-/// What templates can say.
+/// Variables of the templates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Words {
-    /// Where clients go.
+    /// Port for clients.
     pub port: u16,
-    /// A second port, for a server's own back door.
+    /// A second port, for a server's own administration.
     pub spare_port: u16,
-    /// As settled by the recipe's shape.
+    /// Workers and threads, as the recipe's shape determines them.
     pub workers: u32,
     pub threads: u32,
-    /// As asked for.
+    /// Workers and threads, as requested.
     pub asked_workers: u32,
     pub asked_threads: u32,
-    /// The config.ru, its folder, and its name in it.
+    /// Path of config.ru, its folder, and its file name.
     pub rackup: PathBuf,
     pub folder: PathBuf,
     pub file: String,
-    /// The server's own folder.
+    /// Folder for the server's own files.
     pub tmp: PathBuf,
-    /// One for each worker.
+    /// A socket and a port for each worker.
     pub sockets: Vec<String>,
     pub ports: Vec<u16>,
     /// In a part for each worker: its number from 0, its socket and its port.
     pub index: u32,
     pub socket: String,
     pub own_port: u16,
-    /// Seconds after which it may shut down when nobody asks, 0 for never.
+    /// Idle seconds after which the server may shut down processes; 0 for never.
     pub idle_s: u32,
-    /// Whether limits stay as they come.
+    /// Whether the server's limits keep their defaults.
     pub stock: bool,
-    /// What the recipe looked for.
+    /// Answers of the recipe's questions about the environment.
     pub found: BTreeMap<String, String>,
 }
 
-/// A command line to be started.
+/// A command line to start.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct CommandLine {
     pub name: String,
     pub words: Vec<String>,
     pub env: BTreeMap<String, String>,
@@ -85,7 +85,7 @@ pub(crate) struct Line {
 }
 
 impl Words {
-    /// A template filled in. A variable that does not exist is an error.
+    /// Fills in a template. An unknown variable is an error.
     pub fn fill(&self, template: &str) -> Result<String, String> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -120,19 +120,19 @@ impl Words {
         Value::from_pairs(own.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(found))
     }
 
-    /// A regular expression that is a template.
+    /// Fills in a template of a regular expression.
     pub fn pattern(&self, template: &str) -> Result<Regex, String> {
         let text = self.fill(template)?;
         Regex::new(&text).map_err(|error| format!("the pattern `{text}`: {error}"))
     }
 
-    /// A number that is a template.
+    /// Fills in a template of a number.
     pub fn number(&self, template: &str) -> Result<u32, String> {
         let text = self.fill(template)?;
         text.trim().parse().map_err(|_| format!("the template `{template}` gives `{text}`, which is no whole number"))
     }
 
-    /// A yes or no that is a template.
+    /// Fills in a template of `true` or `false`.
     pub fn yes(&self, template: &str) -> Result<bool, String> {
         match self.fill(template)?.trim().to_ascii_lowercase().as_str() {
             "true" => Ok(true),
@@ -141,7 +141,7 @@ impl Words {
         }
     }
 
-    /// The numbers that the recipe makes of those asked for.
+    /// Computes workers and threads from those requested, by the recipe's shape.
     pub fn settle(&mut self, recipe: &Recipe) -> Result<(), String> {
         let workers = self.number(&recipe.shape.workers)?;
         let threads = self.number(&recipe.shape.threads)?;
@@ -152,14 +152,14 @@ impl Words {
         Ok(())
     }
 
-    /// Settings of the environment.
+    /// Fills in templates of environment variables; those that come out empty are left out.
     pub fn fill_all(&self, templates: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, String> {
         let filled = templates.iter().map(|(name, text)| Ok((name.clone(), self.fill(text)?)));
         filled.filter(|one| one.as_ref().map_or(true, |(_, value): &(String, String)| !value.is_empty())).collect()
     }
 
-    /// The command lines of a part: one, or one for each worker.
-    pub fn lines(&self, recipe: &Recipe, part: &Part, extra: &[String]) -> Result<Vec<Line>, String> {
+    /// Command lines of a part: one, or one for each worker.
+    pub fn lines(&self, recipe: &Recipe, part: &Part, extra: &[String]) -> Result<Vec<CommandLine>, String> {
         if part.each_worker.is_none() {
             return Ok(vec![self.line(recipe, part, extra, part.name.clone())?]);
         }
@@ -172,7 +172,7 @@ impl Words {
         (0..self.workers).map(one).collect()
     }
 
-    fn line(&self, recipe: &Recipe, part: &Part, extra: &[String], name: String) -> Result<Line, String> {
+    fn line(&self, recipe: &Recipe, part: &Part, extra: &[String], name: String) -> Result<CommandLine, String> {
         let mut words = Vec::new();
         for template in &part.command {
             if is_extra(template) {
@@ -184,11 +184,11 @@ impl Words {
         }
         let mut env = self.fill_all(&recipe.env)?;
         env.extend(self.fill_all(&part.env)?);
-        Ok(Line { name, words, env, is_gem: part.gem })
+        Ok(CommandLine { name, words, env, is_gem: part.gem })
     }
 }
 
-/// Whether a word of a command stands for those that a user adds.
+/// Whether a word of a command stands for the words that a user adds.
 pub(crate) fn is_extra(template: &str) -> bool {
     template.replace(' ', "") == "{{extra}}"
 }

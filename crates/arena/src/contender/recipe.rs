@@ -1,104 +1,104 @@
-//! The format of arena/contenders/*.toml, as types. What it means is told in the README beside the recipes.
+//! Format of arena/contenders/*.toml, as types. The README beside the recipes explains it.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// How one server is found, started, counted and ended.
+/// A recipe: how a server is found, started, counted and stopped.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// The name of its file.
+    /// Name of its file, without `.toml`.
     #[serde(skip)]
     pub name: String,
-    /// All that is written in it.
+    /// Text of its file.
     #[serde(skip)]
     pub text: String,
-    /// For people.
+    /// Name for people.
     pub title: String,
-    /// What it is, in a sentence or two.
+    /// Description in a sentence or two.
     pub about: String,
-    /// Where its own pages are.
+    /// URL of its website.
     pub home: String,
-    /// What runs the application.
+    /// Ruby implementation that runs the application.
     pub runtime: Runtime,
     /// Whether it needs a PID namespace of its own.
     #[serde(default)]
     pub namespace: bool,
-    /// Seconds until it must answer.
+    /// Seconds within which it must answer after its start.
     #[serde(default = "minute")]
     pub ready_s: u32,
-    /// What a reader of its figures should know.
+    /// Sentences that a reader of its figures should know.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What it cannot do, and why: by `threads`, `workers`, `reload`, `kill`, `idle`, `extra`, `allocator`.
+    /// What it cannot do, and why; keys are `threads`, `workers`, `reload`, `kill`, `idle`, `extra`, `allocator`.
     #[serde(default)]
     pub cannot: BTreeMap<String, String>,
-    /// What it takes.
+    /// Programs, libraries and files that it requires.
     pub needs: Needs,
-    /// How to get it.
+    /// Ways to install it.
     pub get: Get,
-    /// Who says its version.
+    /// Command that prints its version.
     pub version: Question,
-    /// Who says which allocator is built in, where it is not that of the C library. An answer without it says that none
-    /// is.
+    /// Command that prints which allocator is built in, where it is not the C library's. An output without a match
+    /// means that none is.
     #[serde(default)]
     pub allocator: Option<Question>,
-    /// Settings of the environment for all its processes, as templates.
+    /// Environment variables of all its processes, as templates.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Facts about the place that the templates use.
+    /// Facts about the environment that the templates use, by variable.
     #[serde(default)]
     pub find: BTreeMap<String, Find>,
-    /// How many workers and threads it gets when so many are asked for.
+    /// Workers and threads that it gets for those requested.
     #[serde(default)]
     pub shape: Shape,
-    /// What is written before it starts.
+    /// Files written before it starts.
     #[serde(default, rename = "file")]
     pub files: Vec<GeneratedFile>,
-    /// What is started, in this order.
+    /// Processes started, in this order.
     #[serde(rename = "process")]
     pub processes: Vec<Part>,
-    /// How its real workers and threads are counted.
+    /// How its actual workers and threads are counted.
     pub count: Count,
-    /// How it is ended.
+    /// How it is stopped.
     #[serde(default)]
     pub stop: Stop,
-    /// How the application is loaded anew without a stop.
+    /// How it reloads the application without downtime.
     pub reload: Option<Reload>,
 }
 
-/// What runs the application.
+/// Ruby implementation that runs the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Runtime {
-    /// An embedded interpreter.
+    /// mruby, embedded in the server.
     Mruby,
-    /// The Ruby everybody has.
+    /// CRuby.
     Cruby,
-    /// The one on Java.
+    /// JRuby.
     Jruby,
 }
 
-/// What a server takes.
+/// Requirements of a server.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Needs {
-    /// Commands.
+    /// Commands on PATH.
     pub programs: Vec<String>,
-    /// What its Ruby must be able to require.
+    /// Libraries that its Ruby must be able to require.
     #[serde(default)]
     pub libraries: Vec<String>,
-    /// Paths that must be there, as templates; `*` stands for any part of a name.
+    /// Paths that must exist, as templates; `*` stands for any part of a name.
     #[serde(default)]
     pub files: Vec<String>,
 }
 
-/// Ways to get a server.
+/// Ways to install a server.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Get {
-    /// Debian's packages.
+    /// Debian packages.
     #[serde(default)]
     pub apt: Vec<String>,
     /// Gems.
@@ -109,15 +109,15 @@ pub struct Get {
     pub how: String,
 }
 
-/// A command, and what of its answer counts.
+/// A command, and the part of its output that counts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Its words.
+    /// Words of the command.
     pub command: Vec<String>,
-    /// A regular expression; its first group is the answer.
+    /// Regular expression whose first group is the answer.
     pub pattern: String,
-    /// Whose answer it is, where that is not the contender's own.
+    /// Program that the answer is about, where it is not the contender itself.
     #[serde(default)]
     pub of: String,
 }
@@ -126,57 +126,57 @@ pub struct Question {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
-    /// Its words.
+    /// Words of the command.
     pub command: Vec<String>,
-    /// What is missing when it fails.
+    /// What is missing when the command fails.
     pub lacks: String,
 }
 
-/// Numbers as templates.
+/// Numbers of workers and threads, as templates.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// Processes that serve.
+    /// Worker processes.
     #[serde(default = "asked_workers")]
     pub workers: String,
-    /// Threads of each of them.
+    /// Threads per worker.
     #[serde(default = "asked_threads")]
     pub threads: String,
-    /// Why it is not what was asked for.
+    /// Reason why they are not what was requested.
     #[serde(default)]
     pub why: String,
 }
 
-/// A file for the server.
+/// A file written for the server.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratedFile {
-    /// Its name in the server's own folder, `tmp` of the templates.
+    /// Name in the server's own folder, `tmp` of the templates.
     pub name: String,
-    /// What is in it, as a template.
+    /// Contents, as a template.
     pub text: String,
 }
 
-/// A process that is started.
+/// A process that is started, or one for each worker.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// For errors and logs.
+    /// Name for errors and logs.
     pub name: String,
-    /// Its words, as templates: one that comes out empty is left out; `{{ extra }}` stands for the words that a user
-    /// adds.
+    /// Words of the command, as templates: one that comes out empty is left out; `{{ extra }}` stands for the words
+    /// that a user adds.
     pub command: Vec<String>,
-    /// Settings of the environment, as templates.
+    /// Environment variables, as templates.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Where there is one for each worker: whether each listens on a socket or a port of its own.
+    /// For a part with one process per worker: whether each listens on a socket or a port of its own.
     pub each_worker: Option<Door>,
-    /// Whether it comes with a gem, and is run by Bundler where there is a Gemfile.
+    /// Whether its program comes with a gem, and is run by Bundler where there is a Gemfile.
     #[serde(default)]
     pub gem: bool,
 }
 
-/// Where a process behind another one listens.
+/// Address on which a process behind a proxy listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
@@ -186,72 +186,71 @@ pub enum Door {
     Port,
 }
 
-/// Regular expressions, as templates.
+/// How workers and threads are counted: regular expressions, as templates.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
-    /// What titles (command lines) of workers look like.
+    /// Matches the process titles (command lines) of workers.
     pub worker: String,
-    /// What names of threads that serve look like in a worker: 15 characters at most. Without it, a worker is one
-    /// thread.
+    /// Matches the names, of at most 15 characters, of the threads of a worker that serve requests. Without it, a
+    /// worker counts as one thread.
     pub thread: Option<String>,
-    /// How many threads of a worker serve without such a name: 1 where the main thread does.
+    /// Threads per worker that serve requests without such a name: 1 where the main thread does.
     #[serde(default)]
     pub unnamed: u32,
-    /// Whether a worker is only who has started no process of its own: for masters that look like their workers.
+    /// Whether only a process without children is a worker: for masters whose title looks like that of their workers.
     #[serde(default)]
     pub leaves: bool,
-    /// Whether more threads than told are right: for servers whose serving threads cannot be told from others.
+    /// Whether more threads than requested are right: for servers whose serving threads look like others.
     #[serde(default)]
     pub at_least: bool,
-    /// A signal upon which a worker writes a list of its threads into the log; `thread` then describes lines of
-    /// it.
+    /// Signal on which a worker writes a list of its threads to the log; `thread` then matches lines of it.
     pub dump: Option<String>,
 }
 
-/// How a server is ended.
+/// How a server is stopped.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// To its processes, last started first.
+    /// Signal sent to its processes, last started first.
     #[serde(default = "term")]
     pub signal: String,
-    /// Seconds until it is killed.
+    /// Seconds after which it is killed.
     #[serde(default = "half_a_minute")]
     pub patience_s: u32,
-    /// Titles of helpers that its own end forgets, and that are told as well.
+    /// Matches titles of helper processes that the server does not stop itself; they get the signal, too.
     pub also: Option<String>,
 }
 
-/// How a server loads its application anew.
+/// How a server reloads its application.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reload {
-    /// What it is called in the server's own documentation.
+    /// Name of the method in the server's own documentation.
     pub about: String,
-    /// Whether the process that was started lives on.
+    /// Whether the started process survives the reload.
     pub keeps_master: bool,
-    /// `true` where all workers are other processes afterwards, which is then waited for; a template.
+    /// `true` where all workers are replaced, which is then waited for; a template.
     pub new_workers: String,
-    /// What is done, in this order.
+    /// Steps, in this order.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
 }
 
-/// A signal or a command.
+/// A step of a reload: a signal or a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What is sent.
+    /// Signal to send.
     pub signal: Option<String>,
-    /// To whom: a process with such a title. Without it, to the process that was started last.
+    /// Matches the title of the process that gets the signal. Without it, the process that was started last gets it.
     pub to: Option<String>,
-    /// Words that run in the place, as templates.
+    /// Command to run in the environment, as templates.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Not before so many processes have a title that the pattern `to_see` describes.
+    /// Number of processes with a title like `to_see` that the step waits for.
     pub when: Option<String>,
-    /// That pattern.
+    /// Regular expression of those titles.
     pub to_see: Option<String>,
 }
 
@@ -288,7 +287,7 @@ fn asked_threads() -> String {
 }
 
 impl Recipe {
-    /// What can be told about it beside its figures: what it cannot do, and what a reader should know.
+    /// Notes for the report: what it cannot do, and what a reader should know.
     pub fn all_notes(&self) -> Vec<String> {
         let cannot = self.cannot.iter().map(|(what, why)| format!("{what}: {why}"));
         let shape = (!self.shape.why.is_empty()).then(|| self.shape.why.clone());
@@ -296,7 +295,7 @@ impl Recipe {
     }
 }
 
-/// Signals that recipes may name.
+/// Parses the name of a signal that recipes may use.
 pub(crate) fn signal(name: &str) -> Result<rustix::process::Signal, String> {
     use rustix::process::Signal;
     match name {

@@ -1,5 +1,4 @@
-//! Loads a server's application anew, as its own documentation says, and waits until that is done where it can be
-//! seen.
+//! Reloads a server's application as its own documentation says, and waits until that is done where it can be observed.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -12,7 +11,7 @@ use super::server::Server;
 use loadgen::process::{self, until};
 
 impl Server {
-    /// Does what its recipe says.
+    /// Performs the steps of the recipe's reload.
     pub fn reload(&mut self) -> Result<(), String> {
         let name = self.recipe.name.clone();
         let Some(reload) = self.recipe.reload.clone() else {
@@ -28,7 +27,7 @@ impl Server {
             return Ok(());
         }
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
-        // Processes that have only just been forked may not listen to signals yet: all must be as it should be again.
+        // Processes that have only just been forked may not handle signals yet, so all counts must be right again.
         let is_done = || {
             let has_left = reload.keeps_master || !self.has_first_process();
             has_left && self.workers().is_disjoint(&before) && self.judge(self.counts()).is_ok()
@@ -77,7 +76,7 @@ impl Server {
         Err(format!("there never were {number} processes like {pattern}. {}", self.processes_in_words()))
     }
 
-    /// Runs words where the server is, in its namespace too if it has one.
+    /// Runs a command in the server's environment, and in its PID namespace if it has one.
     fn run(&self, words: &[String]) -> Result<(), String> {
         let filled: Result<Vec<String>, String> = words.iter().map(|word| self.words.fill(word)).collect();
         let words: Vec<String> = filled?.into_iter().filter(|word| !word.is_empty()).collect();
@@ -88,7 +87,8 @@ impl Server {
             Some(master) => vec!["nsenter".into(), "--pid".into(), "--mount".into(), format!("--target={}", master.id)],
         };
         let env = self.words.fill_all(&self.recipe.env)?;
-        let mut command = self.place.command_behind(&before, &self.place.program(program)?, &self.words.folder, &env);
+        let mut command =
+            self.environment.command_behind(&before, &self.environment.program(program)?, &self.words.folder, &env);
         let output = command.args(rest).stdin(Stdio::null()).output().map_err(|error| format!("`{line}`: {error}"))?;
         if output.status.success() {
             return Ok(());

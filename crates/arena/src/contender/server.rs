@@ -1,4 +1,4 @@
-//! A server that runs by its recipe: started, ready, looked at, hurt, and ended with all that it started.
+//! A running server: readiness, usage, a killed worker, and a stop with all that it started.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -11,82 +11,82 @@ use rustix::process::Signal;
 
 use super::plan::{Allocator, Words};
 use super::recipe::{Door, Recipe, signal};
-use crate::place::Place;
+use crate::environment::Environment;
 use loadgen::process::{self, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
 
-/// The setting by which processes are found that have left their session.
+/// Environment variable by which processes are found that have left the session.
 pub(super) const MARK: &str = "ARENA_SERVER";
 
-/// What to start.
+/// A server to start.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
-    /// Who.
+    /// Recipe of the server.
     pub recipe: &'a Recipe,
-    /// Where.
-    pub place: &'a Place,
-    /// The application's config.ru, on this machine.
+    /// Environment in which it runs.
+    pub environment: &'a Environment,
+    /// Path of the application's config.ru, on this machine.
     pub rackup: &'a Path,
     /// Worker processes.
     pub workers: u32,
-    /// Threads of each.
+    /// Threads per worker.
     pub threads: u32,
-    /// Settings for the application.
+    /// Environment variables for the application.
     pub env: BTreeMap<String, String>,
-    /// The folder for its output.
+    /// Folder for its logs.
     pub logs: &'a Path,
-    /// Tells its logs from others.
+    /// Label that makes its logs distinct.
     pub label: String,
-    /// Bytes for the whole tree of its processes.
+    /// Memory limit in bytes for its whole process tree.
     pub memory_limit: Option<u64>,
-    /// Who hands out memory.
+    /// Allocator to preload.
     pub allocator: Option<Allocator>,
-    /// Seconds after which it may shut down processes that nobody asks, if it can.
+    /// Idle seconds after which it may shut down processes, if it can.
     pub idle_s: Option<u32>,
-    /// Whether its limits stay as they come, rather than being raised as those of all others are.
+    /// Whether its limits keep their defaults instead of being raised as all others' are.
     pub stock: bool,
-    /// More words for its command line.
+    /// Additional words for its command line.
     pub extra: Vec<String>,
 }
 
-/// A server of ours. It ends with this value; and with the thread that started it, so that an interrupted run leaves
-/// nothing behind.
+/// A server started by the arena. It is stopped with this value, and with the thread that started it, so that an
+/// interrupted run leaves nothing behind.
 #[derive(Debug)]
 pub struct Server {
     pub(super) recipe: Recipe,
-    pub(super) place: Place,
+    pub(super) environment: Environment,
     pub(super) words: Words,
     pub(super) worker_pattern: Regex,
     pub(super) thread_pattern: Option<Regex>,
-    /// The library that must hand out memory in its workers.
+    /// Allocator library that its workers must have loaded.
     pub(super) allocator: Option<String>,
     pub(super) processes: Vec<Process>,
     pub(super) mark: String,
     pub(super) commands: Vec<String>,
     pub(super) began: Instant,
-    /// Whether the first process may be gone because a reload replaced it.
+    /// Whether a reload may have replaced the first process.
     pub(super) has_new_master: bool,
     pub(super) is_stopped: bool,
-    /// After the processes: a group can be removed only when it is empty.
+    /// Dropped after the processes: a control group can be removed only when it is empty.
     pub(super) group: Option<MemoryGroup>,
 }
 
 impl Server {
-    /// Where clients go, on 127.0.0.1.
+    /// Port for clients, on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.words.port
     }
 
-    /// Workers and threads of each that it was told to have: what was asked for, put as its recipe says.
+    /// Workers and threads per worker that it was started with, after the recipe's shape.
     pub fn shape(&self) -> (u32, u32) {
         (self.words.workers, self.words.threads)
     }
 
-    /// Waits until `check` is content. How long that took, from the start of the first process.
+    /// Waits until `check` succeeds. Returns the time since the start of the first process.
     pub fn wait_ready(&mut self, check: &dyn Fn(u16) -> Result<(), String>) -> Result<Duration, String> {
         self.wait_ready_unless(check, &|| false)
     }
 
-    /// The same, but not when `is_over` says that it will never be.
+    /// The same, but gives up as soon as `is_over` returns true.
     pub fn wait_ready_unless(
         &mut self,
         check: &dyn Fn(u16) -> Result<(), String>,
@@ -111,17 +111,17 @@ impl Server {
         }
     }
 
-    /// It need not be waited for when it ends: it hangs.
+    /// Shortens the stop timeout to a second, for a server that hangs.
     pub fn hurry(&mut self) {
         self.recipe.stop.patience_s = self.recipe.stop.patience_s.min(1);
     }
 
-    /// What its processes use now.
+    /// Present processor time and memory of its processes.
     pub fn usage(&self) -> Usage {
         self.tree().usage()
     }
 
-    /// Looks at its memory until told to stop.
+    /// Starts to sample its memory.
     pub fn sampler(&self) -> Sampler {
         Sampler::start(self.tree())
     }
@@ -130,19 +130,19 @@ impl Server {
     pub fn members(&self) -> Vec<Member> {
         let mut members = self.tree().members();
         if self.recipe.namespace {
-            // Those that only hold the namespace are not the server's: ours, and its first one.
+            // The processes that only hold the namespace are not the server's: ours, and the first one in it.
             let roots = self.tree().roots;
             members.retain(|member| !roots.contains(&member.id) && !roots.contains(&member.parent));
         }
         members
     }
 
-    /// Whether one of its processes has ended that should run as long as it.
+    /// Whether a process has exited that should run as long as the server.
     pub fn has_ended(&mut self) -> bool {
         if self.has_new_master { self.tree().is_gone() } else { self.end_of_one().is_some() }
     }
 
-    /// Ends one real worker at once, as the kernel does when memory runs out. Its process id.
+    /// Kills one actual worker with SIGKILL, as the kernel does when memory runs out. Returns its process id.
     pub fn kill_worker(&mut self) -> Result<u32, String> {
         if let Some(why) = self.recipe.cannot.get("kill") {
             return Err(format!("{}: {why}", self.recipe.name));
@@ -159,13 +159,13 @@ impl Server {
         self.commands.clone()
     }
 
-    /// The end of its output.
+    /// The last lines of its logs.
     pub fn log_tail(&self) -> String {
         let tails = self.processes.iter().map(|one| format!("[{}]\n{}", one.log.display(), one.tail()));
         tails.collect::<Vec<_>>().join("\n")
     }
 
-    /// Ends it, politely first. An error when it had to be killed, or when something was left behind.
+    /// Stops it, gracefully first. An error if it had to be killed, or if it left a process behind.
     pub fn stop(mut self) -> Result<(), String> {
         self.end()
     }
@@ -174,8 +174,8 @@ impl Server {
         self.processes.iter().map(|one| one.log.as_path())
     }
 
-    /// The processes that a stop is told to, those started last first: the ones that were started, or, when a reload
-    /// has replaced them, all that nobody else of the server has started.
+    /// Processes that get the stop signal, last started first: those that the arena started, or, after a reload has
+    /// replaced them, all whose parent is not one of the server's processes.
     pub(super) fn masters(&self) -> Vec<Member> {
         let members = self.members();
         let is_top = |one: &&Member| !members.iter().any(|other| other.id == one.parent);
@@ -184,14 +184,15 @@ impl Server {
             return tops.collect();
         }
         if self.recipe.namespace {
-            // What has left its parent in there has the same one now, but came later.
+            // A process orphaned in the namespace has the same parent now, but was started later.
             return tops.min_by_key(|one| one.id).into_iter().collect();
         }
         let own = self.processes.iter().rev().map(Process::id);
         own.filter_map(|id| members.iter().find(|member| member.id == id).cloned()).collect()
     }
 
-    /// Whether the one that was started first is still there: a reload may replace it, but no proxy before it.
+    /// Whether the process that was started first is still there: a reload may replace it, but not a proxy in front of
+    /// it.
     pub(super) fn has_first_process(&self) -> bool {
         let members = self.tree().members();
         self.processes.first().is_some_and(|one| members.iter().any(|member| member.id == one.id()))
@@ -201,13 +202,13 @@ impl Server {
         Tree { roots: self.processes.iter().map(Process::id).collect() }
     }
 
-    /// A proxy answers as soon as one of the servers behind it does: all of them must be there.
+    /// Checks that all backends accept connections: a proxy answers as soon as one of them does.
     fn check_doors(&self) -> Result<(), String> {
         for door in self.recipe.processes.iter().filter_map(|part| part.each_worker) {
             match door {
                 Door::Socket => {
                     for socket in &self.words.sockets {
-                        let path = self.place.outside(Path::new(socket));
+                        let path = self.environment.outside(Path::new(socket));
                         UnixStream::connect(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                     }
                 }
@@ -239,12 +240,12 @@ impl Server {
         let helpers =
             self.members().into_iter().filter(|one| also.as_ref().is_some_and(|also| also.is_match(&one.title)));
         for master in helpers.chain(self.masters()) {
-            // One that ends in this moment needs no signal.
+            // A process that exits at this moment needs no signal.
             let _ = process::signal_one(master.id, polite);
         }
-        let patience = Duration::from_secs(u64::from(self.recipe.stop.patience_s));
+        let timeout = Duration::from_secs(u64::from(self.recipe.stop.patience_s));
         let mut complaints = Vec::new();
-        if !until(patience, || tree.is_gone()) {
+        if !until(timeout, || tree.is_gone()) {
             let left = self.processes_in_words();
             let seconds = self.recipe.stop.patience_s;
             complaints.push(format!(

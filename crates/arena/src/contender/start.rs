@@ -1,28 +1,28 @@
-//! How a server comes to run: its recipe filled in, its files written, its processes started in their order.
+//! Starts a server: fills in its recipe, writes its files, and starts its processes in order.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::look;
-use super::plan::{Allocator, Line, Words, is_extra};
+use super::plan::{Allocator, CommandLine, Words, is_extra};
+use super::presence;
 use super::server::{MARK, Server, Wanted};
 use loadgen::process::{self, Launch, MemoryGroup, Process};
 
-/// What Rails takes for the size of its pool of connections.
+/// Variable from which Rails takes the size of its connection pool.
 const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
 
 struct Prepared {
     words: Words,
-    lines: Vec<Line>,
-    /// The server's own folder, seen from here.
+    lines: Vec<CommandLine>,
+    /// The server's own folder, seen from outside.
     folder: PathBuf,
 }
 
 fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     let recipe = wanted.recipe;
-    let place = wanted.place;
+    let environment = wanted.environment;
     let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = wanted.rackup.file_name().ok_or_else(|| format!("{} is no file", wanted.rackup.display()))?;
     if !wanted.rackup.is_file() {
@@ -32,8 +32,8 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     if !wanted.extra.is_empty() && !takes_extra {
         return Err(format!("it takes no further words ({})", wanted.extra.join(" ")));
     }
-    let folder = place.bring(app)?;
-    let (outside, tmp) = place.scratch(&recipe.name)?;
+    let folder = environment.bring(app)?;
+    let (outside, tmp) = environment.scratch(&recipe.name)?;
     let mut words = Words {
         asked_workers: wanted.workers,
         asked_threads: wanted.threads,
@@ -43,7 +43,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
         tmp,
         idle_s: wanted.idle_s.unwrap_or(0),
         stock: wanted.stock,
-        found: look::find(recipe, place).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
+        found: presence::find(recipe, environment).map_err(|lacks| format!("it lacks {}", lacks.join(", ")))?,
         ..Words::default()
     };
     words.settle(recipe)?;
@@ -61,7 +61,7 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
 
 fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     let recipe = wanted.recipe;
-    let place = wanted.place;
+    let environment = wanted.environment;
     let Prepared { words, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
     let group = wanted
@@ -71,7 +71,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         worker_pattern: words.pattern(&recipe.count.worker)?,
         thread_pattern: recipe.count.thread.as_ref().map(|thread| words.pattern(thread)).transpose()?,
         recipe: recipe.clone(),
-        place: place.clone(),
+        environment: environment.clone(),
         allocator: None,
         processes: Vec::new(),
         commands: Vec::new(),
@@ -90,15 +90,15 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     }
     server.commands.extend(server.group.as_ref().map(|group| format!("# {}", group.in_words())));
     let mut settings = wanted.env.clone();
-    // As many connections to a database as threads, under every server: foolsgold sets it by itself. A server of fibres
-    // has fewer threads than were asked for, one that cannot fork may have more.
+    // As many database connections as threads, under every server: foolsgold sets it itself. A server of fibers has
+    // fewer threads than requested, one that cannot fork may have more.
     let threads = server.words.threads.max(server.words.asked_threads);
     settings.entry(RAILS_MAX_THREADS.to_owned()).or_insert_with(|| threads.to_string());
     if let Some((pattern, package)) = wanted.allocator.and_then(Allocator::library) {
         if let Some(why) = recipe.cannot.get("allocator") {
             return Err(format!("it takes no other allocator: {why}"));
         }
-        let library = look::allocator(place, pattern, package)?;
+        let library = presence::allocator(environment, pattern, package)?;
         settings.insert("LD_PRELOAD".into(), library.clone());
         server.allocator = Some(library);
     }
@@ -108,36 +108,36 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         let name = if is_alone { wanted.label.clone() } else { format!("{}-{}", wanted.label, line.name) };
         server.begin(line, &settings, &wanted.logs.join(format!("{name}.log")))?;
     }
-    server.commands.push(format!("# environment: {}", place.environment_in_words()));
+    server.commands.push(format!("# environment: {}", environment.variables_in_words()));
     Ok(server)
 }
 
 impl Server {
-    /// Starts its processes. Whether it answers is another question: [`Server::wait_ready`].
+    /// Starts its processes. [`Server::wait_ready`] waits until it answers.
     pub fn start(wanted: Wanted<'_>) -> Result<Server, String> {
         let started = prepare(&wanted).and_then(|prepared| launch(&wanted, prepared));
         started.map_err(|error| format!("{}: {error}", wanted.recipe.name))
     }
 
-    fn begin(&mut self, line: Line, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
-        let proc = self.place.proc();
+    fn begin(&mut self, line: CommandLine, settings: &BTreeMap<String, String>, log: &Path) -> Result<(), String> {
+        let proc = self.environment.proc();
         let namespace = self.recipe.namespace.then_some(proc.as_path());
         let before = Launch { namespace, group: self.group.as_ref() }.words();
         let mut env = settings.clone();
         env.extend(line.env);
-        let bundler = if line.is_gem { self.place.bundler() } else { &[] };
+        let bundler = if line.is_gem { self.environment.bundler() } else { &[] };
         let mut words: Vec<String> = bundler.iter().map(|word| (*word).to_owned()).chain(line.words).collect();
-        self.commands.push(self.place.without_home(&shown(&env, &words)));
+        self.commands.push(self.environment.without_home(&shown(&env, &words)));
         env.insert(MARK.into(), self.mark.clone());
-        let program = self.place.program(&words.remove(0))?;
-        let mut command = self.place.command_behind(&before, &program, &self.words.folder, &env);
+        let program = self.environment.program(&words.remove(0))?;
+        let mut command = self.environment.command_behind(&before, &program, &self.words.folder, &env);
         command.args(&words);
         self.processes.push(Process::start(&line.name, command, log)?);
         Ok(())
     }
 }
 
-/// As it would be typed in a shell.
+/// The command line as it would be typed in a shell.
 fn shown(env: &BTreeMap<String, String>, words: &[String]) -> String {
     let settings = env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     settings.chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! One line of an access log: the common and combined formats of nginx and Apache, our own two, and objects of JSON
-//! with the usual names. A line of any other kind is no request; none makes it panic.
+//! Parses a line of an access log: the common and combined formats of nginx and Apache, the two of foolsgold, and JSON
+//! objects with the usual names. Any other line is no request; none makes the parser panic.
 
 use std::sync::LazyLock;
 
@@ -7,27 +7,28 @@ use regex::Regex;
 
 use super::access_time;
 
-/// What a line says.
+/// A request as an access log records it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// As sent.
+pub struct LoggedRequest {
+    /// Method, as sent.
     pub method: String,
-    /// As sent.
+    /// Request target, as sent.
     pub target: String,
-    /// None where no answer could be sent.
+    /// Status of the answer; `None` where no answer could be sent.
     pub status: Option<u16>,
-    /// When, in seconds since 1970. None where the line does not tell.
+    /// Time in seconds since 1970; `None` where the line has none.
     pub at_s: Option<u64>,
 }
 
-/// The date anchors it: users' names in front of it may hold anything. The pattern is a constant that a test compiles.
+/// Common format, anchored by its date, since user names before it may contain anything. A test compiles this constant
+/// pattern.
 static COMMON: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"\[(\d{1,2}/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "((?:[^"\\]|\\.)*)" (\d{3}|-)(?:\s|$)"#;
     Regex::new(pattern).ok()
 });
 
-/// What this line says, if it is one of a request.
-pub fn read(line: &str) -> Option<Line> {
+/// Parses a line; `None` if it records no request.
+pub fn read(line: &str) -> Option<LoggedRequest> {
     let line = line.trim();
     if line.starts_with('{') {
         return json(line);
@@ -35,25 +36,25 @@ pub fn read(line: &str) -> Option<Line> {
     own_text(line).or_else(|| common(line))
 }
 
-fn common(line: &str) -> Option<Line> {
+fn common(line: &str) -> Option<LoggedRequest> {
     let found = COMMON.as_ref()?.captures(line)?;
     let request = unescaped(found.get(2)?.as_str());
     let line = request_line(&request, found.get(3)?.as_str().parse().ok())?;
-    Some(Line { at_s: access_time::common(found.get(1)?.as_str()), ..line })
+    Some(LoggedRequest { at_s: access_time::common(found.get(1)?.as_str()), ..line })
 }
 
-/// `GET /a HTTP/1.1`, or without the version.
-fn request_line(text: &str, status: Option<u16>) -> Option<Line> {
+/// Parses a request line: `GET /a HTTP/1.1`, also without the version.
+fn request_line(text: &str, status: Option<u16>) -> Option<LoggedRequest> {
     let mut words = text.split(' ');
     let method = words.next()?;
     let target = words.next()?;
     let has_version = words.next().is_none_or(|word| word.starts_with("HTTP/"));
     let is_plain = has_version && words.next().is_none() && !target.is_empty();
-    is_plain.then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
+    is_plain.then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
 }
 
-/// `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
-fn own_text(line: &str) -> Option<Line> {
+/// Parses a text line of foolsgold: `2026-11-21T04:40:24.496Z 127.0.0.1 GET /a 200 2878 2.811 0.004 ID`.
+fn own_text(line: &str) -> Option<LoggedRequest> {
     let mut words = line.split(' ');
     let written = words.next()?;
     let time = written.as_bytes();
@@ -67,11 +68,11 @@ fn own_text(line: &str) -> Option<Line> {
         number => Some(number.parse().ok()?),
     };
     let at_s = access_time::rfc3339(written);
-    (is_time && is_method).then(|| Line { method: method.to_owned(), target: target.to_owned(), status, at_s })
+    (is_time && is_method).then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s })
 }
 
-/// Ours, and what nginx and others are told to write: the names differ, the facts do not.
-fn json(line: &str) -> Option<Line> {
+/// Parses a JSON line, of foolsgold or of nginx and other servers: the names of the fields differ, the facts do not.
+fn json(line: &str) -> Option<LoggedRequest> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let status = object.get("status").and_then(|status| match status {
         serde_json::Value::String(text) => text.parse().ok(),
@@ -82,12 +83,12 @@ fn json(line: &str) -> Option<Line> {
     if let (Some(method), Some(target)) =
         (text(&["method", "request_method"]), text(&["target", "request_uri", "uri", "path", "url"]))
     {
-        return Some(Line { method: method.to_owned(), target: target.to_owned(), status, at_s });
+        return Some(LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s });
     }
-    Some(Line { at_s, ..request_line(text(&["request"])?, status)? })
+    Some(LoggedRequest { at_s, ..request_line(text(&["request"])?, status)? })
 }
 
-/// Quotes, backslashes and bytes as nginx and Apache write them.
+/// Undoes the escapes of quotes, backslashes and bytes that nginx and Apache write.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -116,15 +117,15 @@ fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, unescaped};
+    use super::{LoggedRequest, unescaped};
 
-    /// Without its time, which has tests of its own.
-    fn read(line: &str) -> Option<Line> {
-        super::read(line).map(|line| Line { at_s: None, ..line })
+    /// Parses a line without its time, which has tests of its own.
+    fn read(line: &str) -> Option<LoggedRequest> {
+        super::read(line).map(|line| LoggedRequest { at_s: None, ..line })
     }
 
-    fn line(method: &str, target: &str, status: impl Into<Option<u16>>) -> Option<Line> {
-        Some(Line { method: method.to_owned(), target: target.to_owned(), status: status.into(), at_s: None })
+    fn line(method: &str, target: &str, status: impl Into<Option<u16>>) -> Option<LoggedRequest> {
+        Some(LoggedRequest { method: method.to_owned(), target: target.to_owned(), status: status.into(), at_s: None })
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A recorded access log as a workload: the safe requests that were answered well, weighted by how often they came.
-//! What is left out is counted with its reason. Logs may be larger than memory and hold anything.
+//! A recorded access log as a workload: safe requests with a good answer, weighted by frequency. All other lines are
+//! counted with the reason. Logs may be larger than memory and contain anything.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Read};
@@ -8,41 +8,42 @@ use super::access_line;
 use super::asked::{Asked, check_method, clean_path, is_safe, shortened};
 use super::pace::{Pace, Times};
 
-/// Each path's answer is learned from each contender, which takes its time: the most frequent ones stand for the rest.
+/// Most paths of a workload: learning each path's answer from each contender takes time, so the most frequent ones
+/// stand for the rest.
 pub const PATHS_MOST: usize = 200;
-/// Longer lines are counted and not read.
+/// Longest line that is parsed; longer ones are only counted.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
-/// And so much of them is skipped.
+/// Bytes of a longer line that are skipped before it is an error.
 const LINE_BYTES_SKIPPED: u64 = 64 << 20;
-/// A log without a request in so many lines has none.
+/// Lines after which a log without a single request is given up.
 const LINES_VAIN: u64 = 1_000_000;
-/// More lines are not read: `yes` writes without end.
+/// Most lines that are read: `yes` writes without end.
 const LINES_MOST: u64 = 200_000_000;
-/// So many paths are told apart; when the log has more, those that come first count.
+/// Most distinct paths that are kept; later ones are left out.
 const PATHS_KNOWN_MAX: usize = 300_000;
-/// Reasons beyond so many are counted together.
+/// Most reasons that are counted separately; the rest are counted together.
 const REASONS_MAX: usize = 40;
 
-/// What was found in a log.
+/// Contents of an access log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// The workload, most frequent first; weights are counts.
     pub asked: Vec<Asked>,
-    /// Lines that were read.
+    /// Number of lines read.
     pub lines: u64,
-    /// Those that could be asked again.
+    /// Number of requests that can be repeated.
     pub fit: u64,
-    /// How many paths those had.
+    /// Number of distinct requests among those.
     pub paths: usize,
-    /// Those that the workload stands for.
+    /// Number of requests that the workload covers.
     pub covered: u64,
-    /// Why the other lines were left out, most frequent reason first.
+    /// Reasons why the other lines were left out, with their counts, most frequent first.
     pub left_out: Vec<(String, u64)>,
-    /// How many requests came per second; or why that cannot be told.
+    /// Request rate; or the reason why the log shows none.
     pub pace: Result<Pace, String>,
 }
 
-/// How often a path came, by status.
+/// Counts of each method and path, by status.
 type Seen = HashMap<(String, String), BTreeMap<u16, u64>>;
 
 #[derive(Default)]
@@ -53,7 +54,7 @@ struct Tally {
     times: Times,
 }
 
-/// Reads a whole log and keeps its `most` most frequent paths.
+/// Reads a whole log and keeps its `most` most frequent requests.
 pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
     let mut tally = Tally::default();
     let mut lines = 0;
@@ -123,7 +124,7 @@ impl Tally {
         }
         let paths = self.seen.len();
         let mut counted: Vec<(u64, Asked)> = self.seen.into_iter().map(weighted).collect();
-        // The path breaks ties, so that the same log gives the same workload.
+        // The path breaks ties, so that the same log always gives the same workload.
         counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
         counted.truncate(most.max(1));
         let covered = counted.iter().map(|(count, _)| count).sum();
@@ -133,8 +134,8 @@ impl Tally {
     }
 }
 
-/// The status that a client without a cache and without ranges gets where the log has this one. None for answers that
-/// are not repeated: refusals depend on who asks, and faults are no work.
+/// Status that a client without cache and ranges gets where the log has this one. `None` for answers that are not
+/// repeated: refusals depend on the client, and errors are not the application's normal work.
 fn expected(status: u16) -> Option<u16> {
     match status {
         206 | 304 => Some(200),
@@ -150,12 +151,12 @@ fn weighted(((method, path), statuses): ((String, String), BTreeMap<u16, u64>)) 
 }
 
 impl Recorded {
-    /// The share of the requests fit to be asked that the workload stands for, from 0 to 1.
+    /// Share of the repeatable requests that the workload covers, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.covered as f64 / self.fit.max(1) as f64
     }
 
-    /// In sentences.
+    /// Describes the log in sentences.
     pub fn in_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         if self.lines == LINES_MOST {

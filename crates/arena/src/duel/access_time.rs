@@ -1,23 +1,22 @@
-//! When a line of an access log was written, in whole seconds since 1970. What is no time is none, and none makes it
-//! panic.
+//! Parses times in access logs to whole seconds since 1970. Anything else is `None`; no input makes the parser panic.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-/// From here on a number is one of milliseconds: as seconds it would be the year 5138.
+/// Number from which on a time is in milliseconds: in seconds it would be the year 5138.
 const MILLISECONDS: f64 = 1e11;
-/// Under these names a time stands in lines of JSON.
+/// Names under which JSON lines have their time.
 const NAMES: [&str; 9] =
     ["time", "timestamp", "@timestamp", "ts", "time_iso8601", "time_local", "msec", "datetime", "date"];
 
-/// `10/Oct/2000:13:55:36 -0700`, as nginx and Apache write it.
+/// Parses the format of nginx and Apache: `10/Oct/2000:13:55:36 -0700`.
 pub fn common(text: &str) -> Option<u64> {
     second(Timestamp::strptime("%d/%b/%Y:%H:%M:%S %z", text).ok()?)
 }
 
-/// `2026-11-21T04:40:24.496Z`, also with an offset, with a space in the place of the T, or without a zone (UTC).
+/// Parses `2026-11-21T04:40:24.496Z`, also with an offset, with a space in place of the T, or without a zone (UTC).
 pub fn rfc3339(text: &str) -> Option<u64> {
     let text = text.replacen(" +", "+", 1).replacen(" -", "-", 1);
     let in_utc = || text.contains(':').then(|| text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok())?;
@@ -28,7 +27,7 @@ fn second(stamp: Timestamp) -> Option<u64> {
     u64::try_from(stamp.as_second()).ok()
 }
 
-/// Of an object of JSON: a date in either form, or a number of seconds or milliseconds.
+/// Finds the time of a JSON object: a date in either format, or a number of seconds or milliseconds.
 pub fn json(object: &Map<String, Value>) -> Option<u64> {
     NAMES.iter().find_map(|name| match object.get(*name)? {
         Value::String(text) => rfc3339(text).or_else(|| common(text)).or_else(|| since_1970(text.parse().ok()?)),
@@ -38,7 +37,7 @@ pub fn json(object: &Map<String, Value>) -> Option<u64> {
 
 fn since_1970(number: f64) -> Option<u64> {
     let seconds = if number >= MILLISECONDS { number / 1000.0 } else { number };
-    // A small number is the time that a request took, or a counter.
+    // A small number is a duration or a counter.
     (1e8..MILLISECONDS).contains(&seconds).then_some(seconds as u64)
 }
 

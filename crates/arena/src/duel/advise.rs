@@ -1,5 +1,5 @@
-//! The recommendation of a duel, from its summary alone: whom to use and with which settings, why, and how sure that
-//! is. It knows no server by name: whoever is best is recommended, and where two are level it says so. Pure.
+//! Recommendation of a duel, from its summary alone: the server and settings to use, the reasons, and the caveats. It
+//! knows no server by name: the best one is recommended, and a tie is called a tie. Pure.
 
 use regex::Regex;
 
@@ -11,20 +11,19 @@ use super::advise_at_rate as at_rate;
 use super::choice::{Because, Choice, Wishes};
 use super::compare::{Rival, SAME_P99, of_its_p99, ratio_of, rivals, server, times, value};
 
-/// Without a bound from the user, a p99 of more than so many times the best one is out of bounds …
+/// Without a bound from the user, the multiple of the best p99 above which a p99 is out of bounds …
 const P99_TIMES_BEST: f64 = 3.0;
-/// … unless it is below this: nobody notices.
+/// … unless it is below this many milliseconds, which users do not notice.
 const P99_UNNOTICED_MS: f64 = 10.0;
-/// Between those that serve equally many, p99s nearer than this decide nothing …
+/// Difference of p99s in milliseconds below which they do not decide between contenders of equal rate …
 const P99_NEAR_MS: f64 = 1.0;
-/// … nor does memory, before one holds a third more than the other: nobody changes the server for less.
+/// … and the ratio of memory below which it does not decide: a third more, since less is no reason to change servers.
 const MEMORY_NEAR: f64 = 4.0 / 3.0;
 
-/// Where nothing tells them apart, the simplest is recommended of those that showed at least this share of the best
-/// rate.
+/// Where nothing else decides, the simplest setting is recommended of those that reached this share of the best rate.
 const RATE_SHOWN: f64 = 0.9;
 
-/// The recommendation.
+/// Recommends a contender from the results of a duel.
 pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
     let (rivals, out) = rivals(summary);
     let at_rate = summary.traffic.as_ref().and_then(|_| choose_at_rate(&rivals, wishes));
@@ -46,7 +45,7 @@ pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
     }
 }
 
-/// With a port that a user knows in the place of that of the run.
+/// Replaces the port of the run by one that users know.
 fn for_users(commands: &str) -> String {
     let port = Regex::new(r"127\.0\.0\.1:[0-9]+");
     port.map_or_else(|_| commands.to_owned(), |port| port.replace_all(commands, "127.0.0.1:9292").into_owned())
@@ -66,8 +65,8 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let lowest = rivals.iter().filter_map(p99).min_by(f64::total_cmp);
     let usual = lowest.map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
     let bound_ms = wishes.p99_max_ms.unwrap_or(usual);
-    // What a user wants is held against the median. Against the usual bound one must also be shown to be worse than the
-    // best: a wide range is no excuse for a p99 far above it, and no charge against one that is near.
+    // The user's bound is compared with the median. For the default bound a p99 must also be significantly worse than
+    // the best: a wide range neither excuses a p99 far above the bound nor counts against one near it.
     let best = rivals.iter().filter_map(|one| one.p99).min_by(|a, b| a.median.total_cmp(&b.median));
     let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Sense::Lower));
     let is_shown = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
@@ -85,11 +84,11 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
 }
 
-/// At the user's rate what more one could serve is only room to spare: p99 and memory decide between those that carry
-/// it, and twice of it if some do. None where the rounds do not show that anybody carries it.
+/// At the user's rate spare capacity is only a reserve: p99 and memory decide between those that carry the rate, and
+/// twice the rate if some do. `None` where the rounds show no contender that carries it.
 fn choose_at_rate<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let (mut level, out) = at_rate::carrying(rivals)?;
-    // A rate that all carry is no merit of any.
+    // All of these carry the rate, so the rate favors none of them.
     let (best, because) = broken_tie(&level, wishes, 0.0)?;
     level.retain(|one| one.who.name != best.who.name);
     Some(Choice { best, level, out, because, bound_ms: f64::INFINITY, is_over: false, is_at_rate: true })
@@ -99,8 +98,8 @@ fn level_rates(one: &Rival, other: &Rival) -> bool {
     one.who.name == other.who.name || !are_apart(one.rate, other.rate)
 }
 
-/// The best of those with the same rate, and what made it so. What the user has now wins, unless another is shown to be
-/// better by more than anybody notices: a figure that only happens to be lower is no reason to change.
+/// The best of those with equal rates, and what decided. The user's present server wins unless another is significantly
+/// better by a noticeable amount: a figure that is lower by chance is no reason to change.
 fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> Option<(&'a Rival<'a>, Because)> {
     let mut left: Vec<&Rival> = tied.to_vec();
     if left.len() == 1 {
@@ -113,7 +112,7 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> O
         let figures: Vec<&Spread> = left.iter().filter_map(|one| of(one)).collect();
         let is_beaten = |own: &Spread| figures.iter().any(|other| beats(other, own));
         let unbeaten: Vec<&Rival> = left.iter().copied().filter(|one| !of(one).is_some_and(is_beaten)).collect();
-        // Nobody is beaten by all others: somebody is always left.
+        // Not every contender can be beaten by another, so at least one remains.
         if let [one] = unbeaten[..] {
             return Some((one, because));
         }
@@ -122,14 +121,14 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> O
     if let Some(now) = left.iter().find(|one| is_now(one, wishes)) {
         return Some((now, Because::Now));
     }
-    // One that may be as good, because it scatters, has not shown it.
+    // A contender whose wide range only may include the best rate has not shown that it reaches it.
     let top = left.iter().map(|one| one.rate.median).fold(0.0, f64::max);
     left.retain(|one| one.rate.median >= top * rate_shown);
     let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
     Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
 }
 
-/// Told apart, and by more than anybody notices.
+/// Whether one p99 is significantly and noticeably lower than the other.
 fn beats_in_p99(one: &Spread, other: &Spread) -> bool {
     better(one, other, Sense::Lower) && other.median - one.median >= P99_NEAR_MS
 }
@@ -158,13 +157,13 @@ fn is_now(one: &Rival, wishes: &Wishes) -> bool {
     wishes.now.as_ref().is_some_and(|now| *now == one.who.name || *now == one.server())
 }
 
-/// Whom the choice is compared with: what the user has now, or else the best other server, or else its next best
-/// settings.
+/// The contender with which the choice is compared: the user's present one, else the best other server, else the next
+/// best settings of the same server.
 fn against<'a>(choice: &Choice<'a>, rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<&'a Rival<'a>> {
     let best = choice.best;
     let others = || rivals.iter().filter(|one| one.who.name != best.who.name);
     if let Some(now) = &wishes.now {
-        // Today's very settings, if they were measured to the end; else the best ones of today's server.
+        // Exactly today's settings, if they were measured in full; else the best ones of today's server.
         let exact = others().find(|one| one.who.name == *now);
         let found = exact.or_else(|| others().find(|one| one.server() == server(now)));
         if found.is_some() && best.who.name != *now {
@@ -216,7 +215,7 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         let p99 = value(P99, p99_order(fast));
         reasons.push(format!("{name} serves more, {rate}, but its p99 of {p99} at 80 % load is above {bound}"));
     }
-    // The best of each other server, so that nobody has to look for it.
+    // The best of each other server, so that a reader finds every server among the reasons.
     let mut named = vec![best.server(), other.map_or("", |other| other.server())];
     for one in rivals {
         if !named.contains(&one.server()) {
@@ -227,7 +226,7 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     reasons
 }
 
-/// Its rate beside that of the one that is recommended, as the rounds tell it.
+/// Ratio of its rate to that of the recommended one, from the rounds.
 fn beside(one: &Rival, best: &Rival) -> String {
     let level = if are_apart(one.rate, best.rate) { "" } else { ", level" };
     let ratio = ratio_of(one.rate, best.rate);
@@ -276,13 +275,13 @@ fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<Strin
         words.push(format!("{} is the largest setting tried of it: larger ones may be better", best.options()));
     }
     words.push(match choice.is_at_rate {
-        true => at_rate::DOUBT.to_owned(),
+        true => at_rate::CAVEAT.to_owned(),
         false => {
             "the load at which each one's p99 was measured is a share of its own capacity: who serves more stood more"
                 .to_owned()
         }
     });
-    words.extend(wishes.doubts.iter().cloned());
+    words.extend(wishes.caveats.iter().cloned());
     words
 }
 

@@ -1,4 +1,4 @@
-//! The recommendation for the user's own rate of requests: who carries it, and how that is said. Pure.
+//! Recommendation for the user's own request rate: which contenders carry it, and the sentences about it. Pure.
 
 use crate::record::summary::{Held, Traffic};
 use crate::stats::are_apart;
@@ -7,15 +7,15 @@ use loadgen::metric::rate_in_words;
 use super::choice::{Because, Choice, Wishes};
 use super::compare::{Rival, SAME_P99, of_its_p99, server, times};
 
-/// What is not known of any rate.
-pub const DOUBT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the hour, \
+/// Caveat of every measurement at a rate.
+pub const CAVEAT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the hour, \
                          wait longer";
 
-/// Room that is worth having: twice the rate.
+/// Multiple of the rate that counts as a useful reserve.
 const ROOM: u32 = 2;
 
-/// Those of whom the rounds do not show that they break at the rate, nor at twice of it where another is shown to carry
-/// that; and the rest. None where nobody is left, or nobody was asked.
+/// Divides the contenders: first those not shown to break at the rate, nor at twice the rate if another is shown to
+/// carry that; then the others. `None` where no one carries the rate, or it was not measured.
 pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<&'a Rival<'a>>)> {
     let asked: Vec<&Rival> = rivals.iter().filter(|one| one.carried.is_some()).collect();
     let holds = |one: &Rival, times: u32| one.carried.map_or(Held::Unsure, |carried| carried.holds(times));
@@ -25,7 +25,7 @@ pub fn carrying<'a>(rivals: &'a [Rival<'a>]) -> Option<(Vec<&'a Rival<'a>>, Vec<
     (!level.is_empty()).then_some((level, out))
 }
 
-/// As the other recommendation, with what counts at this rate.
+/// Sentence of the recommendation, with what counts at this rate.
 pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic: &Traffic) -> String {
     let best = choice.best;
     let stays = wishes.now.as_ref().is_some_and(|now| server(now) == best.server());
@@ -60,7 +60,7 @@ pub fn sentence(choice: &Choice, other: Option<&Rival>, wishes: &Wishes, traffic
     }
 }
 
-/// Why this one of those that carry it.
+/// Reason why this one was chosen of those that carry the rate.
 pub fn because(choice: &Choice) -> String {
     let name = &choice.best.who.name;
     let holds = |times: u32| choice.best.carried.map_or(Held::Unsure, |carried| carried.holds(times));
@@ -88,14 +88,14 @@ pub fn because(choice: &Choice) -> String {
     )
 }
 
-/// What broke one that is out.
+/// Sentence on what broke a contender that does not carry the rate.
 pub fn not_carried(one: &Rival) -> Option<String> {
     let step = one.carried?.breaks_at()?;
     let of = if step.of == 1 { "your rate".to_owned() } else { format!("{} times your rate", step.of) };
     Some(format!("{} breaks at {of}, {}/s: {}", one.who.name, rate_in_words(step.per_s), step.what))
 }
 
-/// What the recommendation says more where it was not chosen for the rate.
+/// Addition to the recommendation where no contender carries the rate.
 pub fn not_for_the_rate(traffic: Option<&Traffic>) -> String {
     let words = |traffic: &Traffic| format!("; nobody carries your {} requests/s", rate_in_words(traffic.per_s));
     traffic.map_or_else(String::new, words)

@@ -1,4 +1,4 @@
-//! Summaries that were made up, and what is recommended for them.
+//! Tests with made-up summaries.
 
 use crate::record::summary::{Carried, Case, Measured, Step, Traffic, Who};
 use loadgen::metric::{FAILED, PSS_PEAK};
@@ -6,7 +6,7 @@ use loadgen::metric::{FAILED, PSS_PEAK};
 use super::super::cases;
 use super::*;
 
-/// Rates of three rounds, p99 at 80 % load, memory.
+/// Server, workers, threads, rates of three rounds, p99 at 80 % load, and memory.
 struct Figures(&'static str, u32, u32, [f64; 3], f64, f64);
 
 fn three(numbers: [f64; 3]) -> Spread {
@@ -122,7 +122,7 @@ fn ties_are_called_ties_and_broken_in_order() {
 
 #[test]
 fn the_noisiest_setting_is_not_recommended_for_its_noise() {
-    // As seen on a busy machine: rates, p99 at 80 % load; memory that decides nothing.
+    // As seen on a busy machine: rates, and p99 at 80 % load; equal memory.
     let rows = |now: [f64; 2], noisy: [f64; 2]| {
         let mut seen = summary(&[
             Figures("puma", 2, 5, [now[0], now[0], now[1]], 0.0, 48.0),
@@ -137,7 +137,7 @@ fn the_noisiest_setting_is_not_recommended_for_its_noise() {
     let seen = rows([700.0, 1192.0], [217.0, 1249.0]);
     let advice = advise(&seen, &now("puma -w 2 -t 5"));
     assert!(advice.sentence.contains("stay with puma with -w 2 -t 5"), "{advice:?}");
-    // With nothing to go by but the rates that were shown it is not chosen either, were it the simpler one.
+    // Without a present server only the rates count, and it is not chosen either, even if it were the simpler one.
     let advice = advise(&seen, &Wishes::default());
     assert!(advice.sentence.contains("use puma with -w 2 -t 5"), "{advice:?}");
     let simpler = rows([217.0, 1249.0], [700.0, 1192.0]);
@@ -153,7 +153,7 @@ fn the_disqualified_and_the_failing_do_not_count() {
         Figures("honest", 2, 3, [990.0, 1000.0, 1010.0], 9.0, 90.0),
     ]);
     both.cases[1].results[0].disqualified = Some("GET / is answered with 404".into());
-    // The one rule of all studies: more than 1 of 100, and not of 1000.
+    // The same rule as in all studies: more than 1 of 100 failed, not 1 of 1000.
     both.cases[0].results[1].numbers.insert(FAILED.into(), near(50.0));
     both.cases[0].results[1].numbers.insert("requests".into(), near(9000.0));
     assert!(advise(&both, &Wishes::default()).sentence.contains("use dropper"));
@@ -185,7 +185,7 @@ fn alone_or_with_itself_only() {
 }
 
 #[test]
-fn doubts_and_the_quick_form_are_told() {
+fn caveats_and_the_quick_form_are_told() {
     let mut quick = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0), Figures("b", 1, 1, [50.0; 3], 5.0, 50.0)]);
     quick.is_quick = true;
     for result in quick.cases.iter_mut().flat_map(|case| &mut case.results) {
@@ -193,7 +193,7 @@ fn doubts_and_the_quick_form_are_told() {
             spread.all.truncate(1);
         }
     }
-    let wishes = Wishes { doubts: vec!["the database runs here, too".into()], ..Wishes::default() };
+    let wishes = Wishes { caveats: vec!["the database runs here, too".into()], ..Wishes::default() };
     let advice = advise(&quick, &wishes);
     for part in ["quick form", "one round only", "the database"] {
         assert!(advice.uncertainty.iter().any(|words| words.contains(part)), "{part}: {advice:?}");
@@ -208,10 +208,10 @@ fn a_missing_p99_is_survived() {
     assert!(advice.sentence.contains("it serves as much as"), "{advice:?}");
 }
 
-/// A name; multiples of the rate, each with the rounds of three that broke; p99 and memory at the rate.
+/// A name; multiples of the rate, each with the number of rounds of three that broke; p99 and memory at the rate.
 type AtRate<'a> = (&'a str, &'a [(u32, u32)], f64, f64);
 
-/// With what each carries of 120 requests/s, and its p99 and memory there.
+/// Adds what each contender carries of 120 requests/s, and its p99 and memory there.
 fn at_rate(mut summary: Summary, rows: &[AtRate]) -> Summary {
     let mut traffic = Traffic { per_s: 120.0, cores: 2, ..Traffic::default() };
     let mut case = Case { name: cases::traffic(1), x: Some(120.0), ..Case::default() };
@@ -269,11 +269,11 @@ fn one_that_breaks_at_the_rate_or_at_twice_of_it_is_not_recommended() {
         assert!(advice.sentence.contains("use quick with -w 2 -t 3; small -w 1 -t 3 does not carry"), "{advice:?}");
         assert!(advice.reasons.iter().any(|reason| reason.contains("its process was full")), "{advice:?}");
     }
-    // Where the rounds differ it is not out, and what the user has now stays.
+    // Where the rounds differ a contender is not ruled out, and the user's present one is kept.
     let summary =
         at_rate(two(), &[("quick -w 2 -t 3", WELL, 6.0, 90.0), ("small -w 1 -t 3", &[(1, 0), (2, 1)], 6.2, 90.0)]);
     assert!(advise(&summary, &now("small")).sentence.contains("stay with small"));
-    // Nobody carries it: then as without a rate.
+    // Where no contender carries the rate, the choice is made as without one.
     let none: &[(u32, u32)] = &[(1, 3)];
     let summary = at_rate(two(), &[("quick -w 2 -t 3", none, 900.0, 90.0), ("small -w 1 -t 3", none, 950.0, 90.0)]);
     assert!(advise(&summary, &Wishes::default()).sentence.contains("nobody carries your 120 requests/s"));

@@ -1,55 +1,55 @@
-//! One request that a user wants asked, before anybody knows its right answer.
+//! A request of the workload, before its right answer is known.
 
-/// Longer ones are refused by most servers.
+/// Longest path in bytes: most servers refuse longer ones.
 const PATH_BYTES_MAX: usize = 8000;
 
-/// What is asked, how often, and what the user or a log says of its answer.
+/// A request of the workload: what is sent, its weight, and the status that the user or a log expects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
-    /// In capitals.
+    /// HTTP method, in capitals.
     pub method: String,
-    /// With its query, fit to be sent.
+    /// Path with its query, percent-encoded, ready to be sent.
     pub path: String,
-    /// Those that the user wants sent.
+    /// Additional request headers, by name and value.
     pub headers: Vec<(String, String)>,
-    /// Empty for most.
+    /// Request body; empty for most.
     pub body: Vec<u8>,
-    /// How often, against the others.
+    /// Relative frequency among all requests.
     pub weight: f64,
-    /// The status that it must have.
+    /// Status that the answer must have, if the user or a log names one.
     pub status: Option<u16>,
 }
 
 impl Asked {
-    /// A plain one.
+    /// A request of weight 1 without headers or body.
     pub fn new(method: &str, path: &str) -> Asked {
         let method = method.to_owned();
         let path = path.to_owned();
         Asked { method, path, headers: Vec::new(), body: Vec::new(), weight: 1.0, status: None }
     }
 
-    /// For people: `GET /posts?page=2`.
+    /// Method and path for messages: `GET /posts?page=2`.
     pub fn in_words(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// Whether it asks for a compressed answer, which k6 unpacks before it can be checked.
+    /// Whether it asks for a compressed answer, which k6 unpacks before the answer can be checked.
     pub fn wants_packed(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"))
     }
 
-    /// Whether asking it a thousand times changes nothing.
+    /// Whether it can be repeated a thousand times without changing anything, by its method.
     pub fn is_safe(&self) -> bool {
         is_safe(&self.method)
     }
 }
 
-/// Whether this method promises to change nothing.
+/// Whether this method is safe (RFC 9110, section 9.2.1).
 pub fn is_safe(method: &str) -> bool {
     ["GET", "HEAD", "OPTIONS"].contains(&method)
 }
 
-/// A method that can be asked again and again.
+/// Checks that a duel can send this method. An error lists the known ones.
 pub fn check_method(text: &str) -> Result<(), String> {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"];
     if KNOWN.contains(&text) {
@@ -62,7 +62,7 @@ pub fn check_method(text: &str) -> Result<(), String> {
     Err(format!("`{text}` is no method that can be asked: {}", KNOWN.join(", ")))
 }
 
-/// A path fit to be sent, from a path or a whole URL. What may not stand in a path as it is gets percent-encoded.
+/// Turns a path or a whole URL into a path that can be sent, and percent-encodes what may not stand in it.
 pub fn clean_path(text: &str) -> Result<String, String> {
     let (path, is_url) = match text.split_once("://") {
         Some((scheme, rest)) if ["http", "https"].contains(&scheme.to_ascii_lowercase().as_str()) => {
@@ -70,7 +70,7 @@ pub fn clean_path(text: &str) -> Result<String, String> {
             if start == 0 {
                 return Err(format!("`{}` has no host", shortened(text)));
             }
-            // It is left out, but one that is broken tells of a mistake in the rest.
+            // The host is left out, but a broken one is a sign of a mistake in the rest.
             if rest[..start].parse::<http::uri::Authority>().is_err() {
                 return Err(format!("`{}` has no host that could be asked", shortened(text)));
             }
@@ -78,7 +78,7 @@ pub fn clean_path(text: &str) -> Result<String, String> {
         }
         _ => (text, false),
     };
-    // A fragment is for the browser; a URL may leave its slash out.
+    // A fragment is for the browser; a URL may omit the slash of its path.
     let path = path.split('#').next().unwrap_or_default();
     let path = if is_url && !path.starts_with('/') { format!("/{path}") } else { path.to_owned() };
     if !path.starts_with('/') {
@@ -103,7 +103,7 @@ fn encoded(path: &str) -> String {
     text
 }
 
-/// At most so many characters of it, for messages.
+/// The first 80 characters with escapes, for messages.
 pub fn shortened(text: &str) -> String {
     const MOST: usize = 80;
     if text.chars().count() <= MOST {

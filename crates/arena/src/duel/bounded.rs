@@ -1,5 +1,5 @@
-//! What a user names is read with bounds: a device that never ends, or a pipe into which nobody writes, is told and not
-//! waited for.
+//! Bounded reading of what a user names: a device that never ends, or a pipe that has no writer, is an error instead of
+//! an endless wait.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// All of a plain file. What it is called stands before each complaint.
+/// Reads all of a regular file of at most `most` bytes. `what` names its purpose in each error message.
 pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
     let complaint = |words: &str| format!("cannot read {what} {}: {words}", path.display());
     let cannot = |error: io::Error| complaint(&error.to_string());
-    // A device or a pipe may give bytes without end, or none.
+    // A device or a pipe may give endless bytes, or none.
     if !fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(complaint("it is no plain file"));
     }
@@ -25,31 +25,31 @@ pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Gives up when nothing comes for so long.
+/// Reader that fails when no bytes arrive for a time.
 #[derive(Debug)]
-pub struct Patient<R> {
+pub struct TimeoutReader<R> {
     input: R,
-    silence: Duration,
+    timeout: Duration,
 }
 
-impl<R: Read + AsFd> Patient<R> {
-    /// Reads from `input` itself, which must not hold back what it has read.
-    pub fn new(input: R, silence: Duration) -> Patient<R> {
-        Patient { input, silence }
+impl<R: Read + AsFd> TimeoutReader<R> {
+    /// Reads from `input` directly, which must not buffer.
+    pub fn new(input: R, timeout: Duration) -> TimeoutReader<R> {
+        TimeoutReader { input, timeout }
     }
 
     fn wait(&self) -> io::Result<()> {
-        let limit = Timespec { tv_sec: self.silence.as_secs() as i64, tv_nsec: self.silence.subsec_nanos().into() };
+        let limit = Timespec { tv_sec: self.timeout.as_secs() as i64, tv_nsec: self.timeout.subsec_nanos().into() };
         let mut asked = [PollFd::new(&self.input, PollFlags::IN)];
         if poll(&mut asked, Some(&limit))? > 0 {
             return Ok(());
         }
-        let words = format!("nothing came for {:?}: is there somebody who writes?", self.silence);
+        let words = format!("nothing came for {:?}: is there somebody who writes?", self.timeout);
         Err(io::Error::new(io::ErrorKind::TimedOut, words))
     }
 }
 
-impl<R: Read + AsFd> Read for Patient<R> {
+impl<R: Read + AsFd> Read for TimeoutReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.wait()?;
         self.input.read(bytes)
@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn silence_is_an_end() {
-        let (reader, mut writer) = io::pipe().unwrap();
-        let mut patient = Patient::new(reader, Duration::from_millis(30));
+        let (input, mut writer) = io::pipe().unwrap();
+        let mut reader = TimeoutReader::new(input, Duration::from_millis(30));
         writer.write_all(b"ab").unwrap();
         let mut bytes = [0; 9];
-        assert_eq!(patient.read(&mut bytes).unwrap(), 2);
-        let error = patient.read(&mut bytes).unwrap_err();
+        assert_eq!(reader.read(&mut bytes).unwrap(), 2);
+        let error = reader.read(&mut bytes).unwrap_err();
         assert!(error.to_string().contains("nothing came for 30ms"), "{error}");
         drop(writer);
-        assert_eq!(patient.read(&mut bytes).unwrap(), 0);
+        assert_eq!(reader.read(&mut bytes).unwrap(), 0);
     }
 }

@@ -1,46 +1,46 @@
-//! The cases of a duel: their names, and what was measured in each for each contender. Pure.
+//! Names of a duel's cases, their metrics, and look-up of what a contender measured in one. Pure.
 
 use crate::record::summary::{Case, Measured, Summary};
 use loadgen::metric::{CPU, FAILED, OFFERED, P50, P99, P999, PROCESSORS, PSS_PEAK, RATE};
 
-/// All settings, briefly: which of them take part.
+/// Case of the heats: each setting under full load for a short time, to choose those for the rounds.
 pub const SETTINGS: &str = "settings";
-/// As much as goes.
+/// Case of full load in a closed loop.
 pub const CAPACITY: &str = "capacity";
-/// Shares of each one's own capacity at which latency is measured.
+/// Shares of a contender's own capacity, in percent, at which latency is measured.
 pub const LOADS: [u32; 3] = [50, 80, 100];
 
-/// The case of this share.
+/// Name of the case at this share of capacity: `load-80`.
 pub fn load(percent: u32) -> String {
     format!("load-{percent}")
 }
 
-/// The user's rate, so many times.
+/// Name of the case at this multiple of the user's rate: `traffic-2`.
 pub fn traffic(times: u32) -> String {
     format!("traffic-{times}")
 }
 
-/// The user's rate on so many processors.
+/// Name of the case at the user's rate with the server bound to this number of processors: `smaller-1`.
 pub fn smaller(processors: u32) -> String {
     format!("smaller-{processors}")
 }
 
-/// How many times the user's rate this case asks.
+/// Multiple of the user's rate that a case with this name asks; `None` for all other cases.
 pub fn times_of(case: &str) -> Option<u32> {
     case.strip_prefix("traffic-")?.parse().ok()
 }
 
-/// On how many processors this case is asked.
+/// Number of processors to which a case with this name binds the server; `None` for all other cases.
 pub fn processors_of(case: &str) -> Option<u32> {
     case.strip_prefix("smaller-")?.parse().ok()
 }
 
-/// Whether this case is one at the user's rate or a multiple of it.
+/// Whether this case runs at the user's rate or a multiple of it.
 pub fn is_of_traffic(case: &str) -> bool {
     times_of(case).or(processors_of(case)).is_some()
 }
 
-/// The metrics shown of a case. The first one ranks.
+/// Names of the metrics that a report shows for this case. The first one ranks the contenders.
 pub fn metrics(case: &str) -> Vec<String> {
     let names: &[&str] = if case == CAPACITY || case == SETTINGS {
         &[RATE, P50, P99, FAILED, CPU, PSS_PEAK]
@@ -52,12 +52,12 @@ pub fn metrics(case: &str) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The case with this name.
+/// Case of this name in a summary.
 pub fn case<'a>(summary: &'a Summary, name: &str) -> Option<&'a Case> {
     summary.cases.iter().find(|case| case.name == name)
 }
 
-/// What this contender did in this case.
+/// Result of a contender in a case of this name.
 pub fn measured<'a>(summary: &'a Summary, name: &str, contender: &str) -> Option<&'a Measured> {
     case(summary, name)?.results.iter().find(|result| result.contender == contender)
 }

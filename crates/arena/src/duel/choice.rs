@@ -1,46 +1,46 @@
-//! What a recommendation is made of: what the user wishes, who was chosen and what decided. Types alone.
+//! Parts of a recommendation: the user's wishes, the choice, and the reason for it. Types only.
 
 use super::compare::Rival;
 
-/// What the user says about the choice.
+/// Wishes of the user for the choice.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wishes {
-    /// What serves the application today: a contender's name (`puma -w 2 -t 5`) or a recipe's (`puma`).
+    /// Present server of the application: a contender's name (`puma -w 2 -t 5`) or a recipe's (`puma`).
     pub now: Option<String>,
-    /// The p99 at 80 % load that is still good enough.
+    /// Highest p99 at 80 % load, in milliseconds, that is good enough.
     pub p99_max_ms: Option<f64>,
-    /// What was not measured or not checked, in sentences.
-    pub doubts: Vec<String>,
+    /// Caveats, in sentences: what was not measured or not checked.
+    pub caveats: Vec<String>,
 }
 
-/// What decided between those that serve equally many.
+/// What decided between contenders of equal rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Because {
-    /// It serves more.
+    /// The higher rate.
     Rate,
-    /// It has the lowest p99.
+    /// The lower p99.
     P99,
-    /// It holds less.
+    /// Less memory.
     Memory,
-    /// The user has it.
+    /// The user has it at present.
     Now,
-    /// It is the smallest.
+    /// Fewer workers and threads.
     Simpler,
 }
 
-/// The contender that is recommended, and what decided.
+/// The recommended contender, with the others by how they compare with it.
 pub struct Choice<'a> {
     /// The contender that is recommended.
     pub best: &'a Rival<'a>,
-    /// Those whose rate is level with it, within the bound; at the user's rate, those that carry as much of it.
+    /// Contenders within the bound whose rate is level with it; at the user's rate, those that carry as much of it.
     pub level: Vec<&'a Rival<'a>>,
-    /// Those whose p99 is out of bounds; at the user's rate, those that do not carry it.
+    /// Contenders whose p99 is out of bounds; at the user's rate, those that do not carry it.
     pub out: Vec<&'a Rival<'a>>,
     /// What decided.
     pub because: Because,
-    /// The bound of the p99.
+    /// Bound of the p99 in milliseconds.
     pub bound_ms: f64,
-    /// Whether nobody keeps the bound and the lowest p99 was taken.
+    /// Whether no contender keeps the bound, so that the lowest p99 was chosen.
     pub is_over: bool,
     /// Whether it was chosen for the user's rate.
     pub is_at_rate: bool,

@@ -1,4 +1,4 @@
-//! Contenders of a duel side by side: their figures, which of them are level, and how a difference is said. Pure.
+//! Contenders of a duel side by side: their figures, and the words for a difference. Pure.
 
 use crate::record::summary::{Carried, Measured, Spread, Summary, Who, is_failing};
 use crate::report::number;
@@ -10,35 +10,35 @@ use super::cases;
 /// A contender with the figures that decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rival<'a> {
-    /// Name and settings.
+    /// Its name and settings.
     pub who: &'a Who,
-    /// At full load.
+    /// Requests per second at full load.
     pub rate: &'a Spread,
-    /// At 80 % of its own capacity, or at the user's rate.
+    /// p99 at 80 % of its own capacity, or at the user's rate.
     pub p99: Option<&'a Spread>,
-    /// The most memory it held.
+    /// Peak memory.
     pub memory: Option<&'a Spread>,
-    /// At the user's rate, where one was asked: then p99 and memory are those of it.
+    /// Results at the user's rate, where one was asked: then p99 and memory are those at that rate.
     pub carried: Option<&'a Carried>,
 }
 
 impl Rival<'_> {
-    /// The name of its recipe.
+    /// Name of its recipe.
     pub fn server(&self) -> &str {
         server(&self.who.name)
     }
 
-    /// As options.
+    /// Its setting as command line options.
     pub fn options(&self) -> String {
         format!("-w {} -t {}", self.who.workers, self.who.threads)
     }
 
-    /// At which load its p99 was measured.
+    /// Load at which its p99 was measured, for people.
     pub fn load(&self) -> &'static str {
         if self.carried.is_some() { "your rate" } else { "80 % load" }
     }
 
-    /// Its figures, for people.
+    /// Its rate, p99 and memory, for people.
     pub fn figures(&self) -> String {
         let mut words = vec![value(RATE, self.rate.median)];
         words.extend(self.p99.map(|p99| format!("p99 {} at {}", value(P99, p99.median), self.load())));
@@ -47,12 +47,12 @@ impl Rival<'_> {
     }
 }
 
-/// The recipe's name in a contender's name: `puma` of `puma -w 2 -t 5`.
+/// The recipe's name in a contender's name: `puma` in `puma -w 2 -t 5`.
 pub fn server(name: &str) -> &str {
     name.split(" -").next().unwrap_or(name).trim()
 }
 
-/// Those that count, fastest first, and why the others do not.
+/// Contenders whose results count, fastest first, and sentences on why the others' do not.
 pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
     let mut rivals = Vec::new();
     let mut out = Vec::new();
@@ -73,7 +73,7 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
         };
         let at_load = cases::measured(summary, &loaded, name);
         let too_many = |one: &Measured| is_failing(one.failed(), one.right());
-        // At all of its capacity and no less some may fail: the draws of an open loop go above it.
+        // Not at 100 % of its capacity, where some requests may fail: the random draws of an open loop exceed it.
         let half = cases::measured(summary, &cases::load(50), name);
         if [Some(result), half, at_load].into_iter().flatten().any(too_many) {
             out.push(format!("{name} does not count: more than 1 of 100 requests failed"));
@@ -84,14 +84,15 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
         let memory = memory.max_by(|a, b| a.median.total_cmp(&b.median));
         let carried = summary.traffic.iter().flat_map(|traffic| &traffic.carried).find(|one| one.contender == *name);
         let at_rate = carried.and_then(|_| cases::measured(summary, &cases::traffic(1), name));
-        // A latency that is not shown at the rate, since the load generator was late, is not that of another load.
+        // Where the load generator was late there is no p99 at the rate, and that of another load must not take its
+        // place.
         let (p99, memory) = match at_rate {
             Some(one) => (one.numbers.get(P99), one.numbers.get(PSS_PEAK).or(memory)),
             None => (from(P99), memory),
         };
         rivals.push(Rival { who, rate, p99, memory, carried });
     }
-    // Those that came to nothing before the rounds, by their last reason.
+    // Servers that dropped out before the rounds, with their last reason.
     let tried = cases::case(summary, cases::SETTINGS).map_or(&[][..], |case| &case.results);
     for result in
         tried.iter().filter(|one| !results.iter().any(|other| server(&other.contender) == server(&one.contender)))
@@ -103,21 +104,21 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
     (rivals, out)
 }
 
-/// Of a reason; below it stands the end of a log with paths of this machine, which is for the terminal.
+/// First line of a reason. Below it stands the tail of a log with paths of this machine, for the terminal only.
 pub fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// How often one figure holds the other: `1.4×`.
+/// Factor between two figures: `1.4×`.
 pub fn times(one: &Spread, other: &Spread) -> String {
     let factor = stats::ratio(one, other).map_or(1.0, |ratio| ratio.median);
     if factor >= 9.95 { format!("{factor:.0}×") } else { format!("{factor:.1}×") }
 }
 
-/// Where two are nearer than anybody notices.
+/// Words for two p99s whose difference nobody notices.
 pub const SAME_P99: &str = "the same p99";
 
-/// How one p99 relates to another: `half its p99`.
+/// Words for the relation of one p99 to another: `half its p99`.
 pub fn of_its_p99(one: &Spread, other: &Spread) -> String {
     let factor = stats::ratio(one, other).map_or(1.0, |ratio| ratio.median);
     match factor {
@@ -136,7 +137,7 @@ pub fn value(metric: &str, number: f64) -> String {
     format!("{number:.*} {}", known.digits, known.unit).trim_end().to_owned()
 }
 
-/// How many times the one figure is the other, by the rounds that both have, with the interval: `1.38× (1.31–1.46)`.
+/// Ratio of one figure to another over the rounds that both have, with its interval: `1.38× (1.31–1.46)`.
 pub fn ratio_of(one: &Spread, other: &Spread) -> Option<String> {
     stats::ratio(one, other).map(|ratio| number::ratio(&ratio))
 }
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn numbers_have_their_units_and_ratios_are_those_of_the_rounds() {
         assert_eq!((value(RATE, 1000.4).as_str(), value(P99, 1.5).as_str()), ("1000 requests/s", "1.50 ms"));
-        // Twice in each round that both have, and 4/3 of the medians.
+        // Twice in each round that both have, but 4/3 by the medians.
         let of = |numbers: &[f64]| Spread::of(numbers).unwrap();
         let (one, other) = (of(&[200.0, 100.0]), of(&[100.0, 50.0, 170.0]));
         assert_eq!(ratio_of(&one, &other).as_deref(), Some("2.00×"));

@@ -1,4 +1,4 @@
-//! The second half of a duel: heats in which settings show what they can do, rounds of the best, and the summary.
+//! The second half of a duel: heats that choose settings, rounds of the finalists, and the summary.
 
 use std::time::Instant;
 
@@ -7,22 +7,22 @@ use crate::record::{TWIN, machine};
 use loadgen::metric::{RATE, rate_in_words};
 
 use super::advise::advise;
+use super::capture::shortened;
 use super::choice::Wishes;
-use super::crew::Contender;
-use super::halving::{Candidate, Shown, best, finalists};
-use super::lesson::shortened;
+use super::contenders::Contender;
 use super::run::Duel;
 use super::settings::Setting;
+use super::successive_halving::{Candidate, Shown, best, finalists};
 use super::traffic_turn::Shape;
-use super::turn::{Account, Stage};
-use super::{cases, doubts, strain, summing, traffic};
+use super::turn::{Account, LoadStage};
+use super::{cases, caveats, strain, summing, traffic};
 
-/// A contender, by its place in the list, with a setting.
+/// A contender, by its index in the list, with a setting.
 type Entry = (usize, Setting);
 
 impl Duel<'_> {
-    /// Tries all settings briefly, the better ones longer. Who goes on to the rounds.
-    pub(super) fn heats(&mut self, stage: &Stage<'_>, here: &mut [Contender]) -> Result<Vec<Entry>, String> {
+    /// Tries all settings briefly and the better ones longer. Returns the finalists of the rounds.
+    pub(super) fn heats(&mut self, stage: &LoadStage<'_>, here: &mut [Contender]) -> Result<Vec<Entry>, String> {
         let now = |duel: &Self, one: &Contender| {
             duel.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
         };
@@ -33,7 +33,7 @@ impl Duel<'_> {
             let mut better = Vec::new();
             for (at, one) in here.iter().enumerate() {
                 let settings = best(&shown[at], 2, now(self, one));
-                // Alone it needs no second heat.
+                // A contender with one setting needs no second heat.
                 better.extend(settings.into_iter().map(|setting| (at, setting)).filter(|_| shown[at].len() > 1));
             }
             for (at, longer) in self.heat(stage, here, &mut better, 2)?.into_iter().enumerate() {
@@ -51,10 +51,10 @@ impl Duel<'_> {
         self.thin_out(here, finalists, &rate)
     }
 
-    /// One heat of all these, in random order. What each contender showed.
+    /// Runs one heat of these entries in random order. Returns the results by contender.
     fn heat(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         entries: &mut [Entry],
         number: u32,
@@ -62,12 +62,12 @@ impl Duel<'_> {
         let load_s = if number == 1 { self.plan.first_heat_s } else { self.plan.second_heat_s };
         let planned_s = self.plan.heat_s(load_s);
         let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); here.len()];
-        self.dice.shuffle(entries);
+        self.rng.shuffle(entries);
         for (at, setting) in entries.iter().copied() {
             let name = here[at].name_with(setting);
             let since = self.begins(format!("heat {number}: {name}"));
             let plan = self.plan;
-            let turn = |stage: &Stage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
+            let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
             let account = self.fair_turn(stage, here, at, &turn);
             if let Some((rate, p99_ms)) = account.full() {
                 shown[at].push(Shown { setting, rate, p99_ms });
@@ -78,7 +78,7 @@ impl Duel<'_> {
         Ok(shown)
     }
 
-    /// The best of each server, the user's own, and the fastest of the rest.
+    /// Chooses the finalists: the best of each server, the user's own, and the fastest of the rest.
     fn thin_out(
         &mut self,
         here: &[Contender],
@@ -119,27 +119,28 @@ impl Duel<'_> {
         Ok(stay)
     }
 
-    /// Rounds in which each has a turn, in random order. Whoever is disqualified has no more.
+    /// Runs the rounds, in each of which every finalist has a turn, in random order. A disqualified one has no further
+    /// turns.
     pub(super) fn rounds(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         finalists: &[Entry],
     ) -> Result<(), String> {
         let mut left: Vec<(Entry, bool)> = finalists.iter().map(|entry| (*entry, false)).collect();
-        // One of them has a second turn in each round, as if it were another: what that makes different is none.
-        let original = finalists.get(self.dice.below(finalists.len())).filter(|_| self.plan.has_twin());
+        // One finalist has a second turn in each round, as if it were another: any difference between the two is noise.
+        let original = finalists.get(self.rng.below(finalists.len())).filter(|_| self.plan.has_twin());
         self.twin_of = original.map(|(at, setting)| here[*at].name_with(*setting));
         left.extend(original.map(|entry| (*entry, true)));
         for round in 1..=self.plan.rounds {
-            self.dice.shuffle(&mut left);
+            self.rng.shuffle(&mut left);
             let mut out = Vec::new();
-            // A round that would not end in time is not begun: all have the same number of turns.
+            // A round that would not end in time is not begun, so that all have the same number of turns.
             let needs_s = left.len() as f64 * (self.plan.turn_s() + self.plan.traffic_s());
             if round > 1 && !self.has_time_for(needs_s) {
                 let words =
                     format!("the budget of time was used up after {} of {} rounds", round - 1, self.plan.rounds);
-                self.doubts.push(words.clone());
+                self.caveats.push(words.clone());
                 self.says(words);
                 return Ok(());
             }
@@ -147,7 +148,7 @@ impl Duel<'_> {
                 let name = here[at].name_with(setting);
                 let since = self.begins(format!("round {round} of {}: {name}{}", self.plan.rounds, again(is_twin)));
                 let plan = self.plan;
-                let turn = |stage: &Stage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
+                let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.turn(one, setting, &plan, round);
                 let account = self.fair_turn(stage, here, at, &turn);
                 let mut is_out = self.record_turn(&here[at], setting, is_twin, account)?;
                 self.ends(since, plan.turn_s());
@@ -161,10 +162,10 @@ impl Duel<'_> {
         Ok(())
     }
 
-    /// A turn at the user's rate, if there is one. Whether it disqualifies.
+    /// Runs a turn at the user's rate, if there is one. True if it disqualifies.
     fn traffic(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         (at, setting): Entry,
         is_twin: bool,
@@ -183,14 +184,14 @@ impl Duel<'_> {
             limits: self.limits,
         };
         let plan = self.plan;
-        let turn = |stage: &Stage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
+        let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.traffic(one, setting, &plan, &shape);
         let account = self.fair_turn(stage, here, at, &turn);
         let is_out = self.record_turn(&here[at], setting, is_twin, account)?;
         self.ends(since, plan.traffic_s());
         Ok(is_out)
     }
 
-    /// Keeps the samples of a turn of a round. Whether it disqualifies.
+    /// Records the samples of a turn of a round. True if it disqualifies.
     fn record_turn(
         &mut self,
         one: &Contender,
@@ -207,13 +208,13 @@ impl Duel<'_> {
         Ok(is_out)
     }
 
-    /// What it served in its last heat: where to look for the rate at which it breaks, the same in all rounds.
+    /// Requests per second in its last heat; the search for the breaking rate starts from it, the same in all rounds.
     fn capacity_of(&self, name: &str) -> f64 {
         let heats = self.samples.iter().filter(|sample| sample.case == cases::SETTINGS && sample.contender == name);
         heats.filter_map(|sample| sample.numbers.get(RATE)).next_back().copied().unwrap_or(0.0)
     }
 
-    /// Keeps the samples of the twin, under its own name.
+    /// Records the samples of the twin under the twin's name.
     fn record_twin(&mut self, account: Account) -> Result<(), String> {
         for mut sample in account.samples {
             TWIN.clone_into(&mut sample.contender);
@@ -223,7 +224,7 @@ impl Duel<'_> {
         Ok(())
     }
 
-    /// Keeps the samples and what is known of who made them.
+    /// Records the samples, and what they show of the contender.
     fn record(&mut self, one: &Contender, setting: Setting, account: Account) -> Result<(), String> {
         let name = one.name_with(setting);
         if let Some(why) = &account.disqualified {
@@ -254,15 +255,15 @@ impl Duel<'_> {
         Ok(())
     }
 
-    /// All of it.
-    pub(super) fn summary(mut self, started: String, stage: &Stage<'_>) -> Summary {
-        // A path that is given as config.ru has no folder in it.
+    /// Sums up the whole duel.
+    pub(super) fn summary(mut self, started: String, stage: &LoadStage<'_>) -> Summary {
+        // A relative path such as `config.ru` names no folder.
         let rackup = self.options.rackup.canonicalize().unwrap_or_else(|_| self.options.rackup.clone());
         let folder = rackup.parent().and_then(|folder| folder.file_name()).unwrap_or_default().to_string_lossy();
         let cases = summing::cases(&self.samples, stage.clients, self.options.rate.as_ref().map(|rate| rate.per_s));
-        let mut doubts = std::mem::take(&mut self.doubts);
-        doubts.extend(doubts::of_samples(&self.samples));
-        doubts.extend(doubts::of_machine(machine::cores()));
+        let mut caveats = std::mem::take(&mut self.caveats);
+        caveats.extend(caveats::of_samples(&self.samples));
+        caveats.extend(caveats::of_machine(machine::cores()));
         let traffic = self.options.rate.as_ref().and_then(|rate| {
             traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, &self.whos)
         });
@@ -290,14 +291,14 @@ impl Duel<'_> {
             notes: self.notes,
         };
         let now = self.options.now.as_ref().map(super::options::Now::name);
-        let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, doubts };
+        let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, caveats };
         summary.advice = Some(advise(&summary, &wishes));
         traffic::tell(&mut summary);
         summary
     }
 }
 
-/// Of the twin's turns.
+/// Suffix that marks a turn of the twin.
 fn again(is_twin: bool) -> &'static str {
     if is_twin { ", once more" } else { "" }
 }

@@ -1,20 +1,20 @@
-//! Asks one request on a connection of its own and reads all of the answer, with the headers that are judged. For
-//! learning and checking; the load comes from elsewhere.
+//! Sends one request on a connection of its own and reads the whole response. Used to learn and check answers, not for
+//! load.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use super::answer::Answer;
 use super::asked::Asked;
-use super::learn::Answer;
 
-/// What every request says it is for, whatever the port: pages that name their own address stay the same.
+/// `Host` of every request, whatever the port: pages that contain their own address stay the same.
 pub const HOST: &str = "localhost";
-/// Longer answers are not for a duel.
+/// Longest response body that is accepted.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long the body is.
+/// Framing of a response body (RFC 9112, section 6.3).
 enum Length {
     Bytes(usize),
     Chunked,
@@ -25,27 +25,27 @@ struct Reader<'a> {
     stream: TcpStream,
     buffer: Vec<u8>,
     deadline: Instant,
-    /// When this is told, once, and how.
+    /// When to call the function once because the answer is slow.
     slow: Option<(Instant, &'a mut dyn FnMut())>,
     is_late: bool,
 }
 
-/// Why there was no answer.
+/// Reason why there was no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unanswered {
-    /// For people, with what was asked.
+    /// Message with the request in it.
     pub words: String,
-    /// Whether somebody took the request and let it wait.
+    /// Whether the server took the request and did not answer in time.
     pub is_late: bool,
 }
 
-/// The answer of whoever serves this port, within `limit`.
+/// Fetches the answer of the server on this port of 127.0.0.1, within `limit`.
 pub fn fetch(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, Unanswered> {
-    fetch_patiently(port, asked, limit, (limit, &mut || {}))
+    fetch_with_notice(port, asked, limit, (limit, &mut || {}))
 }
 
-/// The same; when there is none after a while, that is told.
-pub fn fetch_patiently(
+/// Fetches an answer and calls the function in `slow` once if none has come after that time.
+pub fn fetch_with_notice(
     port: u16,
     asked: &Asked,
     limit: Duration,
@@ -73,7 +73,7 @@ fn exchange(
     let mut stream = connected.map_err(|error| format!("no connection: {error}"))?;
     let cannot = |error: std::io::Error| format!("the request could not be sent: {error}");
     stream.set_write_timeout(Some(limit)).map_err(cannot)?;
-    // A server may answer and close before it has read all; what it said still counts.
+    // A server may answer and close before it has read the whole request; its answer still counts.
     let sent = stream.write_all(&head(asked)).and_then(|()| stream.write_all(&asked.body));
     let now = Instant::now();
     let slow = Some((now + slow.0, slow.1));
@@ -104,7 +104,7 @@ impl Reader<'_> {
         let end = self.read_until("the head", |buffer| find(buffer, b"\r\n\r\n"))?;
         let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
         let (mut answer, mut length) = read_head(&head)?;
-        // Some servers close the connection of a HEAD, some say how long the body would be.
+        // For HEAD some servers close the connection, others give the length that the body would have.
         if method == "HEAD" {
             length = Length::Bytes(0);
         }
@@ -151,7 +151,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether there was more.
+    /// Reads more bytes into the buffer; false at the end of the stream.
     fn read_more(&mut self, what: &str) -> Result<bool, String> {
         if self.buffer.len() > ANSWER_BYTES_MAX {
             return Err(format!("{what} is longer than {ANSWER_BYTES_MAX} bytes"));
@@ -182,7 +182,7 @@ impl Reader<'_> {
     }
 }
 
-/// An answer without its body, and how long that is.
+/// Parses the head: an answer without its body, and the framing of that body.
 fn read_head(head: &[u8]) -> Result<(Answer, Length), String> {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.split("\r\n");
@@ -221,7 +221,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// Serves this once; the request that came.
+    /// Serves this answer once; the thread returns the request that came.
     fn serve(answer: &'static str) -> (u16, thread::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -1,57 +1,60 @@
-//! What several answers have in common, in order, with gaps where they vary: tokens, dates, random numbers. Pure.
+//! Common parts of several bodies, in order, with gaps where they vary: tokens, dates, random numbers. Pure.
 
 use std::collections::HashMap;
 
-/// A common piece between two gaps that is shorter than this is there by chance: a space, a bracket, a short word.
+/// Shortest common piece between two gaps that is kept; shorter ones are common by chance: a space, a bracket, a short
+/// word.
 const ISLAND_BYTES: usize = 16;
-/// Bodies that differ in more words than this are compared at their ends only; the table of steps stays below 10 MiB.
+/// Most edits, in words, of a full comparison; bodies with more are only compared at their ends. It keeps the table of
+/// edits below 10 MiB.
 const STEPS_MAX: usize = 1500;
 
-/// Pieces that stay, with a gap between each two. The first and the last are the ends; they may be empty.
+/// Common pieces with a gap between each two. The first and the last are the start and the end of the body; they may be
+/// empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     fixed: Vec<Vec<u8>>,
 }
 
-/// A word of the pieces, and whether a gap is in front of it.
+/// A word of a piece, and whether a gap precedes it.
 struct Word<'a> {
     bytes: &'a [u8],
     after_gap: bool,
 }
 
 impl Glob {
-    /// Of one body: all of it stays.
+    /// A glob of one body, without gaps.
     pub fn of(body: &[u8]) -> Glob {
         Glob { fixed: vec![body.to_vec()] }
     }
 
-    /// Whether nothing varied.
+    /// Whether the glob has no gap.
     pub fn is_exact(&self) -> bool {
         self.fixed.len() == 1
     }
 
-    /// How many places vary.
+    /// Number of gaps.
     pub fn gaps(&self) -> usize {
         self.fixed.len() - 1
     }
 
-    /// Bytes that stay.
+    /// Number of bytes in the common pieces.
     pub fn fixed_bytes(&self) -> usize {
         self.fixed.iter().map(Vec::len).sum()
     }
 
-    /// The longest piece that stays.
+    /// The longest common piece.
     pub fn longest(&self) -> &[u8] {
         self.fixed.iter().max_by_key(|piece| piece.len()).map_or(&[], Vec::as_slice)
     }
 
-    /// What is just before the first gap, for people.
+    /// The last characters before the first gap, for messages.
     pub fn before_first_gap(&self) -> String {
         end_in_words(self.fixed.first().map_or(&[], Vec::as_slice))
     }
 
-    /// What is just before the first difference to this body, for people: of the first piece, or of the last one that
-    /// the body has.
+    /// The last characters before the first difference to this body, for messages: those of the first piece, or of the
+    /// last piece that the body has.
     pub fn before_first_difference(&self, body: &[u8]) -> String {
         let first = self.fixed.first().map_or(&[][..], Vec::as_slice);
         let same = first.iter().zip(body).take_while(|(a, b)| a == b).count();
@@ -68,7 +71,7 @@ impl Glob {
         end_in_words(last_found)
     }
 
-    /// Whether this body has all the pieces, in order, and nothing where there is no gap.
+    /// Whether this body has all pieces in order, and nothing else where there is no gap.
     pub fn matches(&self, body: &[u8]) -> bool {
         let (Some(first), Some(last)) = (self.fixed.first(), self.fixed.last()) else { return false };
         if self.is_exact() {
@@ -78,7 +81,7 @@ impl Glob {
         else {
             return false;
         };
-        // The earliest place for each piece leaves most room for the next.
+        // The earliest position of each piece leaves most room for the next.
         let mut rest = middle;
         for piece in &self.fixed[1..self.fixed.len() - 1] {
             let Some(at) = find(rest, piece) else { return false };
@@ -87,7 +90,7 @@ impl Glob {
         true
     }
 
-    /// Opens gaps until this body matches, too.
+    /// Adds gaps until this body matches, too.
     pub fn widen(&mut self, body: &[u8]) {
         if self.matches(body) {
             return;
@@ -148,7 +151,7 @@ fn find(bytes: &[u8], piece: &[u8]) -> Option<usize> {
     bytes.windows(piece.len()).position(|window| window == piece)
 }
 
-/// Runs of what numbers, names and tokens are written with; any other byte alone.
+/// Splits a body into runs of the characters of numbers, names and tokens; every other byte is a word of its own.
 fn words(body: &[u8]) -> Vec<&[u8]> {
     let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 0x80 || b"_+/=.%-".contains(byte);
     let mut list = Vec::new();
@@ -162,7 +165,7 @@ fn words(body: &[u8]) -> Vec<&[u8]> {
     list
 }
 
-/// Places of the words that both have, in order.
+/// Positions of the words common to both, in order.
 fn common(old: &[Word<'_>], new: &[&[u8]]) -> Vec<(usize, usize)> {
     let mut numbers: HashMap<&[u8], u32> = HashMap::new();
     let mut number = |bytes| {
@@ -181,14 +184,14 @@ fn common(old: &[Word<'_>], new: &[&[u8]]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Myers' greedy search for the fewest insertions and deletions: what they leave alone is common. Nothing is, when
-/// there are too many of them.
+/// Myers' greedy algorithm for the shortest edit script (1986): what it leaves alone is common. Empty when there are
+/// more than `STEPS_MAX` edits.
 fn shortest_edit(a: &[u32], b: &[u32]) -> Vec<(usize, usize)> {
     let n = a.len() as isize;
     let m = b.len() as isize;
     let most = (a.len() + b.len()).min(STEPS_MAX) as isize;
     let place = |k: isize| (k + most + 1) as usize;
-    // How far each diagonal has come, and how it was before each step.
+    // The furthest x of each diagonal, and its values before each step.
     let mut far: Vec<isize> = vec![0; 2 * most as usize + 3];
     let mut before: Vec<Vec<isize>> = Vec::new();
     for d in 0..=most {

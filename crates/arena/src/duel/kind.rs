@@ -1,28 +1,28 @@
-//! Of which kind a body is, by its content type and its first bytes. An error page in place of data is of another
-//! kind, even when its status says that all is well.
+//! Kind of a response body (HTML, JSON, text, …), by its content type and its first bytes. An error page in place of
+//! data has another kind, even when its status is 200.
 
-/// Bytes that are looked at.
+/// Bytes at the start of a body that are examined.
 const SNIFFED_BYTES: usize = 512;
 
-/// Kinds of bodies.
+/// Kind of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// No byte at all.
+    /// An empty body.
     Empty,
-    /// A page.
+    /// An HTML page.
     Html,
-    /// A document of JSON.
+    /// A JSON document.
     Json,
-    /// XML that is no page.
+    /// XML other than HTML.
     Xml,
-    /// Other text.
+    /// Text in UTF-8 of any other kind.
     Text,
-    /// Anything else.
+    /// Anything that is not text in UTF-8.
     Binary,
 }
 
 impl Kind {
-    /// For people.
+    /// Describes the kind for a report or message: `a page of HTML`.
     pub fn in_words(self) -> &'static str {
         match self {
             Kind::Empty => "nothing",
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Of this body. The bytes count more than what the content type claims: servers add or drop that one.
+    /// Determines the kind of a body. The bytes count more than the content type, which some servers add or drop.
     pub fn of(content_type: &str, body: &[u8]) -> Kind {
         if body.is_empty() {
             return Kind::Empty;
@@ -67,7 +67,7 @@ fn is_compound(start: &str) -> bool {
     start.starts_with(['{', '['])
 }
 
-/// A character cut off at the end of what was looked at is no reason to doubt.
+/// Whether these bytes are UTF-8 without a zero byte. A character cut off at the end is accepted.
 fn is_text(bytes: &[u8]) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(_) => !bytes.contains(&0),

@@ -1,5 +1,5 @@
-//! A user's own application: workload, learned answers, settings, advice. All of it is pure but `fetch` and what
-//! drives it: `run` and its parts.
+//! The duel: finds the best server for a user's own application, from its workload, the learned answers, the settings
+//! worth trying and the measurements. Only `fetch` and `run` with its parts do I/O; all else is pure.
 
 pub mod asked;
 pub mod urls;
@@ -11,21 +11,21 @@ pub mod bounded;
 pub mod pace;
 pub mod source;
 
+pub mod answer;
 pub mod fetch;
 pub mod glob;
 pub mod kind;
-pub mod learn;
 
-pub mod halving;
 pub mod plan;
 pub mod settings;
+pub mod successive_halving;
 
 pub mod advise;
 mod advise_at_rate;
 pub mod cases;
+pub mod caveats;
 pub mod choice;
 pub mod compare;
-pub mod doubts;
 pub mod strain;
 pub mod summing;
 pub mod traffic;
@@ -34,9 +34,9 @@ pub mod options;
 
 pub mod run;
 
+mod capture;
+mod contenders;
 mod contest;
-mod crew;
-mod lesson;
 mod second_look;
 mod smaller;
 mod traffic_turn;

@@ -1,9 +1,9 @@
-//! What a duel is asked to do, and whom it tells how it goes.
+//! Options of a duel, and the receiver of its progress.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::place::PlaceOptions;
+use crate::environment::EnvironmentOptions;
 use crate::record::Sample;
 use loadgen::K6Here;
 
@@ -12,81 +12,82 @@ use super::pace::Rate;
 use super::plan::Plan;
 use super::settings::Setting;
 
-/// All that a user decides.
+/// Options of a duel.
 #[derive(Debug, Clone)]
 pub struct DuelOptions {
-    /// The application.
+    /// The application's rackup file.
     pub rackup: PathBuf,
-    /// Where the servers are.
-    pub place: PlaceOptions,
+    /// Where servers and Rubies are found.
+    pub environment: EnvironmentOptions,
     /// The folder of the contenders' recipes.
     pub recipes: PathBuf,
-    /// Their names; none for all that are there.
+    /// Names of the contenders; empty for all recipes of the folder.
     pub contenders: Vec<String>,
-    /// The workload.
+    /// The requests of the workload.
     pub asked: Vec<Asked>,
-    /// Where it comes from, in sentences.
+    /// Sentences on where the workload comes from.
     pub workload: Vec<String>,
-    /// Whether it was recorded: then what is answered otherwise here is left out and told, and does not end the duel.
+    /// Whether the workload was recorded in a log. Then requests that are answered differently here are left out and
+    /// reported, and do not end the duel.
     pub is_recorded: bool,
-    /// How many requests come per second. None: nothing is measured at a rate of the user's.
+    /// Requests per second of the user's site. Without it nothing is measured at a fixed rate.
     pub rate: Option<Rate>,
-    /// What serves the application today.
+    /// The server that runs the application today.
     pub now: Option<Now>,
-    /// The p99 at 80 % load that is still good enough.
+    /// The highest p99 at 80 % load, in milliseconds, that is good enough.
     pub p99_max_ms: Option<f64>,
-    /// The lengths of everything: `Plan::FULL` or `Plan::QUICK`.
+    /// Durations: `Plan::FULL` or `Plan::QUICK`.
     pub plan: Plan,
-    /// Whether this is the form of a minute or two.
+    /// Whether this is the quick form of a minute or two.
     pub is_quick: bool,
-    /// The most that all of it may take.
+    /// Most minutes that the whole duel may take.
     pub budget_minutes: Option<f64>,
-    /// Settings of the environment for the application.
+    /// Environment variables for the application.
     pub env: BTreeMap<String, String>,
-    /// In the place of the arena's own loops.
+    /// k6 as the load generator, in place of the arena's own loops.
     pub k6: Option<K6Here>,
     /// The folder for the output of the servers.
     pub logs: PathBuf,
-    /// Of the order of turns and of the draws.
+    /// Seed for the order of turns and for the random choice of requests.
     pub seed: u64,
-    /// The command line, for the record.
+    /// The command line, recorded in the summary.
     pub command: String,
 }
 
-/// A server, and its settings if they are known.
+/// The server of today, with its settings if they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Now {
     /// The name of its recipe.
     pub server: String,
-    /// How it is set today.
+    /// Its workers and threads.
     pub setting: Option<Setting>,
 }
 
-/// Who hears how it goes.
+/// Receiver of a duel's progress and samples.
 pub trait Listener {
-    /// A sentence, or several lines.
+    /// Receives a sentence, or several lines, for the user.
     fn says(&mut self, words: &str);
-    /// Something begins.
+    /// Receives what begins now, and the time left.
     fn left(&mut self, left: &Left);
-    /// A turn has ended. An error (a full disk) ends the duel.
+    /// Receives the sample of a finished turn. An error (a full disk) ends the duel.
     fn sample(&mut self, sample: &Sample) -> Result<(), String>;
 }
 
-/// How far it is.
+/// Progress of a duel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Left {
     /// What begins: `round 2 of 5: puma -w 2 -t 5`.
     pub what: String,
-    /// Turns that were made.
+    /// Turns done.
     pub done: usize,
-    /// Turns in all, as far as is known.
+    /// Turns in all, as far as known.
     pub of: usize,
-    /// Seconds until the end.
+    /// Estimated seconds until the end.
     pub seconds: f64,
 }
 
 impl Now {
-    /// `puma`, or `puma -w 2 -t 5`.
+    /// Parses `puma` or `puma -w 2 -t 5`.
     pub fn parse(text: &str) -> Result<Now, String> {
         let wrong = || format!("`{text}` is no server with its settings: write puma, or \"puma -w 2 -t 5\"");
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -102,7 +103,7 @@ impl Now {
         }
     }
 
-    /// As contenders are named.
+    /// Name in the form in which contenders are named: `puma -w 2 -t 5`.
     pub fn name(&self) -> String {
         match self.setting {
             Some(setting) => format!("{} {}", self.server, setting.in_words()),

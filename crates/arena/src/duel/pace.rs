@@ -1,33 +1,32 @@
-//! How many requests per second an access log shows: in the mean, and in its busiest minute. Logs may be out of order,
-//! rotated in the middle of a minute, of several days, put together of pieces with days missing between them, or
-//! without times. Pure.
+//! Request rate of an access log: the mean, and the busiest minute. Logs may be out of order, rotated in the middle of
+//! a minute, several days long, joined from pieces with days missing between them, or without times. Pure.
 
 use std::collections::BTreeMap;
 
 use crate::record::date;
 use loadgen::metric::rate_in_words;
 
-/// A hole of so many minutes without any request is left out of the mean: a piece of the log is missing, or the site
-/// was off.
+/// Minutes without any request that count as a gap and are left out of the mean: a piece of the log is missing, or the
+/// site was down.
 const HOLE_MINUTES: u64 = 60;
-/// A log that is shorter or has fewer requests tells no rate.
+/// Seconds that a log must cover to give a rate.
 const LEAST_S: u64 = 10;
 const LEAST_REQUESTS: u64 = 20;
-/// Ten years of minutes; what is beyond them is the work of broken clocks.
+/// Most distinct minutes that are kept, which is ten years; more come from broken clocks.
 const MINUTES_MOST: usize = 5_300_000;
 
-/// The rate at which a duel asks.
+/// Request rate at which a duel asks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rate {
-    /// Requests per second: those of the busiest minute, or what the user says.
+    /// Requests per second: those of the busiest minute, or the user's `--rate`.
     pub per_s: f64,
-    /// In the mean, where a log tells.
+    /// Mean requests per second, where a log shows it.
     pub mean_per_s: Option<f64>,
-    /// Where it comes from: `the busiest minute of the log`.
+    /// Source of the rate: `the busiest minute of the log`.
     pub origin: String,
 }
 
-/// The times of a log while it is read.
+/// Request times of a log, collected by minute while it is read.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
     minutes: BTreeMap<u64, Minute>,
@@ -41,27 +40,27 @@ struct Minute {
     last_s: u64,
 }
 
-/// What the times of a log tell.
+/// Request rates of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pace {
     /// Requests with a time.
     pub requests: u64,
-    /// Those without.
+    /// Requests without a time.
     pub untimed: u64,
-    /// Requests per second over the time that the log covers, without its holes.
+    /// Requests per second over the time that the log covers, without its gaps.
     pub mean_per_s: f64,
-    /// Those of the busiest minute.
+    /// Requests per second of the busiest minute.
     pub busy_per_s: f64,
-    /// When that minute began, in seconds since 1970.
+    /// Start of that minute, in seconds since 1970.
     pub busiest_s: u64,
-    /// What the log covers.
+    /// Seconds that the log covers, without its gaps.
     pub covered_s: u64,
-    /// Holes of an hour or more that were left out, and how long they are together.
+    /// Number of gaps of an hour or more that were left out, and their seconds in total.
     pub holes: (usize, u64),
 }
 
 impl Times {
-    /// One request.
+    /// Adds one request, with its time in seconds since 1970 if the log has one.
     pub fn add(&mut self, at_s: Option<u64>) {
         let Some(at_s) = at_s else {
             self.untimed += 1;
@@ -77,7 +76,7 @@ impl Times {
         minute.last_s = minute.last_s.max(at_s);
     }
 
-    /// What they tell; or why they tell no rate.
+    /// Computes the rates. An error explains why the log gives none.
     pub fn settled(&self) -> Result<Pace, String> {
         let requests: u64 = self.minutes.values().map(|minute| minute.requests).sum();
         let ends = self.minutes.values().next().zip(self.minutes.values().next_back());
@@ -101,20 +100,20 @@ impl Times {
         let mean_per_s = requests as f64 / covered_s as f64;
         let busiest = self.minutes.iter().max_by_key(|(at, minute)| (minute.requests, std::cmp::Reverse(**at)));
         let (busiest_s, most) = busiest.map_or((0, 0), |(at, minute)| (at * 60, minute.requests));
-        // The first and the last minute may be parts of one: a log of a minute and a half has no whole one.
+        // The first and the last minute may be partial: a log of a minute and a half has no whole one.
         let busy_per_s = (most as f64 / 60.0).max(mean_per_s);
         Ok(Pace { requests, untimed: self.untimed, mean_per_s, busy_per_s, busiest_s, covered_s, holes })
     }
 }
 
 impl Pace {
-    /// The rate to ask at.
+    /// Rate at which a duel should ask.
     pub fn rate(&self) -> Rate {
         let origin = "the busiest minute of the log".to_owned();
         Rate { per_s: self.busy_per_s, mean_per_s: Some(self.mean_per_s), origin }
     }
 
-    /// In sentences.
+    /// Describes the rates in sentences.
     pub fn in_words(&self) -> Vec<String> {
         let mut words = vec![format!(
             "by its times of day the log has {} requests/s in the mean of {}, and {} in its busiest minute, {}: the \
@@ -140,7 +139,7 @@ impl Pace {
 }
 
 impl Rate {
-    /// As a user says it.
+    /// Rate given by the user with `--rate`.
     pub fn said(per_s: f64) -> Rate {
         Rate { per_s, mean_per_s: None, origin: "as --rate says".to_owned() }
     }
@@ -165,7 +164,7 @@ mod tests {
         all.settled()
     }
 
-    /// So many requests in each second of a span.
+    /// Times with `each` requests in every second of a span.
     fn steady(from_s: u64, seconds: u64, each: usize) -> impl Iterator<Item = u64> + Clone {
         (from_s..from_s + seconds).flat_map(move |at_s| std::iter::repeat_n(at_s, each))
     }
@@ -205,7 +204,7 @@ mod tests {
     fn a_log_that_begins_in_mid_minute_has_no_rate_below_its_mean() {
         let pace = settled(steady(6_030, 60, 5)).unwrap();
         assert_eq!((pace.mean_per_s, pace.busy_per_s), (5.0, 5.0));
-        // All within a second of resolution, and some more.
+        // All within ten seconds.
         let pace = settled(steady(6_000, 10, 100)).unwrap();
         assert_eq!(pace.busy_per_s, 100.0);
     }

@@ -1,49 +1,49 @@
-//! How long everything takes: turns, rounds and heats, in the full and the quick form and within a budget of time.
-//! Pure.
+//! Durations of turns, rounds and heats, in the full and the quick form and within a budget of time. Pure.
 
 use super::strain::BEYOND;
 
-/// What is between the turns: a start, the checks, an end. A first guess; the run measures it.
+/// Seconds of a turn that are not load: start, checks and exit. A first guess, which the clock corrects while the duel
+/// runs.
 const AROUND_S: f64 = 2.5;
-/// Learning from one contender, with its start.
-pub const LEARNING_S: f64 = 5.0;
-/// The probe of the reference, with its start.
+/// Seconds to learn from one contender, with its start.
+pub const CAPTURE_S: f64 = 5.0;
+/// Seconds for the probe of the reference, with its start.
 pub const PROBE_S: f64 = 7.0;
 
-/// Beside the best of each server so many more are in the rounds. All of them would take hours; the slower ones are
-/// told from their heats.
+/// Finalists beside the best of each server. With all contenders the rounds would take hours; the heats show how slow
+/// the others are.
 pub const MORE_FINALISTS: usize = 3;
 
-/// Fewer rounds have no twin.
+/// Rounds that a duel needs for a twin.
 const TWIN_ROUNDS: u32 = 3;
 
-/// The lengths of everything.
+/// Planned durations and counts of a duel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
-    /// Settings tried of each contender.
+    /// Settings tried of each contender, at most.
     pub settings: usize,
-    /// Seconds of load for each of them.
+    /// Seconds of load for each setting in the first heat.
     pub first_heat_s: f64,
-    /// Seconds of load for the best two of each contender; 0 where the first heat decides.
+    /// Seconds of load for the best two settings of each contender; 0 where the first heat decides.
     pub second_heat_s: f64,
-    /// The most that warming up may take.
+    /// Most seconds that warming up may take.
     pub warm_s: f64,
-    /// Seconds at full load, in each turn of a round.
+    /// Seconds at full load in each turn of a round.
     pub capacity_s: f64,
     /// Seconds at each share of capacity.
     pub open_s: f64,
-    /// Shares of capacity at which latency is measured.
+    /// Number of shares of capacity at which latency is measured.
     pub loads: usize,
-    /// How often all finalists have a turn.
+    /// Number of rounds; each finalist has one turn in a round.
     pub rounds: u32,
-    /// Seconds that an answer may take while nothing is loaded.
+    /// Seconds within which an answer must come while there is no load.
     pub answer_s: f64,
-    /// Machines smaller than this one, at the user's rate; none where there is no rate to ask at.
+    /// Number of smaller machines that are tried at the user's rate; `None` where no rate is known.
     pub traffic: Option<usize>,
 }
 
 impl Plan {
-    /// For figures that can be believed.
+    /// The full form, whose figures are to be relied on.
     pub const FULL: Plan = Plan {
         settings: 5,
         first_heat_s: 5.0,
@@ -57,7 +57,7 @@ impl Plan {
         traffic: None,
     };
 
-    /// To see that all is well.
+    /// The quick form, which shows that everything works.
     pub const QUICK: Plan = Plan {
         settings: 2,
         first_heat_s: 1.5,
@@ -71,7 +71,8 @@ impl Plan {
         traffic: None,
     };
 
-    /// The longest plan that so many contenders get through in this many seconds.
+    /// The longest plan, not longer than `wished`, with which these contenders fit into the budget of seconds. An error
+    /// names the budget that would do.
     pub fn within(wished: Plan, contenders: usize, finalists: usize, budget_s: f64) -> Result<Plan, String> {
         let needs = |plan: &Plan| plan.seconds(contenders, finalists);
         let ladder = wished.ladder();
@@ -85,7 +86,7 @@ impl Plan {
         })
     }
 
-    /// Shorter and shorter: first less of each thing, then fewer rounds, then fewer settings.
+    /// Ever shorter plans: first less of each load, then fewer rounds, then fewer settings.
     fn ladder(self) -> Vec<Plan> {
         let mut plans = vec![self];
         let mut plan = self;
@@ -115,52 +116,53 @@ impl Plan {
         plans
     }
 
-    /// All of it.
+    /// Seconds of the whole duel.
     pub fn seconds(&self, contenders: usize, finalists: usize) -> f64 {
         let contenders = contenders as f64;
         let heats = contenders * (self.settings as f64 * self.heat_s(self.first_heat_s) + 2.0 * self.second_s());
         let rounds = f64::from(self.rounds) * self.round_s(finalists);
-        contenders * LEARNING_S + PROBE_S + heats + rounds
+        contenders * CAPTURE_S + PROBE_S + heats + rounds
     }
 
-    /// A whole round of so many finalists.
+    /// Seconds of one round with this many finalists, and the twin if there is one.
     pub fn round_s(&self, finalists: usize) -> f64 {
         let twins = usize::from(self.has_twin());
         (finalists + twins) as f64 * (self.turn_s() + self.traffic_s())
     }
 
-    /// Of so many finalists one has its turns twice, the second time as a twin of itself.
+    /// Turns in one round: the twin has turns of its own, and with a rate each has a second turn at that rate.
     pub fn turns_in_round(&self, finalists: usize) -> usize {
         (finalists + usize::from(self.has_twin())) * (1 + usize::from(self.traffic.is_some()))
     }
 
-    /// A turn at the user's rate, on a smaller machine, and beyond that rate until something breaks.
+    /// Seconds of a turn at the user's rate, on smaller machines, and beyond that rate until something breaks; 0
+    /// without a rate.
     pub fn traffic_s(&self) -> f64 {
         let Some(smaller) = self.traffic else { return 0.0 };
         AROUND_S + self.heat_warm_s() + (2 + smaller) as f64 * self.open_s + BEYOND as f64 * self.beyond_s()
     }
 
-    /// Beyond twice the rate it is only asked what breaks.
+    /// Seconds of a load beyond twice the rate, which only has to show what breaks.
     pub fn beyond_s(&self) -> f64 {
         self.open_s / 2.0
     }
 
-    /// One or two rounds tell hardly anybody apart, and no twins.
+    /// Whether a twin takes part: one or two rounds are too few to show false differences.
     pub fn has_twin(&self) -> bool {
         self.rounds >= TWIN_ROUNDS
     }
 
-    /// A turn of a round.
+    /// Seconds of a turn in a round.
     pub fn turn_s(&self) -> f64 {
         AROUND_S + self.warm_s + self.capacity_s + self.loads as f64 * self.open_s
     }
 
-    /// A turn of a heat with so many seconds of load.
+    /// Seconds of a turn in a heat with `load_s` seconds of load.
     pub fn heat_s(&self, load_s: f64) -> f64 {
         AROUND_S + self.heat_warm_s() + load_s
     }
 
-    /// Heats only sort out: they warm up less.
+    /// Seconds of warming up in a heat: shorter than in a round, since a heat only sorts out.
     pub fn heat_warm_s(&self) -> f64 {
         self.warm_s.min(3.0)
     }
@@ -170,7 +172,7 @@ impl Plan {
     }
 }
 
-/// What is left, told from what was planned and how much longer than planned everything took so far.
+/// Estimate of the time left, from the plan and from how much longer than planned everything took so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Clock {
     planned_s: f64,
@@ -179,23 +181,23 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// For so many seconds of plan.
+    /// A clock for a plan of this many seconds.
     pub fn new(planned_s: f64) -> Clock {
         Clock { planned_s, ..Clock::default() }
     }
 
-    /// The rest of the plan is this now.
+    /// Sets the planned seconds that are still to come.
     pub fn replan(&mut self, rest_s: f64) {
         self.planned_s = self.done_s + rest_s;
     }
 
-    /// Something that was planned so long took so long.
+    /// Records that something planned for `planned_s` seconds took `took_s`.
     pub fn done(&mut self, planned_s: f64, took_s: f64) {
         self.done_s += planned_s;
         self.took_s += took_s;
     }
 
-    /// Seconds.
+    /// Estimated seconds until the end.
     pub fn left_s(&self) -> f64 {
         let slowness = if self.done_s > 0.0 { self.took_s / self.done_s } else { 1.0 };
         (self.planned_s - self.done_s).max(0.0) * slowness

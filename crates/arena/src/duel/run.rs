@@ -1,5 +1,5 @@
-//! The duel itself: who is here, what is right, what the application does with its time, which settings go on, rounds
-//! in random order, and the advice.
+//! A whole duel: finds the contenders, learns the right answers, probes how the application spends its time, tries
+//! settings in heats, runs the rounds in random order, and gives advice.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use procfs::{Current, Meminfo};
 
 use crate::contender::Catalogue;
+use crate::environment::Environment;
 use crate::measure::{Up, observed};
-use crate::place::Place;
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
@@ -17,82 +17,96 @@ use loadgen::metric::{CPU, P50, P99, rate_in_words};
 use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
 
+use super::answer::KnownAnswer;
+use super::capture::{self, AnswerTimeout, Capture, CaptureError};
+use super::caveats;
 use super::compare::first_line;
-use super::crew::{Contender, Crew};
-use super::doubts;
-use super::learn::Learned;
-use super::lesson::{self, Lesson, NoLesson, Patience};
+use super::contenders::{Contender, Contenders};
 use super::options::{DuelOptions, Left, Listener};
-use super::plan::{Clock, LEARNING_S, PROBE_S, Plan};
+use super::plan::{CAPTURE_S, Clock, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
-use super::turn::Stage;
+use super::turn::LoadStage;
 
-/// Paths of which it is said what is checked; the others are counted.
+/// Paths that are listed with what is checked of their answers; the rest is only counted.
 const PATHS_TOLD: usize = 20;
-/// Enough to keep any setting busy; fewer than would overflow a queue of connections.
+/// Bounds for the number of clients: enough to keep any setting busy, fewer than would overflow a listen backlog.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 
-/// What is known while a duel runs.
+/// State of a running duel.
 pub(super) struct Duel<'a> {
     pub(super) options: &'a DuelOptions,
-    pub(super) place: &'a Place,
+    pub(super) environment: &'a Environment,
     pub(super) listener: &'a mut dyn Listener,
     pub(super) plan: Plan,
     pub(super) clock: Clock,
     pub(super) begin: Instant,
-    pub(super) dice: Dice,
+    pub(super) rng: Dice,
     pub(super) samples: Vec<Sample>,
-    /// With settings, in the order in which they first ran; and those that do not take part.
+    /// Contenders with their settings, in the order in which they first ran; before them those that do not take part.
     pub(super) whos: Vec<Who>,
     pub(super) notes: Vec<String>,
-    /// The right answers, as the reference gives them.
-    pub(super) known: Vec<Learned>,
-    /// What stays uncertain.
-    pub(super) doubts: Vec<String>,
+    /// Right answers, as the reference server gave them.
+    pub(super) known: Vec<KnownAnswer>,
+    /// Caveats of the advice: what remains uncertain.
+    pub(super) caveats: Vec<String>,
     pub(super) turns: (usize, usize),
-    /// Who has a second turn in each round.
+    /// Name of the contender that has a second turn in each round.
     pub(super) twin_of: Option<String>,
-    /// When something is broken at the user's rate.
+    /// Bounds above which a load at the user's rate counts as too much.
     pub(super) limits: Limits,
 }
 
-/// Nothing stands in the way of a duel any more.
+/// Reason why a contender cannot be the reference.
+enum ReferenceError {
+    /// This contender does not serve the application; the next one may be the reference.
+    Contender(String),
+    /// The application or the workload cannot be used with any contender, which ends the duel.
+    Duel(String),
+}
+
+impl From<String> for ReferenceError {
+    fn from(why: String) -> ReferenceError {
+        ReferenceError::Duel(why)
+    }
+}
+
+/// A duel whose options, environment and contenders have been checked and that can be run.
 pub struct Ready {
-    place: Place,
-    crew: Crew,
+    environment: Environment,
+    contenders: Contenders,
     plan: Plan,
 }
 
-/// Runs a whole duel. An error says why there was none.
+/// Runs a whole duel. An error explains why there was none.
 pub fn run(options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
     Ready::make(options)?.run(options, listener)
 }
 
 impl Ready {
-    /// Looks at everything that can be wrong before the application is started.
+    /// Checks everything that can be checked before the application is started.
     pub fn make(options: &DuelOptions) -> Result<Ready, String> {
         if options.asked.is_empty() {
             return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
         }
         let catalogue = Catalogue::read(&options.recipes).map_err(|errors| errors.join("\n"))?;
-        let place = Place::open(&options.place)?;
-        let crew = Crew::gather(options, &catalogue, &place)?;
-        let contenders = crew.here.len();
+        let environment = Environment::open(&options.environment)?;
+        let contenders = Contenders::gather(options, &catalogue, &environment)?;
+        let count = contenders.here.len();
         let traffic = options.rate.as_ref().map(|_| strain::smaller(cores()).len());
         let wished = Plan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(wished, contenders, crew.finalists(options), minutes * 60.0)?,
+            Some(minutes) => Plan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
             None => wished,
         };
-        Ok(Ready { place, crew, plan })
+        Ok(Ready { environment, contenders, plan })
     }
 
-    /// The duel.
+    /// Runs all phases of the duel and returns its summary.
     pub fn run(self, options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
         let started = date::now();
         let mut duel = Duel::new(options, &self, listener);
-        let (mut here, probe) = duel.learn(self.crew.here.clone())?;
+        let (mut here, probe) = duel.capture_answers(self.contenders.here.clone())?;
         let stage = duel.choose_settings(&mut here, &probe);
         let finalists = duel.heats(&stage, &mut here)?;
         duel.rounds(&stage, &mut here, &finalists)?;
@@ -102,30 +116,30 @@ impl Ready {
 
 impl<'a> Duel<'a> {
     fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
-        let Ready { place, crew, plan } = ready;
-        let contenders = crew.here.len();
-        let finalists = crew.finalists(options);
+        let Ready { environment, contenders, plan } = ready;
+        let count = contenders.here.len();
+        let finalists = contenders.finalists(options);
         for words in &options.workload {
             listener.says(words);
         }
-        for who in &crew.missing {
+        for who in &contenders.missing {
             listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
         }
-        let clock = Clock::new(plan.seconds(contenders, finalists));
-        let turns = (0, contenders * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
+        let clock = Clock::new(plan.seconds(count, finalists));
+        let turns = (0, count * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
         Duel {
             options,
-            place,
+            environment,
             listener,
             plan: *plan,
             clock,
             begin: Instant::now(),
-            dice: Dice::from_seed(options.seed),
+            rng: Dice::from_seed(options.seed),
             samples: Vec::new(),
-            whos: crew.missing.clone(),
+            whos: contenders.missing.clone(),
             notes: options.workload.clone(),
             known: Vec::new(),
-            doubts: machine::company().into_iter().collect(),
+            caveats: machine::company().into_iter().collect(),
             turns,
             twin_of: None,
             limits: Limits::new(options.p99_max_ms, cores()),
@@ -137,7 +151,7 @@ impl<'a> Duel<'a> {
         self.notes.push(words);
     }
 
-    /// All of it to the terminal; its first line, which is without the end of a log, into the notes.
+    /// Shows all of the text to the user; only its first line, without the tail of a log, goes into the notes.
     pub(super) fn warns(&mut self, words: &str) {
         self.listener.says(words);
         self.notes.push(first_line(words).to_owned());
@@ -154,20 +168,28 @@ impl<'a> Duel<'a> {
         self.turns.0 += 1;
     }
 
-    /// Whether so many seconds of plan still fit.
+    /// Whether this many planned seconds still fit into the user's budget of time.
     pub(super) fn has_time_for(&self, seconds: f64) -> bool {
         let Some(minutes) = self.options.budget_minutes else { return true };
         self.begin.elapsed().as_secs_f64() + seconds <= minutes * 60.0
     }
 
-    /// What is right, by the first that answers; and who answers otherwise. With it, what a request costs.
-    fn learn(&mut self, crew: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
+    /// Learns the right answers from the first contender that answers, and compares those of all others with them.
+    /// Returns the contenders that serve the application, and the probe of the first one.
+    fn capture_answers(&mut self, contenders: Vec<Contender>) -> Result<(Vec<Contender>, Probe), String> {
         let mut here: Vec<Contender> = Vec::new();
         let mut probe = None;
-        for mut one in crew {
+        for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
-                self.learn_first(&mut one)?.map(|found| probe = Some(found))
+                match self.capture_reference(&mut one) {
+                    Ok(found) => {
+                        probe = Some(found);
+                        Ok(())
+                    }
+                    Err(ReferenceError::Contender(why)) => Err(why),
+                    Err(ReferenceError::Duel(why)) => return Err(why),
+                }
             } else {
                 one.learned.clone_from(&self.known);
                 self.compare(&mut one)
@@ -176,7 +198,7 @@ impl<'a> Duel<'a> {
                 Ok(()) => here.push(one),
                 Err(why) => self.drop_out(&one, &why),
             }
-            let planned_s = if here.len() == 1 { LEARNING_S + PROBE_S } else { LEARNING_S };
+            let planned_s = if here.len() == 1 { CAPTURE_S + PROBE_S } else { CAPTURE_S };
             self.ends(since, planned_s);
         }
         let probe = probe.ok_or("no contender answered: what each of them said stands above")?;
@@ -191,50 +213,53 @@ impl<'a> Duel<'a> {
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
     }
 
-    /// Learns from this one and probes it. The outer error ends the duel, the inner one this contender.
-    fn learn_first(&mut self, one: &mut Contender) -> Result<Result<Probe, String>, String> {
-        let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
+    /// Captures the right answers from this contender and probes it.
+    fn capture_reference(&mut self, one: &mut Contender) -> Result<Probe, ReferenceError> {
+        let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
-        let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
-        let mut running = match stage.start(one, ONE, &format!("{name}-learn"), patience) {
+        let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let mut running = match stage.start(one, ONE, &format!("{name}-learn"), timeout) {
             Ok(running) => running,
-            Err(unready) if unready.hangs => return Err(hangs(one, &unready.why)),
-            Err(unready) => return Ok(Err(unready.why)),
+            Err(unready) if unready.hangs => return Err(hangs(one, &unready.why).into()),
+            Err(unready) => return Err(ReferenceError::Contender(unready.why)),
         };
         let port = running.server.port();
-        let lesson = lesson::from_reference(port, &self.options.asked, self.options.is_recorded, patience);
-        let mut lesson = match lesson {
-            Ok(lesson) => lesson,
-            Err(NoLesson::Hangs(why)) => {
+        let capture = capture::from_reference(port, &self.options.asked, self.options.is_recorded, timeout);
+        let mut capture = match capture {
+            Ok(capture) => capture,
+            Err(CaptureError::Hangs(why)) => {
                 running.server.hurry();
-                return Err(hangs(one, &format!("{why}\n{}", running.server.log_tail())));
+                return Err(hangs(one, &format!("{why}\n{}", running.server.log_tail())).into());
             }
-            Err(NoLesson::Silent(why)) => return Ok(Err(format!("{why}\n{}", running.server.log_tail()))),
-            Err(NoLesson::Unfit(why)) => {
+            Err(CaptureError::Silent(why)) => {
+                return Err(ReferenceError::Contender(format!("{why}\n{}", running.server.log_tail())));
+            }
+            Err(CaptureError::Unfit(why)) => {
                 let tail = running.server.log_tail();
-                return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()));
+                return Err(format!("the app does not answer as it should on {}:\n{why}\n{tail}", one.name()).into());
             }
         };
         drop(running);
-        // Started again, it has other process ids and other secrets: what they change varies, too.
-        let again = stage.start(one, ONE, &format!("{name}-probe"), patience);
+        // After a restart, process ids and secrets differ: what changes in the answers with them is marked as varying,
+        // too.
+        let again = stage.start(one, ONE, &format!("{name}-probe"), timeout);
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
-        lesson::from_other(running.server.port(), &mut lesson.learned, patience)
+        capture::from_other(running.server.port(), &mut capture.learned, timeout)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
-        self.tell(one, &lesson);
-        one.learned.clone_from(&lesson.learned);
-        self.known = lesson.learned;
+        self.tell(one, &capture);
+        one.learned.clone_from(&capture.learned);
+        self.known = capture.learned;
         let probe = self.probe(&mut running, one)?;
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
-        Ok(Ok(probe))
+        Ok(probe)
     }
 
-    /// What is checked, and what was left out.
-    fn tell(&mut self, one: &Contender, lesson: &Lesson) {
+    /// Reports what is checked of the answers, and which requests were left out.
+    fn tell(&mut self, one: &Contender, capture: &Capture) {
         self.says(format!("the right answers are those of {}:", one.name()));
-        let (named, rest) = lesson.learned.split_at(lesson.learned.len().min(PATHS_TOLD));
+        let (named, rest) = capture.learned.split_at(capture.learned.len().min(PATHS_TOLD));
         for known in named {
             self.says(format!("  {}", known.in_words()));
         }
@@ -243,21 +268,21 @@ impl<'a> Duel<'a> {
             let varying = rest.len() - exact;
             self.says(format!("  and {} more: {exact} byte for byte, {varying} with places that vary", rest.len()));
         }
-        if let Some(words) = doubts::of_pages_that_are_none(&lesson.learned) {
+        if let Some(words) = caveats::of_pages_that_are_none(&capture.learned) {
             self.says(words);
         }
-        let left: Vec<String> = lesson.left_out.iter().map(|(_, why)| why.clone()).collect();
+        let left: Vec<String> = capture.left_out.iter().map(|(_, why)| why.clone()).collect();
         if !left.is_empty() {
-            self.says(format!("left out ({}): {}", left.len(), lesson::shortened(left).join("; ")));
+            self.says(format!("left out ({}): {}", left.len(), capture::shortened(left).join("; ")));
         }
-        self.doubts.extend(doubts::of_workload(lesson));
+        self.caveats.extend(caveats::of_workload(capture));
     }
 
     fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, String> {
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         warm_up(running.server.port(), &workload, 1, seconds);
-        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the
+        // A new connection for each request: some servers park a kept connection for a while, and that wait is not the
         // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
         let own = std::process::id();
@@ -269,22 +294,22 @@ impl<'a> Duel<'a> {
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
         let delay_us = delay / number("requests").max(1.0);
         if let Some(rate) = &self.options.rate {
-            self.limits.learn(number(P99), self.options.p99_max_ms);
+            self.limits.raise_for(number(P99), self.options.p99_max_ms);
             let bound = self.limits.in_words(self.options.p99_max_ms.is_some());
             self.says(format!("at your {} requests/s, something is broken when {bound}", rate_in_words(rate.per_s)));
         }
         Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
     }
 
-    /// Whether another server gives the same answers.
+    /// Learns how this server's answers differ from the reference's; a wrong answer is an error.
     fn compare(&mut self, one: &mut Contender) -> Result<(), String> {
         let stage = self.stage(1, Duration::from_secs(30));
         let name = one.name().to_owned();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
-        let patience = &mut Patience { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
-        let started = stage.start(one, ONE, &format!("{name}-learn"), patience);
+        let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let started = stage.start(one, ONE, &format!("{name}-learn"), timeout);
         let mut running = started.map_err(|unready| unready.why)?;
-        let differences = lesson::from_other(running.server.port(), &mut one.learned, patience).map_err(|why| {
+        let differences = capture::from_other(running.server.port(), &mut one.learned, timeout).map_err(|why| {
             running.server.hurry();
             format!("{why}\n{}", running.server.log_tail())
         })?;
@@ -301,12 +326,19 @@ impl<'a> Duel<'a> {
         Ok(())
     }
 
-    fn stage(&self, clients: u32, timeout: Duration) -> Stage<'a> {
-        Stage { options: self.options, place: self.place, clients, timeout, gives_up: false, turns: Cell::new(0) }
+    fn stage(&self, clients: u32, timeout: Duration) -> LoadStage<'a> {
+        LoadStage {
+            options: self.options,
+            environment: self.environment,
+            clients,
+            timeout,
+            gives_up: false,
+            turns: Cell::new(0),
+        }
     }
 
-    /// What is tried of each, and with how many clients.
-    fn choose_settings(&mut self, here: &mut [Contender], probe: &Probe) -> Stage<'a> {
+    /// Chooses the settings that each contender is tried with, the number of clients and the timeout of a request.
+    fn choose_settings(&mut self, here: &mut [Contender], probe: &Probe) -> LoadStage<'a> {
         let machine = Machine { cores: cores(), free_kib: free_kib() };
         for one in here.iter_mut() {
             let own = Probe { worker_kib: one.worker_kib, ..*probe };
@@ -319,7 +351,7 @@ impl<'a> Duel<'a> {
         }
         let at_once = here.iter().flat_map(|one| &one.settings).map(|setting| setting.at_once()).max().unwrap_or(1);
         let clients = at_once.saturating_mul(2).clamp(*CLIENTS.start(), *CLIENTS.end());
-        // Twice what it takes when all clients come first and one processor serves them.
+        // Twice the time that it takes when all clients arrive together and one processor serves them.
         let limit = Duration::from_secs_f64((probe.latency_us / 1e6 * f64::from(clients) * 2.0).clamp(5.0, 60.0));
         self.stage(clients, limit)
     }
@@ -329,7 +361,7 @@ fn hangs(one: &Contender, why: &str) -> String {
     format!("the app hangs: started on {}, it takes a request and does not answer it: {why}", one.name())
 }
 
-/// Memory that could be had without swapping. Unknown is much: then nothing is bounded.
+/// Memory in KiB that is available without swapping. `u64::MAX`, hence no bound, where it is unknown.
 fn free_kib() -> u64 {
     Meminfo::current().ok().and_then(|memory| memory.mem_available).map_or(u64::MAX, |bytes| bytes / 1024)
 }

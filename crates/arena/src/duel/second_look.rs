@@ -1,27 +1,28 @@
-//! When a contender suddenly answers otherwise: is it the application, which shows the time of day, or the contender,
-//! which mixes things up? The reference is asked again. Only what it answers otherwise, too, is learned.
+//! Second look when a contender's answers change during a duel: did the application change them (a time of day), or
+//! does the contender mix answers up? The reference is asked again; only what it answers differently, too, is learned.
 
 use std::time::Duration;
 
-use super::crew::Contender;
-use super::lesson::{self, Patience, shortened};
+use super::capture::{self, AnswerTimeout, shortened};
+use super::contenders::Contender;
 use super::run::Duel;
 use super::settings::ONE;
-use super::turn::{Account, FIRST_LIMIT, Stage};
+use super::turn::{Account, FIRST_LIMIT, LoadStage};
 
-/// How often a turn is made anew because pages changed.
+/// Turns that are repeated, at most, because pages changed.
 const CHANGES_MAX: u32 = 2;
-/// All paths are asked again by then.
+/// Time limit for asking the reference for all paths again.
 const CHECK_LIMIT: Duration = Duration::from_secs(15);
 
 impl Duel<'_> {
-    /// A turn of the contender at this place in the list; and again when the application had changed its answers.
+    /// Runs a turn of the contender at this index of the list, and repeats it if the application had changed its
+    /// answers.
     pub(super) fn fair_turn(
         &mut self,
-        stage: &Stage<'_>,
+        stage: &LoadStage<'_>,
         here: &mut [Contender],
         at: usize,
-        turn: &dyn Fn(&Stage<'_>, &mut Contender) -> Account,
+        turn: &dyn Fn(&LoadStage<'_>, &mut Contender) -> Account,
     ) -> Account {
         for _ in 0..CHANGES_MAX {
             let before = here[at].learned.clone();
@@ -50,13 +51,13 @@ impl Duel<'_> {
         turn(stage, &mut here[at])
     }
 
-    /// Whether a fresh reference answers otherwise than at the beginning, by now.
-    fn did_the_app_change(&mut self, stage: &Stage<'_>, here: &[Contender]) -> Result<bool, String> {
+    /// Whether a newly started reference now answers differently than at the beginning.
+    fn did_the_app_change(&mut self, stage: &LoadStage<'_>, here: &[Contender]) -> Result<bool, String> {
         let reference = &here[0];
-        let mut calm = Patience { limit: FIRST_LIMIT, tell: &mut |_| {} };
+        let mut calm = AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} };
         let running = stage.start(reference, ONE, &format!("{}-again", reference.name()), &mut calm);
         let running = running.map_err(|unready| unready.why)?;
-        let checked = lesson::check(running.server.port(), &mut self.known, CHECK_LIMIT);
+        let checked = capture::check(running.server.port(), &mut self.known, CHECK_LIMIT);
         checked.wrong.map_or(Ok(!checked.changed.is_empty()), Err)
     }
 }

@@ -1,97 +1,97 @@
-//! Which numbers of workers and threads are worth trying, from the machine, from how an application spends the time of
-//! a request, and from what a server can do. Pure.
+//! Chooses the numbers of workers and threads that are worth trying, from the machine, from how the application spends
+//! the time of a request, and from what a server can do. Pure.
 
-/// More threads than this in one process wait for each other.
+/// Most threads in one process; more of them only wait for each other.
 const THREADS_MOST: u32 = 64;
-/// The share of the free memory that workers may fill; the rest is for the system, the database and the load.
+/// Share of the free memory that workers may fill; the rest is for the system, the database and the load generator.
 const MEMORY_SHARE: f64 = 0.8;
 
-/// What a new connection and two changes of process take by themselves: no waiting of the application's.
+/// Microseconds that a new connection and two process switches take; they are not a wait of the application.
 const EXCHANGE_US: f64 = 300.0;
 
-/// A smaller share of a request's time that others had the processor is not worth a word.
+/// Share of a request's time above which a wait for a processor is reported.
 const DELAY_TOLD: f64 = 0.1;
 
-/// What the contenders run on.
+/// The machine on which the contenders run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
-    /// Processors.
+    /// Number of processors.
     pub cores: u32,
-    /// Memory that is free for them.
+    /// Free memory in KiB.
     pub free_kib: u64,
 }
 
-/// What one worker with one thread does with one client.
+/// Measurement of one worker with one thread and one client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
-    /// Processor time of one request, all processes of the server together.
+    /// Processor time of one request in microseconds, of all processes of the server together.
     pub cpu_us: f64,
-    /// From question to answer.
+    /// Microseconds from the request to its answer.
     pub latency_us: f64,
-    /// How long of that the server or the client was ready and another had the processor: no waiting of the
-    /// application's, but of a busy machine.
+    /// Microseconds per request in which the server or the client was ready to run and another process had the
+    /// processor: this is a busy machine, not a wait of the application.
     pub delay_us: f64,
-    /// What its processes hold (PSS).
+    /// Memory of all processes of the server in KiB (PSS).
     pub worker_kib: u64,
 }
 
-/// What a server can be told.
+/// Bounds of what a server can be set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ability {
-    /// The most workers, if there is a bound: 1 where it has no processes.
+    /// Most workers, if there is a bound: 1 for a server without worker processes.
     pub workers_most: Option<u32>,
-    /// The most threads of a worker, if there is a bound: 1 where it has none.
+    /// Most threads per worker, if there is a bound: 1 for a server without threads.
     pub threads_most: Option<u32>,
-    /// Whether the threads of one process run at the same time: on JRuby they do, under a global lock they do not.
+    /// Whether threads of one process run in parallel: on JRuby they do, under a global lock they do not.
     pub threads_run_together: bool,
 }
 
-/// How many processes, and how many threads in each.
+/// Number of worker processes and of threads in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Setting {
-    /// Processes that serve.
+    /// Worker processes.
     pub workers: u32,
-    /// Threads of each.
+    /// Threads per worker.
     pub threads: u32,
 }
 
-/// What an application spends the time of a request on.
+/// What the application spends the time of a request on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
-    /// Nearly all of it computing: more at once than processors help nobody.
+    /// Almost only computing: more requests at once than processors are of no use.
     Computes,
-    /// Some of both.
+    /// Both computing and waiting.
     Mixed,
-    /// Mostly waiting for others: what waits leaves its processor to another.
+    /// Mostly waiting, for example for a database: a waiting request leaves its processor to another.
     Waits,
 }
 
-/// The settings to try, most promising first, and why.
+/// Settings to try, the most promising first, with notes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grid {
-    /// Without doubles.
+    /// The settings, without duplicates.
     pub settings: Vec<Setting>,
-    /// What limited them, for people.
+    /// Sentences on what limited them.
     pub notes: Vec<String>,
 }
 
-/// The least that can be had.
+/// The smallest setting: one worker with one thread.
 pub const ONE: Setting = Setting { workers: 1, threads: 1 };
 
 impl Setting {
-    /// Requests that it can work on at once.
+    /// Number of requests that can be in progress at once.
     pub fn at_once(self) -> u32 {
         self.workers.saturating_mul(self.threads)
     }
 
-    /// As options: `-w 2 -t 5`.
+    /// The setting as command line options: `-w 2 -t 5`.
     pub fn in_words(self) -> String {
         format!("-w {} -t {}", self.workers, self.threads)
     }
 }
 
 impl Probe {
-    /// By the share of its time that a request computes.
+    /// Classifies the application by the share of a request's time that it computes.
     pub fn nature(&self) -> Nature {
         match self.share() {
             share if share >= 0.75 => Nature::Computes,
@@ -100,13 +100,13 @@ impl Probe {
         }
     }
 
-    /// Requests that one processor can have under way so that it is always busy: one computes while the others wait.
+    /// Number of requests in progress that keep one processor busy: one computes while the others wait.
     pub fn useful_threads(&self) -> u32 {
         let threads = (1.0 / self.share().max(1.0 / f64::from(THREADS_MOST))).ceil();
         (threads as u32).clamp(1, THREADS_MOST)
     }
 
-    /// For people.
+    /// A sentence on what was measured and which settings follow from it.
     pub fn in_words(&self) -> String {
         let latency = self.latency_us / 1000.0;
         let cpu = self.cpu_us / 1000.0;
@@ -128,7 +128,7 @@ impl Probe {
     }
 }
 
-/// At most `most` settings for a server of this ability. `now` is always among them, if the server can do it.
+/// Chooses at most `most` settings for a server with this ability. `now` is always among them, if the server can do it.
 pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Option<Setting>, most: usize) -> Grid {
     let mut notes = Vec::new();
     let affordable = affordable(machine, probe);
@@ -154,7 +154,7 @@ pub fn worth_trying(machine: Machine, probe: &Probe, ability: Ability, now: Opti
     Grid { settings, notes }
 }
 
-/// For a server that can do everything, most promising first.
+/// Settings for a server that has both workers and threads, most promising first.
 fn promising(cores: u32, probe: &Probe) -> Vec<Setting> {
     let useful = probe.useful_threads();
     let rows: Vec<(u32, u32)> = match probe.nature() {
@@ -165,8 +165,8 @@ fn promising(cores: u32, probe: &Probe) -> Vec<Setting> {
     rows.into_iter().map(|(workers, threads)| Setting { workers, threads: threads.clamp(1, THREADS_MOST) }).collect()
 }
 
-/// For a server without threads, most promising first: always a few processes as well, since many of them that compute
-/// only take turns.
+/// Settings for a server without threads, most promising first. A few processes are always among them, since many
+/// computing processes only take turns.
 fn processes(cores: u32, probe: &Probe) -> Vec<Setting> {
     let rows = match probe.nature() {
         Nature::Computes => [1, 2, 3, 4, 6],
@@ -176,7 +176,7 @@ fn processes(cores: u32, probe: &Probe) -> Vec<Setting> {
     rows.into_iter().map(|each| Setting { workers: cores.saturating_mul(each), threads: 1 }).collect()
 }
 
-/// The same number of requests at once, as far as this server can; what it lacks in threads it gets in processes.
+/// Adapts a setting to what the server can do; requests at once that it lacks in threads it gets in workers.
 fn fit(wanted: Setting, ability: Ability) -> Setting {
     let workers_most = ability.workers_most.unwrap_or(u32::MAX).max(1);
     let threads_most = ability.threads_most.unwrap_or(u32::MAX).max(1);
@@ -197,7 +197,7 @@ fn affordable(machine: Machine, probe: &Probe) -> u32 {
         return u32::MAX;
     }
     let workers = machine.free_kib as f64 * MEMORY_SHARE / probe.worker_kib as f64;
-    // One is always tried: that the application runs at all has been seen.
+    // At least one worker is always tried: the application has already run with one.
     (workers as u32).max(1)
 }
 
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn waiting_for_a_processor_is_no_waiting_of_the_application() {
-        // As seen at a load of 27 on 2 processors: half a millisecond of work, ten in the queue of the scheduler.
+        // Seen at a load average of 27 on 2 processors: half a millisecond of work, ten in the scheduler's queue.
         let busy = Probe { delay_us: 9_000.0, ..probe(500.0, 10_000.0) };
         assert_eq!((busy.nature(), probe(500.0, 10_000.0).nature()), (Nature::Mixed, Nature::Waits));
         let busier = Probe { delay_us: 9_500.0, ..probe(500.0, 10_000.0) };

@@ -1,5 +1,5 @@
-//! A model of a smaller machine: a server that runs is bound to some of the processors, with all of its threads. The
-//! load generator keeps all of them. Memory, caches and what else a machine has stay as they are.
+//! Model of a smaller machine: all threads of a running server are bound to some of the processors. The load generator
+//! keeps all of them, and memory, caches and the rest of the machine stay as they are.
 
 use procfs::process::Process;
 use rustix::process::Pid;
@@ -8,11 +8,11 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::contender::Server;
 use crate::measure::Up;
 
-/// So often threads that were begun meanwhile are looked for.
+/// Number of searches for threads that were started meanwhile.
 const PASSES: usize = 5;
 
-/// Does this while the server has so many of the processors that this program may use: the last ones, since the first
-/// have more to do besides.
+/// Runs `work` while the server is bound to this many of the processors that this program may use: the last ones, since
+/// the first also handle more of the system's work.
 pub fn bound<T>(up: &mut Up, processors: u32, work: impl FnOnce(&mut Up) -> T) -> Result<T, String> {
     let before = sched_getaffinity(None).map_err(|error| format!("the processors cannot be read: {error}"))?;
     let mut wanted = CpuSet::new();
@@ -24,7 +24,8 @@ pub fn bound<T>(up: &mut Up, processors: u32, work: impl FnOnce(&mut Up) -> T) -
     Ok(done)
 }
 
-/// All threads of all processes; again until none is found elsewhere, since a thread may begin another one meanwhile.
+/// Binds all threads of all processes. Repeats until none is found elsewhere, since a thread may start another one
+/// meanwhile.
 fn bind(server: &Server, wanted: &CpuSet) -> Result<(), String> {
     for _ in 0..PASSES {
         let mut moved = 0;

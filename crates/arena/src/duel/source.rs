@@ -1,4 +1,4 @@
-//! Where a workload comes from: paths of the command line, a file of them, or a recorded access log.
+//! Sources of a workload: requests on the command line, a file of them, or a recorded access log.
 
 use std::fs::File;
 use std::io::{BufReader, stdin};
@@ -8,29 +8,29 @@ use std::time::Duration;
 
 use super::access_log;
 use super::asked::Asked;
-use super::bounded::Patient;
+use super::bounded::TimeoutReader;
 use super::pace::{Pace, Rate};
 use super::urls;
 
-/// A pipe into which nobody writes for so long has no end.
-const SILENCE: Duration = Duration::from_secs(30);
+/// Time without input after which a pipe counts as having no writer.
+const INPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A workload with its story.
+/// A workload and its description.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Source {
-    /// What is asked.
+    /// Requests of the workload.
     pub asked: Vec<Asked>,
-    /// Where it comes from and what was left out, in sentences.
+    /// Sentences on where the workload comes from and what was left out.
     pub words: Vec<String>,
-    /// Whether it was recorded.
+    /// Whether it was recorded in an access log.
     pub is_recorded: bool,
-    /// How many requests come per second, where a log tells.
+    /// Requests per second, where a log shows it.
     pub rate: Option<Rate>,
 }
 
 impl Source {
-    /// Requests in words, beside which bodies lie in `folder`, and those of a file; or a log (`-` is standard input),
-    /// of which the `most` frequent paths count. All errors at once.
+    /// Reads the requests in `words`, whose body files are in `folder`, and those of a file; or a log (`-` is standard
+    /// input), of which the `most` frequent paths count. Returns all errors at once.
     pub fn gather(
         words: &[String],
         folder: &Path,
@@ -60,7 +60,7 @@ impl Source {
             return Err(errors);
         }
         if asked.is_empty() {
-            // What a visitor asks first.
+            // The page that a visitor asks for first.
             asked.push(Asked::new("GET", "/"));
         }
         let list: Vec<String> = asked.iter().take(5).map(Asked::in_words).collect();
@@ -77,10 +77,10 @@ impl Source {
 
 fn from_log(path: &Path, most: usize) -> Result<Source, String> {
     let recorded = if path.as_os_str() == "-" {
-        // Its own descriptor: the buffer of the standard library would hide whether more has come.
+        // A duplicate of the descriptor: the buffer of the standard library would hide from `poll` that more has come.
         let input = stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
-        let patient = Patient::new(File::from(input), SILENCE);
-        access_log::read(BufReader::new(patient), most).map_err(|error| format!("standard input: {error}"))?
+        let reader = TimeoutReader::new(File::from(input), INPUT_TIMEOUT);
+        access_log::read(BufReader::new(reader), most).map_err(|error| format!("standard input: {error}"))?
     } else {
         let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
         access_log::read(BufReader::new(file), most)?

@@ -1,5 +1,5 @@
-//! Until what breaks: at which rates a contender is asked, when it is broken, and by what. From the numbers of a sample
-//! alone, so that the summary says the same as the run. Pure.
+//! Breaking point at the user's rate: the rates at which a contender is asked, when a load counts as too much, and the
+//! cause. Computed from a sample's numbers alone, so that the summary agrees with the run. Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,66 +7,67 @@ use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
 use loadgen::metric::{ELAPSED, FAILED, GENERATOR, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
-/// Loads beyond twice the rate, at most.
+/// Most loads beyond twice the rate.
 pub const BEYOND: usize = 3;
-/// Without a bound from the user, a p99 is broken above so many times that of one client alone …
+/// Without a bound from the user, a p99 is too high above this multiple of the p99 of one client alone …
 const P99_TIMES_CALM: f64 = 5.0;
-/// … but not below this: nobody waits.
+/// … but never below this many milliseconds, a wait that users do not notice.
 const P99_LEAST_MS: f64 = 100.0;
-/// A smaller share of what was asked, in time, is no kept rate. Draws of a short load differ by less.
+/// Share of the requested rate that must be served in time. The random draws of a short load differ by less.
 const RATE_KEPT: f64 = 0.93;
-/// Of processors that are full.
+/// Share of the processors' time above which they count as full.
 const FULL: f64 = 0.9;
-/// Of full processors, as far as the server and the load generator had them: with less, others had them.
+/// Share of full processors that the server and the load generator must have used for the load to be the cause; below
+/// it other processes were.
 const MOSTLY_OURS: f64 = 0.6;
-/// Memory that was swapped out.
+/// MiB swapped out above which memory counts as short.
 const SWAPPED_MIB: f64 = 4.0;
-/// In samples: 1 where the server ended under the load.
+/// Number in a sample: 1 where the server exited under the load.
 pub const ENDED: &str = "ended";
-/// In samples: the processors that it was bound to.
+/// Number in a sample: count of processors to which the server was bound.
 pub const BOUND_TO: &str = "bound_to_processors";
-/// In samples: the share of the machine's processors that nobody used, in percent.
+/// Number in a sample: unused share of the machine's processor time, in percent.
 pub const IDLE: &str = "idle_pct";
-/// In samples: seconds of the load.
+/// Number in a sample: planned seconds of the load.
 pub const SECONDS: &str = "load_s";
 
-/// When something is broken.
+/// Bounds above which a load counts as too much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// The highest p99 that is good enough.
+    /// Highest p99 in milliseconds that is good enough.
     pub p99_ms: f64,
-    /// Processors of this machine.
+    /// Number of processors of this machine.
     pub cores: u32,
 }
 
-/// Why a load was too much.
+/// Cause why a load was too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// The server ended.
+    /// The server exited.
     Ended,
-    /// Memory: it was swapped out.
+    /// Memory was short: some of it was swapped out.
     Memory,
-    /// All processors, or all that it was bound to.
+    /// All processors were full, or all those to which the server was bound.
     Processors,
-    /// The processes of the server, each of which runs Ruby on one processor at a time.
+    /// The server's processes were full; each runs Ruby on one processor at a time.
     Workers,
-    /// Other work on the machine had the processors.
+    /// Other work on the machine used the processors.
     Others,
     /// Requests waited although processors were free.
     Queue,
 }
 
-/// A load that was too much.
+/// Finding that a load was too much.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Broken {
     /// Why.
     pub cause: Cause,
-    /// Both what was seen and why, for people.
+    /// Sentence on what was seen and why.
     pub words: String,
 }
 
-/// How many times the rate is asked: once, twice, and doublings up to where it must break: those that are far below
-/// `capacity` are left out.
+/// Multiples of the rate that are asked: one, two, and three doublings up to a rate that must break. Doublings far
+/// below `capacity` are left out.
 pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
     let mut beyond: u32 = 4;
     while f64::from(beyond) * 2.0 * per_s <= capacity / 2.0 && beyond < 1 << 24 {
@@ -77,7 +78,7 @@ pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
     times
 }
 
-/// Machines with fewer processors than this one: halves, down to one.
+/// Numbers of processors of smaller machines: halves, down to one.
 pub fn smaller(cores: u32) -> Vec<u32> {
     let mut sizes = Vec::new();
     let mut size = cores / 2;
@@ -89,19 +90,19 @@ pub fn smaller(cores: u32) -> Vec<u32> {
 }
 
 impl Limits {
-    /// With the user's bound, or the lowest that is taken without one.
+    /// Limits with the user's bound on the p99, or the lowest default.
     pub fn new(p99_max_ms: Option<f64>, cores: u32) -> Limits {
         Limits { p99_ms: p99_max_ms.unwrap_or(P99_LEAST_MS), cores }
     }
 
-    /// An application with slow pages may be slow: `calm_ms` is the p99 of one client alone.
-    pub fn learn(&mut self, calm_ms: f64, p99_max_ms: Option<f64>) {
+    /// Raises the default bound for an application with slow pages; `calm_ms` is the p99 of one client alone.
+    pub fn raise_for(&mut self, calm_ms: f64, p99_max_ms: Option<f64>) {
         if p99_max_ms.is_none() {
             self.p99_ms = P99_LEAST_MS.max((calm_ms * P99_TIMES_CALM).ceil());
         }
     }
 
-    /// For people.
+    /// Describes the limits; `is_said` if the user has given the bound.
     pub fn in_words(&self, is_said: bool) -> String {
         let why = match is_said {
             true => ", as you say".to_owned(),
@@ -117,7 +118,7 @@ impl Limits {
         )
     }
 
-    /// Whether this load was too much for a server with so many processes, and why.
+    /// Decides whether this load was too much for a server with this many workers, and why.
     pub fn broken(&self, sample: &Sample, workers: u32) -> Option<Broken> {
         let seen = self.seen(sample)?;
         let seen = seen.join(" and ");
@@ -129,7 +130,7 @@ impl Limits {
         Some(Broken { cause, words: format!("{seen}: {why}") })
     }
 
-    /// Whether it was, why or not: what the machine did meanwhile need not be known.
+    /// Whether this load was too much, without the cause, for which the machine's counters are needed.
     pub fn is_broken(&self, sample: &Sample) -> bool {
         self.seen(sample).is_some()
     }
@@ -150,7 +151,7 @@ impl Limits {
         let rate = sample.number(RATE);
         let offered = sample.number(OFFERED);
         let late_s = sample.number(ELAPSED) - sample.number(SECONDS);
-        // Answers of the last moments come after the load, however fast it is.
+        // The last answers come after the end of the load, however fast the server is.
         let is_behind = late_s > sample.number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
         if offered > 0.0 && rate < offered * RATE_KEPT && (is_behind || is_failing) {
             seen.push(format!("only {:.0} % of the rate was served in time", rate / offered * 100.0));
@@ -176,7 +177,7 @@ impl Limits {
         }
         let cores = self.cores;
         let generator = sample.number(GENERATOR);
-        // On a machine whose idle time could not be read it is not known.
+        // Without a reading of the idle time it is unknown whether the machine was full.
         let is_full = sample.numbers.get(IDLE).is_some_and(|idle| *idle < (1.0 - FULL) * 100.0);
         let own = used + generator;
         if own >= f64::from(cores) * FULL || (is_full && own >= f64::from(cores) * MOSTLY_OURS) {
@@ -200,7 +201,7 @@ impl Limits {
     }
 }
 
-/// `12 × timeout, 3 × status 503`, the most frequent first.
+/// The three most frequent errors with their counts: `12 × timeout, 3 × status 503`.
 fn kinds(errors: &BTreeMap<String, u64>) -> String {
     let mut all: Vec<(&String, &u64)> = errors.iter().filter(|(_, count)| **count > 0).collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
@@ -278,12 +279,12 @@ mod tests {
     #[test]
     fn the_bound_is_the_users_or_that_of_a_slow_page() {
         let mut limits = Limits::new(None, 2);
-        limits.learn(4.0, None);
+        limits.raise_for(4.0, None);
         assert_eq!(limits.p99_ms, 100.0);
-        limits.learn(310.0, None);
+        limits.raise_for(310.0, None);
         assert!(limits.p99_ms == 1550.0 && limits.in_words(false).contains("above 1550 ms, 5 times"), "{limits:?}");
         let mut said = Limits::new(Some(50.0), 2);
-        said.learn(310.0, Some(50.0));
+        said.raise_for(310.0, Some(50.0));
         assert!(said.p99_ms == 50.0 && said.in_words(true).contains("above 50 ms, as you say"));
     }
 }

@@ -11,7 +11,7 @@ use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, rate_in_words};
 use super::cases;
 use super::compare::{ratio_of, value};
 
-/// All cases that have samples, in their order.
+/// Summarizes all cases that have samples, in their order.
 pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> {
     let mut list = vec![
         (cases::SETTINGS.to_owned(), "Settings, briefly".to_owned(), full_load(clients), None),
@@ -25,13 +25,14 @@ pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> 
     let names: BTreeSet<&str> = samples.iter().map(|one| one.contender.as_str()).filter(|one| *one != TWIN).collect();
     let of = |(name, title, what, x): (String, String, String, Option<f64>)| {
         let case = Case { metrics: cases::metrics(&name), name, title, what, x, ..Case::default() };
-        // A duel is of one go: nothing of it can be of another time.
+        // A duel runs in one go: none of its samples comes from another time.
         summed(case, names.iter().copied(), samples, &[])
     };
     list.into_iter().map(of).filter(|case| !case.results.is_empty() || case.twin.is_some()).collect()
 }
 
-/// Those at the user's rate: as it is, with fewer processors, and multiples of it.
+/// Cases at the user's rate: the rate itself, with fewer processors, and multiples of it. Each is a name, a title, a
+/// description and its place on the x axis.
 fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Option<f64>)> {
     let numbers = |of: fn(&str) -> Option<u32>| -> BTreeSet<u32> {
         samples.iter().filter_map(|sample| of(&sample.case)).collect()
@@ -63,7 +64,7 @@ fn full_load(clients: u32) -> String {
     format!("a closed loop of {clients} clients, each asks when it was answered")
 }
 
-/// The pictures that these cases allow.
+/// Plots that can be drawn from these cases.
 pub fn plots(cases: &[Case], traffic: Option<&Traffic>) -> Vec<Plot> {
     let is_share = |case: &&Case| case.x.is_some() && !cases::is_of_traffic(&case.name);
     let loads: Vec<String> = cases.iter().filter(is_share).map(|case| case.name.clone()).collect();
@@ -91,7 +92,7 @@ pub fn plots(cases: &[Case], traffic: Option<&Traffic>) -> Vec<Plot> {
     plots
 }
 
-/// The p99 of each over the rate, with the user's own marked.
+/// Plot of the p99 over the request rate, with the user's own rate marked.
 fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
     let own = cases.iter().filter(|case| cases::times_of(&case.name).is_some());
     Plot {
@@ -105,7 +106,7 @@ fn over_rate(cases: &[Case], traffic: &Traffic) -> Plot {
     }
 }
 
-/// Who is best for what.
+/// The winners for each use of a server.
 pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let loaded = cases::load(80);
     let rows = [

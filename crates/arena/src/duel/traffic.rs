@@ -1,5 +1,5 @@
-//! What was found at the user's own rate: who carried how much of it in which rounds, what broke first, what it takes,
-//! and all of that in a paragraph. Pure.
+//! Results at the user's own rate: which contenders carried how much of it in which rounds, what broke first, what it
+//! costs, and a paragraph on all of that. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use super::compare::value;
 use super::pace::Rate;
 use super::strain::{Broken, Limits};
 
-/// A machine has room for half as much again, and for the system.
+/// Factor on the measured memory for a recommended machine: half as much again, and `SYSTEM_MIB` for the system.
 const MEMORY_TIMES: f64 = 1.5;
 const SYSTEM_MIB: f64 = 128.0;
 const P999: &str = "p999_ms";
 
-/// What the samples tell; none where nobody was asked at the rate.
+/// Sums up the samples at the rate; `None` where there are none.
 pub fn summed(rate: &Rate, limits: &Limits, is_said: bool, samples: &[Sample], whos: &[Who]) -> Option<Traffic> {
     let own: Vec<&Sample> = samples.iter().filter(|sample| is_counted(sample)).collect();
     let mut names: Vec<&str> = own.iter().map(|sample| sample.contender.as_str()).collect();
@@ -42,7 +42,7 @@ pub fn summed(rate: &Rate, limits: &Limits, is_said: bool, samples: &[Sample], w
     })
 }
 
-/// Multiples or processors that somebody was asked with, rising.
+/// Multiples or numbers of processors that occur in the samples, in rising order.
 fn asked(samples: &[&Sample], of: fn(&str) -> Option<u32>) -> BTreeSet<u32> {
     samples.iter().filter_map(|sample| of(&sample.case)).collect()
 }
@@ -69,14 +69,15 @@ fn carried(name: &str, samples: &[&Sample], rate: &Rate, limits: &Limits, worker
     Carried { contender: name.to_owned(), steps: at_times, smaller, cost }
 }
 
-/// One load of one round.
+/// One load of one round, with its judgment.
 struct Judged {
     of: u32,
     round: u32,
     broken: Option<Broken>,
 }
 
-/// By what was asked. A round that was broken by less is broken by more, too, although it was not asked for more.
+/// Groups loads by what was asked. A round that broke at an easier load counts as broken at the harder ones, too,
+/// although it was not asked for them.
 fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
     let is_harder = |of: u32, than: u32| if is_rising { of >= than } else { of <= than };
     let mut asked: Vec<u32> = judged.iter().map(|one| one.of).collect();
@@ -103,7 +104,7 @@ fn steps(judged: &[Judged], is_rising: bool) -> Vec<Step> {
     asked.into_iter().map(step).collect()
 }
 
-/// The words of the cause that most rounds have.
+/// Sentence of the cause that most rounds have.
 fn usual(found: &[&Broken]) -> String {
     let mut counts: BTreeMap<super::strain::Cause, (u32, &str)> = BTreeMap::new();
     for one in found {
@@ -133,7 +134,7 @@ fn cost(samples: &[&Sample], smaller: &[Step], rate: &Rate, cores: u32) -> Optio
     })
 }
 
-/// Writes the paragraph, on the one that is recommended, or else on the first that carries the rate.
+/// Writes the paragraph about the recommended contender, or else about the first one that carries the rate.
 pub fn tell(summary: &mut Summary) {
     let Some(traffic) = &summary.traffic else { return };
     let recommended = summary.advice.as_ref().map_or("", |advice| advice.contender.as_str());
@@ -187,7 +188,7 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
     words.join(". ") + "."
 }
 
-/// What happens when the rate doubles, and further.
+/// Sentences on what happens at twice the rate and beyond.
 fn doubled(summary: &Summary, one: &Carried) -> Option<String> {
     one.cost.as_ref()?;
     let p99 = |times: u32| {
@@ -198,7 +199,7 @@ fn doubled(summary: &Summary, one: &Carried) -> Option<String> {
     let carried = one.highest().filter(|step| step.of > 1).map(|step| {
         format!("It carries {}{}", times_in_words(step.of).to_lowercase(), p99(step.of).unwrap_or_default())
     });
-    // Of the rate itself it was said before.
+    // The rate itself has been described before.
     let between = one.between().filter(|step| step.of > 1).filter_map(|step| {
         let what = if step.broke == 0 { String::new() } else { format!("; where not: {}", step.what) };
         Some(format!("{} held {}{what}", named(step), step.unsure()?))
@@ -260,7 +261,7 @@ fn machine(cost: &Cost, one: &Carried) -> String {
     )
 }
 
-/// How the other finalists do at the rate, against this one: only what the rounds tell apart is said to be less.
+/// How the other finalists compare with this one at the rate; only significant differences are mentioned.
 fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String> {
     let own = cases::case(summary, &cases::traffic(1))?;
     let against = |other: &Carried| {

@@ -1,4 +1,4 @@
-//! Samples that were made up, and what is said of them.
+//! Tests with made-up samples.
 
 use super::*;
 use crate::record::summary::Advice;
@@ -33,7 +33,7 @@ fn sample(contender: &str, case: String, round: u32, p99: f64) -> Sample {
     Sample { case, contender: contender.into(), round, numbers, ..Sample::default() }
 }
 
-/// Rounds of one that breaks at these multiples.
+/// Samples of a contender that breaks at these multiples, one for each round.
 fn samples(contender: &str, breaks: &[u32]) -> Vec<Sample> {
     let mut all = Vec::new();
     for (round, breaks) in (1..).zip(breaks) {
@@ -124,7 +124,7 @@ fn the_others_are_told_by_what_the_rounds_tell_apart() {
 
 #[test]
 fn two_rounds_of_three_decide_nothing_and_all_of_the_page_says_so() {
-    // Twice the rate broke in one of three rounds: more than half held it, which is not what decides.
+    // Twice the rate broke in one of three rounds: more than half held it, but that does not decide.
     let traffic = summed_up(&samples("a -w 1 -t 3", &[4, 2, 4]), "a -w 1 -t 3");
     let one = &traffic.carried[0];
     let of = |step: Option<&Step>| step.map(|step| step.of);

@@ -1,5 +1,5 @@
-//! A turn at the user's rate: a server that was never under full load, so that its memory is that of this rate; then
-//! bound to fewer processors; then at twice the rate, and further until something breaks. That it breaks there is a
+//! A turn at the user's rate: the server was never under full load, so its memory is that of this rate. It is loaded at
+//! the rate, then bound to fewer processors, then at twice the rate and further until something breaks. A break is a
 //! result; only a wrong answer disqualifies, under load or between two loads.
 
 use procfs::process::Process;
@@ -11,30 +11,30 @@ use crate::record::{Outcome, Sample};
 use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
 use loadgen::{K6Load, Open, Workload};
 
+use super::capture;
 use super::cases;
-use super::crew::Contender;
-use super::lesson;
+use super::contenders::Contender;
 use super::plan::Plan;
 use super::settings::Setting;
 use super::smaller::bound;
 use super::strain::{BOUND_TO, ENDED, IDLE, Limits, SECONDS};
-use super::turn::{Account, Stage};
+use super::turn::{Account, LoadStage};
 
-/// What is asked in it.
+/// Loads of a turn at the user's rate.
 pub struct Shape {
-    /// Which round.
+    /// Number of the round.
     pub round: u32,
     /// Multiples of the rate, rising.
     pub times: Vec<u32>,
-    /// Numbers of processors, falling.
+    /// Numbers of processors to bind the server to, falling.
     pub smaller: Vec<u32>,
-    /// The rate.
+    /// The rate in requests per second.
     pub per_s: f64,
-    /// When it is broken.
+    /// Bounds above which a load is too much.
     pub limits: Limits,
 }
 
-/// One load of it.
+/// One load of a turn.
 struct Step {
     case: String,
     per_s: f64,
@@ -42,8 +42,8 @@ struct Step {
     seed: u64,
 }
 
-impl Stage<'_> {
-    /// The whole turn.
+impl LoadStage<'_> {
+    /// Runs the whole turn.
     pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &Plan, shape: &Shape) -> Account {
         let load =
             |up: Up, one: &mut Contender, account: &mut Account| self.at_the_rate(up, one, (plan, shape), account);
@@ -59,12 +59,12 @@ impl Stage<'_> {
     ) -> Result<(), String> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let step = |case: String, times: u32, seconds: f64| Step {
             case,
             per_s: shape.per_s * f64::from(times),
             seconds,
-            // The same requests for all contenders at the same times.
+            // The same requests at the same times for all contenders.
             seed: seed(self.options.seed, shape.round, 100_u32.saturating_mul(times)),
         };
         let warm = step(String::new(), 1, plan.heat_warm_s()).open(self.clients);
@@ -92,7 +92,7 @@ impl Stage<'_> {
             if is_broken {
                 break;
             }
-            // Before it is asked for more than the rate, which it may not get over.
+            // Before the multiples of the rate, from which the server may not recover.
             let smaller = shape.smaller.iter().filter(|_| *times == 1);
             for size in smaller {
                 let step = step(cases::smaller(*size), 1, plan.open_s);
@@ -105,8 +105,8 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// An open loop at a rate, with what the machine and the load generator did meanwhile,
-    /// and whether the server ended.
+    /// Runs an open loop at a rate. Adds what the machine and the load generator did meanwhile, and whether the server
+    /// exited.
     fn asked_at(&self, up: &mut Up, workload: &Workload, step: &Step) -> Result<Outcome, String> {
         let connections = open_connections(self.clients);
         let load = K6Load::Rate { per_s: step.per_s, seconds: step.seconds, connections };
@@ -119,19 +119,19 @@ impl Stage<'_> {
         });
         let numbers = &mut outcome.numbers;
         numbers.extend(share.map(|share| (IDLE.to_owned(), share * 100.0)));
-        // The time in which it worked off what had queued is one of work, too.
+        // The time in which the server worked off its queue counts, too.
         let span_s = numbers.get(ELAPSED).copied().unwrap_or(0.0).max(step.seconds);
         numbers.insert(GENERATOR.to_owned(), (self.generator_s() - own_before) / span_s);
         numbers.insert(SECONDS.to_owned(), step.seconds);
         if up.server.has_ended() {
-            // Answers that it cut short are no wrong ones.
+            // Answers cut short by the exit are not wrong ones.
             numbers.insert(ENDED.to_owned(), 1.0);
             outcome.wrong = None;
         }
         Ok(outcome)
     }
 
-    /// Processor time of the load generator: this program, or k6, which it has waited for.
+    /// Seconds of processor time of the load generator: this program, and k6 once it has been waited for.
     fn generator_s(&self) -> f64 {
         match self.options.k6 {
             None => own_s(),
@@ -141,7 +141,7 @@ impl Stage<'_> {
 }
 
 impl Step {
-    /// For a loop of the arena's own, beside one of so many clients.
+    /// Plan for the arena's own open loop, with connections for this many clients.
     fn open(&self, clients: u32) -> Open {
         let per_s = self.per_s;
         let seconds = self.seconds;
@@ -150,28 +150,28 @@ impl Step {
     }
 }
 
-/// How many processors the server used, by the processor time of its requests.
+/// Number of processors that the server used, from the processor time of its requests.
 fn processors_used(sample: &Sample) -> f64 {
     let span_s = sample.number(ELAPSED).max(sample.number(SECONDS)).max(1e-3);
     sample.number(CPU) * (sample.number(REQUESTS) + sample.number(FAILED)) / 1e6 / span_s
 }
 
-/// Processor time of this program.
+/// Seconds of processor time of this program.
 fn own_s() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }
 
-/// Processor time of the children that it has waited for.
+/// Seconds of processor time of the child processes that have been waited for.
 fn children_s() -> Option<f64> {
     let own = Process::myself().and_then(|own| own.stat()).ok()?;
     Some((own.cutime + own.cstime).max(0) as f64 / procfs::ticks_per_second() as f64)
 }
 
-/// Ticks in which the machine's processors had nothing to do, and all ticks.
+/// Ticks in which the machine's processors were idle, and all ticks.
 fn idle() -> Option<(u64, u64)> {
     let ticks = KernelStats::current().ok()?.total;
-    // Who waits for a disk could have had the processor.
+    // A wait for a disk leaves the processor free.
     let free = ticks.idle + ticks.iowait.unwrap_or(0);
     let busy = ticks.user + ticks.nice + ticks.system;
     Some((free, free + busy + [ticks.irq, ticks.softirq, ticks.steal].iter().flatten().sum::<u64>()))

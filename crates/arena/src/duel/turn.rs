@@ -1,69 +1,70 @@
-//! One turn of one contender with one setting: started, checked, warmed up, loaded, looked at, checked again, ended.
-//! What goes wrong disqualifies this setting of it, with the reason; the duel goes on.
+//! One turn of a contender with a setting: start, check, warm up, load, measure, check again, stop. An error
+//! disqualifies this setting, with its reason; the duel goes on.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::contender::{Server, Wanted};
+use crate::environment::Environment;
 use crate::measure::{Load, Up, made, open_connections, seed, warm_up};
-use crate::place::Place;
 use crate::record::{Outcome, Sample, date};
 use loadgen::metric::{P99, RATE, SETTLED};
 use loadgen::{K6Load, K6Plan, Watch, Workload};
 
+use super::capture::{self, AnswerTimeout};
 use super::cases;
 use super::compare::first_line;
-use super::crew::Contender;
-use super::lesson::{self, Patience};
+use super::contenders::Contender;
 use super::options::DuelOptions;
 use super::plan::Plan;
 use super::settings::Setting;
 
-/// What is checked before and after the load ends by then; under load every answer is checked as well.
+/// Time limit of the checks before and after the load; under load every answer is checked as well.
 const CHECK_LIMIT: Duration = Duration::from_secs(3);
-/// A server that has answered before may take so long for its first answer, thrice.
+/// Timeout of an answer while a turn's server starts; its first answer may take three times as long.
 pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(10);
 
 /// What all turns have in common.
-pub struct Stage<'a> {
-    /// What was asked for.
+pub struct LoadStage<'a> {
+    /// Options of the duel.
     pub options: &'a DuelOptions,
-    /// Where the servers are.
-    pub place: &'a Place,
-    /// Clients of a closed loop, the same for all.
+    /// Where servers and Rubies are found.
+    pub environment: &'a Environment,
+    /// Clients of a closed loop, the same for all contenders.
     pub clients: u32,
-    /// How long a request may take.
+    /// Timeout of a request under load.
     pub timeout: Duration,
-    /// Whether the first request that is taken and not answered is the end, however long it may start.
+    /// Whether a start fails as soon as a request is taken and not answered in time, even if the server may start
+    /// longer.
     pub gives_up: bool,
-    /// Turns so far: each has logs of its own.
+    /// Number of turns so far; it makes the names of logs unique.
     pub turns: Cell<u32>,
 }
 
-/// What was counted in a turn, beside its samples.
+/// Results of one turn.
 #[derive(Debug, Clone, Default)]
 pub struct Account {
-    /// One for each case.
+    /// Samples, one for each case.
     pub samples: Vec<Sample>,
-    /// Its command lines.
+    /// Command lines that started it.
     pub commands: Vec<String>,
-    /// Processes and threads that serve.
+    /// Counted worker processes and threads.
     pub counted: Option<(u32, u32)>,
-    /// What changed in its answers.
+    /// Differences in its answers, as sentences.
     pub changed: Vec<String>,
-    /// Why it does not count.
+    /// Reason why the turn does not count.
     pub disqualified: Option<String>,
-    /// What else a reader should know.
+    /// Further notes for the report.
     pub notes: Vec<String>,
 }
 
-/// Why a server does not answer.
+/// Reason why a server did not become ready.
 #[derive(Debug)]
 pub struct Unready {
-    /// With the end of its log.
+    /// Message, with the tail of the server's log.
     pub why: String,
-    /// Whether it took the request and let it wait.
+    /// Whether it took a request and did not answer it.
     pub hangs: bool,
 }
 
@@ -79,21 +80,21 @@ impl From<&str> for Unready {
     }
 }
 
-impl Stage<'_> {
-    /// Starts a contender and waits until it answers, and tells when that takes long.
+impl LoadStage<'_> {
+    /// Starts a contender and waits until it answers. Reports a long wait through `timeout`.
     pub fn start(
         &self,
         one: &Contender,
         setting: Setting,
         label: &str,
-        patience: &mut Patience<'_>,
+        timeout: &mut AnswerTimeout<'_>,
     ) -> Result<Up, Unready> {
         let first = one.learned.first().map(|known| &known.asked).or(self.options.asked.first());
         let asked = first.ok_or("nothing is asked: give a path or an access log")?;
         let rackup: &Path = &self.options.rackup;
         let wanted = Wanted {
             recipe: &one.recipe,
-            place: self.place,
+            environment: self.environment,
             rackup,
             workers: setting.workers,
             threads: setting.threads,
@@ -106,10 +107,10 @@ impl Stage<'_> {
             stock: false,
             extra: Vec::new(),
         };
-        let patience = RefCell::new(patience);
+        let timeout = RefCell::new(timeout);
         let is_late = Cell::new(false);
         let answers = |port: u16| {
-            let answers = lesson::answers(port, asked, &mut patience.borrow_mut());
+            let answers = capture::answers(port, asked, &mut timeout.borrow_mut());
             answers.map_err(|error| {
                 is_late.set(error.is_late);
                 error.words
@@ -119,7 +120,7 @@ impl Stage<'_> {
             .map_err(|why| Unready { why, hangs: is_late.get() })
     }
 
-    /// A turn of a heat: its number, and full load for so long.
+    /// Runs a turn of a heat: its number, and seconds of full load.
     pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &Plan, (round, load_s): (u32, f64)) -> Account {
         let shape = Shape {
             case: cases::SETTINGS,
@@ -132,7 +133,7 @@ impl Stage<'_> {
         self.once(one, setting, &shape)
     }
 
-    /// A turn of a round: full load, then shares of it.
+    /// Runs a turn of a round: full load, then shares of it.
     pub fn turn(&self, one: &mut Contender, setting: Setting, plan: &Plan, round: u32) -> Account {
         let warm_s = plan.warm_s;
         let capacity_s = plan.capacity_s;
@@ -146,7 +147,7 @@ impl Stage<'_> {
         self.turn_of(one, setting, (shape.case, shape.round), &load)
     }
 
-    /// Starts it, does this with it, and signs the samples. An error disqualifies.
+    /// Starts the server, runs `load` with it, and labels the samples. An error disqualifies.
     pub(super) fn turn_of(
         &self,
         one: &mut Contender,
@@ -160,10 +161,11 @@ impl Stage<'_> {
         self.turns.set(self.turns.get() + 1);
         let label = format!("{}-w{}-t{}-{}", one.name(), setting.workers, setting.threads, self.turns.get());
         let name = one.name_with(setting);
-        let result = match self.start(one, setting, &label, &mut Patience { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
-            Ok(up) => load(up, one, &mut account),
-            Err(unready) => Err(unready.why),
-        };
+        let result =
+            match self.start(one, setting, &label, &mut AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
+                Ok(up) => load(up, one, &mut account),
+                Err(unready) => Err(unready.why),
+            };
         if let Err(why) = result {
             account.disqualified = Some(why);
         }
@@ -188,12 +190,12 @@ impl Stage<'_> {
     ) -> Result<(), String> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let warmth = warm_up(up.server.port(), &workload, (self.clients, setting.at_once()), shape.warm_s);
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
-        // A heat is too short for it, and only tells who comes into the rounds.
+        // Warm-up of a heat is too short to settle; heats only choose the finalists.
         let settled = (!shape.loads.is_empty()).then(|| f64::from(u8::from(warmth.stable)));
         let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
         let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
@@ -206,12 +208,12 @@ impl Stage<'_> {
             sample.numbers.extend(settled.map(|settled| (SETTLED.to_owned(), settled)));
         }
         self.check(&up.server, one, account)?;
-        // It has answered well; that it is hard to end is told.
+        // It has answered well; a failure to stop is only noted.
         account.notes.extend(up.server.stop().err());
         Ok(())
     }
 
-    /// One load, whose sample goes to the account. Its rate.
+    /// Runs one load and adds its sample to the account. Returns the rate.
     fn load(
         &self,
         up: &mut Up,
@@ -232,7 +234,7 @@ impl Stage<'_> {
         why.map_or(Ok(rate), Err)
     }
 
-    /// A load with the checks before and after it; and why it disqualifies, if it does.
+    /// Runs a load with the checks before and after it. Returns the sample, and the reason if it disqualifies.
     pub(super) fn checked(
         &self,
         up: &mut Up,
@@ -241,18 +243,18 @@ impl Stage<'_> {
         one: &mut Contender,
         account: &mut Account,
     ) -> (Sample, Option<String>) {
-        // All answers are asked for at the beginning and at the end of the turn.
+        // All answers are checked at the beginning and at the end of the turn, so a short check suffices here.
         let check = &mut |server: &Server| self.check_for(Duration::ZERO, server, one, account);
         let mut sample = Load { check, run, checked: None, too_much }.on(up);
         let why = sample.disqualified.take().map(|why| match up.server.has_ended() {
             true => why,
-            // What the application itself answers otherwise by now is learned.
+            // An answer that the application itself has changed by now is learned.
             false => self.check(&up.server, one, account).err().unwrap_or(why),
         });
         (sample, why)
     }
 
-    /// By the arena's own loops, or by k6.
+    /// Generates the load, by the arena's own loops or by k6.
     pub(super) fn made(
         &self,
         port: u16,
@@ -266,17 +268,17 @@ impl Stage<'_> {
         made(self.options.k6.as_ref(), port, workload, &plan, &self.watch())
     }
 
-    /// How answers under load are looked at.
+    /// How answers under load are checked.
     pub(super) fn watch(&self) -> Watch {
         Watch { timeout: self.timeout, ..Watch::by_seconds() }
     }
 
-    /// Asks for everything again; what changed is learned and told.
+    /// Asks for everything again; differences are learned and noted.
     pub(super) fn check(&self, server: &Server, one: &mut Contender, account: &mut Account) -> Result<(), String> {
         self.check_for(CHECK_LIMIT, server, one, account)
     }
 
-    /// The same for so long, at least the most frequent path.
+    /// Checks the answers until `limit` is over, at least the most frequent one.
     fn check_for(
         &self,
         limit: Duration,
@@ -284,13 +286,13 @@ impl Stage<'_> {
         one: &mut Contender,
         account: &mut Account,
     ) -> Result<(), String> {
-        let checked = lesson::check(server.port(), &mut one.learned, limit);
+        let checked = capture::check(server.port(), &mut one.learned, limit);
         account.changed.extend(checked.changed);
         checked.wrong.map_or(Ok(()), |why| Err(format!("{why}\n{}", server.log_tail())))
     }
 
-    /// An error when something was wrong under load or the server has ended. What the application itself answers
-    /// otherwise by now is learned first, so that the turn can be made again.
+    /// Returns an error if an answer was wrong under load or the server has exited. An answer that the application
+    /// itself has changed by now is learned first, so that the turn can be repeated.
     pub(super) fn right(
         &self,
         wrong: Option<String>,
@@ -307,7 +309,7 @@ impl Stage<'_> {
     }
 }
 
-/// What a turn consists of.
+/// Loads of a turn.
 struct Shape<'a> {
     case: &'a str,
     round: u32,
@@ -318,7 +320,7 @@ struct Shape<'a> {
 }
 
 impl Account {
-    /// Rate and p99 at full load, if it counts.
+    /// Rate and p99 at full load, unless the turn is disqualified.
     pub fn full(&self) -> Option<(f64, f64)> {
         let numbers = &self.samples.first().filter(|_| self.disqualified.is_none())?.numbers;
         Some((*numbers.get(RATE)?, numbers.get(P99).copied().unwrap_or(f64::INFINITY)))

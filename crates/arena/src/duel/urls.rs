@@ -1,26 +1,26 @@
-//! A workload in the user's own words: `/a`, `GET /b?x=1*3`, `POST /orders body=@order.json type=application/json`;
-//! from the command line or from a file with one on each line.
+//! Parses a workload written by the user: `/a`, `GET /b?x=1*3`, `POST /orders body=@order.json type=application/json`;
+//! from the command line or from a file with one request per line.
 
 use std::path::Path;
 
 use super::asked::{Asked, check_method, clean_path, shortened};
 use super::bounded;
 
-/// Larger bodies measure the network.
+/// Largest request body; larger ones would measure the network.
 const BODY_BYTES_MAX: u64 = 16 << 20;
-/// More requests are no list that somebody wrote.
+/// Largest file of requests.
 const LIST_BYTES_MAX: u64 = 16 << 20;
-/// How a request is written, said where one is wrong.
+/// Form of a request, quoted in error messages.
 const FORM: &str = "[METHOD] PATH[*WEIGHT] [body=TEXT or body=@FILE] [type=TYPE] [header=NAME:VALUE] [status=NUMBER]";
 
-/// Those of the command line, one in each word. Files of bodies are looked for in `folder`. All errors at once.
+/// Parses requests of the command line, one per word. Body files are looked up in `folder`. Returns all errors at once.
 pub fn from_words(words: &[String], folder: &Path) -> Result<Vec<Asked>, Vec<String>> {
     let named = words.iter().map(|word| (format!("`{}`", shortened(word)), word.as_str()));
     gather(named, folder)
 }
 
-/// Those of a file: one on each line; empty lines and those that begin with # do not count. Files of bodies are looked
-/// for beside it. All errors at once, each with its line.
+/// Parses a file with one request per line; empty lines and lines that begin with # do not count. Body files are looked
+/// up beside it. Returns all errors at once, each with its line number.
 pub fn from_file(path: &Path) -> Result<Vec<Asked>, Vec<String>> {
     let bytes = bounded::file(path, "the requests in", LIST_BYTES_MAX).map_err(|error| vec![error])?;
     let text = String::from_utf8(bytes)
@@ -49,7 +49,7 @@ fn gather<'a>(lines: impl Iterator<Item = (String, &'a str)>, folder: &Path) -> 
     if errors.is_empty() { Ok(asked) } else { Err(errors) }
 }
 
-/// One request. Its form is [`FORM`].
+/// Parses one request in the form of [`FORM`].
 fn read(line: &str, folder: &Path) -> Result<Asked, String> {
     let words = words(line)?;
     let mut words = words.iter().map(String::as_str).peekable();
@@ -69,7 +69,7 @@ fn read(line: &str, folder: &Path) -> Result<Asked, String> {
     Ok(asked)
 }
 
-/// Path and weight. A path that really ends so is written with %2A.
+/// Splits path and weight. A path that ends like a weight is written with %2A.
 fn weighed(target: &str) -> Result<(&str, f64), String> {
     let Some((path, weight)) = target.rsplit_once('*') else { return Ok((target, 1.0)) };
     let digits = weight.trim_start_matches(['.', '-']);
@@ -120,7 +120,7 @@ fn body(value: &str, folder: &Path) -> Result<Vec<u8>, String> {
     bounded::file(&folder.join(name), "the body", BODY_BYTES_MAX)
 }
 
-/// Words between spaces; quotes of either kind hold spaces together.
+/// Splits a line at spaces; quotes of either kind keep spaces together.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,5 +1,5 @@
-//! One load on a server that runs: answers checked before and after it, processor time and memory taken meanwhile, and
-//! whether it disqualifies.
+//! One load on a running server: answers are checked before and after it, processor time and memory are measured
+//! meanwhile, and it is decided whether the server is disqualified.
 
 use std::mem::take;
 use std::time::Instant;
@@ -11,24 +11,24 @@ use crate::record::{Course, Outcome, Sample};
 use loadgen::metric::{CHECKED, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE, REQUESTS};
 use loadgen::{Closed, Workload};
 
-/// Of a reason, as it is shown.
+/// Most lines of a reason that are shown.
 const REASON_LINES: usize = 3;
 const REASON_MOST: usize = 400;
 
 /// A server that has answered.
 pub struct Up {
-    /// Ends with this value.
+    /// The server, which is stopped with this value.
     pub server: Server,
-    /// From its start to its first right answer.
+    /// Milliseconds from its start to its first right answer.
     pub first_answer_ms: f64,
 }
 
 impl Up {
-    /// Waits until the server has given a right answer. Warming up and counting are the caller's: in a study what a
-    /// server does at first may be the very case, and a duel learns its answers meanwhile.
+    /// Waits until the server has given a right answer. Warming up and counting are left to the caller: in a study the
+    /// behavior of a cold server may be the very case, and a duel learns its answers meanwhile.
     ///
-    /// `answers` asks once, on this port. Error: why there was none, or that `is_over` said to stop; the server is told
-    /// to end.
+    /// `answers` asks once, on this port. An error says why there was no answer, or that `is_over` returned true; the
+    /// server is then stopped with a short timeout.
     pub fn when_ready(
         mut server: Server,
         answers: &dyn Fn(u16) -> Result<(), String>,
@@ -37,7 +37,7 @@ impl Up {
         match server.wait_ready_unless(answers, is_over) {
             Ok(first_answer) => Ok(Up { server, first_answer_ms: first_answer.as_secs_f64() * 1000.0 }),
             Err(why) => {
-                // What hangs does not end by itself either.
+                // A server that hangs does not stop by itself either.
                 server.hurry();
                 Err(why)
             }
@@ -45,23 +45,23 @@ impl Up {
     }
 }
 
-/// A load, and how its server is checked.
+/// A load, and how the server is checked.
 pub struct Load<'a> {
-    /// Asks for answers while there is no load, and waits for what an earlier load has left in the queue.
+    /// Checks answers while there is no load, and waits until the server has worked off its queue from an earlier load.
     pub check: &'a mut dyn FnMut(&Server) -> Result<(), String>,
-    /// Makes the load. An error: it could not be made.
+    /// Makes the load. An error means that it could not be made.
     pub run: &'a mut dyn FnMut(&mut Up) -> Result<Outcome, String>,
-    /// For a tool that does not look at answers: what is asked after it by a loop that does.
+    /// For a tool that does not check answers: workload and plan of a further load that does.
     pub checked: Option<(&'a Workload, Closed)>,
-    /// For a load that may be more than the server can do: whether it was, by its sample. That is a result: neither
-    /// that the server ended nor that it gave no right answer disqualifies it then, and nothing is asked of it after
-    /// the load. A wrong answer disqualifies all the same.
+    /// For a load that may exceed the server's capacity: whether it did, by its sample. That is a result: neither an
+    /// exit of the server nor the lack of right answers disqualifies it then, and it is not checked after the load. A
+    /// wrong answer disqualifies all the same.
     pub too_much: Option<&'a dyn Fn(&Sample) -> bool>,
 }
 
 impl Load<'_> {
-    /// Loads this server. The sample lacks the names of its case and contender and its round; it has no numbers where
-    /// the load could not be made.
+    /// Loads this server. The returned sample lacks the names of its case and contender and its round; it has no
+    /// numbers if the load could not be made.
     pub fn on(self, up: &mut Up) -> Sample {
         let since = Instant::now();
         let mut sample = Sample { started: now(), ..Sample::default() };
@@ -75,18 +75,18 @@ impl Load<'_> {
         sample
     }
 
-    /// Whether it was too much, where it may be.
+    /// Measures into the sample. Returns whether the load was too much, where it may be.
     fn measure(self, up: &mut Up, sample: &mut Sample) -> Result<bool, String> {
         (self.check)(&up.server).map_err(|why| format!("before the load: {why}"))?;
         let mut outcome = observed(up, self.run)?;
-        // Nothing can be said of the times of answers that never came.
+        // Answers that never came have no latency.
         let is_silent = outcome.numbers.get(RATE) == Some(&0.0);
         let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
         let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
         outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         *sample = Sample { started: take(&mut sample.started), ..of_outcome(outcome) };
         let was_too_much = self.too_much.is_some_and(|was| was(sample));
-        // That it has ended is the better reason.
+        // The exit of the server is the better reason.
         if up.server.has_ended() {
             return Ok(was_too_much);
         }
@@ -105,7 +105,7 @@ impl Load<'_> {
     }
 }
 
-/// The load, with the processor time and the memory that it took the server.
+/// Runs the load, and adds the processor time and memory that the server used.
 pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, String>) -> Result<Outcome, String> {
     let observation = Observation::begin(&up.server);
     let mut outcome = load(up)?;
@@ -113,7 +113,7 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
     Ok(outcome)
 }
 
-/// What a load showed, as a sample.
+/// Turns the outcome of a load into a sample.
 fn of_outcome(outcome: Outcome) -> Sample {
     let Outcome { command, mut numbers, errors, course, .. } = outcome;
     if let (Some(p50), Some(p99)) = (numbers.get(P50), numbers.get(P99)) {
@@ -123,7 +123,7 @@ fn of_outcome(outcome: Outcome) -> Sample {
     Sample { command, numbers, errors, course: in_short(course), ..Sample::default() }
 }
 
-/// A reason without the end of the server's log, which stands in the run's folder.
+/// The first lines of a reason, without the tail of the server's log, which is in the run's folder.
 pub fn shortened(why: &str) -> String {
     let first: Vec<&str> = why.lines().filter(|line| !line.trim().is_empty()).take(REASON_LINES).collect();
     let why: String = first.join(" ");
@@ -133,7 +133,7 @@ pub fn shortened(why: &str) -> String {
     }
 }
 
-/// With four digits, of what has a course.
+/// Rounds the points of each course to four digits, and drops courses of a single point.
 fn in_short(course: Course) -> Course {
     let point = |(at, value): (f64, f64)| (rounded(at, 4), rounded(value, 4));
     let kept = course.into_iter().filter(|(_, points)| points.len() > 1);

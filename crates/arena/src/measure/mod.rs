@@ -1,5 +1,5 @@
-//! What studies and duels have in common: how a server is warmed up, checked and loaded, when it is disqualified, and
-//! what the samples of several rounds come to.
+//! Common parts of studies and duels: how a server is warmed up, checked and loaded, when it is disqualified, and how
+//! the samples of several rounds are summarized.
 
 mod load;
 mod rounds;
@@ -16,35 +16,34 @@ use crate::stats::Dice;
 use loadgen::metric::{FAILED, REQUESTS};
 use loadgen::{Closed, K6Here, K6Load, K6Plan, Open, Until, Warmth, Watch, Workload};
 
-/// How long a server may work off what a load has left in its queue, before an answer is missed.
+/// Time in which a server may work off its queue from a load before an answer counts as missing.
 pub const QUEUE_LEFT: Duration = Duration::from_secs(120);
-/// Warming up needs no more clients at a time.
+/// Most clients of a warm-up.
 const WARM_UP_CLIENTS_MOST: u32 = 256;
 
-/// An open loop may have so many times the connections of the closed one beside it, and no fewer than these: what has
-/// to wait for a connection waits in the load generator, where the server does not see it.
+/// Connections of an open loop, as a multiple of the clients of the closed loop beside it, and their minimum: a request
+/// that has to wait for a connection waits in the load generator, unseen by the server.
 const CONNECTIONS_TIMES: u32 = 4;
 const CONNECTIONS_LEAST: u32 = 512;
 
-/// With so many digits that mean something: more would only make run folders larger. What is counted stays whole.
+/// Rounds to the significant digits: more would only make run folders larger. Whole numbers stay as they are.
 fn rounded(number: f64, digits: usize) -> f64 {
     if number.fract() == 0.0 { number } else { format!("{number:.*e}", digits - 1).parse().unwrap_or(number) }
 }
 
-/// Connections of an open loop, at most, where a closed one has so many clients.
+/// Most connections of an open loop, where the closed loop has this many clients.
 pub fn open_connections(clients: u32) -> u32 {
     clients.saturating_mul(CONNECTIONS_TIMES).max(CONNECTIONS_LEAST)
 }
 
-/// The seed of a load's draws: another one in each round and for each share of the capacity, the same for all
+/// Seed of a load's random choices: different in each round and for each share of the capacity, the same for all
 /// contenders.
 pub fn seed(of_run: u64, round: u32, load_pct: u32) -> u64 {
-    // A short one can be read, and fits into the numbers of k6's scripts.
+    // A short seed is readable, and fits into the numbers of k6's scripts.
     Dice::from_seed(of_run ^ (u64::from(round) << 32) ^ u64::from(load_pct)).draw() >> 32
 }
 
-/// A load by a loop of the arena's own, or by k6 in its place. Which tool a study names beside these, and what an
-/// application of a user's is asked, is their own.
+/// Generates a load with the arena's own loop, or with k6 in its place.
 pub fn made(
     k6: Option<&K6Here>,
     port: u16,
@@ -68,13 +67,13 @@ pub fn made(
     Ok(loadgen::watch_closed(port, workload, &Closed { clients, until, keep, seed }, watch).with_course())
 }
 
-/// Warms up with as many clients as the largest load that follows has, and no fewer than the server serves at once:
+/// Warms up with as many clients as the largest load that follows, and at least as many as the server serves at once:
 /// every worker and thread must have had work.
 pub fn warm_up(port: u16, workload: &Workload, (clients, at_once): (u32, u32), max_s: f64) -> Warmth {
     loadgen::warm_up(port, workload, clients.max(at_once).min(WARM_UP_CLIENTS_MOST), max_s)
 }
 
-/// Warms up at a rate, and no faster: a server whose memory at that rate is measured must not have been under full
+/// Warms up at a rate and not above it: a server whose memory at that rate is measured must not have been under full
 /// load.
 pub fn warm_up_at(port: u16, workload: &Workload, open: &Open, watch: &Watch) -> Warmth {
     let seen = loadgen::watch_open(port, workload, &open.steps(), watch).outcome;

@@ -1,5 +1,4 @@
-//! What a contender's samples of a case come to: its figures over the rounds, and what a reader must know of them.
-//! Pure.
+//! Summarizes a contender's samples of a case: its figures over the rounds, and remarks that a reader must know. Pure.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +9,19 @@ use crate::record::{Course, Sample, TWIN};
 use crate::stats::ranking_of;
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, P99, SETTLED};
 
-/// An open loop that sent later than this, and than this share of the latency that it measured, measured itself.
+/// Delay of an open loop's requests, in milliseconds and as a share of the measured latency, above which the load
+/// generator measured itself.
 const LATE_MS: f64 = 1.0;
 const LATE_SHARE: f64 = 0.1;
-/// Threads of the load generator that are busy for so much of the time cannot do much more.
+/// Share of the time above which the load generator's threads count as fully busy.
 const BUSY_SHARE: f64 = 0.9;
-/// Points of a line over time, at most.
+/// Most points of a line over time.
 const POINTS_MOST: usize = 16;
-/// A wrong answer in a thousand is found among so many, in 99 of 100 runs: ln 0.01 / ln 0.999.
+/// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
 pub const CHECKED_ENOUGH: u64 = 4603;
 
-/// The case with the figures of those who have samples, in the order of `names`, and of the twin, without what was
-/// measured at another time (`strays`), and ranked.
+/// Fills in a case: results of contenders with samples, in the order of `names`, and of the twin, without samples of
+/// another time (`strays`), and the ranking.
 pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples: &[Sample], strays: &[Stray]) -> Case {
     let own = |name: &str| -> Vec<&Sample> {
         samples.iter().filter(|sample| sample.case == case.name && sample.contender == name).collect()
@@ -35,7 +35,7 @@ pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples:
     case
 }
 
-/// The figures of one contender in one case.
+/// Summarizes the samples of one contender in one case.
 pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let mut lists: BTreeMap<String, Vec<(u32, f64)>> = BTreeMap::new();
     let mut errors: BTreeMap<String, u64> = BTreeMap::new();
@@ -52,8 +52,8 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let rounds = good.iter().filter(|sample| sample.is_timed()).count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
-        // Lateness and latency have one cause, a machine that stalls: to leave out the late rounds one by one would
-        // keep the best ones. A figure is of all rounds or of none.
+        // Lateness and latency have one cause, a machine that stalls: leaving out the late rounds one by one would keep
+        // the best ones. A figure therefore rests on all rounds or is not shown.
         let is_shown = late * 2 < rounds;
         let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
         remarks.push(format!("in {late} of {rounds} rounds the load generator itself was late: {shown}"));
@@ -77,8 +77,8 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     Measured { contender, numbers, errors, disqualified, not_compared: None, remarks, course }
 }
 
-/// As many points as can be seen: of each stretch of time the one that lies furthest from the mean, so that a dip or a
-/// peak stays. `raw.jsonl` has all.
+/// Reduces each course to the points that can be seen: of each stretch of time the one furthest from the mean, so that
+/// dips and peaks stay. `raw.jsonl` has all.
 fn thinned(course: &Course) -> Course {
     let of = |points: &Vec<(f64, f64)>| {
         let count = points.len();
@@ -91,13 +91,13 @@ fn thinned(course: &Course) -> Course {
     course.iter().map(|(name, points)| (name.clone(), of(points))).collect()
 }
 
-/// Whether the load generator measured itself.
+/// Whether the load generator was so late that it measured itself.
 fn is_late(sample: &Sample) -> bool {
     let number = |name: &str| sample.numbers.get(name).copied().unwrap_or(0.0);
     number(LATE) > LATE_MS.max(number(P99) * LATE_SHARE)
 }
 
-/// In how many rounds the load generator was at its own end.
+/// Remark on rounds in which the load generator was fully busy.
 fn too_busy(samples: &[&&Sample]) -> Option<String> {
     let number = |sample: &Sample, name: &str| sample.numbers.get(name).copied();
     let shares: Vec<f64> = samples
@@ -115,15 +115,15 @@ fn too_busy(samples: &[&&Sample]) -> Option<String> {
     })
 }
 
-/// In how many rounds the rate still changed when the time to warm up was over.
+/// Remark on rounds in which the rate still changed when the warm-up ended.
 fn unsettled(samples: &[&&Sample]) -> Option<String> {
     let settled: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(SETTLED).copied()).collect();
     let count = settled.iter().filter(|settled| **settled < 1.0).count();
     (count > 0).then(|| format!("its rate had not settled before the load in {count} of {} rounds", settled.len()))
 }
 
-/// Of a load whose tool does not look at answers: what share of wrong ones could have gone unseen, where it is more
-/// than one in a thousand.
+/// Remark on a load whose tool does not check answers: the share of wrong answers that could have gone unnoticed, where
+/// it is above one in a thousand.
 fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
     let checked: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(CHECKED).copied()).collect();
     let sum: f64 = checked.iter().sum();
@@ -154,7 +154,7 @@ mod tests {
         let good = |p99: f64| sample(&[(LATE, 0.9), (P99, p99), (RATE, 8.0)]);
         let of = |samples: &[&Sample]| measured("x", samples);
         assert_eq!(of(&[&late]).numbers.into_keys().collect::<Vec<_>>(), [LATE, RATE]);
-        // As seen: 18.4, 95.9 and 2.78 ms became "2.78".
+        // As seen once: of 18.4, 95.9 and 2.78 ms only "2.78" was shown.
         let most = of(&[&late, &late, &good(2.78)]);
         assert_eq!(most.numbers.get(P99), None);
         assert!(most.remarks[0].contains("in 2 of 3 rounds") && most.remarks[0].contains("no latency is shown"));

@@ -1,37 +1,38 @@
-//! Whether the samples of a round were taken one after the other. Contenders are compared round by round because in a
-//! round both met the same minutes of the machine: what was measured at another time, and has the number of a round
-//! only, is compared with nobody. Pure.
+//! Finds samples of a round that were not taken together with the others. Contenders are compared round by round
+//! because in one round both met the same minutes of the machine: a sample of another time that only has the number of
+//! the round is compared with no other. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::summary::{Case, Measured, Spread};
 use crate::record::{Sample, date};
 
-/// Between two samples of a round lie ends, starts, checks, warm-ups and the load that divides a request's time, which
-/// take two minutes at most. More was an interruption, or a round that was put together of several runs.
+/// Seconds between two samples above which they do not belong together. Stops, starts, checks, warm-ups and the load
+/// that divides a request's time take two minutes at most between samples of a round; more is an interruption, or a
+/// round joined from several runs.
 pub const GAP_MOST_S: i64 = 600;
 
-/// A sample of another time than that of most in its round.
+/// A sample taken at another time than most of its round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stray {
-    /// Its case.
+    /// Name of the case.
     pub case: String,
-    /// Its contender.
+    /// Name of the contender.
     pub contender: String,
-    /// Its round.
+    /// Number of the round.
     pub round: u32,
-    /// How many seconds lie between it and the others.
+    /// Seconds between it and the others.
     pub away_s: i64,
 }
 
-/// When a sample was taken.
+/// A sample with its time, in seconds since 1970.
 struct Taken<'a> {
     begin: i64,
     end: i64,
     sample: &'a Sample,
 }
 
-/// Those of all rounds. A sample that does not say when it began counts as one of its round.
+/// Finds the strays of all rounds. A sample without a start time counts as one of its round.
 pub fn strays(samples: &[Sample]) -> Vec<Stray> {
     let rounds: BTreeSet<u32> = samples.iter().map(|sample| sample.round).collect();
     rounds.into_iter().flat_map(|round| of_round(samples.iter().filter(|one| one.round == round))).collect()
@@ -67,8 +68,8 @@ fn of_round<'a>(samples: impl Iterator<Item = &'a Sample>) -> Vec<Stray> {
     sittings.iter().flatten().filter(|one| one.sample.is_timed()).map(stray).collect()
 }
 
-/// Takes them out of a case's figures. A contender that has no other figures keeps them, and is compared with nobody.
-/// What was taken out already stays so.
+/// Removes strays from a case's figures. A contender without other figures keeps them and is compared with no other.
+/// What has been removed before is not handled twice.
 pub fn leave_out(case: &mut Case, strays: &[Stray]) {
     let own: Vec<&Stray> = strays.iter().filter(|stray| stray.case == case.name).collect();
     for result in case.results.iter_mut().chain(&mut case.twin) {

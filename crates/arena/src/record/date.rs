@@ -1,25 +1,25 @@
-//! The date and time, in UTC, as RFC 3339 writes it.
+//! Date and time in UTC, in the format of RFC 3339.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-/// Now: `2026-11-21T09:05:04Z`.
+/// The present time: `2026-11-21T09:05:04Z`.
 pub fn now() -> String {
     written(Timestamp::now().as_second().cast_unsigned())
 }
 
-/// Seconds since 1970, written. What is after the year 9999 is the end of it.
+/// Formats seconds since 1970. Anything after the year 9999 becomes its last second.
 pub fn written(seconds: u64) -> String {
     let stamp = i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     stamp.unwrap_or(Timestamp::MAX).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Seconds since 1970 of what [`written`] wrote; none when it is no date.
+/// Parses what [`written`] formats to seconds since 1970; `None` for anything else.
 pub fn seconds(written: &str) -> Option<i64> {
     written.parse::<Timestamp>().ok().map(Timestamp::as_second)
 }
 
-/// The day for people, `21 November 2026`; the text itself when it is no date.
+/// The day for people, `21 November 2026`; the text itself if it is no date.
 pub fn day_in_words(written: &str) -> String {
     let day = written.get(..10).and_then(|day| day.parse::<Date>().ok());
     day.map_or_else(|| written.to_owned(), |day| day.strftime("%-d %B %Y").to_string())

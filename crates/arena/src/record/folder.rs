@@ -1,5 +1,5 @@
-//! The folder of a run: `run.json` (what was asked), `raw.jsonl` (every sample), `logs/`, `summary.json`, and the page.
-//! A run that was broken off is resumed in its folder; a folder is never used for another run.
+//! The folder of a run: `run.json` (the request), `raw.jsonl` (every sample), `logs/`, `summary.json`, and the page. An
+//! interrupted run is resumed in its folder; a folder is never used for another run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -15,23 +15,23 @@ use loadgen::process::gate;
 const PLAN: &str = "run.json";
 const RAW: &str = "raw.jsonl";
 const SUMMARY: &str = "summary.json";
-/// Of a summary so deep that what a contender did in a case is a line.
+/// Depth of the summary below which each value is on one line: that of a contender's result in a case.
 const LINES_DEEP: usize = 4;
 const PAGE: &str = "report.html";
 const WHO: &str = "who.json";
 const LOGS: &str = "logs";
-/// More runs of a study on one day than this are a mistake.
+/// Most runs of a study on one day; more are a mistake.
 const MOST_A_DAY: u32 = 1000;
 
-/// A run's folder that is there.
+/// An existing folder of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// Makes `DATE-STUDY` under this folder, or `DATE-STUDY-2` and so on when that is there, and writes down what is
-    /// asked for, so that the run can be resumed.
+    /// Creates `DATE-STUDY` under this folder, or `DATE-STUDY-2` and so on if that exists, and records the plan, so
+    /// that the run can be resumed.
     pub fn create(under: &Path, study: &str, plan: &Value) -> Result<Folder, String> {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
         let study: String = study.chars().map(safe).collect();
@@ -49,7 +49,8 @@ impl Folder {
         Err(format!("{} holds {MOST_A_DAY} runs of {study} of today: give another folder", under.display()))
     }
 
-    /// Keeps it for this program: two would write into each other's samples. Until the value goes, or the program.
+    /// Locks the folder for this program, until the value is dropped or the program exits: two programs would mix their
+    /// samples.
     pub fn lock(&self) -> Result<Lock, String> {
         let told = |error: std::io::Error| format!("{}: {error}", self.path.display());
         let file = File::open(&self.path).map_err(told)?;
@@ -67,7 +68,7 @@ impl Folder {
         Ok(self)
     }
 
-    /// One that is there.
+    /// Opens the folder of an existing run.
     pub fn open(path: &Path) -> Result<Folder, String> {
         let holds = |name: &str| path.join(name).is_file();
         if holds(PLAN) || holds(SUMMARY) {
@@ -81,7 +82,7 @@ impl Folder {
         Err(format!("{} is no run's folder: it has neither {PLAN} nor {SUMMARY}", path.display()))
     }
 
-    /// Drops the last line of the samples where the run was broken off while it was written; a note of that.
+    /// Drops an incomplete last line of the samples, left by an interrupted write. Returns a note of that.
     pub fn mend(&self) -> Result<Option<String>, String> {
         let (_, good_bytes, note) = self.parse_raw()?;
         if note.is_some() {
@@ -92,33 +93,34 @@ impl Folder {
         Ok(note)
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its last name: `2026-11-21-prime-sums`.
+    /// Last part of its path: `2026-11-21-prime-sums`.
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// Where the servers' logs go.
+    /// Folder for the servers' logs.
     pub fn logs(&self) -> PathBuf {
         self.path.join(LOGS)
     }
 
-    /// Whether its run came to its end.
+    /// Whether the run has finished.
     pub fn is_whole(&self) -> bool {
         self.path.join(SUMMARY).is_file()
     }
 
-    /// What was asked for.
+    /// The recorded plan.
     pub fn plan(&self) -> Result<Value, String> {
         let text = self.text(PLAN)?;
         serde_json::from_str(&text).map_err(|error| self.complaint(PLAN, &error.to_string()))
     }
 
-    /// Adds a line, which is on the disk when this returns. Numbers that are not finite are left out: JSON has none.
+    /// Appends a sample, which is on the disk when this returns. Numbers that are not finite are left out: JSON has
+    /// none.
     pub fn append(&self, sample: &Sample) -> Result<(), String> {
         let mut sample = sample.clone();
         sample.numbers.retain(|_, number| number.is_finite());
@@ -131,7 +133,7 @@ impl Folder {
         file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| self.failed(RAW, &error))
     }
 
-    /// What was measured so far, and the note of [`Folder::mend`]; nothing is changed.
+    /// All samples so far, and the note of [`Folder::mend`]; changes nothing.
     pub fn samples(&self) -> Result<(Vec<Sample>, Option<String>), String> {
         self.parse_raw().map(|(samples, _, note)| (samples, note))
     }
@@ -159,24 +161,24 @@ impl Folder {
         Ok((samples, good_bytes, None))
     }
 
-    /// Writes the summary, whole or not at all.
+    /// Writes the summary, atomically.
     pub fn write_summary(&self, summary: &Summary) -> Result<(), String> {
         let value = serde_json::to_value(summary).map_err(|error| self.complaint(SUMMARY, &error.to_string()))?;
         self.put(SUMMARY, &self.portable(&(lines(&value, LINES_DEEP) + "\n")))
     }
 
-    /// Reads it, if it is of the format that this program knows.
+    /// Reads the summary, if it has the format of this program.
     pub fn read_summary(&self) -> Result<Summary, String> {
         read_summary(&self.path.join(SUMMARY))
     }
 
-    /// Writes what is known of the contenders, in the middle of a run.
+    /// Writes what is known of the contenders, during a run.
     pub fn write_who(&self, who: &[Who]) -> Result<(), String> {
         let value = serde_json::to_value(who).map_err(|error| self.complaint(WHO, &error.to_string()))?;
         self.put(WHO, &self.portable(&pretty(&value)?))
     }
 
-    /// What an interrupted run knew of them; nothing before its first turn.
+    /// Reads what an interrupted run knew of its contenders; empty before the first turn.
     pub fn read_who(&self) -> Result<Vec<Who>, String> {
         match fs::read_to_string(self.path.join(WHO)) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| self.complaint(WHO, &error.to_string())),
@@ -185,14 +187,14 @@ impl Folder {
         }
     }
 
-    /// Writes the page, and says where it is.
+    /// Writes the page and returns its path.
     pub fn write_page(&self, html: &str) -> Result<PathBuf, String> {
         self.put(PAGE, html)?;
         Ok(self.path.join(PAGE))
     }
 
-    /// Without this machine's folders, which say nothing elsewhere: RUN stands for the run's own, TMP for those of its
-    /// servers and for what was copied into a ring.
+    /// Replaces folders of this machine, which mean nothing elsewhere: RUN stands for the run's own, TMP for those of
+    /// its servers and of copies into a ring.
     fn portable(&self, text: &str) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
         let text = text.replace(&path.display().to_string(), "RUN").replace(&self.path.display().to_string(), "RUN");
@@ -206,7 +208,7 @@ impl Folder {
         fs::read_to_string(self.path.join(name)).map_err(|error| self.failed(name, &error))
     }
 
-    /// A reader, or a run that is broken off, never sees half a file: it is written beside and then given its name.
+    /// Writes a file beside and renames it, so that neither a reader nor an interrupted run sees half a file.
     fn put(&self, name: &str, text: &str) -> Result<(), String> {
         let _gate = gate();
         let beside = self.path.join(format!(".{name}.new"));
@@ -226,13 +228,13 @@ impl Folder {
     }
 }
 
-/// A folder that no other program writes.
+/// Lock on a folder, which no other program writes meanwhile.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
-/// A summary's file. Its format is looked at before anything else, so that another version's file says so.
+/// Reads a summary file. Checks its format first, so that a file of another version is named as such.
 pub fn read_summary(path: &Path) -> Result<Summary, String> {
     let place = path.display();
     let text = fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
@@ -245,7 +247,7 @@ pub fn read_summary(path: &Path) -> Result<Summary, String> {
     serde_json::from_value(value).map_err(|error| format!("{place}: {error}"))
 }
 
-/// A sample, or at which column of its line it is none.
+/// Parses a sample. An error has the column of its line.
 fn read_line(line: &[u8]) -> Result<Sample, String> {
     serde_json::from_slice(line).map_err(|error| {
         let words = error.to_string();
@@ -254,7 +256,7 @@ fn read_line(line: &[u8]) -> Result<Sample, String> {
     })
 }
 
-/// JSON with a line for each entry down to this depth, and all that lies deeper in one line.
+/// JSON with a line for each entry down to this depth, and all that lies deeper on one line.
 fn lines(value: &Value, depth: usize) -> String {
     let within = |parts: Vec<String>, open: &str, close: &str| format!("{open}\n{}\n{close}", parts.join(",\n"));
     match value {

@@ -1,4 +1,4 @@
-//! What machine this is, and which tools loaded it. A number without these is a rumour. No names of hosts, no paths.
+//! Facts of this machine and of the tools that load it, without which no figure can be judged. No host names, no paths.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use procfs::{Current, LoadAverage, Meminfo};
 
 use super::date;
 
-/// Facts with their names, in the order in which they are shown. What is not known is left out.
+/// Facts with their names, in display order. Unknown ones are left out.
 pub fn facts() -> Vec<(String, String)> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let facts = [
@@ -27,10 +27,10 @@ pub fn facts() -> Vec<(String, String)> {
     facts.into_iter().filter_map(|(name, value)| value.map(|value| (name.to_owned(), value))).collect()
 }
 
-/// Processes per processor that already wanted to run: more than this is company.
+/// Load average per processor above which the machine is busy with other work.
 const LOAD_SHARE_MAX: f64 = 0.5;
 
-/// A warning where the machine has other work to do: what it measures then are the figures of a busy machine.
+/// Warning that the machine is busy with other work, which affects its figures.
 pub fn company() -> Option<String> {
     company_of(load_now(), cores())
 }
@@ -44,25 +44,25 @@ fn company_of(load: f64, cores: u32) -> Option<String> {
     })
 }
 
-/// Processors that this program may use.
+/// Number of processors that this program may use.
 pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// Processes that wanted a processor, in the mean of the last minute.
+/// Load average of the last minute.
 fn load_now() -> f64 {
     LoadAverage::current().map_or(0.0, |load| load.one.into())
 }
 
-/// The same from a run's own facts.
+/// The warning of [`company`] from a run's recorded facts.
 pub fn company_then(facts: &[(String, String)]) -> Option<String> {
     let fact = |name: &str| facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let load = fact("load before")?.split(',').next()?.trim().parse().ok()?;
     company_of(load, fact("processor")?.split_whitespace().next()?.parse().ok()?)
 }
 
-/// How many processors there are for this process, and of what kind. By hand: procfs knows the name by which x86 tells
-/// the kind, and not those of other machines.
+/// Number and model of the processors for this process. Parsed by hand: procfs only knows the name under which x86
+/// gives the model.
 fn processor(cpuinfo: &str) -> Option<String> {
     let count = std::thread::available_parallelism().ok()?;
     let names = ["model name", "Model", "Hardware", "cpu model"];
@@ -80,7 +80,7 @@ fn memory() -> Option<String> {
     Some(format!("{} MiB, {swap}", memory.mem_total >> 20))
 }
 
-/// What kind of machine this pretends to be, as far as it says.
+/// Kind of virtual machine, as far as this one reports it.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     let is_guest = cpuinfo.lines().any(|line| line.starts_with("flags") && line.ends_with(" hypervisor"))
         || cpuinfo.lines().any(|line| line.starts_with("flags") && line.contains(" hypervisor "));
@@ -94,13 +94,13 @@ fn distribution(os_release: &str) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Of the last 1, 5 and 15 minutes.
+/// Load averages of the last 1, 5 and 15 minutes.
 fn load() -> Option<String> {
     let load = LoadAverage::current().ok()?;
     Some(format!("{:.2}, {:.2}, {:.2}", load.one, load.five, load.fifteen))
 }
 
-/// Of the tree that this is run in, and whether it was changed since.
+/// Commit of the working tree in which the arena runs, and whether the tree has changes.
 fn commit() -> Option<String> {
     let commit = said("git", &["rev-parse", "--short=12", "HEAD"])?;
     let is_hex = commit.chars().all(|c| c.is_ascii_hexdigit());
@@ -113,7 +113,7 @@ fn one_line(path: &str) -> Option<String> {
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 
-/// The first line that a program says, wherever it says it.
+/// First line that a program prints, on either stream.
 fn said(program: &str, words: &[&str]) -> Option<String> {
     let output = Command::new(program).args(words).stdin(Stdio::null()).output().ok()?;
     let is_complaint = program == "git" && !output.status.success();
@@ -122,7 +122,7 @@ fn said(program: &str, words: &[&str]) -> Option<String> {
     line.filter(|_| !is_complaint)
 }
 
-/// The first word that begins with a digit, or has one after a slash: `wrk debian/4.1.0-3 [epoll]`.
+/// Version in a line: the first word that begins with a digit, or has one after a slash: `wrk debian/4.1.0-3 [epoll]`.
 fn version(line: &str) -> Option<String> {
     let numbered = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
     let ends = |word: &str| word.rsplit('/').next().map(|end| end.trim_end_matches([',', ';']).to_owned());

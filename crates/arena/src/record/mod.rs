@@ -1,5 +1,5 @@
-//! What a run leaves behind: a folder with every sample as a line of JSON, one summary, the logs of the servers, and
-//! the report made of the summary.
+//! The record of a run: a folder with every sample as a line of JSON, a summary, the servers' logs, and the report made
+//! from the summary.
 
 pub mod date;
 pub mod folder;
@@ -12,13 +12,13 @@ use loadgen::metric::DIVIDED;
 pub use loadgen::{Course, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// A number that stands for these bytes: FNV-1a. The same ones have the same one, and nobody attacks it.
+/// FNV-1a hash of these bytes, in hexadecimal. Not meant to resist attacks.
 pub(crate) fn fingerprint(bytes: &[u8]) -> String {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// Names become those of files and folders, and words of command lines.
+/// Checks a name that becomes part of files, folders and command lines.
 pub(crate) fn plain(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let starts = name.starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -28,45 +28,45 @@ pub(crate) fn plain(name: &str) -> Result<(), String> {
     Err(format!("{name:?} is no plain name: letters, digits, -, _ and single dots, at most 64"))
 }
 
-/// The name in records of the contender that takes part a second time, as if it were another, whoever it is.
+/// Name in records of the contender that takes part a second time, as if it were another.
 pub const TWIN: &str = "twin";
 
-/// One measured turn: a contender under one case in one round. A line of `raw.jsonl`.
+/// One measurement: a contender under one case in one round. A line of `raw.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// The name of the case in its study.
+    /// Name of the case in its study.
     pub case: String,
-    /// The name of the contender's recipe.
+    /// Name of the contender's recipe.
     pub contender: String,
-    /// From 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// The command line of the tool, or what our own load generator did.
+    /// Command line of the tool, or a description of what our own load generator did.
     pub command: String,
-    /// When it began, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
-    /// How long it took, with checks and warm-up, in seconds.
+    /// Seconds that it took, with checks and warm-up.
     pub took_s: f64,
-    /// By the names of `metric.rs`.
+    /// Numbers by metric, under the names of `metric.rs`.
     pub numbers: BTreeMap<String, f64>,
-    /// How often which kind of error happened: "connect", "read", "write", "timeout", "status 500", "wrong answer", …
+    /// Number of errors by kind: "connect", "read", "write", "timeout", "status 500", "wrong answer", …
     pub errors: BTreeMap<String, u64>,
-    /// Over the time of the load.
+    /// Values over the time of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub course: Course,
-    /// Why it does not count, for a person.
+    /// Reason why the sample does not count, for people.
     pub disqualified: Option<String>,
-    /// Why it does not say where a request's time goes, for a person.
+    /// Reason why it does not show where a request's time goes, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undivided: Option<String>,
 }
 
 impl Sample {
-    /// Whether it is one of a case's own loads; the load that divides a request's time is another.
+    /// Whether it is one of a case's own loads, not the extra load that divides a request's time.
     pub fn is_timed(&self) -> bool {
         self.undivided.is_none() && !self.numbers.contains_key(DIVIDED)
     }
 
-    /// The number of this name; 0 where it has none.
+    /// Number of this metric; 0 if the sample has none.
     pub fn number(&self, name: &str) -> f64 {
         self.numbers.get(name).copied().unwrap_or(0.0)
     }

@@ -1,4 +1,4 @@
-//! The summary of a run: all that the report, the comparison and the tables of the README are made of. One JSON file.
+//! The summary of a run, from which the report, the comparison and the tables of the README are made. One JSON file.
 
 use std::collections::BTreeMap;
 
@@ -7,154 +7,154 @@ use serde::{Deserialize, Serialize};
 use super::Course;
 use loadgen::metric::{FAILED, REQUESTS};
 
-/// The format that this program writes. An older or newer one is refused with a clear error.
+/// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
 
-/// A whole run.
+/// Summary of a whole run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// [`FORMAT`].
     pub format: u32,
-    /// The name of the study's recipe, or `duel`.
+    /// Name of the study's recipe, or `duel`.
     pub study: String,
-    /// Its title.
+    /// Title of the study.
     pub title: String,
-    /// What it asks.
+    /// Question that the study answers.
     pub question: String,
-    /// Where it comes from and how it differs from the original, in sentences.
+    /// Sentences on the origin of the study and how it differs from the original.
     pub about: Vec<String>,
-    /// Whether this was the quick form, whose figures are not to be believed.
+    /// Whether this was the quick form, whose figures are not reliable.
     pub is_quick: bool,
-    /// RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
-    /// Seconds.
+    /// Seconds that the run took.
     pub took_s: f64,
-    /// How many rounds were wanted.
+    /// Number of rounds wanted.
     pub rounds: u32,
-    /// The command line.
+    /// Command line of the run.
     pub command: String,
     /// Facts of the machine and versions of tools, in order: ("processor", "2 x Intel …").
     pub machine: Vec<(String, String)>,
-    /// Who took part or should have.
+    /// Contenders that took part or are missing.
     pub contenders: Vec<Who>,
-    /// Which of them was measured twice, as if it were two: what the run tells apart there is no difference. None in
-    /// runs of one round, and in older ones.
+    /// Contender that was measured twice, as if it were two: any difference that the run shows between the two is
+    /// noise. `None` in runs of one round, and in older ones.
     #[serde(default)]
     pub twin_of: Option<String>,
-    /// What was measured.
+    /// Cases with their results.
     pub cases: Vec<Case>,
-    /// Which pictures show it.
+    /// Plots of the report.
     pub plots: Vec<Plot>,
-    /// Who is best for what.
+    /// Winners for each use.
     pub verdicts: Vec<Verdict>,
-    /// The recommendation of a duel.
+    /// Recommendation of a duel.
     pub advice: Option<Advice>,
-    /// What a duel found at the user's own rate of requests.
+    /// Results of a duel at the user's own request rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<Traffic>,
-    /// What a reader must know: departures, things that were missing, doubts.
+    /// Sentences that a reader must know: departures, missing things, caveats.
     pub notes: Vec<String>,
 }
 
-/// How a note of a contender begins that says whose allocator was loaded.
+/// Start of a contender's note that names its allocator.
 pub const ALLOCATED_BY: &str = "memory is allocated by ";
 
-/// A contender.
+/// A contender with its version and settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Who {
-    /// Of the recipe; in a duel with the settings: `puma -w 2 -t 5`.
+    /// Name of its recipe; in a duel with its settings: `puma -w 2 -t 5`.
     pub name: String,
-    /// For people.
+    /// Name for people.
     pub title: String,
-    /// As the program itself says.
+    /// Version, as the program itself reports it.
     pub version: String,
-    /// The Ruby it runs on, or `mruby inside`.
+    /// Ruby implementation and version, or `mruby inside`.
     pub ruby: String,
-    /// What is missing, and how to get it. Empty when it took part.
+    /// Sentences on what is missing, and how to get it. Empty if it took part.
     pub missing: Vec<String>,
-    /// What was asked for.
+    /// Worker processes that were requested.
     pub workers: u32,
-    /// Threads of each worker.
+    /// Threads per worker that were requested.
     pub threads: u32,
-    /// What was counted while it ran: processes that serve.
+    /// Worker processes counted while it ran.
     pub counted_workers: Option<u32>,
-    /// Threads that serve, of all of them together.
+    /// Serving threads counted while it ran, of all workers together.
     pub counted_threads: Option<u32>,
     /// Its command lines and generated files.
     pub commands: Vec<String>,
-    /// What it cannot do, and what was different for it.
+    /// Sentences on what it cannot do, and on how it was treated differently.
     pub notes: Vec<String>,
 }
 
-/// One thing that was measured.
+/// A case: one thing that was measured, with the results of all contenders.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Case {
-    /// In the study.
+    /// Name of the case in its study.
     pub name: String,
-    /// For people.
+    /// Title for people.
     pub title: String,
-    /// What was done: tool and path.
+    /// Description of what was done: tool and path.
     pub what: String,
-    /// Which metrics are shown, most important first. The first one ranks.
+    /// Metrics that are shown, most important first. The first one ranks.
     pub metrics: Vec<String>,
-    /// A place on the axis of a line plot, such as the number of users.
+    /// Place on the x axis of a line plot, such as the number of users.
     pub x: Option<f64>,
-    /// By contender.
+    /// Results, one for each contender.
     pub results: Vec<Measured>,
-    /// What the original study published for it, by the server's name there.
+    /// Figures of the original study, by the server's name there.
     pub published: Vec<Published>,
-    /// Best first; those in one group are not told apart from its first one.
+    /// Names in order, best first; those in one group do not differ significantly from its first one.
     pub ranking: Vec<Vec<String>>,
-    /// What the twin of [`Summary::twin_of`] did: neither ranked nor compared with others.
+    /// Result of the twin of [`Summary::twin_of`]; neither ranked nor compared with others.
     #[serde(default)]
     pub twin: Option<Measured>,
-    /// Whether failing is what it is about, so that failures do not keep a contender out of the ranking.
+    /// Whether the case is about failures, so that failed requests do not exclude a contender from the ranking.
     #[serde(default)]
     pub is_about_failures: bool,
 }
 
-/// What a contender did in a case.
+/// Result of a contender in a case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Its name.
+    /// Name of the contender.
     pub contender: String,
-    /// By metric.
+    /// Figures by metric.
     pub numbers: BTreeMap<String, Spread>,
-    /// By kind, of all rounds.
+    /// Number of errors of all rounds, by kind.
     pub errors: BTreeMap<String, u64>,
-    /// Why it is not ranked.
+    /// Reason why it is disqualified and not ranked.
     pub disqualified: Option<String>,
-    /// Why its figures stand beside those of the others and are compared with none of them.
+    /// Reason why its figures are shown but compared with no other's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
-    /// What a reader must know of its figures, in sentences.
+    /// Sentences that a reader of its figures must know.
     #[serde(default)]
     pub remarks: Vec<String>,
-    /// Over the time of one load: that of the first round that counts.
+    /// Values over the time of one load, that of the first round that counts.
     #[serde(default, skip_serializing_if = "Course::is_empty")]
     pub course: Course,
 }
 
-/// One number of several rounds.
+/// A number of several rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written")]
 pub struct Spread {
-    /// The middle one.
+    /// Median of the rounds.
     pub median: f64,
-    /// The smallest.
+    /// Lowest number.
     #[serde(skip_serializing)]
     pub low: f64,
-    /// The largest.
+    /// Highest number.
     #[serde(skip_serializing)]
     pub high: f64,
-    /// In the order of the rounds.
+    /// Numbers in the order of the rounds.
     pub all: Vec<f64>,
-    /// The rounds' numbers, so that those of one round can be compared; none stands for 1, 2, 3, …
+    /// Numbers of their rounds, so that two contenders can be compared within a round; empty stands for 1, 2, 3, …
     #[serde(default, skip_serializing_if = "is_plain")]
     pub at: Vec<u32>,
 }
 
-/// The same as it stands in a file: its ends follow from its rounds. Files of before have them as well.
+/// A [`Spread`] as it is stored: its lowest and highest number follow from its rounds. Older files also have those.
 #[derive(Deserialize)]
 struct Written {
     median: f64,
@@ -176,65 +176,65 @@ fn is_plain(rounds: &[u32]) -> bool {
     rounds.iter().copied().eq(1..=rounds.len() as u32)
 }
 
-/// Figures of the original study.
+/// Figures of the original study for a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// Its name there.
+    /// Name of the server there.
     pub server: String,
-    /// The contender that stands in its place today, if there is one.
+    /// Contender that stands for it today, if there is one.
     #[serde(default)]
     pub contender: Option<String>,
-    /// By metric.
+    /// Figures by metric.
     pub numbers: BTreeMap<String, f64>,
 }
 
-/// A picture.
+/// A plot of the report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plot {
-    /// For people.
+    /// Title for people.
     pub title: String,
-    /// How it is drawn.
+    /// Kind of the plot.
     pub kind: PlotKind,
-    /// What is shown.
+    /// Metric that is shown.
     pub metric: String,
-    /// The cases, in order: groups of bars, or points of lines.
+    /// Names of its cases, in order: groups of bars, or points of lines.
     pub cases: Vec<String>,
-    /// What the places of a line plot are: "users".
+    /// Title of the x axis of a line plot: "users".
     pub x_title: String,
-    /// Whether both axes grow by factors.
+    /// Whether both axes are logarithmic.
     pub is_log: bool,
-    /// A place on the axis of a line plot over rates that is marked, and what it is.
+    /// Marked place on the x axis of a line plot over rates, with its label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<(f64, String)>,
 }
 
-/// How a picture is drawn.
+/// Kind of a plot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlotKind {
     /// A bar with its spread for each contender.
     #[default]
     Bars,
-    /// A line for each contender over the places of its cases.
+    /// A line for each contender over the x values of its cases.
     Lines,
 }
 
-/// A contender that fails more of its requests than this is shown, and neither ranked nor the best of anything; nor is
-/// it recommended, and a rate at which it does so is one that it does not carry.
+/// Share of failed requests above which a contender is neither ranked nor the best at anything, nor recommended; it
+/// does not carry a rate at which its share is higher.
 pub const FAILED_SHARE_MAX: f64 = 0.01;
 
-/// The share of requests that got no right answer. What is counted as a request had one.
+/// Share of requests without a right answer. `right` counts only those with one.
 pub fn failed_share(failed: f64, right: f64) -> f64 {
     if failed > 0.0 { failed / (right + failed) } else { 0.0 }
 }
 
-/// Whether that is more than [`FAILED_SHARE_MAX`].
+/// Whether the share of failed requests is above [`FAILED_SHARE_MAX`].
 pub fn is_failing(failed: f64, right: f64) -> bool {
     failed_share(failed, right) > FAILED_SHARE_MAX
 }
 
 impl Measured {
-    /// The share of its requests that got no right answer, over all rounds.
+    /// Share of its requests without a right answer, over all rounds.
     pub fn failed_share(&self) -> f64 {
         failed_share(self.failed(), self.right())
     }
@@ -255,13 +255,13 @@ impl Measured {
 }
 
 impl Case {
-    /// The figures of those that can be ranked.
+    /// Figures of the results that can be ranked, with the contenders' names.
     pub fn figures(&self, metric: &str) -> impl Iterator<Item = (&str, &Spread)> {
         let counting = self.results.iter().filter(|result| self.counts(result));
         counting.filter_map(move |one| Some((one.contender.as_str(), one.numbers.get(metric)?)))
     }
 
-    /// Whether this result can be ranked and be the best of something.
+    /// Whether this result can be ranked and be the best.
     pub fn counts(&self, result: &Measured) -> bool {
         let is_in = result.disqualified.is_none() && result.not_compared.is_none();
         is_in && (self.is_about_failures || !is_failing(result.failed(), result.right()))
@@ -269,129 +269,129 @@ impl Case {
 }
 
 impl Published {
-    /// Whether this contender stands in its place today.
+    /// Whether this contender stands for the published server today.
     pub fn is_of(&self, contender: &str) -> bool {
         self.contender.as_deref().unwrap_or(&self.server) == contender
     }
 }
 
-/// Who is best for one use.
+/// Winners for one use of a server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// "waiting on other services".
+    /// The use: "waiting on other services".
     pub use_case: String,
-    /// Best first, level ones together.
+    /// Names of the winners, best first, with those that are level with it.
     pub winners: Vec<String>,
-    /// The figures that say so.
+    /// Figures that show it.
     pub why: String,
-    /// Who won in the original study, if it said.
+    /// Winner in the original study, if it named one.
     pub published: String,
 }
 
-/// What a duel recommends.
+/// Recommendation of a duel.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
-    /// Whom: a contender's name, or nobody's.
+    /// Name of the recommended contender; empty if there is none.
     #[serde(default)]
     pub contender: String,
-    /// One sentence: for this application on this machine, use X with -w A -t B; …
+    /// Recommendation in one sentence: for this application on this machine, use X with -w A -t B; …
     pub sentence: String,
-    /// Why, each with figures.
+    /// Reasons, each with figures.
     pub reasons: Vec<String>,
-    /// How sure it is, and what would change it.
+    /// Caveats: how sure it is, and what would change it.
     pub uncertainty: Vec<String>,
-    /// The command line to start it.
+    /// Command line that starts the recommended contender.
     pub command: String,
 }
 
-/// What a duel found at the user's own rate of requests. The latencies stand in its cases.
+/// Results of a duel at the user's own request rate. The latencies are in its cases.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Requests per second.
+    /// The rate in requests per second.
     pub per_s: f64,
-    /// In the mean, where a log tells.
+    /// Mean requests per second, where a log shows it.
     pub mean_per_s: Option<f64>,
-    /// Where the rate comes from.
+    /// Source of the rate.
     pub origin: String,
-    /// When something is broken, in words.
+    /// Bounds above which a load is too much, in words.
     pub broken_when: String,
-    /// Processors of the machine.
+    /// Number of processors of the machine.
     pub cores: u32,
-    /// All of it in a paragraph.
+    /// All results in a paragraph.
     pub answer: String,
-    /// Of each that was asked at the rate.
+    /// Results of each contender that was asked at the rate.
     pub carried: Vec<Carried>,
-    /// The cases at multiples of the rate, rising.
+    /// Names of the cases at multiples of the rate, rising.
     pub cases: Vec<String>,
-    /// The cases with fewer and fewer processors.
+    /// Names of the cases with fewer processors, falling.
     pub smaller_cases: Vec<String>,
 }
 
-/// What a contender carried.
+/// Load that a contender carried.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
-    /// Its name.
+    /// Name of the contender.
     pub contender: String,
-    /// At multiples of the rate, rising.
+    /// Steps at multiples of the rate, rising.
     pub steps: Vec<Step>,
-    /// At the rate, with fewer and fewer processors.
+    /// Steps at the rate with fewer processors, falling.
     pub smaller: Vec<Step>,
-    /// What it takes at the rate; none where it was broken there.
+    /// Cost at the rate; `None` if the contender does not carry it.
     pub cost: Option<Cost>,
 }
 
-/// A load in all rounds.
+/// A load over all rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// How many times the rate; or how many processors.
+    /// Multiple of the rate; or number of processors.
     pub of: u32,
     /// Requests per second.
     pub per_s: f64,
-    /// In so many rounds it is known whether it held.
+    /// Number of rounds in which it is known whether the load held.
     pub rounds: u32,
-    /// In so many of them it was too much, or less was already too much.
+    /// Number of those rounds in which it, or an easier load, was too much.
     pub broke: u32,
-    /// What broke and why, where something did: that of most rounds.
+    /// Sentence on what broke and why, from most rounds; empty if nothing did.
     pub what: String,
 }
 
-/// Whether something held, as far as the rounds can tell.
+/// Whether a load held, as far as the rounds show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// In all rounds but one of four or more, and in two at least.
+    /// It held in all rounds but one of four or more, and in two at least.
     Yes,
-    /// Broken in as many.
+    /// It broke in as many rounds.
     No,
     /// The rounds differ, or there was only one.
     Unsure,
 }
 
-/// What a rate takes.
+/// Cost of a rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Processors busy.
+    /// Processors in use.
     pub processors: f64,
-    /// At the mean rate, worked out from the time of a request.
+    /// Processors in use at the mean rate, computed from the processor time of a request.
     pub processors_mean: Option<f64>,
     /// Seconds of processor time for a million requests.
     pub cpu_s_per_million: f64,
-    /// The most memory, MiB.
+    /// Peak memory in MiB.
     pub memory_mib: f64,
-    /// The smallest machine that was tried and held.
+    /// Processors of the smallest machine that was tried and held.
     pub machine_processors: u32,
-    /// Memory of a machine that has room for it.
+    /// Memory in MiB of a machine with enough room for it.
     pub machine_mib: u64,
 }
 
 impl Traffic {
-    /// Whether this case is one of it.
+    /// Whether this case is one at the rate.
     pub fn has(&self, case: &str) -> bool {
         self.cases.iter().chain(&self.smaller_cases).any(|name| name == case)
     }
 }
 
 impl Step {
-    /// What its rounds tell.
+    /// Whether the load held, from its rounds.
     pub fn held(&self) -> Held {
         let is_told = |against: u32| self.rounds >= 2 && (against == 0 || (against == 1 && self.rounds >= 4));
         match (is_told(self.broke), is_told(self.rounds - self.broke.min(self.rounds))) {
@@ -401,7 +401,7 @@ impl Step {
         }
     }
 
-    /// Where its rounds do not tell: in how many of them it held.
+    /// Words for a load that is [`Held::Unsure`]: in how many rounds it held.
     pub fn unsure(&self) -> Option<String> {
         let held = self.rounds.saturating_sub(self.broke);
         let rounds = if self.rounds == 1 { "round" } else { "rounds" };
@@ -410,7 +410,7 @@ impl Step {
 }
 
 impl Cost {
-    /// The machine for people: `one processor and 512 MiB`.
+    /// Describes the machine: `one processor and 512 MiB`.
     pub fn machine(&self) -> String {
         let processors = match self.machine_processors {
             1 => "one processor".to_owned(),
@@ -424,23 +424,23 @@ impl Cost {
 }
 
 impl Carried {
-    /// The highest multiple that the rounds tell it carries.
+    /// The highest multiple up to which the rounds show that it carries all.
     pub fn highest(&self) -> Option<&Step> {
         self.steps.iter().take_while(|step| step.held() == Held::Yes).last()
     }
 
-    /// The lowest multiple at which the rounds tell that it breaks.
+    /// The lowest multiple at which the rounds show that it breaks.
     pub fn breaks_at(&self) -> Option<&Step> {
         self.steps.iter().find(|step| step.held() == Held::No)
     }
 
-    /// Between the two: the multiples of which the rounds do not tell it, rising.
+    /// Multiples between those two, for which the rounds are unsure, rising.
     pub fn between(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().skip_while(|step| step.held() == Held::Yes).take_while(|step| step.held() != Held::No)
     }
 
-    /// Whether so many times the rate held. What breaks at less breaks at more; of a multiple that was not asked
-    /// nothing else is known.
+    /// Whether a multiple of the rate held. A load that breaks at a lower multiple breaks at a higher one, too;
+    /// otherwise nothing is known of a multiple that was not asked.
     pub fn holds(&self, times: u32) -> Held {
         let is_broken = self.steps.iter().any(|step| step.of <= times && step.held() == Held::No);
         let asked = self.steps.iter().find(|step| step.of == times);

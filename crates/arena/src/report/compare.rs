@@ -1,4 +1,4 @@
-//! Two runs of one study beside each other: what became better or worse, what is level, and what else changed.
+//! Comparison of two runs of one study: what became better or worse, what is level, and what else changed.
 
 use std::fmt::Write;
 
@@ -6,15 +6,15 @@ use comfy_table::{Cell, CellAlignment, Table};
 use regex::Regex;
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::rule::Rule;
+use super::styles::{Chip, Styles};
 use super::{number, plot, table, template, words};
 use crate::record::date;
 use crate::record::summary::{Case, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
-/// So many metrics of a case are compared, the most important ones.
+/// Most metrics of a case that are compared, the most important ones first.
 const MOST_METRICS: usize = 4;
 
 #[derive(Serialize)]
@@ -55,18 +55,18 @@ struct MetricDiff {
     rows: Vec<Diff>,
 }
 
-/// One contender's number, then and now.
+/// One contender's number in both runs.
 #[derive(Serialize)]
 struct Diff {
     chip: Chip,
     before: String,
     after: String,
     ratio: String,
-    /// `better`, `worse`, `level` or `other`.
+    /// One of `better`, `worse`, `level` and `other`.
     verdict: &'static str,
 }
 
-/// For a terminal that is so wide.
+/// The comparison as text for a terminal of this width.
 pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, String> {
     let it = compare(before, after)?;
     let mut out = String::new();
@@ -89,7 +89,7 @@ pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, St
     Ok(out)
 }
 
-/// A page.
+/// The comparison as an HTML page.
 pub fn html(before: &Summary, after: &Summary) -> Result<String, String> {
     template::fill("compare.html", &compare(before, after)?)
 }
@@ -120,21 +120,21 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         let (one, other) = (&before.study, &after.study);
         return Err(format!("one run is of {one}, the other of {other}: only runs of one study can be compared"));
     }
-    let looks = Looks::of(after);
+    let styles = Styles::of(after);
     let pairs: Vec<(&Case, &Case)> = after
         .cases
         .iter()
         .filter_map(|new| Some((before.cases.iter().find(|old| old.name == new.name)?, new)))
         .collect();
-    let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &looks)).collect();
+    let cases: Vec<CaseDiff> = pairs.iter().map(|(old, new)| case_diff(old, new, &styles)).collect();
     Ok(Comparison {
-        marks: looks.marks(),
+        marks: styles.marks(),
         title: &after.title,
         question: &after.question,
         before: run(before),
         after: run(after),
         verdict: verdict(&cases),
-        changed: changed(before, after, &looks),
+        changed: changed(before, after, &styles),
         cases,
         only: only(before, after, &pairs),
         rule: Rule::now(),
@@ -152,13 +152,13 @@ fn run(summary: &Summary) -> Run<'_> {
     }
 }
 
-fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
+fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
     let metrics = new.metrics.iter().take(MOST_METRICS).filter_map(|name| Metric::of(name));
     let metrics = metrics.map(|metric| {
         let names = plot::in_order(new).into_iter().map(|result| &result.contender);
         let row = |name: &String| {
             let (before, after) = (words::spread_of(old, name, metric)?, words::spread_of(new, name, metric)?);
-            Some(diff(looks.chip(name), before, after, metric))
+            Some(diff(styles.chip(name), before, after, metric))
         };
         MetricDiff {
             title: match number::unit(metric) {
@@ -174,7 +174,7 @@ fn case_diff(old: &Case, new: &Case, looks: &Looks) -> CaseDiff {
 }
 
 fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
-    // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
+    // Rounds of two runs have only their number in common: pairing them by it is as good as any other pairing.
     let verdict = match (!stats::are_apart(before, after), metric.sense) {
         (true, _) => "level",
         (_, Sense::Plain) => "other",
@@ -191,7 +191,7 @@ fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
     }
 }
 
-/// How many of the first metrics of the cases became better, worse, or neither.
+/// Sentence on how many of the cases' first metrics became better, worse, or neither.
 fn verdict(cases: &[CaseDiff]) -> String {
     let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
@@ -207,8 +207,8 @@ fn verdict(cases: &[CaseDiff]) -> String {
     }
 }
 
-/// What else is not the same: it may be the reason.
-fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
+/// Other differences between the runs, which may be the reason.
+fn changed(before: &Summary, after: &Summary, styles: &Styles) -> Vec<String> {
     let mut found = Vec::new();
     let mut note = |what: &str, old: &str, new: &str| {
         if old != new {
@@ -231,7 +231,7 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
     }
     for new in &after.contenders {
         let Some(old) = before.contenders.iter().find(|old| old.name == new.name) else { continue };
-        let title = looks.title(&new.name);
+        let title = styles.title(&new.name);
         note(&format!("version of {title}"), &old.version, &new.version);
         note(&format!("Ruby of {title}"), &old.ruby, &new.ruby);
         note(&format!("settings of {title}"), &settings(old), &settings(new));
@@ -240,7 +240,7 @@ fn changed(before: &Summary, after: &Summary, looks: &Looks) -> Vec<String> {
     found
 }
 
-/// The commands of a contender without what is another in every run: ports, and the numbers of its folders for files
+/// Command lines of a contender without what differs in every run: ports, and the numbers of its folders for files
 /// (`TMP/puma-453`).
 fn commands(who: &Who) -> String {
     let masks = [
@@ -259,7 +259,7 @@ fn settings(who: &Who) -> String {
     format!("{}{threads}{counted}", words::count(who.workers as usize, "worker", "workers"))
 }
 
-/// Cases and contenders that one run does not have.
+/// Cases and contenders that only one of the runs has.
 fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<String> {
     let mut found = Vec::new();
     for (summary, when) in [(before, "before"), (after, "after")] {

@@ -1,8 +1,8 @@
-//! A page over several runs, the newest first, each with its verdict.
+//! Index page of several runs, the newest first, each with its verdict.
 
 use serde::Serialize;
 
-use super::look::Looks;
+use super::styles::Styles;
 use super::{number, template, words};
 use crate::record::date;
 use crate::record::summary::Summary;
@@ -28,7 +28,7 @@ struct Entry {
     counts: String,
 }
 
-/// The page: each run with the link to its own page.
+/// The index page of runs, each with the link to its own page.
 pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
     let mut entries: Vec<Entry> = runs.iter().map(|(link, summary)| entry(link, summary)).collect();
     entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.title.cmp(&b.title)));
@@ -36,10 +36,10 @@ pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
 }
 
 fn entry(link: &str, summary: &Summary) -> Entry {
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
     let winner = |verdict: &crate::record::summary::Verdict| {
-        let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
+        let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         format!("{}: {}", verdict.use_case, words::list(&winners))
     };
     let counts = [
@@ -49,7 +49,7 @@ fn entry(link: &str, summary: &Summary) -> Entry {
     ];
     let verdict = match &summary.advice {
         Some(advice) => advice.sentence.clone(),
-        None => words::of_run(summary, &looks),
+        None => words::of_run(summary, &styles),
     };
     Entry {
         link: link.to_owned(),

@@ -1,8 +1,7 @@
-//! What a summary looks like: tables, pictures, the page, comparisons, the README's tables.
+//! Presentation of a summary: tables, plots, the page, comparisons, the README's tables.
 
 pub mod compare;
 pub mod index;
-pub mod look;
 pub mod number;
 pub mod page;
 mod parts;
@@ -11,6 +10,7 @@ pub mod rows;
 mod rule;
 pub mod shape;
 pub mod splice;
+pub mod styles;
 pub mod table;
 mod template;
 pub mod traffic;

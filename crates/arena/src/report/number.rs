@@ -1,13 +1,13 @@
-//! Numbers as people read them: three significant digits, narrow spaces between thousands, a unit.
+//! Formats numbers for people: three significant digits, narrow spaces between thousands, a unit.
 
 use crate::stats::{Beside, Ratio};
 use loadgen::metric::Metric;
 
-/// Narrow and not broken at the end of a line.
+/// Narrow no-break space.
 const THIN: char = '\u{202f}';
-/// So many times more or less than a median, an end of its interval bounds nothing.
+/// Factor from the median beyond which an end of an interval says nothing.
 const FAR_OFF: f64 = 100.0;
-/// Where there is no number.
+/// Shown where there is no number.
 pub const NONE: &str = "–";
 
 /// A number of this metric, without its unit. Counts are exact.
@@ -17,19 +17,19 @@ pub fn value(number: f64, metric: &Metric) -> String {
     }
     match (metric.unit, metric.digits) {
         ("", 0) => grouped(number, 0),
-        // What is not quite 100 % must not look as if it were.
+        // A percentage just below 100 must not be rounded up to it.
         ("%", digits) if number < 100.0 => {
             let shift = 10_f64.powi(digits as i32);
             grouped((number * shift + 1e-9).floor() / shift, digits)
         }
         ("%", digits) => grouped(number, digits),
-        // Siege tells hundredths of a second: no answer takes no time.
+        // Siege measures in hundredths of a second; no answer takes no time.
         ("ms", _) if number == 0.0 => "≈ 0".to_owned(),
         _ => significant(number),
     }
 }
 
-/// All digits that were measured: where a pointer asks for one figure.
+/// A number with all measured digits, for tooltips.
 pub fn exact(number: f64, metric: &Metric) -> String {
     if !number.is_finite() || metric.unit.is_empty() || metric.unit == "%" {
         return value(number, metric);
@@ -46,13 +46,13 @@ pub fn with_unit(number: f64, metric: &Metric) -> String {
     }
 }
 
-/// The unit, well spelled.
+/// Unit of the metric, with its proper symbol.
 pub fn unit(metric: &Metric) -> &'static str {
     if metric.unit == "us" { "µs" } else { metric.unit }
 }
 
-/// How many times the best figure of its case a contender's is, with the interval: `1×` is the best one itself. Empty
-/// where nothing of that is known.
+/// Ratio of a contender's figure to the best one of its case, with the interval: `1×` is the best one itself. Empty if
+/// there is no ratio.
 pub fn beside(all: &Beside, contender: &str) -> String {
     match all.best() {
         Some(_) if all.is_first(contender) => "1×".to_owned(),
@@ -60,7 +60,7 @@ pub fn beside(all: &Beside, contender: &str) -> String {
     }
 }
 
-/// Three digits that mean something; two below 1.
+/// Formats three significant digits; two below 1.
 pub fn significant(number: f64) -> String {
     if !number.is_finite() {
         return NONE.to_owned();
@@ -68,7 +68,7 @@ pub fn significant(number: f64) -> String {
     if number.abs() < 1e-6 {
         return "0".to_owned();
     }
-    // Rounded first: 99.96 is 100, which has no digit after its point.
+    // Rounded first: 99.96 becomes 100, which has no decimals.
     let power = |number: f64| number.abs().log10().floor() as i32;
     let kept = if number.abs() < 1.0 { 2 } else { 3 };
     let step = 10_f64.powi(power(number) - kept + 1);
@@ -77,7 +77,7 @@ pub fn significant(number: f64) -> String {
     grouped(rounded, digits as usize)
 }
 
-/// On an axis: no digits that say nothing.
+/// Formats a number of an axis, without trailing zeros.
 pub fn tick(number: f64) -> String {
     if number.abs() >= 1e6 {
         return format!("{}{THIN}M", trimmed(format!("{:.2}", number / 1e6)));
@@ -89,7 +89,7 @@ fn trimmed(text: String) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// How many times: `1.38×`.
+/// Formats a factor: `1.38×`.
 pub fn times(number: f64) -> String {
     if number.is_infinite() {
         return "∞".to_owned();
@@ -98,8 +98,8 @@ pub fn times(number: f64) -> String {
     format!("{number:.digits$}×")
 }
 
-/// How many times, with its interval: `1.38× (1.31–1.46)`. One round has none. An end that lies a hundred times off, as
-/// with two rounds, is as good as none: `0.75× (0–∞)`.
+/// Formats a ratio with its interval: `1.38× (1.31–1.46)`. There is no interval with one round. An end a hundred times
+/// away, as with two rounds, is shown as unbounded: `0.75× (0–∞)`.
 pub fn ratio(ratio: &Ratio) -> String {
     let median = times(ratio.median);
     let (low, high) = (times(ratio.low), times(ratio.high));
@@ -111,7 +111,7 @@ pub fn ratio(ratio: &Ratio) -> String {
     format!("{median} ({low}–{high})")
 }
 
-/// Seconds, minutes or hours.
+/// Formats seconds as seconds, minutes or hours.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.max(0.0).round() as u64;
     match whole {
@@ -121,7 +121,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// With spaces between thousands; four digits stand together.
+/// Formats with spaces between thousands; four digits are not separated.
 fn grouped(number: f64, digits: usize) -> String {
     let text = format!("{:.digits$}", number.abs());
     let (whole, rest) = text.split_once('.').map_or((text.as_str(), None), |(whole, rest)| (whole, Some(rest)));

@@ -1,20 +1,20 @@
-//! The page of a run: one HTML file that needs no other. Here its parts are put together; how they look is in html/.
+//! The page of a run: one self-contained HTML file. This module collects its contents; the templates are in html/.
 
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::parts::{self, Parts};
 use super::plot::{self, Drawing};
 use super::rows::{self, Matrix, Table};
 use super::rule::Rule;
+use super::styles::{Chip, Styles};
 use super::{number, template, traffic, words};
 use crate::record::date;
 use crate::record::summary::{Advice, Case, Measured, Plot, PlotKind, Published, Summary, Who};
 use loadgen::metric::{Metric, OVER_TIME};
 
-/// So many winners of one use are named: that ten are level is told by their number.
+/// Most winners of a use that are named; the rest is counted.
 const NAMED: usize = 4;
-/// So many columns of a matrix can be read beside each other.
+/// Most columns of a matrix that can be read side by side.
 const MATRIX_MOST: usize = 9;
 
 #[derive(Serialize)]
@@ -41,7 +41,7 @@ struct Page<'a> {
     missing: Vec<&'a Who>,
 }
 
-/// What was found at the user's rate.
+/// Results at the user's rate.
 #[derive(Serialize)]
 struct TrafficView {
     answer: String,
@@ -51,23 +51,23 @@ struct TrafficView {
     tables: Vec<traffic::Facts>,
 }
 
-/// One use, and who is best for it.
+/// One use with its winners.
 #[derive(Serialize)]
 struct VerdictRow {
     use_case: String,
     winners: Vec<Chip>,
-    /// Those beyond the first few.
+    /// Number of winners beyond those that are named.
     more: usize,
     why: String,
     published: String,
 }
 
-/// A picture over many cases, and its figures.
+/// A plot over many cases, and its figures.
 #[derive(Serialize)]
 struct Curve {
     id: String,
     title: String,
-    /// None where nobody has a figure.
+    /// `None` if no contender has a figure.
     drawing: Option<Drawing>,
     matrix: Matrix,
     x_title: String,
@@ -80,11 +80,11 @@ struct CaseView {
     what: String,
     words: String,
     drawing: Option<Drawing>,
-    /// All percentiles.
+    /// Plot of all percentiles.
     spectrum: Option<Drawing>,
-    /// Where a request's time goes.
+    /// Parts of a request's time.
     parts: Option<Parts>,
-    /// What is known second by second.
+    /// Plots over the seconds of the load.
     times: Option<Times>,
     has_published: bool,
     table: Table,
@@ -92,14 +92,14 @@ struct CaseView {
     remarks: Vec<Errors>,
 }
 
-/// Pictures with one legend.
+/// Plots with a common legend.
 #[derive(Serialize)]
 struct Times {
     drawings: Vec<Drawing>,
     legend: Vec<Chip>,
 }
 
-/// What went wrong for one contender, by kind; or what else must be known of it.
+/// Errors of one contender by kind, or remarks on its figures.
 #[derive(Serialize)]
 struct Errors {
     chip: Chip,
@@ -124,76 +124,76 @@ struct WhoView<'a> {
     line: String,
 }
 
-/// The page.
+/// The page of a run.
 pub fn html(summary: &Summary) -> Result<String, String> {
-    let looks = Looks::of(summary);
-    // Those at the user's rate have a place of their own.
+    let styles = Styles::of(summary);
+    // Cases at the user's rate have a section of their own.
     let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
     let lines = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
     let mut curves = Vec::new();
     for (at, plot) in summary.plots.iter().filter(lines).enumerate() {
-        curves.push(curve(summary, plot, &looks, at)?);
+        curves.push(curve(summary, plot, &styles, at)?);
     }
     let mut cases = Vec::new();
     let mut folded = Vec::new();
     for (at, case) in summary.cases.iter().enumerate() {
         let is_in_curves = is_own(&case.name) || (case.x.is_some() && !curves.is_empty());
-        let view = case_view(summary, case, &looks, at, is_in_curves);
+        let view = case_view(summary, case, &styles, at, is_in_curves);
         if is_in_curves { folded.push(view) } else { cases.push(view) }
     }
     let (missing, present): (Vec<&Who>, Vec<&Who>) = summary.contenders.iter().partition(|who| !who.missing.is_empty());
     let page = Page {
         run: summary,
-        marks: looks.marks(),
-        style: looks.style(),
+        marks: styles.marks(),
+        style: styles.css(),
         date: date::day_in_words(&summary.started),
         took: number::duration(summary.took_s),
         machine: words::machine(summary),
-        verdict: words::of_run(summary, &looks),
-        twins: words::twins(summary, &looks),
-        verdicts: verdicts(summary, &looks),
-        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &looks)),
-        traffic: traffic_view(summary, &looks)?,
-        glance: if curves.is_empty() { glance(summary, &looks) } else { None },
+        verdict: words::of_run(summary, &styles),
+        twins: words::twins(summary, &styles),
+        verdicts: verdicts(summary, &styles),
+        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &styles)),
+        traffic: traffic_view(summary, &styles)?,
+        glance: if curves.is_empty() { glance(summary, &styles) } else { None },
         published: folded.iter().any(|case| case.has_published),
         curves,
         cases,
         folded,
-        wrong: wrong(summary, &looks),
+        wrong: wrong(summary, &styles),
         rule: Rule::now(),
-        present: present.iter().map(|who| who_view(who, &looks)).collect(),
+        present: present.iter().map(|who| who_view(who, &styles)).collect(),
         missing,
     };
     template::fill("page.html", &page)
 }
 
-fn traffic_view(summary: &Summary, looks: &Looks) -> Result<Option<TrafficView>, String> {
+fn traffic_view(summary: &Summary, styles: &Styles) -> Result<Option<TrafficView>, String> {
     let Some(found) = &summary.traffic else { return Ok(None) };
     let plot = summary.plots.iter().find(|plot| plot.cases.iter().any(|name| found.has(name)));
     let place = summary.cases.iter().position(|case| found.cases.first() == Some(&case.name));
-    let own = place.map(|at| case_view(summary, &summary.cases[at], looks, at, true));
+    let own = place.map(|at| case_view(summary, &summary.cases[at], styles, at, true));
     Ok(Some(TrafficView {
-        answer: words::sentence(&found.answer, summary, looks),
+        answer: words::sentence(&found.answer, summary, styles),
         broken_when: found.broken_when.clone(),
-        curve: plot.map(|plot| curve(summary, plot, looks, summary.plots.len())).transpose()?,
+        curve: plot.map(|plot| curve(summary, plot, styles, summary.plots.len())).transpose()?,
         own,
-        tables: traffic::facts(summary, found, looks),
+        tables: traffic::facts(summary, found, styles),
     }))
 }
 
-fn verdicts(summary: &Summary, looks: &Looks) -> Vec<VerdictRow> {
+fn verdicts(summary: &Summary, styles: &Styles) -> Vec<VerdictRow> {
     let row = |verdict: &crate::record::summary::Verdict| VerdictRow {
         use_case: verdict.use_case.clone(),
-        winners: verdict.winners.iter().take(NAMED).map(|name| looks.chip(name)).collect(),
+        winners: verdict.winners.iter().take(NAMED).map(|name| styles.chip(name)).collect(),
         more: verdict.winners.len().saturating_sub(NAMED),
-        why: words::sentence(&verdict.why, summary, looks),
+        why: words::sentence(&verdict.why, summary, styles),
         published: verdict.published.clone(),
     };
     summary.verdicts.iter().map(row).collect()
 }
 
-fn well_said(advice: &Advice, summary: &Summary, looks: &Looks) -> Advice {
-    let said = |text: &String| words::sentence(text, summary, looks);
+fn well_said(advice: &Advice, summary: &Summary, styles: &Styles) -> Advice {
+    let said = |text: &String| words::sentence(text, summary, styles);
     Advice {
         contender: advice.contender.clone(),
         sentence: said(&advice.sentence),
@@ -203,15 +203,15 @@ fn well_said(advice: &Advice, summary: &Summary, looks: &Looks) -> Advice {
     }
 }
 
-/// All cases that are ranked by the same metric, when they are more than one and not too many.
-fn glance(summary: &Summary, looks: &Looks) -> Option<Matrix> {
+/// Matrix of all cases that are ranked by the same metric, if they are more than one and not too many.
+fn glance(summary: &Summary, styles: &Styles) -> Option<Matrix> {
     let metric = words::ranking_metric(summary.cases.first()?)?;
     let cases: Vec<&Case> =
         summary.cases.iter().filter(|case| words::ranking_metric(case).is_some_and(|one| one == metric)).collect();
-    (2..=MATRIX_MOST).contains(&cases.len()).then(|| rows::matrix(&cases, metric, looks))
+    (2..=MATRIX_MOST).contains(&cases.len()).then(|| rows::matrix(&cases, metric, styles))
 }
 
-fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Curve, String> {
+fn curve(summary: &Summary, plot: &Plot, styles: &Styles, at: usize) -> Result<Curve, String> {
     let metric = Metric::of(&plot.metric).ok_or_else(|| format!("{:?} is no metric", plot.metric))?;
     let wanted = |case: &&Case| case.x.is_some() && plot.cases.contains(&case.name);
     let mut cases: Vec<&Case> = summary.cases.iter().filter(wanted).collect();
@@ -219,15 +219,15 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, at: usize) -> Result<Cur
     Ok(Curve {
         id: format!("curve-{at}"),
         title: plot.title.clone(),
-        drawing: plot::lines(plot, &cases, looks, &format!("curve-{at}"))?,
-        matrix: rows::matrix(&cases, metric, looks),
+        drawing: plot::lines(plot, &cases, styles, &format!("curve-{at}"))?,
+        matrix: rows::matrix(&cases, metric, styles),
         x_title: plot.x_title.clone(),
     })
 }
 
-fn times(case: &Case, looks: &Looks, id: &str) -> Option<Times> {
+fn times(case: &Case, styles: &Styles, id: &str) -> Option<Times> {
     let metrics = OVER_TIME.iter().filter_map(|name| Metric::of(name)).enumerate();
-    let of = |(at, metric)| plot::over_time(case, metric, looks, &format!("{id}-t{at}"));
+    let of = |(at, metric)| plot::over_time(case, metric, styles, &format!("{id}-t{at}"));
     let drawings: Vec<Drawing> = metrics.filter_map(of).collect();
     let mut legend: Vec<Chip> = Vec::new();
     for chip in drawings.iter().flat_map(|drawing| &drawing.legend) {
@@ -238,35 +238,35 @@ fn times(case: &Case, looks: &Looks, id: &str) -> Option<Times> {
     (!drawings.is_empty()).then_some(Times { drawings, legend })
 }
 
-fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_curves: bool) -> CaseView {
+fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_curves: bool) -> CaseView {
     let id = format!("case-{at}");
-    let table = rows::table(case, looks);
+    let table = rows::table(case, styles);
     let metrics = if is_in_curves { Vec::new() } else { drawn(summary, case) };
-    let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, looks, &id));
+    let drawing = (!metrics.is_empty()).then(|| plot::bars(case, &metrics, styles, &id));
     let seen = |old: &Published| case.results.iter().any(|result| old.is_of(&result.contender));
     let has_published = case.published.iter().any(seen);
     let with_errors = case.results.iter().filter(|result| result.errors.values().any(|count| *count > 0));
     let errors = with_errors.map(|result| {
         let kind = |(kind, count): (&String, &u64)| format!("{} × {kind}", number::tick(*count as f64));
         let kinds: Vec<String> = result.errors.iter().filter(|(_, count)| **count > 0).map(kind).collect();
-        Errors { chip: looks.chip(&result.contender), kinds: kinds.join(", ") }
+        Errors { chip: styles.chip(&result.contender), kinds: kinds.join(", ") }
     });
     let twin = case
         .twin
         .iter()
         .flat_map(|twin| &twin.remarks)
         .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
-    let of = |result: &Measured| Errors { chip: looks.chip(&result.contender), kinds: result.remarks.join("; ") };
+    let of = |result: &Measured| Errors { chip: styles.chip(&result.contender), kinds: result.remarks.join("; ") };
     let remarks = case.results.iter().filter(|result| !result.remarks.is_empty()).map(of).chain(twin);
     CaseView {
         remarks: remarks.collect(),
         title: case.title.clone(),
         what: case.what.clone(),
-        words: words::of_case(case, looks),
+        words: words::of_case(case, styles),
         drawing,
-        spectrum: plot::spectrum(case, looks, &format!("{id}-s")),
-        parts: parts::of(case, looks, &format!("{id}-p")),
-        times: times(case, looks, &id),
+        spectrum: plot::spectrum(case, styles, &format!("{id}-s")),
+        parts: parts::of(case, styles, &format!("{id}-p")),
+        times: times(case, styles, &id),
         has_published,
         table,
         errors: errors.collect(),
@@ -274,7 +274,7 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
     }
 }
 
-/// The metrics of the bar plots that name this case, or else the one that ranks it; only those that somebody has.
+/// Metrics of the bar plots that name this case, or else the one that ranks it; only those that some contender has.
 fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
     let bars = summary.plots.iter().filter(|plot| plot.kind == PlotKind::Bars && plot.cases.contains(&case.name));
     let mut metrics: Vec<&Metric> = Vec::new();
@@ -290,12 +290,12 @@ fn drawn(summary: &Summary, case: &Case) -> Vec<&'static Metric> {
     metrics
 }
 
-fn wrong(summary: &Summary, looks: &Looks) -> Vec<Wrong> {
+fn wrong(summary: &Summary, styles: &Styles) -> Vec<Wrong> {
     let found = words::disqualified(summary).into_iter();
-    found.map(|(name, case, why)| Wrong { chip: looks.chip(&name), case, why }).collect()
+    found.map(|(name, case, why)| Wrong { chip: styles.chip(&name), case, why }).collect()
 }
 
-fn who_view<'a>(who: &'a Who, looks: &Looks) -> WhoView<'a> {
+fn who_view<'a>(who: &'a Who, styles: &Styles) -> WhoView<'a> {
     let workers = words::count(who.workers as usize, "worker", "workers");
     let asked = match who.threads {
         0 | 1 => workers,
@@ -310,5 +310,5 @@ fn who_view<'a>(who: &'a Who, looks: &Looks) -> WhoView<'a> {
         }
     };
     let line = [&who.version, &who.ruby, &asked].into_iter().filter(|text| !text.is_empty()).cloned();
-    WhoView { chip: looks.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }
+    WhoView { chip: styles.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }
 }

@@ -1,18 +1,18 @@
-//! Where a request's time went, for a page: the picture, a table, and the winner and the loser of a case in words.
+//! Division of a request's time, for a page: the plot, a table, and sentences on the winner and the loser of a case.
 
 use serde::Serialize;
 
-use super::look::Looks;
 use super::number;
 use super::plot::{self, Drawing, in_order};
 use super::rows::{self, Table};
+use super::styles::Styles;
 use crate::record::summary::{Case, Measured};
 use loadgen::metric::{
     AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER, PARTS,
     RUN_QUEUE,
 };
 
-/// All of it.
+/// Sentences, plot and table of a case.
 #[derive(Serialize)]
 pub struct Parts {
     words: String,
@@ -20,9 +20,9 @@ pub struct Parts {
     table: Table,
 }
 
-/// Of a case; none where nothing was divided.
-pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
-    let drawing = plot::parts(case, looks, id)?;
+/// The division in a case; `None` if none was measured.
+pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<Parts> {
+    let drawing = plot::parts(case, styles, id)?;
     let mut metrics = vec![DIVIDED];
     metrics.extend(PARTS);
     metrics.extend([RUN_QUEUE, DIVIDED_REQUESTS]);
@@ -33,10 +33,10 @@ pub fn of(case: &Case, looks: &Looks, id: &str) -> Option<Parts> {
         results: case.results.iter().filter(|result| plot::is_divided(result)).map(of_one_round).collect(),
         ..Case::default()
     };
-    Some(Parts { words: in_words(case, looks), drawing, table: rows::table(&shown, looks) })
+    Some(Parts { words: in_words(case, styles), drawing, table: rows::table(&shown, styles) })
 }
 
-/// With the figures of the one round that is shown in the place of the medians.
+/// The result with the figures of the shown round in place of the medians.
 fn of_one_round(result: &Measured) -> Measured {
     let mut shown = result.clone();
     for (name, spread) in &mut shown.numbers {
@@ -45,8 +45,8 @@ fn of_one_round(result: &Measured) -> Measured {
     shown
 }
 
-/// A sentence each for the first and the last that are ranked.
-fn in_words(case: &Case, looks: &Looks) -> String {
+/// Sentences on the first and the last ranked contender.
+fn in_words(case: &Case, styles: &Styles) -> String {
     let ranked = case.ranking.iter().flatten().count();
     let known: Vec<&Measured> = in_order(case).into_iter().take(ranked).filter(|one| plot::is_divided(one)).collect();
     let told = match known[..] {
@@ -54,11 +54,11 @@ fn in_words(case: &Case, looks: &Looks) -> String {
         [one] => vec![one],
         [first, .., last] => vec![first, last],
     };
-    told.into_iter().filter_map(|one| sentence(one, looks)).collect::<Vec<_>>().join(" ")
+    told.into_iter().filter_map(|one| sentence(one, styles)).collect::<Vec<_>>().join(" ")
 }
 
-/// The largest part, and what is on a processor beside it.
-fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
+/// Sentence on the largest part, and on the processor time of the application.
+fn sentence(result: &Measured, styles: &Styles) -> Option<String> {
     let ms = |name: &str| plot::in_middle_round(result, name).unwrap_or(0.0);
     let all: f64 = PARTS.into_iter().map(ms).sum();
     let largest = PARTS.into_iter().max_by(|one, other| ms(one).total_cmp(&ms(other)))?;
@@ -75,7 +75,7 @@ fn sentence(result: &Measured, looks: &Looks) -> Option<String> {
         _ if largest == APP_PROCESSOR => String::new(),
         used => format!(", {used} on a processor in the application"),
     };
-    let title = looks.title(&result.contender);
+    let title = styles.title(&result.contender);
     let part = number::significant(ms(largest));
     let all = number::significant(all);
     Some(format!("{title}: requests spent {part} of {all}\u{202f}ms {place}{used}."))

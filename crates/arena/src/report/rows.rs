@@ -1,83 +1,83 @@
-//! A case as a table, and many cases as a matrix: what the page, the terminal and the Markdown show, each in its way.
+//! A case as a table, and many cases as a matrix, as data for the page, the terminal and Markdown.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::number;
 use super::plot::{good_end, in_order};
+use super::styles::{Chip, Styles};
 use super::words::{is_best, spread_of};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, Sense};
 
-/// A case.
+/// The table of a case.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Table {
-    /// One for each metric that is shown.
+    /// Columns, one for each metric that is shown.
     pub columns: Vec<Column>,
-    /// Best first.
+    /// Rows of contenders, best first.
     pub rows: Vec<Row>,
-    /// What the original published.
+    /// Figures that the original study published.
     pub published: Vec<Row>,
-    /// Whether the rows are of different numbers of rounds: more of them tell more.
+    /// Whether the rows have different numbers of rounds; more rounds are more certain.
     pub rounds_differ: bool,
 }
 
-/// A metric at the head.
+/// A column of a table: a metric.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Column {
-    /// Of the metric.
+    /// Title of the metric.
     pub title: String,
-    /// Of the metric, for people.
+    /// Unit of the metric, for people.
     pub unit: String,
-    /// Which end is good.
+    /// Words for the good direction.
     pub hint: String,
 }
 
-/// A contender.
+/// A row of a table: a contender.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Row {
-    /// `1`, `2=` where several are level; empty for one that is not ranked.
+    /// Rank: `1`, or `2=` where several are level; empty for a contender that is not ranked.
     pub rank: String,
     /// Whether it is in the first group.
     pub is_best: bool,
-    /// Its name in records.
+    /// Name in records.
     pub name: String,
-    /// Its name for people, and its mark.
+    /// Title for people, and mark.
     pub chip: Chip,
-    /// One for each column.
+    /// Cells, one for each column.
     pub cells: Vec<Cell>,
-    /// Why it does not count.
+    /// Reason why it is disqualified.
     pub disqualified: Option<String>,
-    /// Of how many rounds its figures are.
+    /// Number of rounds of its figures.
     pub rounds: usize,
     /// Whether it was measured at another time than the others.
     pub is_apart: bool,
-    /// The share of requests that failed, where some did: `2.1 %`. More than 1 in 100 is not ranked.
+    /// Share of failed requests, where it keeps the contender out of the ranking: `2.1 %`.
     pub failed: String,
 }
 
-/// A number.
+/// A cell of a table: a number.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Cell {
     /// The median.
     pub text: String,
-    /// How many times the best one of its column it is, with the interval: `0.83× (0.79–0.87)`.
+    /// Ratio to the best one of its column, with the interval: `0.83× (0.79–0.87)`.
     pub beside: String,
     /// Whether it is level with the best one of its column.
     pub is_best: bool,
-    /// Against the best one of its column, 1 or less; for a matrix.
+    /// In a matrix: share of the best one of its column, 1 or less.
     pub share: Option<f64>,
-    /// How many of its requests failed, where they are more than a ranking allows; for a matrix.
+    /// In a matrix: share of failed requests, if it keeps the contender out of the ranking.
     pub failed: String,
-    /// Whether it was measured at another time than the others; for a matrix.
+    /// In a matrix: whether it was measured at another time than the others.
     pub is_apart: bool,
 }
 
 /// The table of a case.
-pub fn table(case: &Case, looks: &Looks) -> Table {
+pub fn table(case: &Case, styles: &Styles) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
     let row = |result: &&Measured| {
@@ -90,7 +90,7 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
             rank,
             is_best,
             name: result.contender.clone(),
-            chip: looks.chip(&result.contender),
+            chip: styles.chip(&result.contender),
             cells: cells.collect(),
             disqualified: result.disqualified.clone(),
             rounds: if result.disqualified.is_none() { rounds(result, &metrics) } else { 0 },
@@ -116,18 +116,18 @@ pub fn table(case: &Case, looks: &Looks) -> Table {
     }
 }
 
-/// Of how many rounds it has figures.
+/// Number of rounds of its figures.
 fn rounds(result: &Measured, metrics: &[&Metric]) -> usize {
     let figures = metrics.iter().filter_map(|metric| result.numbers.get(metric.name));
     figures.map(Spread::rounds).max().unwrap_or(0)
 }
 
-/// How many of its requests failed, where that keeps it out of the ranking.
+/// Share of failed requests, if it keeps the contender out of the ranking.
 fn too_many(case: &Case, result: &Measured) -> String {
     if case.counts(result) { String::new() } else { failed(result.failed_share()) }
 }
 
-/// `2.1 %`; nothing where none failed.
+/// Formats a share of failed requests: `2.1 %`; empty if none failed.
 pub fn failed(share: f64) -> String {
     match share * 100.0 {
         none if none <= 0.0 => String::new(),
@@ -141,7 +141,7 @@ fn column(metric: &Metric) -> Column {
     Column { title: metric.title.to_owned(), unit, hint: good_end(metric).to_owned() }
 }
 
-/// The metrics of a case that somebody has a number for.
+/// Metrics of a case for which some contender has a number.
 fn shown(case: &Case) -> Vec<&'static Metric> {
     let measured: BTreeSet<&str> =
         case.results.iter().flat_map(|result| result.numbers.keys()).map(String::as_str).collect();
@@ -161,7 +161,7 @@ fn cell(spread: Option<&Spread>, metric: &Metric, beside: &Beside, contender: &s
     }
 }
 
-/// `2=`: two are before its group, and others are in it.
+/// Rank of a contender and whether it is best. `2=`: one contender is ranked before its group, which has several.
 fn rank(case: &Case, contender: &str) -> (String, bool) {
     let mut place = 1;
     for group in &case.ranking {
@@ -174,30 +174,31 @@ fn rank(case: &Case, contender: &str) -> (String, bool) {
     (String::new(), false)
 }
 
-/// Contenders down, cases across, one metric.
+/// One metric of several cases: contenders as rows, cases as columns.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Matrix {
-    /// What the numbers are: `Rate, requests/s`.
+    /// Metric and unit: `Rate, requests/s`.
     pub what: String,
-    /// Which end is good.
+    /// Words for the good direction.
     pub hint: String,
-    /// The cases.
+    /// Columns: the cases.
     pub columns: Vec<Head>,
-    /// The contenders.
+    /// Rows: the contenders.
     pub rows: Vec<Row>,
 }
 
-/// The head of a matrix's column.
+/// A column of a matrix: a case.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Head {
-    /// Of the case.
+    /// Title of the case, or its number on the x axis.
     pub title: String,
-    /// Its name, for a link.
+    /// Name of the case, for a link.
     pub name: String,
 }
 
-/// A metric over cases, contenders in the order in which they come. A number on the x axis stands for its case.
-pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
+/// Matrix of a metric over cases, with contenders in the order of their first appearance. A case on the x axis is
+/// titled by its number.
+pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     let head = |case: &&Case| {
         let title = case.x.map_or_else(|| case.title.clone(), number::tick);
         Head { title, name: case.name.clone() }
@@ -211,7 +212,7 @@ pub fn matrix(cases: &[&Case], metric: &Metric, looks: &Looks) -> Matrix {
     let besides: Vec<Beside> = cases.iter().map(|case| Beside::of(case, metric)).collect();
     let row = |name: &&String| {
         let cells = cases.iter().zip(&besides).map(|(case, beside)| matrix_cell(case, name, metric, beside));
-        Row { name: (*name).clone(), chip: looks.chip(name), cells: cells.collect(), ..Row::default() }
+        Row { name: (*name).clone(), chip: styles.chip(name), cells: cells.collect(), ..Row::default() }
     };
     let unit = number::unit(metric);
     let what = if unit.is_empty() { metric.title.to_owned() } else { format!("{}, {unit}", metric.title) };
@@ -266,7 +267,7 @@ mod tests {
 
     #[test]
     fn rows_are_ranked_and_the_disqualified_come_last() {
-        let table = table(&case(), &Looks::default());
+        let table = table(&case(), &Styles::default());
         assert_eq!(table.columns.len(), 1, "nobody has a p99");
         let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
         assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
@@ -276,7 +277,7 @@ mod tests {
 
     #[test]
     fn rows_say_of_how_many_rounds_they_are_where_that_differs() {
-        let table_of = |case: &Case| table(case, &Looks::default());
+        let table_of = |case: &Case| table(case, &Styles::default());
         let mut some = case();
         assert!(!table_of(&some).rounds_differ);
         some.results[1] = result("b", &[50.0, 51.0, 49.0]);
@@ -291,7 +292,7 @@ mod tests {
     fn a_matrix_compares_with_the_best() {
         let case = case();
         let metric = Metric::of("requests_per_s").expect("a metric");
-        let matrix = matrix(&[&case], metric, &Looks::default());
+        let matrix = matrix(&[&case], metric, &Styles::default());
         let cell = |name: &str| &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
         assert_eq!((cell("a").share, cell("c").text.as_str()), (Some(1.0), "disqualified"));
         assert!(cell("b").share.is_some_and(|share| share < 0.51));

@@ -1,20 +1,20 @@
-//! The rule by which two are told apart, filled into the words of pages.
+//! The rule by which figures differ significantly, for the texts of pages.
 
 use serde::Serialize;
 
 use crate::stats::paired::{CONFIDENCE_PERCENT, SMALLEST_PART};
 
-/// Both in percent.
+/// Numbers of the rule, both in percent.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Rule {
-    /// Of the intervals.
+    /// Confidence of the intervals.
     pub confidence: u32,
-    /// The smallest difference of interest.
+    /// Smallest difference of interest.
     pub interest: u32,
 }
 
 impl Rule {
-    /// That of this program.
+    /// The rule of this program.
     pub fn now() -> Rule {
         Rule { confidence: CONFIDENCE_PERCENT, interest: (SMALLEST_PART * 100.0) as u32 }
     }

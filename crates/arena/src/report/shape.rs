@@ -1,25 +1,25 @@
-//! The outlines of marks, and how they are written in SVG.
+//! Outlines of marks, and their SVG.
 
 use std::f64::consts::TAU;
 
-/// As many shapes as can be told apart when they are small.
+/// Number of shapes that are distinguishable when small.
 pub const SHAPES: usize = 8;
-/// The one of published figures.
+/// Shape of published figures.
 const DIAMOND: usize = 3;
 
-/// A mark's form.
+/// Outline of a mark.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outline {
-    /// Round: its middle and radius.
+    /// A circle: center and radius.
     Circle((f64, f64), f64),
-    /// Straight lines from corner to corner.
+    /// A polygon: its corners.
     Corners(Vec<(f64, f64)>),
 }
 
 impl Outline {
-    /// A shape around a point, as large to the eye as a circle of this radius.
+    /// Outline of a shape around a point, that looks as large as a circle of this radius.
     pub fn of(shape: usize, x: f64, y: f64, radius: f64) -> Outline {
-        // How many corners, how far the inner ones lie in (1: there are none), where it begins, and its size.
+        // Number of corners, relative radius of the inner ones (1 for none), angle of the first one in turns, and size.
         let (corners, inner, turn, size) = match shape {
             0 => return Outline::Circle((x, y), radius * 0.92),
             1 => (4, 1.0, 0.125, 1.16),
@@ -39,12 +39,12 @@ impl Outline {
         Outline::Corners((0..steps).map(point).collect())
     }
 
-    /// The mark of a published figure.
+    /// Outline of a published figure's mark.
     pub fn diamond(x: f64, y: f64, radius: f64) -> Outline {
         Outline::of(DIAMOND, x, y, radius)
     }
 
-    /// An element with this paint.
+    /// SVG element with these paint attributes.
     pub fn svg(&self, paint: &str) -> String {
         match self {
             Outline::Circle((x, y), radius) => {
@@ -55,12 +55,12 @@ impl Outline {
     }
 }
 
-/// Pixels with one digit after the point: finer is not seen.
+/// Rounds pixels to one decimal; finer steps are invisible.
 pub fn px(number: f64) -> f64 {
     (number * 10.0).round() / 10.0 + 0.0
 }
 
-/// From point to point, as the `d` of a path: the first one, then how far it is to each next one.
+/// The `d` of an SVG path through these points: the first one, then relative steps.
 pub fn way(points: &[(f64, f64)]) -> String {
     let mut last: Option<(f64, f64)> = None;
     let mut way = String::new();

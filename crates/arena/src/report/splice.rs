@@ -6,34 +6,34 @@
 //! ```
 //!
 //! NAME is the caller's name of a run. `NAME/METRIC` shows that metric instead of the one that ranks, and
-//! `NAME/METRIC/CASES` only of the cases whose names begin so: `fools-gold/p99_ms/ladder@`.
+//! `NAME/METRIC/CASES` only the cases whose names have that prefix: `fools-gold/p99_ms/ladder@`.
 
-use super::look::Looks;
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
+use super::styles::Styles;
 use super::words;
 use crate::record::date;
 use crate::record::summary::{Case, Summary, failed_share};
 use loadgen::metric::{FAILED, Metric};
 
-/// What begins below a number.
+/// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
-/// A table of one case shows no more metrics than this.
+/// Most metrics in a table of one case.
 const MOST_METRICS: usize = 5;
 
-/// A run that is shown.
+/// A run to show.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// What it says.
+    /// Summary of the run.
     pub summary: &'a Summary,
-    /// Where its folder is, from the page.
+    /// Link from the page to its folder.
     pub link: &'a str,
-    /// What it is not that METHOD.md wants of a run: said below its table.
+    /// Requirements of METHOD.md that the run does not meet, shown below its table.
     pub shortcomings: &'a [String],
 }
 
-/// The page with the table of this run in its place.
+/// The page with the table of this run at its marks. An error describes missing or wrong marks.
 pub fn splice(markdown: &str, name: &str, shown: Shown) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
     let mut parts = name.splitn(3, '/').skip(1);
@@ -41,18 +41,18 @@ pub fn splice(markdown: &str, name: &str, shown: Shown) -> Result<String, String
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
-/// Whether the page says what the run says already.
+/// Whether the page already has this table.
 pub fn is_current(markdown: &str, name: &str, shown: Shown) -> Result<bool, String> {
     Ok(splice(markdown, name, shown)? == markdown)
 }
 
-/// The names that a page has places for, in their order.
+/// Names of the marks of a page, in their order.
 pub fn names(markdown: &str) -> Vec<String> {
     let mark = |line: &str| Some(line.trim().strip_prefix("<!-- arena:begin ")?.strip_suffix(" -->")?.to_owned());
     markdown.lines().filter_map(mark).collect()
 }
 
-/// Between the end of the line that begins a place and the start of the line that ends it.
+/// Byte range between the mark that begins a table and the one that ends it.
 fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
     let (begins, ends) = (format!("<!-- arena:begin {name} -->"), format!("<!-- arena:end {name} -->"));
     let Some(at) = markdown.find(&begins) else {
@@ -71,10 +71,10 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
     }
 }
 
-/// Markdown, with a line of its date, machine and folder below.
+/// The table in Markdown, with a line on its date, machine and folder below.
 fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, String> {
     let Shown { summary, link, shortcomings } = shown;
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     let chosen = match metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
@@ -82,20 +82,20 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
     let first = summary.cases.first().ok_or_else(|| format!("the run of {} has no cases", summary.study))?;
     let metric = chosen.or(words::ranking_metric(first)).ok_or("the first case has no metric to show")?;
     let has = |case: &&Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
-    // Unless it was asked for by name, a metric stands only for the cases that it ranks.
+    // A metric that is not named explicitly is only shown for the cases that it ranks.
     let ranks =
         |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
     let named = summary.cases.iter().filter(|case| case.name.starts_with(begin));
     let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
-        ([case], None) => one_case(case, &looks),
-        _ => many_cases(&cases, metric, &looks),
+        ([case], None) => one_case(case, &styles),
+        _ => many_cases(&cases, metric, &styles),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
     let failed = cases.iter().flat_map(|case| &case.results).any(|result| result.failed_share() > 0.0);
     let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
-    let twins = words::twins(summary, &looks).filter(|twins| twins.is_alarm);
+    let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let short = match shortcomings {
         [] => String::new(),
@@ -117,13 +117,13 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
         words::count(summary.rounds as usize, "round", "rounds"),
     );
     let table = lines.join("\n");
-    let settings = settings(summary, &looks);
+    let settings = settings(summary, &styles);
     Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
-/// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
-fn settings(summary: &Summary, looks: &Looks) -> String {
-    let all = words::settings(summary, looks);
+/// Folded table of the settings of each contender, which its figures depend on.
+fn settings(summary: &Summary, styles: &Styles) -> String {
+    let all = words::settings(summary, styles);
     if all.is_empty() {
         return String::new();
     }
@@ -141,9 +141,9 @@ fn settings(summary: &Summary, looks: &Looks) -> String {
     )
 }
 
-/// Contenders down, metrics across.
-fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
-    let data = rows::table(case, looks);
+/// Table of one case: contenders as rows, metrics as columns.
+fn one_case(case: &Case, styles: &Styles) -> Vec<String> {
+    let data = rows::table(case, styles);
     let count = data.columns.len().min(MOST_METRICS);
     let unit = |column: &rows::Column| match column.unit.as_str() {
         "" => column.title.clone(),
@@ -159,10 +159,10 @@ fn one_case(case: &Case, looks: &Looks) -> Vec<String> {
     lines("", heads, data.rows.iter().map(|row| (name(row), numbers(row, count))))
 }
 
-/// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
-/// failed, their share over all of these cases stands beside it.
-fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks) -> Vec<String> {
-    let matrix = rows::matrix(cases, metric, looks);
+/// Table of one metric: contenders as rows and cases as columns, or transposed if there are more cases. Where requests
+/// failed, their share over all of these cases is a further column.
+fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles) -> Vec<String> {
+    let matrix = rows::matrix(cases, metric, styles);
     let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
@@ -183,7 +183,7 @@ fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks) -> Vec<String> {
     lines(&matrix.what, titles, turned)
 }
 
-/// The share of a contender's requests that failed in all of these cases together.
+/// Share of a contender's failed requests in all of these cases together.
 fn failed(cases: &[&Case], name: &str) -> String {
     let own = cases.iter().flat_map(|case| &case.results).filter(|result| result.contender == name);
     let sum = |metric: &str| -> f64 {
@@ -229,7 +229,7 @@ fn lines(corner: &str, heads: Vec<String>, rows: impl Iterator<Item = (String, V
     out
 }
 
-/// So that a title is nothing but text. One line, whatever it was.
+/// Escapes text for a Markdown table, on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

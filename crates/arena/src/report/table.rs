@@ -1,41 +1,41 @@
-//! The tables of a run in a terminal, as wide as it is. No colours: what is best has a star, so that a pipe keeps it.
+//! Tables of a run for a terminal, as wide as it is. Without colors: the best has a star, which also survives a pipe.
 
 use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width};
 
-use super::look::Looks;
 use super::plot::in_order;
 use super::rows::{self, Column, Row};
 use super::rule::Rule;
+use super::styles::Styles;
 use super::{number, traffic, words};
 use crate::record::date;
 use crate::record::summary::{Case, Plot, PlotKind, Summary};
 use loadgen::metric::{Metric, P99};
 
-/// Longer names take several lines, so that more figures have place beside them.
+/// Most columns of a name; longer ones are wrapped, which leaves room for more figures.
 const NAME_MOST: u16 = 34;
-/// Narrower ones cannot be read, whatever the terminal says.
+/// Least width of a table, even on a narrower terminal.
 pub(super) const NARROWEST: u16 = 40;
 
 /// Writes all tables of a run.
 pub fn print(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let width = width.max(NARROWEST);
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     head(summary, out, width)?;
     let is_own = |name: &str| summary.traffic.as_ref().is_some_and(|traffic| traffic.has(name));
-    at_the_rate(summary, &looks, out, width)?;
+    at_the_rate(summary, &styles, out, width)?;
     let is_line = |plot: &&Plot| plot.kind == PlotKind::Lines && !plot.cases.iter().any(|name| is_own(name));
     let lines: Vec<&Plot> = summary.plots.iter().filter(is_line).collect();
     for plot in &lines {
-        curve(summary, plot, &looks, out, width)?;
+        curve(summary, plot, &styles, out, width)?;
     }
     let is_told = |case: &&Case| !is_own(&case.name) && (lines.is_empty() || case.x.is_none());
     for case in summary.cases.iter().filter(is_told) {
-        one_case(case, &looks, out, width)?;
+        one_case(case, &styles, out, width)?;
     }
-    disqualified(summary, &looks, out, width)?;
-    tail(summary, &looks, out, width)
+    disqualified(summary, &styles, out, width)?;
+    tail(summary, &styles, out, width)
 }
 
 fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
@@ -45,7 +45,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     }
     let rounds = words::count(summary.rounds as usize, "round", "rounds");
     say(out, &format!("{} · {} · {rounds}", date::day_in_words(&summary.started), words::machine(summary)), width)?;
-    if let Some(twins) = words::twins(summary, &Looks::of(summary)) {
+    if let Some(twins) = words::twins(summary, &Styles::of(summary)) {
         let alarm = if twins.is_alarm { "THE TWINS DIFFER: " } else { "" };
         say(out, &format!("{alarm}{}.", twins.words), width)?;
     }
@@ -61,16 +61,16 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// What was found at the user's rate: a paragraph and the tables.
-fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+/// Writes the results at the user's rate: a paragraph and the tables.
+fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
     say(out, &found.answer, width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
-        one_case(case, looks, out, width)?;
+        one_case(case, styles, out, width)?;
     }
-    for facts in traffic::facts(summary, found, looks) {
+    for facts in traffic::facts(summary, found, styles) {
         writeln!(out, "\n{}", facts.title)?;
         let mut table = empty();
         let heads = facts.heads.iter().map(|head| match head.unit.as_str() {
@@ -94,13 +94,13 @@ fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16
     Ok(())
 }
 
-/// A table of contenders and metrics. Metrics that have no place are left out from the end, and that is said.
-fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+/// Writes the table of a case. Metrics without room are left out from the right, and named below.
+fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out, "\n{}", case.title)?;
     if !case.what.is_empty() {
         say(out, &case.what, width)?;
     }
-    let data = rows::table(case, looks);
+    let data = rows::table(case, styles);
     let mut columns = data.columns.len();
     let build = |columns: usize| {
         let mut table = empty();
@@ -123,13 +123,13 @@ fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
-    say(out, &words::of_case(case, looks), width)?;
+    say(out, &words::of_case(case, styles), width)?;
     for result in in_order(case).into_iter().filter(|result| !result.remarks.is_empty()) {
-        say(out, &format!("Of {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+        say(out, &format!("Of {}: {}.", styles.title(&result.contender), result.remarks.join("; ")), width)?;
     }
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        say(out, &format!("Errors of {}: {}.", looks.title(&result.contender), kinds.join(", ")), width)?;
+        say(out, &format!("Errors of {}: {}.", styles.title(&result.contender), kinds.join(", ")), width)?;
     }
     Ok(())
 }
@@ -156,12 +156,12 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
     names.into_iter().chain(row.cells.iter().take(columns).map(number)).collect()
 }
 
-/// A metric over the places of a plot.
-fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+/// Writes a metric over the cases of a line plot.
+fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(metric) = Metric::of(&plot.metric) else { return Ok(()) };
     let mut cases: Vec<&Case> = summary.cases.iter().filter(|case| plot.cases.contains(&case.name)).collect();
     cases.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
-    let matrix = rows::matrix(&cases, metric, looks);
+    let matrix = rows::matrix(&cases, metric, styles);
     writeln!(out, "\n{} ({}; {})", plot.title, matrix.what, matrix.hint)?;
     let mut table = empty();
     let heads = matrix.columns.iter().map(|head| head.title.clone());
@@ -180,24 +180,24 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
         for result in case.results.iter().filter(|result| !result.remarks.is_empty()) {
             let at = case.x.map_or_else(String::new, number::tick);
-            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+            say(out, &format!("At {at}, {}: {}.", styles.title(&result.contender), result.remarks.join("; ")), width)?;
         }
     }
     Ok(())
 }
 
-fn disqualified(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn disqualified(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     for (name, case, why) in words::disqualified(summary) {
         writeln!(out)?;
-        say(out, &format!("DISQUALIFIED: {} in {case}: {why}", looks.title(&name)), width)?;
+        say(out, &format!("DISQUALIFIED: {} in {case}: {why}", styles.title(&name)), width)?;
     }
     Ok(())
 }
 
-fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
+fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     writeln!(out)?;
     for verdict in &summary.verdicts {
-        let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
+        let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
         let why = if verdict.why.is_empty() { String::new() } else { format!(". {}", verdict.why) };
         say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners)), width)?;
@@ -210,14 +210,14 @@ fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io
         for reason in &advice.reasons {
             say(out, &format!("  - {reason}"), width)?;
         }
-        for doubt in &advice.uncertainty {
-            say(out, &format!("  ? {doubt}"), width)?;
+        for caveat in &advice.uncertainty {
+            say(out, &format!("  ? {caveat}"), width)?;
         }
         if !advice.command.is_empty() {
             writeln!(out, "  $ {}", advice.command)?;
         }
     } else {
-        say(out, &words::of_run(summary, looks), width)?;
+        say(out, &words::of_run(summary, styles), width)?;
     }
     for who in summary.contenders.iter().filter(|who| !who.missing.is_empty()) {
         say(out, &format!("Missing: {}: {}", who.title, who.missing.join("; ")), width)?;
@@ -242,14 +242,14 @@ fn aligned(mut table: Table) -> Table {
     table
 }
 
-/// With the space after each column, and the one between two.
+/// Width of the table with the space after each column.
 fn natural_width(table: &Table) -> u16 {
     let widths = table.column_max_content_widths();
     let capped = widths.iter().enumerate().map(|(at, width)| if at < 2 { *width.min(&NAME_MOST) } else { *width });
     capped.map(|width| width + 2).sum::<u16>().saturating_sub(1)
 }
 
-/// Sentences, broken between words; what follows the first line is moved in as far as the text itself.
+/// Writes a text wrapped at words, with the indentation of its first line on all lines.
 fn say(out: &mut dyn Write, text: &str, width: u16) -> io::Result<()> {
     let indent = &text[..text.len() - text.trim_start().len()];
     let mut line = String::new();
@@ -264,7 +264,7 @@ fn say(out: &mut dyn Write, text: &str, width: u16) -> io::Result<()> {
     writeln!(out, "{line}")
 }
 
-/// Cells are wrapped when even the least table is too wide.
+/// Writes a table, with wrapped cells if it is too wide.
 pub(super) fn write_table(out: &mut dyn Write, mut table: Table, width: u16) -> io::Result<()> {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));

@@ -1,5 +1,5 @@
-//! The templates of the pages: one frame, one style, small scripts that nothing depends on. A page needs no other
-//! file.
+//! HTML templates of the pages: a common frame and style, and small scripts on which nothing depends. A page is
+//! self-contained.
 
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value};
@@ -16,7 +16,7 @@ const FILES: [(&str, &str); 6] = [
 const SCRIPTS: [(&str, &str); 2] =
     [("script.js", include_str!("html/script.js")), ("pictures.js", include_str!("html/pictures.js"))];
 
-/// Fills a template. All text is escaped but what the template calls safe, which is drawn by ourselves.
+/// Fills in a template. All text is escaped except what the template marks as safe, which is our own SVG.
 pub fn fill(name: &str, view: &impl Serialize) -> Result<String, String> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -30,7 +30,7 @@ pub fn fill(name: &str, view: &impl Serialize) -> Result<String, String> {
     template.render(Serde(view)).map_err(|error| format!("{name}: {error:#}"))
 }
 
-/// A text as CSS writes it.
+/// Quotes a text for CSS.
 fn css(text: &str) -> String {
     let letter = |c: char| match c {
         c if c == '"' || c == '\\' || c.is_control() => format!("\\{:x} ", u32::from(c)),
@@ -39,13 +39,13 @@ fn css(text: &str) -> String {
     format!("\"{}\"", text.chars().map(letter).collect::<String>())
 }
 
-/// `Rate, requests/s`: the title of a column, and its unit.
+/// Title and unit of a column: `Rate, requests/s`.
 fn label(column: Value) -> String {
     let of = |name: &str| column.get_attr(name).ok().and_then(|value| value.as_str().map(str::to_owned));
     [of("title"), of("unit")].into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether the space at this place stands between the digits of one number: not in `p99 839 ms`.
+/// Whether the space at this index separates the thousands of a number; not so in `p99 839 ms`.
 fn is_thousands(letters: &[char], at: usize) -> bool {
     let before = letters[..at].iter().rev().take_while(|c| c.is_ascii_digit()).count();
     let after = letters[at + 1..].iter().take_while(|c| c.is_ascii_digit()).count();
@@ -53,7 +53,7 @@ fn is_thousands(letters: &[char], at: usize) -> bool {
     before > 0 && after == 3 && !is_word
 }
 
-/// Keeps together at the end of a line what belongs together: the digits of `10 000`, and the parts of `-w 2`.
+/// Makes spaces and hyphens non-breaking within the digits of `10 000` and the parts of `-w 2`.
 fn joined(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());

@@ -1,58 +1,58 @@
-//! The tables of what a duel found at the user's rate, beside the figures of its cases: for the page and the terminal.
+//! Tables of a duel's results at the user's rate, beside the figures of its cases, for the page and the terminal.
 
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
 use super::number;
+use super::styles::{Chip, Styles};
 use crate::record::summary::{Carried, Held, Step, Summary, Traffic};
 use loadgen::metric::{Metric, P99, rate_in_words};
 
-/// A table of words and figures.
+/// A table of text and figures.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Facts {
-    /// Above it.
+    /// Title above the table.
     pub title: String,
-    /// Below it.
+    /// Note below the table.
     pub note: String,
-    /// The columns after that of the contenders.
+    /// Columns after that of the contenders.
     pub heads: Vec<Head>,
-    /// The contenders.
+    /// Rows, one for each contender.
     pub rows: Vec<Row>,
 }
 
-/// The head of a column.
+/// Head of a column.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Head {
-    /// What stands in it.
+    /// Title of the column.
     pub title: String,
-    /// Its unit.
+    /// Unit of the column; empty for none.
     pub unit: String,
-    /// Whether it is one of figures.
+    /// Whether the column has figures.
     pub is_number: bool,
 }
 
 /// A contender's row.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// Title and mark of the contender.
     pub chip: Chip,
-    /// One for each head.
+    /// Cells, one for each head.
     pub cells: Vec<String>,
 }
 
-/// What breaks first, what fewer processors do, and what the rate takes.
-pub fn facts(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Vec<Facts> {
+/// Tables on what breaks first, on fewer processors, and on the cost of the rate.
+pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Facts> {
     let mut all = vec![Facts {
         title: "What breaks first when the rate doubles".to_owned(),
         note: String::new(),
         heads: vec![said("Carries"), said("Breaks at"), said("What broke, and why")],
-        rows: rows(traffic, looks, &broken),
+        rows: rows(traffic, styles, &broken),
     }];
     if traffic.cores == 1 {
         let note = "This machine has one processor: there is no smaller one to model.".to_owned();
         all.push(Facts { title: "A smaller machine".to_owned(), note, ..Facts::default() });
     } else if !traffic.smaller_cases.is_empty() {
-        all.push(smaller(summary, traffic, looks));
+        all.push(smaller(summary, traffic, styles));
     }
     let mut heads = vec![number("Processors", "at the rate")];
     heads.extend(traffic.mean_per_s.map(|_| number("Processors", "at the mean rate")));
@@ -69,13 +69,13 @@ pub fn facts(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Vec<Facts> 
                from the processor time of a request."
                 .to_owned(),
         heads,
-        rows: rows(traffic, looks, &|one| cost(one, traffic)),
+        rows: rows(traffic, styles, &|one| cost(one, traffic)),
     });
     all
 }
 
-fn rows(traffic: &Traffic, looks: &Looks, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<Row> {
-    let row = |one: &Carried| Row { chip: looks.chip(&one.contender), cells: cells(one) };
+fn rows(traffic: &Traffic, styles: &Styles, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<Row> {
+    let row = |one: &Carried| Row { chip: styles.chip(&one.contender), cells: cells(one) };
     traffic.carried.iter().map(row).collect()
 }
 
@@ -99,14 +99,14 @@ fn broken(one: &Carried) -> Vec<String> {
     match one.breaks_at() {
         Some(step) => vec![carries, rate(step), step.what.clone()],
         None => {
-            let doubt = one.between().find(|step| step.broke > 0).map_or_else(String::new, |step| step.what.clone());
-            let breaks = if doubt.is_empty() { "not reached" } else { "not surely" };
-            vec![carries, breaks.to_owned(), doubt]
+            let cause = one.between().find(|step| step.broke > 0).map_or_else(String::new, |step| step.what.clone());
+            let breaks = if cause.is_empty() { "not reached" } else { "not surely" };
+            vec![carries, breaks.to_owned(), cause]
         }
     }
 }
 
-fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
+fn smaller(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Facts {
     let mut sizes: Vec<u32> = traffic.carried.iter().flat_map(|one| &one.smaller).map(|step| step.of).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
@@ -137,7 +137,7 @@ fn smaller(summary: &Summary, traffic: &Traffic, looks: &Looks) -> Facts {
                generator was not, and memory and caches stayed as they are."
             .to_owned(),
         heads: sizes.iter().map(head).collect(),
-        rows: rows(traffic, looks, &|one| sizes.iter().map(|size| cell(one, *size)).collect()),
+        rows: rows(traffic, styles, &|one| sizes.iter().map(|size| cell(one, *size)).collect()),
     }
 }
 

@@ -1,39 +1,39 @@
-//! Who won, in words, from a summary: no figure in prose is typed by hand.
+//! Sentences on the winners, made from a summary: no figure in prose is typed by hand.
 
 use serde::Serialize;
 
-use super::look::Looks;
 use super::number;
+use super::styles::Styles;
 use crate::record::summary::{ALLOCATED_BY, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
-/// The metric that ranks a case.
+/// Metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
     Metric::of(case.metrics.first()?)
 }
 
-/// In what is known of a Ruby that has no YJIT.
+/// Part of a Ruby's description that mentions a build without YJIT.
 pub const YJIT_NOT_BUILT: &str = "built without YJIT";
 
-/// A contender's number in a case, if it counts.
+/// A contender's number in a case, unless it is disqualified.
 pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option<&'a Spread> {
     let result = case.results.iter().find(|result| result.contender == contender && result.disqualified.is_none())?;
     result.numbers.get(metric.name).filter(|spread| spread.is_sound())
 }
 
-/// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
+/// Whether this contender is the best of its case, or level with it. False for all if all are level.
 pub fn is_best(case: &Case, contender: &str) -> bool {
     case.ranking.len() > 1 && case.ranking[0].iter().any(|name| name == contender)
 }
 
-/// A, B and C.
+/// Joins names: A, B and C.
 pub fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),
         [one] => one.clone(),
         [one, other] => format!("{one} and {other}"),
-        // A name may hold a comma itself.
+        // A name may contain a comma itself.
         [first @ .., last] if names.iter().any(|name| name.contains(", ")) => {
             format!("{}; and {last}", first.join("; "))
         }
@@ -41,9 +41,9 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
-/// One case: who is best, with what figure, and by how much.
-pub fn of_case(case: &Case, looks: &Looks) -> String {
-    let titles = |group: &Vec<String>| -> Vec<String> { group.iter().map(|name| looks.title(name)).collect() };
+/// Sentence on a case: the best contender, its figure, and its lead.
+pub fn of_case(case: &Case, styles: &Styles) -> String {
+    let titles = |group: &Vec<String>| -> Vec<String> { group.iter().map(|name| styles.title(name)).collect() };
     let (Some(metric), Some(best)) = (ranking_metric(case), case.ranking.first()) else {
         return "Nobody could be ranked.".to_owned();
     };
@@ -64,7 +64,7 @@ pub fn of_case(case: &Case, looks: &Looks) -> String {
             format!("{why}: {}, {}.", list(&titles(best)), between(case, best, metric))
         }
         _ => {
-            // The ratio is that of the first of them.
+            // The ratio is that of the first one.
             let first = titles(best).into_iter().next().unwrap_or_default();
             let ahead = ahead.strip_prefix(", ").map_or(ahead.clone(), |ratio| format!("; {first} has {ratio}"));
             format!("{} are level, {}{ahead}.", list(&titles(best)), between(case, best, metric))
@@ -72,7 +72,7 @@ pub fn of_case(case: &Case, looks: &Looks) -> String {
     }
 }
 
-/// From which median to which those of one group go: they are not the same, but were not told apart.
+/// Range of medians in a group, which are not equal but do not differ significantly.
 fn between(case: &Case, group: &[String], metric: &Metric) -> String {
     let medians: Vec<f64> =
         group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median).collect();
@@ -82,7 +82,7 @@ fn between(case: &Case, group: &[String], metric: &Metric) -> String {
     if from == number::value(high, metric) { format!("at {to}") } else { format!("between {from} and {to}") }
 }
 
-/// What the next group does, beside the leader.
+/// Words for the next group, compared with the leader.
 fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String], titles: &[String]) -> String {
     let names = match titles {
         [first, others @ ..] if others.len() >= NAMED => format!("{first} and {} level with it", others.len()),
@@ -105,13 +105,13 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
     }
 }
 
-/// The run in one or two sentences: how often each was best.
-pub fn of_run(summary: &Summary, looks: &Looks) -> String {
-    // Where one alone could be ranked, it has won nothing.
+/// The run in one or two sentences: how often each contender was best.
+pub fn of_run(summary: &Summary, styles: &Styles) -> String {
+    // A contender that alone could be ranked has won nothing.
     let is_contest = |case: &&Case| case.ranking.iter().flatten().count() > 1;
     let ranked: Vec<&Case> = summary.cases.iter().filter(is_contest).collect();
     if let [case] = ranked[..] {
-        return of_case(case, looks);
+        return of_case(case, styles);
     }
     if ranked.is_empty() {
         return "Nothing could be ranked.".to_owned();
@@ -128,7 +128,7 @@ pub fn of_run(summary: &Summary, looks: &Looks) -> String {
     }
     bests.sort_by_key(|best| (std::cmp::Reverse(best.cases), std::cmp::Reverse(best.alone)));
     let said = bests.iter().take(NAMED).enumerate();
-    let said: Vec<String> = said.map(|(at, best)| best.in_words(looks, ranked.len(), at == 0)).collect();
+    let said: Vec<String> = said.map(|(at, best)| best.in_words(styles, ranked.len(), at == 0)).collect();
     let others = match bests.len().saturating_sub(NAMED) {
         0 => "",
         _ => "; others no more often",
@@ -136,10 +136,10 @@ pub fn of_run(summary: &Summary, looks: &Looks) -> String {
     format!("{}{others}.", said.join("; "))
 }
 
-/// So many contenders are named in the sentence on a run.
+/// Most contenders named in the sentence on a run.
 const NAMED: usize = 3;
 
-/// How often a contender was in the first group, and how often alone.
+/// Number of cases in which a contender was in the first group, and in which it was alone there.
 struct Best {
     name: String,
     cases: usize,
@@ -147,14 +147,14 @@ struct Best {
 }
 
 impl Best {
-    fn in_words(&self, looks: &Looks, all: usize, is_first: bool) -> String {
+    fn in_words(&self, styles: &Styles, all: usize, is_first: bool) -> String {
         let of = match is_first {
             true if self.cases == all && self.alone == all => format!("all {all} cases"),
             true => format!("{} of {all} cases", if self.alone > 0 { self.alone } else { self.cases }),
             false => (if self.alone > 0 { self.alone } else { self.cases }).to_string(),
         };
         let level = self.cases - self.alone;
-        let title = looks.title(&self.name);
+        let title = styles.title(&self.name);
         match (self.alone, level) {
             (0, _) => format!("{title} is level with the best in {of}"),
             (_, 0) => format!("{title} is best in {of}"),
@@ -163,21 +163,22 @@ impl Best {
     }
 }
 
-/// What the run makes of no difference at all: its twin.
+/// Result of the twin: differences that the run shows where there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Twins {
-    /// For people.
+    /// Sentence for people.
     pub words: String,
-    /// Whether more cases tell the twins apart than chance explains: then its other differences are worth no more.
+    /// Whether the twins differ in more cases than chance explains; then other differences of the run are no more
+    /// reliable.
     pub is_alarm: bool,
 }
 
-/// As many of 100 equal pairs may be told apart by chance.
+/// Share of equal pairs that may differ significantly by chance.
 const BY_CHANCE: f64 = 0.05;
 
-/// In how many cases the twins were told apart; none in a run that has no twin.
-pub fn twins(summary: &Summary, looks: &Looks) -> Option<Twins> {
-    let title = looks.title(summary.twin_of.as_deref()?);
+/// Compares the twins over all cases; `None` if the run has no twin.
+pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
+    let title = styles.title(summary.twin_of.as_deref()?);
     let compared = summary.cases.iter().filter_map(|case| {
         let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
@@ -215,7 +216,7 @@ pub fn twins(summary: &Summary, looks: &Looks) -> Option<Twins> {
     Some(Twins { words: count, is_alarm })
 }
 
-/// How likely it is that at least so many of these equal pairs are told apart by chance.
+/// Probability that at least `apart` of these equal pairs differ by chance.
 fn chance(pairs: usize, apart: usize) -> f64 {
     let mut ways = 1.0;
     let mut fewer = 0.0;
@@ -226,7 +227,7 @@ fn chance(pairs: usize, apart: usize) -> f64 {
     1.0 - fewer
 }
 
-/// The machine in one line: its processor, its memory, its system.
+/// The machine in one line: processor, memory, virtualization and system.
 pub fn machine(summary: &Summary) -> String {
     let wanted = ["processor", "memory", "virtualisation", "system"];
     let fact = |name: &&str| summary.machine.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
@@ -234,31 +235,31 @@ pub fn machine(summary: &Summary) -> String {
     if facts.is_empty() { "machine not recorded".to_owned() } else { facts.join(" · ") }
 }
 
-/// What a contender ran with.
+/// Settings of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Its name for people.
+    /// Title for people.
     pub title: String,
-    /// `2 × 5`: workers and threads of each.
+    /// Workers and threads per worker: `2 × 5`.
     pub size: String,
-    /// As the program itself says.
+    /// Version, as the program itself reports it.
     pub version: String,
-    /// Whose it is, where that is not the C library's.
+    /// Allocator, where it is not the C library's.
     pub allocator: String,
-    /// Without the date and the platform, which say nothing more; `its own` where it is none.
+    /// Ruby implementation and version, without date and platform; `its own` if it has none.
     pub ruby: String,
 }
 
-/// Of each that took part.
-pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
+/// Settings of each contender that took part.
+pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
     let of = |who: &Who| {
-        // A version has the allocator behind it that is built in; another one stands among the notes.
+        // A built-in allocator is part of the version; a preloaded one is among the notes.
         let (version, built_in) = who.version.split_once(", ").unwrap_or((&who.version, ""));
         let loaded = who.notes.iter().find_map(|note| note.strip_prefix(ALLOCATED_BY));
         let ruby = who.ruby.split(" (").next().unwrap_or_default();
         let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
         Settings {
-            title: looks.title(&who.name),
+            title: styles.title(&who.name),
             size: format!("{} × {}", who.workers, who.threads.max(1)),
             version: version.to_owned(),
             allocator: loaded.unwrap_or(built_in).to_owned(),
@@ -268,12 +269,12 @@ pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
     summary.contenders.iter().filter(|who| who.missing.is_empty()).map(of).collect()
 }
 
-/// What counts what: "3 rounds".
+/// A number with its noun: "3 rounds".
 pub fn count(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
 
-/// Who is out, where, and why. One who is out for the same reason in several cases is told once.
+/// Disqualified contenders, each with the cases and the reason. A reason common to several cases is listed once.
 pub fn disqualified(summary: &Summary) -> Vec<(String, String, String)> {
     let mut found: Vec<(String, Vec<&Case>, &str)> = Vec::new();
     for case in &summary.cases {
@@ -293,12 +294,12 @@ pub fn disqualified(summary: &Summary) -> Vec<(String, String, String)> {
     found.into_iter().map(|(name, cases, why)| (name, place(&cases), why.to_owned())).collect()
 }
 
-/// A sentence of a record as people read it: settings by their titles (`Puma -w 2`, not `puma -w 2`), with a capital
-/// letter. Names that are one word stay: they could be any word.
-pub fn sentence(text: &str, summary: &Summary, looks: &Looks) -> String {
+/// Makes a recorded sentence readable: contenders with settings become their titles (`Puma -w 2`, not `puma -w 2`), and
+/// the first letter a capital. Names of a single word are kept, since they could be any word.
+pub fn sentence(text: &str, summary: &Summary, styles: &Styles) -> String {
     let mut names: Vec<&str> = summary.contenders.iter().map(|who| who.name.as_str()).collect();
     names.retain(|name| name.contains(' '));
-    // A name may be the beginning of a longer one.
+    // A name may be a prefix of a longer one.
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -307,7 +308,7 @@ pub fn sentence(text: &str, summary: &Summary, looks: &Looks) -> String {
         let found = names.iter().find(|name| begins && rest.starts_with(**name) && !goes_on(&rest[name.len()..]));
         let step = match found {
             Some(name) => {
-                out.push_str(&looks.title(name));
+                out.push_str(&styles.title(name));
                 name.len()
             }
             None if out.is_empty() => {
@@ -324,7 +325,7 @@ pub fn sentence(text: &str, summary: &Summary, looks: &Looks) -> String {
     out
 }
 
-/// Whether a name that ended before this is the beginning of another word.
+/// Whether a name that ends here is only the start of a longer word.
 fn goes_on(rest: &str) -> bool {
     rest.starts_with(|c: char| c.is_alphanumeric())
 }
@@ -352,7 +353,7 @@ mod tests {
         let contenders =
             vec![who("puma", "Puma"), who("puma -w 2", "Puma -w 2"), who("puma -w 2 -t 3", "Puma -w 2 -t 3")];
         let summary = Summary { contenders, ..Summary::default() };
-        let said = |text: &str| sentence(text, &summary, &Looks::of(&summary));
+        let said = |text: &str| sentence(text, &summary, &Styles::of(&summary));
         assert_eq!(said("puma -w 2 -t 3: 5; puma -w 2 is level"), "Puma -w 2 -t 3: 5; Puma -w 2 is level");
         assert_eq!(said("use puma -w 24, a puma"), "Use puma -w 24, a puma");
         assert_eq!(said(""), "");
@@ -360,8 +361,8 @@ mod tests {
 
     #[test]
     fn wins_ties_and_nothing() {
-        let looks = Looks::default();
-        let said = |case: &Case| of_case(case, &looks).replace('\u{202f}', " ");
+        let styles = Styles::default();
+        let said = |case: &Case| of_case(case, &styles).replace('\u{202f}', " ");
         let rate = case("requests_per_s", &[("a", &[200.0, 200.0]), ("b", &[100.0, 100.0])], &[&["a"], &["b"]]);
         assert_eq!(said(&rate), "a is best with 200 requests/s, 2.00× as much as b.");
         let p99 = case("p99_ms", &[("a", &[2.0]), ("b", &[6.0]), ("c", &[6.1])], &[&["a"], &["b", "c"]]);
@@ -374,10 +375,10 @@ mod tests {
         assert_eq!(said(&case("p99_ms", &[("a", &[2.0])], &[&["a"]])), "Only a could be ranked: 2.00 ms.");
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
         assert_eq!(
-            of_run(&run, &looks),
+            of_run(&run, &styles),
             "a is best in 3 of 4 cases and level with the best in 1 more; b is level with the best in 1."
         );
-        assert_eq!(of_run(&Summary::default(), &looks), "Nothing could be ranked.");
+        assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
     }
 
     #[test]
@@ -391,7 +392,7 @@ mod tests {
                 one
             };
             let cases = ratios.iter().map(one).collect();
-            twins(&Summary { cases, twin_of: Some("a".into()), ..Summary::default() }, &Looks::default()).unwrap()
+            twins(&Summary { cases, twin_of: Some("a".into()), ..Summary::default() }, &Styles::default()).unwrap()
         };
         let calm = of(&[1.0, 1.0, 1.0]);
         assert!(calm.words.ends_with("told apart in none of 3 cases") && !calm.is_alarm, "{calm:?}");
@@ -400,6 +401,6 @@ mod tests {
         assert!(of(&many).words.contains("in 1 of 12 cases (Page: 1.50×); chance explains that"), "{:?}", of(&many));
         (many[4], many[5]) = (0.5, 0.5);
         assert!(of(&many).is_alarm && of(&many).words.contains("worth no more"), "{:?}", of(&many));
-        assert_eq!(twins(&Summary::default(), &Looks::default()), None);
+        assert_eq!(twins(&Summary::default(), &Styles::default()), None);
     }
 }

@@ -1,22 +1,22 @@
-//! How each figure of a case stands beside the best one: the ratio by which they are told apart, with its interval.
-//! What a page shows beside a median is this, and so agrees with what it prints in bold.
+//! Compares each figure of a case with the best one: the ratio that decides whether they differ, with its interval.
+//! Pages show this ratio beside a median, in agreement with what they print in bold.
 
 use super::{Ratio, ranking_by, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{FAILED, Metric, Sense};
 
-/// The figures of a case in one metric, beside the best of them.
+/// The figures of a case in one metric, compared with the best.
 #[derive(Debug, Clone)]
 pub struct Beside<'a> {
-    /// Of those that are ranked, in groups: those in one are not told apart from its first.
+    /// Names of those that are ranked, in groups: those in one group do not differ significantly from its first.
     groups: Vec<Vec<String>>,
-    /// Their figures.
+    /// Figures by contender.
     figures: Vec<(&'a str, &'a Spread)>,
 }
 
 impl<'a> Beside<'a> {
-    /// Nobody is the best where nothing is good, nor for failing in nothing; nor where a tool has rounded a time to 0,
-    /// which is no measurement.
+    /// Compares the figures of a case. There is no best one for a metric without a good direction, for failures, or
+    /// where a tool has rounded a time to 0, which is no measurement.
     pub fn of(case: &'a Case, metric: &Metric) -> Beside<'a> {
         let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
         let figures: Vec<(&str, &Spread)> = case.figures(metric.name).collect();
@@ -25,18 +25,18 @@ impl<'a> Beside<'a> {
         Beside { groups, figures }
     }
 
-    /// Whether this one is the best, or not told apart from it. Where none are told apart, nobody is.
+    /// Whether this one is the best, or does not differ significantly from it. False for all if none differ.
     pub fn is_best(&self, name: &str) -> bool {
         self.groups.len() > 1 && self.groups[0].iter().any(|one| one == name)
     }
 
-    /// Whether this is the one beside whom the others are set.
+    /// Whether this is the one with which the others are compared.
     pub fn is_first(&self, name: &str) -> bool {
         self.first().is_some_and(|first| first == name)
     }
 
-    /// How many times the best one's figure it is. None for the best itself, for whoever is not ranked, with one round,
-    /// which has no interval, and where a 0 leaves a ratio no meaning.
+    /// Ratio of its figure to the best one's. `None` for the best itself, for contenders that are not ranked, with one
+    /// round, which has no interval, and where a 0 makes a ratio meaningless.
     pub fn ratio(&self, name: &str) -> Option<Ratio> {
         let first = self.first().filter(|first| *first != name)?;
         let own = self.figure(name)?;
@@ -45,14 +45,14 @@ impl<'a> Beside<'a> {
         ratio(own, best).filter(|ratio| ratio.rounds > 1 && !is_zero(own) && !is_zero(best))
     }
 
-    /// The interval of that ratio, on the scale of the metric: of the best one's median.
+    /// Interval of that ratio, scaled by the best one's median.
     pub fn interval(&self, name: &str) -> Option<(f64, f64)> {
         let ratio = self.ratio(name)?;
         let best = self.best()?;
         Some((ratio.low * best, ratio.high * best))
     }
 
-    /// The median of the best, where others are set beside it.
+    /// Median of the best, where others are compared with it.
     pub fn best(&self) -> Option<f64> {
         let first = self.figure(self.first()?)?;
         let is_alone = self.groups.iter().flatten().count() < 2;

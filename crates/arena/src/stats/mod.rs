@@ -1,5 +1,5 @@
-//! Medians, spreads, ratios, and when two are told apart. Pure: no clock, no files, and no number is made up; what is
-//! not finite is left out.
+//! Medians, spreads, ratios, and significance of differences. Pure: no clock and no files; numbers that are not finite
+//! are left out.
 
 pub mod beside;
 pub mod paired;
@@ -16,13 +16,13 @@ use loadgen::stats::sorted;
 use crate::record::summary::Spread;
 
 impl Spread {
-    /// Of the rounds 1, 2, 3, … None when no number is finite.
+    /// Spread of the rounds 1, 2, 3, … `None` if no number is finite.
     pub fn of(numbers: &[f64]) -> Option<Spread> {
         let numbered: Vec<(u32, f64)> = (1..).zip(numbers.iter().copied()).collect();
         Spread::of_rounds(&numbered)
     }
 
-    /// Of these rounds, each with its number. None when no number is finite.
+    /// Spread of these rounds, each with its number. `None` if no number is finite.
     pub fn of_rounds(numbers: &[(u32, f64)]) -> Option<Spread> {
         let finite = || numbers.iter().filter(|(_, number)| number.is_finite());
         let all: Vec<f64> = finite().map(|(_, number)| *number).collect();
@@ -31,23 +31,23 @@ impl Spread {
         Some(Spread { median: median(&all)?, low, high, at: finite().map(|(round, _)| *round).collect(), all })
     }
 
-    /// Its numbers with their rounds. Where no rounds stand, they are the first ones.
+    /// Numbers with their rounds. Without stored rounds they are 1, 2, 3, …
     pub fn by_round(&self) -> impl Iterator<Item = (u32, f64)> {
         let round = |at: usize| self.at.get(at).copied().unwrap_or(at as u32 + 1);
         self.all.iter().enumerate().map(move |(at, number)| (round(at), *number))
     }
 
-    /// The number of this round.
+    /// Number of this round.
     pub fn in_round(&self, wanted: u32) -> Option<f64> {
         self.by_round().find(|(round, _)| *round == wanted).map(|(_, number)| number)
     }
 
-    /// How many rounds it stands for.
+    /// Number of rounds.
     pub fn rounds(&self) -> usize {
         self.all.len().max(1)
     }
 
-    /// Whether its numbers can be compared at all.
+    /// Whether all its numbers are finite, so that it can be compared.
     pub fn is_sound(&self) -> bool {
         self.median.is_finite() && self.low.is_finite() && self.high.is_finite()
     }

@@ -1,21 +1,21 @@
-//! How many times as large one contender's figure is as another's, from ratios within rounds: in a round both had their
-//! turns near in time, so that most of a slow spell of the machine falls out of their ratio. Pure, and without random
-//! numbers: the bootstrap is worked out over all resamples at once. By hand: crates for it draw resamples.
+//! Ratio of two contenders' figures, from the ratios within rounds: in a round both had their turns close in time, so
+//! that most of a slow spell of the machine cancels out. Pure, and without random numbers: the bootstrap is computed
+//! over all resamples at once. Written by hand, since crates for it draw resamples.
 //!
 //! The interval is that of the median of the logarithms of the ratios. Its width is the bootstrap's standard error of
-//! that median, times Student's t for as many ratios as there are, since with a few of them the bootstrap alone
-//! promises too much (Hesterberg 2015, "What teachers should know about the bootstrap"; the resamples' probabilities
-//! are those of Hutson and Ernst 2000, "The exact bootstrap mean and variance of an L-estimator").
+//! that median, times Student's t for this number of ratios, since with few of them the bootstrap alone is too
+//! optimistic (Hesterberg 2015, "What teachers should know about the bootstrap"; the resamples' probabilities are those
+//! of Hutson and Ernst 2000, "The exact bootstrap mean and variance of an L-estimator").
 
 use std::sync::OnceLock;
 
 use crate::record::summary::Spread;
 
-/// The interval holds the true ratio in so many of 100 comparisons. More than the usual 95, because a run looks again
-/// after each round and stops when it sees a difference: the simulation in the tests shows that with 3 to 10 looks two
-/// equal servers are told apart in less than 5 of 100 pairs.
+/// Confidence of an interval, in percent. More than the usual 95, because a run looks again after each round and stops
+/// when it sees a difference: the simulation in the tests shows that with 3 to 10 looks two equal servers are found
+/// different in less than 5 of 100 pairs.
 pub const CONFIDENCE_PERCENT: u32 = 98;
-/// A difference smaller than this part is of no interest: nobody should choose a server by it.
+/// Smallest relative difference of interest: nobody should choose a server by a smaller one.
 pub const SMALLEST_PART: f64 = 0.05;
 /// Student's t at 99 % for 1, 2, 3, … degrees of freedom; the last one stands for more.
 const T: [f64; 30] = [
@@ -23,41 +23,41 @@ const T: [f64; 30] = [
     2.567, 2.552, 2.539, 2.528, 2.518, 2.508, 2.500, 2.492, 2.485, 2.479, 2.473, 2.467, 2.462, 2.457,
 ];
 
-/// What [`middles`] says, by count: the same for all figures of so many rounds.
+/// Results of [`middles`] by count, cached: they are the same for all figures of as many rounds.
 static MIDDLES: [OnceLock<Vec<(usize, usize, f64)>>; 101] = [const { OnceLock::new() }; 101];
 
-/// How many times as large one figure is as another.
+/// Ratio of one figure to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// The median of the rounds' ratios.
+    /// Median of the rounds' ratios.
     pub median: f64,
-    /// The lower end of its interval; 0 with one round, which says nothing of the spread.
+    /// Lower end of its interval; 0 with one round, which shows no spread.
     pub low: f64,
-    /// The upper end; infinite with one round.
+    /// Upper end of its interval; infinite with one round.
     pub high: f64,
-    /// Rounds that both have.
+    /// Number of rounds that both have.
     pub rounds: usize,
 }
 
-/// What is known of two figures.
+/// Result of comparing two figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The interval leaves out 1, and the ratio is one of interest.
+    /// They differ: the interval excludes 1, and the ratio is large enough to be of interest.
     Apart,
-    /// The whole interval lies nearer to 1 than the smallest difference of interest.
+    /// They are equal: the whole interval is nearer to 1 than the smallest difference of interest.
     Level,
-    /// More rounds could tell. A report calls it level, because nothing was told apart.
+    /// Undecided; more rounds could decide. Reports call it level, because no difference was shown.
     Open,
 }
 
 impl Ratio {
-    /// What it tells.
+    /// Result of the comparison.
     pub fn standing(&self) -> Standing {
         let interest = SMALLEST_PART.ln_1p();
         let median = self.median.ln();
         let low = self.low.ln();
         let high = self.high.ln();
-        // With no interval there is nothing between its ends.
+        // This also holds for an interval of width 0.
         if low > -interest && high < interest {
             return Standing::Level;
         }
@@ -69,9 +69,9 @@ impl Ratio {
     }
 }
 
-/// How many times as large `a` is as `b`; none when they have no round in common, or a number that is not finite or
-/// is below 0. Where one of them is 0 in any round no ratio has a meaning, and 1 is added to all numbers: a count of 0
-/// failures is compared with one of 1000 all the same.
+/// Ratio of `a` to `b`; `None` if they have no round in common, or a number is not finite or negative. Where one of
+/// them is 0 in any round a ratio has no meaning, and 1 is added to all numbers, so that 0 failures can be compared
+/// with 1000.
 pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     let pairs: Vec<(f64, f64)> = a.by_round().filter_map(|(round, one)| Some((one, b.in_round(round)?))).collect();
     let lowest = pairs.iter().flat_map(|(one, other)| [*one, *other]).fold(f64::INFINITY, f64::min);
@@ -84,17 +84,17 @@ pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     Some(Ratio { median: middle.exp(), low: (middle - half).exp(), high: (middle + half).exp(), rounds: pairs.len() })
 }
 
-/// Whether two figures are told apart.
+/// Whether two figures differ significantly.
 pub fn are_apart(a: &Spread, b: &Spread) -> bool {
     ratio(a, b).is_some_and(|ratio| ratio.standing() == Standing::Apart)
 }
 
-/// Whether another round could tell more of two figures.
+/// Whether another round could decide more about two figures.
 pub fn are_open(a: &Spread, b: &Spread) -> bool {
     ratio(a, b).is_none_or(|ratio| ratio.standing() == Standing::Open)
 }
 
-/// The median, and how far the interval reaches to either side of it.
+/// Median, and half the width of its interval.
 fn interval(mut numbers: Vec<f64>) -> (f64, f64) {
     numbers.sort_by(f64::total_cmp);
     let count = numbers.len();
@@ -110,22 +110,22 @@ fn interval(mut numbers: Vec<f64>) -> (f64, f64) {
     for &(i, j, share) in middles {
         variance += share * (f64::midpoint(numbers[i], numbers[j]) - mean).powi(2);
     }
-    // A sample knows its own middle better than that of the world: as with any variance, one degree of freedom is gone.
+    // As with any variance of a sample, one degree of freedom is lost.
     let error = (variance * count as f64 / (count - 1) as f64).sqrt();
     (median, T[(count - 2).min(T.len() - 1)] * error)
 }
 
-/// Which two of `count` sorted numbers are the middle ones of a resample (the same one twice where their count is odd),
-/// and in which share of all resamples.
+/// Positions in `count` sorted numbers of the two middle ones of a resample (the same one twice for an odd count), each
+/// with its share of all resamples.
 fn middles(count: usize) -> Vec<(usize, usize, f64)> {
     let part = |number: usize| number as f64 / count as f64;
-    // The share of resamples whose `rank`th smallest number is the one at this place.
+    // Share of resamples whose `rank`th smallest number is the one at this position.
     let half = count / 2;
     let is_at = |place: usize, rank: usize| at_least(count, part(place + 1), rank) - at_least(count, part(place), rank);
     if count % 2 == 1 {
         return (0..count).map(|place| (place, place, is_at(place, half + 1))).collect();
     }
-    // Half of the draws lie up to the lower middle one, and half from the upper one on.
+    // Half of the draws lie at or below the lower middle one, and half at or above the upper one.
     let ways = ways(count, half);
     let mut found = Vec::new();
     for low in 0..count {
@@ -142,13 +142,13 @@ fn middles(count: usize) -> Vec<(usize, usize, f64)> {
     found
 }
 
-/// The share of `count` draws' outcomes in which at least `least` have this chance.
+/// Probability that at least `least` of `count` draws hit, each with this chance.
 fn at_least(count: usize, chance: f64, least: usize) -> f64 {
     let of = |hits: usize| ways(count, hits) * power(chance, hits) * power(1.0 - chance, count - hits);
     (least..=count).map(of).sum::<f64>().min(1.0)
 }
 
-/// In how many ways so many can be chosen.
+/// Binomial coefficient.
 fn ways(of: usize, chosen: usize) -> f64 {
     (1..=chosen).map(|at| (of - chosen + at) as f64 / at as f64).product()
 }

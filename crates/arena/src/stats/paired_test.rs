@@ -1,64 +1,65 @@
-//! The rule against what it promises: how often two equal servers are told apart, and how often a true difference is
-//! seen. Simulated: seeded, without a clock.
+//! Checks the rule against its promise: how often two equal servers are found different, and how often a true
+//! difference is found. Simulated with fixed seeds, without a clock.
 
 use super::*;
 use crate::stats::Dice;
 
 const TRIALS: usize = 1500;
-/// As in the recipes of studies.
+/// First and last look, as in the recipes of studies.
 const FIRST_LOOK: usize = 3;
 const LAST_LOOK: usize = 10;
 
-/// How the figures of rounds scatter about the truth.
+/// Distribution of the figures of rounds around the truth.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     Normal(f64),
-    /// Now and then a round meets a machine that stalls, and the figure falls far.
+    /// Some rounds meet a machine that stalls, and the figure drops far.
     Stalls(f64),
-    /// The two exponential tails of a load that shares its machine.
+    /// Two exponential tails, as of a load that shares its machine.
     HeavyTails(f64),
 }
 
 impl Noise {
-    /// By how much a figure's logarithm is off.
-    fn draw(self, dice: &mut Dice) -> f64 {
+    /// Error of a figure's logarithm.
+    fn draw(self, rng: &mut Dice) -> f64 {
         match self {
-            Noise::Normal(cv) => normal(dice) * cv,
-            Noise::Stalls(cv) if dice.fraction() < 0.15 => normal(dice) * cv - dice.fraction() * cv * 6.0,
-            Noise::Stalls(cv) => normal(dice) * cv,
-            Noise::HeavyTails(cv) => (dice.fraction().ln() - dice.fraction().ln()) * cv / std::f64::consts::SQRT_2,
+            Noise::Normal(cv) => normal(rng) * cv,
+            Noise::Stalls(cv) if rng.fraction() < 0.15 => normal(rng) * cv - rng.fraction() * cv * 6.0,
+            Noise::Stalls(cv) => normal(rng) * cv,
+            Noise::HeavyTails(cv) => (rng.fraction().ln() - rng.fraction().ln()) * cv / std::f64::consts::SQRT_2,
         }
     }
 }
 
-/// Contenders and families of cases of a study.
+/// Number of contenders and families of cases in a study.
 const CONTENDERS: usize = 8;
 const FAMILIES: usize = 7;
-/// What of a machine's slow change is left one turn later: of turns of half a minute, half of it after half an hour.
+/// Part of a machine's slow change that is left one turn later: with turns of half a minute, half of it after half an
+/// hour.
 const LEFT: f64 = 0.989;
 
-/// A machine that becomes faster and slower: as it was a short while ago it still nearly is.
+/// A machine that slowly becomes faster and slower.
 struct Machine {
-    /// By how much logarithms of figures are off.
+    /// Present error of logarithms of figures.
     off: f64,
-    /// The standard deviation of that.
+    /// Standard deviation of that error.
     drift: f64,
 }
 
 impl Machine {
-    fn new(drift: f64, dice: &mut Dice) -> Machine {
-        Machine { off: normal(dice) * drift, drift }
+    fn new(drift: f64, rng: &mut Dice) -> Machine {
+        Machine { off: normal(rng) * drift, drift }
     }
 
-    /// So many turns later.
-    fn after(&mut self, turns: usize, dice: &mut Dice) -> f64 {
+    /// Error this many turns later.
+    fn after(&mut self, turns: usize, rng: &mut Dice) -> f64 {
         let left = LEFT.powi(turns as i32);
-        self.off = self.off * left + normal(dice) * self.drift * (1.0 - left * left).sqrt();
+        self.off = self.off * left + normal(rng) * self.drift * (1.0 - left * left).sqrt();
         self.off
     }
 }
 
-/// How a round is ordered.
+/// Order of turns in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
     /// All contenders have their turns in a family before the next one begins: as `study/run.rs` does.
@@ -67,7 +68,7 @@ enum Order {
     ByContender,
 }
 
-/// How rounds are ordered, and on what a machine.
+/// Order of turns, and the drift of the machine.
 #[derive(Debug, Clone, Copy)]
 struct Setting {
     order: Order,
@@ -78,51 +79,51 @@ const OF_STUDIES: Setting = Setting { order: Order::ByFamily, drift: 0.15 };
 const BY_CONTENDER: Setting = Setting { order: Order::ByContender, drift: 0.15 };
 const CALM: Setting = Setting { order: Order::ByFamily, drift: 0.0 };
 
-/// Two servers of which one has `truth` times the figure of the other, after each round. Others stand between them, in
-/// an order that is drawn.
-fn rounds(setting: Setting, dice: &mut Dice, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
+/// Figures of two servers after each round, of which the first has `truth` times the figure of the second. Other
+/// contenders stand between them, in random order.
+fn rounds(setting: Setting, rng: &mut Dice, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
-    let mut machine = Machine::new(setting.drift, dice);
+    let mut machine = Machine::new(setting.drift, rng);
     let turns_between = if setting.order == Order::ByFamily { 1 } else { FAMILIES };
     for _ in 0..LAST_LOOK {
         let mut places: Vec<usize> = (0..CONTENDERS).collect();
-        dice.shuffle(&mut places);
+        rng.shuffle(&mut places);
         let (first, second) = (places[0].min(places[1]), places[0].max(places[1]));
-        let early = machine.after(first * turns_between, dice);
-        let late = machine.after((second - first) * turns_between, dice);
-        machine.after(CONTENDERS * FAMILIES - second * turns_between, dice);
+        let early = machine.after(first * turns_between, rng);
+        let late = machine.after((second - first) * turns_between, rng);
+        machine.after(CONTENDERS * FAMILIES - second * turns_between, rng);
         let (of_a, of_b) = if places[0] < places[1] { (early, late) } else { (late, early) };
-        a.push((truth.ln() + of_a + noise.draw(dice)).exp() * 1000.0);
-        b.push((of_b + noise.draw(dice)).exp() * 1000.0);
+        a.push((truth.ln() + of_a + noise.draw(rng)).exp() * 1000.0);
+        b.push((of_b + noise.draw(rng)).exp() * 1000.0);
     }
     (a, b)
 }
 
-fn normal(dice: &mut Dice) -> f64 {
-    (-2.0 * dice.fraction().ln()).sqrt() * (std::f64::consts::TAU * dice.fraction()).cos()
+fn normal(rng: &mut Dice) -> f64 {
+    (-2.0 * rng.fraction().ln()).sqrt() * (std::f64::consts::TAU * rng.fraction()).cos()
 }
 
 fn standing(a: &[f64], b: &[f64]) -> Standing {
     ratio(&Spread::of(a).unwrap(), &Spread::of(b).unwrap()).unwrap().standing()
 }
 
-/// Of how many in 100 pairs it is said that they differ, with a fixed number of rounds.
+/// Percentage of pairs that are found different, with a fixed number of rounds.
 fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
-    let mut dice = Dice::from_seed(count as u64 + 1);
+    let mut rng = Dice::from_seed(count as u64 + 1);
     let apart = (0..TRIALS).filter(|_| {
-        let (a, b) = rounds(setting, &mut dice, noise, truth);
+        let (a, b) = rounds(setting, &mut rng, noise, truth);
         standing(&a[..count], &b[..count]) == Standing::Apart
     });
     apart.count() as f64 / TRIALS as f64 * 100.0
 }
 
-/// The same with a look after each round, until it is decided or the rounds are used up; and how many rounds it took.
+/// The same with a look after each round until it is decided or the rounds are used up; and the mean number of rounds.
 fn told_apart_by_looks(setting: Setting, noise: Noise, truth: f64) -> (f64, f64) {
-    let mut dice = Dice::from_seed(9);
+    let mut rng = Dice::from_seed(9);
     let mut apart = 0;
     let mut took = 0;
     for _ in 0..TRIALS {
-        let (a, b) = rounds(setting, &mut dice, noise, truth);
+        let (a, b) = rounds(setting, &mut rng, noise, truth);
         let decided = (FIRST_LOOK..=LAST_LOOK).find(|count| standing(&a[..*count], &b[..*count]) != Standing::Open);
         let count = decided.unwrap_or(LAST_LOOK);
         apart += usize::from(standing(&a[..count], &b[..count]) == Standing::Apart);
@@ -222,10 +223,10 @@ fn resamples_are_counted_whole() {
 
 #[test]
 fn the_other_way_round_is_the_inverse() {
-    let mut dice = Dice::from_seed(3);
+    let mut rng = Dice::from_seed(3);
     for _ in 0..500 {
-        let count = 1 + dice.below(9);
-        let mut list = || -> Vec<f64> { (0..count).map(|_| 1.0 + dice.fraction() * 9.0).collect() };
+        let count = 1 + rng.below(9);
+        let mut list = || -> Vec<f64> { (0..count).map(|_| 1.0 + rng.fraction() * 9.0).collect() };
         let (a, b) = (Spread::of(&list()).unwrap(), Spread::of(&list()).unwrap());
         let there = ratio(&a, &b).unwrap();
         let back = ratio(&b, &a).unwrap();

@@ -1,24 +1,24 @@
-//! Who is better than whom, in groups: those in one group are not told apart from its leader.
+//! Rankings in groups: those in one group do not differ significantly from its leader.
 
 use super::{Standing, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{Metric, Sense};
 
-/// The ranking of a case by its first metric: of those that answered rightly and failed little.
+/// Ranking of a case by its first metric, of contenders with right answers and few failures.
 pub fn ranking_of(case: &Case) -> Vec<Vec<String>> {
     let Some(metric) = case.metrics.first().and_then(|name| Metric::of(name)) else { return Vec::new() };
     if metric.sense == Sense::Plain { Vec::new() } else { ranking_by(case, metric) }
 }
 
-/// The same by any metric.
+/// Ranking of a case by any metric.
 pub fn ranking_by(case: &Case, metric: &Metric) -> Vec<Vec<String>> {
     let list = case.figures(metric.name).map(|(name, spread)| (name.to_owned(), spread.clone()));
     ranking(list.collect(), metric.sense)
 }
 
-/// Best first. Each is compared with the leader of the group before it, not with its neighbour: a chain of small steps
-/// must not make the first and the last one level. What has no finite number is left out. A metric without a good end
-/// ranks nobody: all stand in one group.
+/// Ranks figures, best first. Each is compared with the leader of the group before it, not with its neighbor: a chain
+/// of small steps must not make the first and the last one level. Figures that are not finite are left out. A metric
+/// without a good direction ranks none: all are in one group.
 pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
     let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
     let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
@@ -38,7 +38,7 @@ pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
     groups.into_iter().map(|(_, names)| names).collect()
 }
 
-/// Whether what was measured tells that the first one is better than the second.
+/// Whether the measurements show that the first one is better than the second.
 pub fn better(one: &Spread, other: &Spread, sense: Sense) -> bool {
     let Some(ratio) = ratio(one, other).filter(|ratio| ratio.standing() == Standing::Apart) else { return false };
     match sense {
@@ -76,14 +76,14 @@ mod tests {
 
     #[test]
     fn everybody_is_ranked_once_whatever_the_order() {
-        let mut dice = Dice::from_seed(5);
+        let mut rng = Dice::from_seed(5);
         for _ in 0..300 {
-            let count = dice.below(9);
+            let count = rng.below(9);
             let mut list: Vec<_> = (0..count)
-                .map(|at| entry(&at.to_string(), &[1.0, 1.2, 1.1].map(|more| more * dice.fraction() * 100.0)))
+                .map(|at| entry(&at.to_string(), &[1.0, 1.2, 1.1].map(|more| more * rng.fraction() * 100.0)))
                 .collect();
             let groups = ranking(list.clone(), Sense::Lower);
-            dice.shuffle(&mut list);
+            rng.shuffle(&mut list);
             assert_eq!(groups, ranking(list, Sense::Lower));
             assert_eq!(groups.iter().map(Vec::len).sum::<usize>(), count);
             assert!(groups.iter().all(|group| !group.is_empty()));

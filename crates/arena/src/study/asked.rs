@@ -1,4 +1,4 @@
-//! What was asked of a run.
+//! The request for a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,33 +6,33 @@ use super::challenge::Challenge;
 use super::effort::Effort;
 use super::origin::Origin;
 
-/// What was asked for; kept in the run folder, so that the run can be resumed as it was meant.
+/// A request for a run, stored in the run folder, so that the run can be resumed with the same options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
-    /// The study.
+    /// Name of the study.
     pub study: String,
-    /// Its quick form.
+    /// Whether it is the quick form.
     pub is_quick: bool,
-    /// What it may take.
+    /// Rounds, seconds, requests and clients.
     pub effort: Effort,
-    /// Only contenders with one of these words in their names; empty: all.
+    /// Words of which a contender's name must contain one; empty for all.
     pub only: Vec<String>,
-    /// Only cases with one of these words in their names; empty: all.
+    /// Words of which a case's name must contain one; empty for all.
     pub cases: Vec<String>,
-    /// Makes the orders.
+    /// Seed of the random orders.
     pub seed: u64,
-    /// The command line.
+    /// Command line.
     pub command: String,
-    /// What must be the same when it goes on; nothing in the folders of older programs.
+    /// Servers and recipes, which must be the same when the run is resumed; `None` in folders of older programs.
     #[serde(default)]
     pub origin: Option<Origin>,
-    /// With k6 in the place of each case's own load, where it has one like it: its version.
+    /// Version of k6, if it replaces each case's own load where it has one like it.
     #[serde(default)]
     pub k6: Option<String>,
-    /// What was loaded elsewhere and imported: the machine of the servers, in words.
+    /// For imported loads of other machines: the machine of the servers, in words.
     #[serde(default)]
     pub machine: Option<String>,
-    /// A recipe that is not the arena's and takes part.
+    /// Recipe of a user that takes part.
     #[serde(default)]
     pub challenge: Option<Challenge>,
 }

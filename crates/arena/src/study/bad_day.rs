@@ -1,4 +1,4 @@
-//! The scenarios on one server, with the numbers that a case and the contender's own capacity give them.
+//! Runs a scenario on one server, with the parameters of the case and the contender's own capacity.
 
 use super::ladder::ladder;
 use super::plan::{Case, Family};
@@ -9,17 +9,17 @@ use loadgen::metric::RATE;
 use loadgen::scenario::{Act, Told, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Watch, Workload};
 
-/// Those who ask for nothing special ask for this share of what the server can do.
+/// Share of the server's capacity at which normal requests arrive during a scenario.
 const OTHERS: f64 = 0.2;
-/// How long that is looked for, in seconds.
+/// Seconds of the load that measures that capacity.
 const LOOK_S: f64 = 1.5;
-/// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
-/// many workers and threads it has.
+/// Hanging requests for each request that the server serves at once, so that no worker or thread would be left for
+/// others.
 const HANGING: u32 = 2;
-/// An answer that comes later is of no use to anybody, in milliseconds.
+/// Milliseconds after which an answer is useless.
 const DEADLINE_MS: u64 = 1000;
 
-/// Runs it.
+/// Runs the scenario of this case.
 pub fn run(
     case: &Case,
     family: &Family,
@@ -72,7 +72,7 @@ pub fn run(
     Ok(with_words(told))
 }
 
-/// Of a server with so many workers and threads of each.
+/// Number of hanging requests for a server with this many workers and threads per worker.
 fn hanging((workers, threads): (u32, u32)) -> u32 {
     workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
 }
@@ -105,7 +105,7 @@ fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>,
     told.into_iter().next().map(with_words).ok_or_else(|| "the overload told nothing".into())
 }
 
-/// What the scenario says of it stands behind what was done.
+/// Appends the scenario's remarks to the description of what was done.
 fn with_words(told: Told) -> Outcome {
     let mut outcome = told.outcome;
     if !told.words.is_empty() {

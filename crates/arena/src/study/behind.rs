@@ -1,23 +1,23 @@
-//! An application behind the arena's middleware: a folder that looks like its own, but for the file that is its start.
-//! Nothing is written to the application's own folder.
+//! Puts the arena's middleware in front of an application: a folder that looks like the application's own, except for
+//! its rackup file. Nothing is written to the application's own folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
-use crate::place::Place;
+use crate::environment::Environment;
 use loadgen::HEADER;
 
-/// What stands in that file.
+/// Template of that file.
 const MIDDLEWARE: &str = include_str!("middleware.rb");
 
-/// The path of the new start, for an application's folder and the start in it (`config.ru`).
-pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<PathBuf, String> {
-    let original = place.bring(app)?;
-    let (outside, _) = place.scratch("timed")?;
+/// Path of the new rackup file, for an application's folder and the rackup file in it (`config.ru`).
+pub(super) fn middleware(environment: &Environment, app: &Path, start: &Path) -> Result<PathBuf, String> {
+    let original = environment.bring(app)?;
+    let (outside, _) = environment.scratch("timed")?;
     let told = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    // Where the start lies in a folder of the application's, that is a folder here, too: it may reach for what is
-    // beside.
+    // Folders above the rackup file are real folders here, with links to their contents: the application may use files
+    // beside it.
     let mut below = PathBuf::new();
     for step in start.components() {
         if !matches!(step, Component::Normal(_)) {
@@ -25,7 +25,7 @@ pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<Path
         }
         let (here, there) = (outside.join(&below), original.join(&below));
         fs::create_dir_all(&here).map_err(|error| told(&here, &error))?;
-        let seen = place.outside(&there);
+        let seen = environment.outside(&there);
         for entry in fs::read_dir(&seen).map_err(|error| told(&seen, &error))?.flatten() {
             let name = entry.file_name();
             if name != step.as_os_str() {
@@ -41,7 +41,7 @@ pub(super) fn middleware(place: &Place, app: &Path, start: &Path) -> Result<Path
     }
     let text = MIDDLEWARE.replace("{{ header }}", HEADER).replace("{{ path }}", &path);
     fs::write(&file, text).map_err(|error| told(&file, &error))?;
-    // All of it, not only the folder in which the start lies.
-    place.bring(&outside)?;
+    // The whole folder, not only the one of the rackup file.
+    environment.bring(&outside)?;
     Ok(file)
 }

@@ -1,4 +1,4 @@
-//! The loads of a study by k6, in the place of its own tools: `arena run STUDY --load k6`.
+//! Loads of a study by k6 in place of its own tools: `arena run STUDY --load k6`.
 
 use std::time::Duration;
 
@@ -6,11 +6,10 @@ use super::plan::{Case, Family, Plan};
 use super::recipe::Tool;
 use loadgen::{K6Load, K6Plan};
 
-/// siege with its pauses waits at most so long before each request.
+/// Most seconds that siege pauses before each request, unless it runs as a benchmark.
 const PAUSE_S: f64 = 1.0;
 
-/// What k6 cannot do of a study is said before the run: nothing that it could, or an answer that its script cannot
-/// check.
+/// Reason why k6 cannot load a study: it has no load like any of the cases, or cannot check an answer.
 pub fn complaint(study: &Plan) -> Option<String> {
     let driven: Vec<&Family> = study.families.iter().filter(|family| family.recipe.tool.is_for_k6()).collect();
     if driven.is_empty() {
@@ -24,7 +23,7 @@ pub fn complaint(study: &Plan) -> Option<String> {
     driven.iter().find_map(script)
 }
 
-/// For the report: what was loaded by k6, and what was not.
+/// Sentence for the report on what was loaded by k6, and what was not.
 pub fn in_words(study: &Plan, version: &str) -> String {
     let own: Vec<&str> = study.families.iter().filter(|family| !family.recipe.tool.is_for_k6()).map(title).collect();
     let rest = match own.is_empty() {
@@ -43,7 +42,7 @@ fn title(family: &Family) -> &str {
     &family.recipe.title
 }
 
-/// The load of a case as k6 has it, and the loops of the arena.
+/// The load of a case as a plan that both k6 and the arena's own loops understand.
 pub fn plan(case: &Case, family: &Family, per_s: f64, seed: u64) -> K6Plan {
     let clients = case.clients;
     let seconds = case.seconds;

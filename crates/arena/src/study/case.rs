@@ -1,4 +1,4 @@
-//! One case on one server: the tool that the recipe names, or a loop or scenario of our own.
+//! Loads one server with one case, by the tool of the recipe, or by our own loop or scenario.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,14 +12,14 @@ use crate::record::Outcome;
 use loadgen::metric::FIRST_ANSWER;
 use loadgen::{self, AbPlan, AbUntil, Closed, K6Here, LOAD_THREADS, SiegePlan, SiegeUntil, Until, Workload, WrkPlan};
 
-/// How long a server is left alone before its first request after idling: so many times as long as a load lasts, and
-/// long enough for those that shut down after five seconds.
+/// Time without requests before the first request of an idle case: a multiple of the length of a load, and at least
+/// long enough for servers that shut workers down after five seconds.
 const IDLE_LOADS: f64 = 1.5;
 const IDLE_S_LEAST: f64 = 7.0;
-/// A tool that runs longer has hung.
+/// Seconds after which a tool counts as hanging.
 const TOOL_LIMIT_S: u32 = 900;
 
-/// Loads the server. The capacity that a ladder begins with is kept for its other steps.
+/// Loads the server. Stores the capacity that the first step of a ladder measures, for its other steps.
 pub fn run(
     case: &Case,
     family: &Family,

@@ -1,35 +1,35 @@
-//! A challenge: a recipe that is not the arena's takes part in a study beside ours, in the same rounds and under the
-//! same rules. Its text is kept in the run folder, so that the run can go on and be checked without the file.
+//! A challenge: a user's recipe takes part in a study beside ours, in the same rounds and under the same rules. Its
+//! text is stored in the run folder, so that the run can be resumed and checked without the file.
 
 use serde::{Deserialize, Serialize};
 
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
 
-/// Ours: part of every challenge that does not say against whom.
+/// Our server, which takes part in every challenge that names no opponents.
 const OURS: &str = "foolsgold";
-/// Put behind its name when a recipe of ours has that name.
+/// Suffix of the recipe's name if one of ours has the same name.
 const SUFFIX: &str = "-challenge";
 
-/// A challenger's recipe, and the terms on which it takes part.
+/// A user's recipe, and the options with which it takes part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenge {
-    /// Of its file, without `.toml`.
+    /// Name of its file, without `.toml`.
     pub name: String,
-    /// All that is written in it.
+    /// Text of its file.
     pub text: String,
-    /// Whose it is.
+    /// Author of the recipe, for the report.
     pub by: Option<String>,
-    /// As many as ours of the same server has, if nothing is said, or FoolsGold.
+    /// Number of workers; by default that of ours of the same server, or else of FoolsGold.
     pub workers: Option<u32>,
-    /// Threads of each worker; the same.
+    /// Threads per worker; with the same default.
     pub threads: Option<u32>,
-    /// The study's contenders that take part; empty: ours of the same server, and FoolsGold.
+    /// Contenders of the study that take part; empty for ours of the same server, and FoolsGold.
     pub against: Vec<String>,
 }
 
 impl Challenge {
-    /// The study with it and those it challenges, and the recipes with its own.
+    /// The study with this contender and its opponents only, and the catalogue with its recipe.
     pub fn join(&self, study: &Recipe, catalogue: &Catalogue) -> Result<(Recipe, Catalogue), String> {
         let name =
             if catalogue.get(&self.name).is_some() { format!("{}{SUFFIX}", self.name) } else { self.name.clone() };
@@ -71,7 +71,7 @@ impl Challenge {
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 
-    /// The name that it has in the study that it joined.
+    /// Its name in the study that it joined.
     pub fn name_in(&self, joined: &Recipe) -> String {
         joined.contenders.first().map(|entry| entry.name().to_owned()).unwrap_or_default()
     }

@@ -1,5 +1,4 @@
-//! What is wrong with a study's recipe that could be read: everything that would fail only in a run, or make it
-//! measure something else.
+//! Checks a study's parsed recipe for everything that would fail only during a run, or make it measure something else.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -10,20 +9,20 @@ use crate::contender::Catalogue;
 use crate::record::{TWIN, plain};
 use loadgen::metric::{METRICS, Metric};
 
-/// More would not start on any machine.
+/// Bounds of what can start on any machine.
 const WORKERS: RangeInclusive<u32> = 1..=512;
 const THREADS: RangeInclusive<u32> = 1..=1024;
 const CLIENTS: RangeInclusive<u32> = 1..=10_000;
 const PERCENT: RangeInclusive<u32> = 1..=1000;
-/// Of a load, and until a server may shut down.
+/// Most seconds of a load, and until a server may shut down.
 const SECONDS_MOST: f64 = 3600.0;
 const PER_S_MOST: f64 = 1_000_000.0;
 const REQUESTS: RangeInclusive<u64> = 1..=100_000_000;
-/// Each client holds its own.
+/// Bounds of a request's body, of which each client holds a copy.
 const SEND_BYTES: RangeInclusive<usize> = 1..=16_777_216;
 const MEMORY_MIB: RangeInclusive<u64> = 16..=16_000_000;
 
-/// All mistakes that can be seen in the recipe alone, each with what would be right.
+/// All errors in the recipe itself, each with what would be right.
 pub fn recipe(recipe: &Recipe) -> Vec<String> {
     let mut found = recipe.full.complaints("full");
     found.extend(recipe.quick.complaints("quick"));
@@ -53,7 +52,7 @@ pub fn recipe(recipe: &Recipe) -> Vec<String> {
     found
 }
 
-/// All mistakes that are seen when it is held against what else there is.
+/// All errors in the recipe's references to applications, contenders and published figures.
 pub fn surroundings(recipe: &Recipe, apps: &Path, figures: &Figures, contenders: Option<&Catalogue>) -> Vec<String> {
     let mut found = Vec::new();
     let app = apps.join(&recipe.app);
@@ -202,7 +201,7 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     found
 }
 
-/// Those that there are, each once.
+/// Checks that metrics exist and are named once.
 fn metrics(what: &str, names: &[String], found: &mut Vec<String>) {
     for (at, name) in names.iter().enumerate() {
         if Metric::of(name).is_none() {

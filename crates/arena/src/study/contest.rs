@@ -1,6 +1,6 @@
-//! One contender's turn in one family of cases in one round: started afresh, checked, warmed up, loaded with each case,
-//! checked again, ended. The next contender has its turn in the same family right after it, so that two contenders meet
-//! a case as near in time as can be.
+//! One contender's turn in one family of cases in one round: start, check, warm up, load with each case, check again,
+//! stop. The next contender's turn in the same family follows directly, so that two contenders run a case as close in
+//! time as possible.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,64 +10,64 @@ use super::plan::{Case, Family, Plan};
 use super::recipe::{Entry, Recipe, Tool};
 use super::watcher::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
+use crate::environment::Environment;
 use crate::measure::{CHECKED_ENOUGH, Load, QUEUE_LEFT, Up, seed, shortened, warm_up};
-use crate::place::Place;
 use crate::record::Sample;
 use crate::record::date::now;
 use loadgen::metric::{CHECKED, SETTLED};
 use loadgen::{Closed, K6Here, Until, Warmth};
 
-/// The first warm-up, before workers and threads are counted.
+/// Seconds of the first warm-up, before workers and threads are counted.
 const FIRST_WARM_UP_S: f64 = 0.3;
-/// A checked load is no shorter and no longer, in seconds.
+/// Shortest and longest checked load, in seconds.
 const CHECKED_S: (f64, f64) = (0.3, 10.0);
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
-    /// The study.
+    /// Recipe of the study.
     pub study: &'a Recipe,
-    /// What is to be done.
+    /// Plan of the run.
     pub plan: &'a Plan,
-    /// Who.
+    /// The contender in the study.
     pub entry: &'a Entry,
-    /// How it is started.
+    /// Recipe of the contender's server.
     pub recipe: &'a contender::Recipe,
-    /// Where it comes from.
-    pub place: &'a Place,
-    /// The application's folder.
+    /// Environment in which the server runs.
+    pub environment: &'a Environment,
+    /// Folder of the application.
     pub app: &'a Path,
-    /// For every contender.
+    /// Environment variables of every contender.
     pub env: &'a BTreeMap<String, String>,
-    /// Where the servers' logs go.
+    /// Folder for the servers' logs.
     pub logs: &'a Path,
-    /// What is measured, and under which load.
+    /// Family of cases.
     pub family: &'a Family,
-    /// Those of its cases that are left to do, in the order of the round.
+    /// Cases of the family that are left to run, in the order of the round.
     pub cases: Vec<&'a Case>,
-    /// What the slowest contender can do there, when it is known.
+    /// Capacity of the slowest contender in this family, if known.
     pub slowest: Option<f64>,
-    /// What this one can do, when that was measured before an interruption.
+    /// Capacity of this contender, if it was measured before an interruption.
     pub capacity: Option<f64>,
-    /// In the place of the cases' own loads.
+    /// k6, if it replaces the cases' own loads.
     pub k6: Option<&'a K6Here>,
-    /// From 1.
+    /// Number of the round, from 1.
     pub round: u32,
 }
 
-/// What became known of a contender while it ran.
+/// Facts about a contender that are known once it has run.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// Processes and threads that serve.
+    /// Counted workers and threads.
     pub counts: Option<Counts>,
     /// Command lines and generated files.
     pub commands: Vec<String>,
 }
 
-/// Takes each sample as soon as there is one.
+/// Stores a sample as soon as it exists.
 pub type Keep<'a> = dyn FnMut(Sample) -> Result<(), String> + 'a;
 
 impl Turn<'_> {
-    /// Has the turn.
+    /// Runs the turn.
     pub fn run(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<Facts, String> {
         let mut facts = Facts::default();
         watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
@@ -89,20 +89,20 @@ impl Turn<'_> {
         Ok(facts)
     }
 
-    /// Up, answering rightly, with as many workers and threads as it was told.
+    /// Starts the server and waits until it answers rightly, with as many workers and threads as it was started with.
     fn start(&self, facts: &mut Facts) -> Result<(Up, Warmth), String> {
         let rackup = self.app.join(self.start_of_app());
         let server = Server::start(self.wanted(&rackup, ""))?;
         facts.commands = server.commands();
         let up = self.ready(server)?;
-        // Before they are counted, each worker and thread has had work, however few clients this family has.
+        // All workers and threads must have had work before they are counted, even if this family has few clients.
         let clients = self.plan.cases().map(|case| case.clients).max().unwrap_or(1);
         let warmth = self.warmed_up(&up.server, clients, FIRST_WARM_UP_S);
         facts.counts = Some(up.server.check_counts()?);
         Ok((up, warmth))
     }
 
-    /// When it answers rightly.
+    /// Waits until the server answers rightly.
     pub(super) fn ready(&self, server: Server) -> Result<Up, String> {
         Up::when_ready(server, &|port| loadgen::check(port, &self.family.workload), &|| false)
     }
@@ -112,24 +112,24 @@ impl Turn<'_> {
         warm_up(server.port(), &self.family.workload, (clients, workers.saturating_mul(threads)), max_s)
     }
 
-    /// Warmed up as for the family's largest load.
+    /// Warms up with the clients of the family's largest load.
     pub(super) fn warmed_up_for_loads(&self, server: &Server, max_s: f64) -> Warmth {
         let clients = self.family.cases.iter().map(|case| case.clients).max().unwrap_or(1);
         self.warmed_up(server, clients, max_s)
     }
 
-    /// Where the application begins, in its folder.
+    /// Path of the rackup file in the application's folder.
     pub(super) fn start_of_app(&self) -> &'_ Path {
         Path::new(self.entry.rackup.as_deref().unwrap_or("config.ru"))
     }
 
-    /// How it is started; its logs have this at the end of their names.
+    /// How the server is started; `label` ends the names of its logs.
     pub(super) fn wanted<'a>(&'a self, rackup: &'a Path, label: &str) -> Wanted<'a> {
         let mut env = self.env.clone();
         env.extend(self.entry.env.clone());
         Wanted {
             recipe: self.recipe,
-            place: self.place,
+            environment: self.environment,
             rackup,
             workers: self.entry.workers,
             threads: self.entry.threads,
@@ -153,7 +153,7 @@ impl Turn<'_> {
     ) -> Result<(), String> {
         let is_loaded = !matches!(self.family.recipe.tool, Tool::Start | Tool::Idle);
         let mut settled = None;
-        // What it answered while it warmed up counts as much as what it answers later.
+        // Answers of the warm-up are checked like all others.
         if is_loaded && self.plan.effort.warm_up_s > 0.0 {
             let longer = self.warmed_up_for_loads(&up.server, self.plan.effort.warm_up_s);
             warmth.requests += longer.requests;
@@ -180,13 +180,13 @@ impl Turn<'_> {
     }
 
     fn measure(&self, case: &Case, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
-        // Each step is a share of one or of the other; cases come in any order.
+        // Each step is a share of the slowest capacity or of its own; cases come in any order.
         let mut whole = if case.slowest_pct > 0 { self.slowest.or(*capacity) } else { *capacity };
         let workload = &self.family.workload;
         let seed = seed(self.plan.seed, self.round, case.load_pct);
-        // Each answer to k6 was checked.
+        // k6 checks every answer.
         let is_blind = case.tool.is_blind() && self.k6.is_none();
-        // It has at most half the time of the load; the rounds add up.
+        // At most half the time of the load; the answers of all rounds are summed.
         let seconds = (case.seconds / 2.0).clamp(CHECKED_S.0, CHECKED_S.1);
         let until = Until::First { requests: CHECKED_ENOUGH, seconds };
         let checked = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed };
@@ -204,7 +204,7 @@ impl Turn<'_> {
         self.sample(case, sample)
     }
 
-    /// With the names of its case and contender.
+    /// Adds the names of case and contender and the round to a sample.
     pub(super) fn sample(&self, case: &Case, sample: Sample) -> Sample {
         let case = case.name.clone();
         let contender = self.entry.name().to_owned();
@@ -216,7 +216,7 @@ impl Turn<'_> {
     }
 }
 
-/// Whether a contender can be measured so. What it cannot do at all stands among its notes, and is not a failure.
+/// Whether this tool can measure a contender. What a server cannot do at all is among its notes, and not a failure.
 pub fn can(tool: Tool, recipe: &contender::Recipe) -> bool {
     match tool {
         Tool::Killed => !recipe.cannot.contains_key("kill"),

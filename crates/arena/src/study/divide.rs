@@ -1,5 +1,5 @@
-//! Where a request's time goes, per case: after all turns in a family each contender is started once more, with its
-//! application behind the arena's middleware, and loaded for a moment. Nothing of it touches the figures of the turns.
+//! Division of a request's time, per case: after all turns in a family each contender is started once more, with its
+//! application behind the arena's middleware, and loaded briefly. This does not affect the figures of the turns.
 
 use super::behind;
 use super::contest::{Keep, Turn};
@@ -13,11 +13,12 @@ use crate::record::date::now;
 use loadgen::Division;
 use loadgen::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
 
-/// Before it.
+/// Seconds of warm-up before the divided load.
 const WARM_UP_S: f64 = 0.5;
 
 impl Turn<'_> {
-    /// Divides the time of its cases, which are loads at full speed. What cannot be is told, and no failure.
+    /// Divides the time of its cases that are loads at full speed. A failure is recorded, and does not count against
+    /// the contender.
     pub fn divide(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
         watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
         let server = self.start_behind();
@@ -41,7 +42,7 @@ impl Turn<'_> {
     }
 
     fn start_behind(&self) -> Result<Server, String> {
-        let rackup = behind::middleware(self.place, self.app, self.start_of_app())?;
+        let rackup = behind::middleware(self.environment, self.app, self.start_of_app())?;
         Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
 

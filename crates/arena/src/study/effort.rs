@@ -1,34 +1,34 @@
-//! How much is done: rounds, seconds, requests, clients. A study says it twice, for its full and for its quick form.
+//! Effort of a run: rounds, seconds, requests, clients. A study has one for its full and one for its quick form.
 
 use serde::{Deserialize, Serialize};
 
-/// What a whole study spends on each of its cases, unless the case says otherwise.
+/// Effort for each case of a study, unless the case overrides it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
-    /// Each contender has a turn in each of them.
+    /// Number of rounds in which each contender has a turn.
     pub rounds: u32,
-    /// What is not decided by then has further ones, up to so many; none if nothing is said.
+    /// Last of the further rounds for what is undecided after those; none by default.
     #[serde(default)]
     pub rounds_most: Option<u32>,
-    /// Of each timed load.
+    /// Seconds of each timed load.
     pub seconds: f64,
-    /// Of loads that are counted rather than timed.
+    /// Requests of each counted load, at most.
     #[serde(default)]
     pub requests: Option<u64>,
-    /// The most that a warm-up may take; it ends earlier when the rate is steady.
+    /// Most seconds of a warm-up; it ends earlier when the rate is steady.
     pub warm_up_s: f64,
-    /// Clients of cases that do not name a number.
+    /// Clients of cases that name no number.
     pub clients: u32,
 }
 
 impl Effort {
-    /// The last round that there can be.
+    /// Number of the last possible round.
     pub fn most(&self) -> u32 {
         self.rounds_most.unwrap_or(self.rounds)
     }
 
-    /// What is wrong with it.
+    /// Errors in the numbers; `name` stands before each.
     pub fn complaints(&self, name: &str) -> Vec<String> {
         let mut found = Vec::new();
         let mut check = |good: bool, words: &str| {

@@ -1,33 +1,33 @@
-//! The right answer of a case, as a recipe says it.
+//! The right answer of a case, as its recipe gives it.
 
 use regex::Regex;
 use serde::Deserialize;
 
 use loadgen::{Ask, BodyRule, Expect, Workload};
 
-/// One of the rules for the body; none means that only the status counts.
+/// Expected answer, with at most one rule for the body; without one only the status counts.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// 200 if nothing is said.
+    /// Status; 200 by default.
     #[serde(default)]
     pub status: Option<u16>,
     /// The whole body.
     #[serde(default)]
     pub exactly: Option<String>,
-    /// A part of it.
+    /// A part of the body.
     #[serde(default)]
     pub contains: Option<String>,
-    /// A regular expression.
+    /// A regular expression that matches the body.
     #[serde(default)]
     pub matches: Option<String>,
-    /// The number of its bytes.
+    /// Length of the body in bytes.
     #[serde(default)]
     pub length: Option<usize>,
 }
 
 impl Expected {
-    /// What is wrong with it.
+    /// Error in the rules, if there is one.
     pub fn complaints(&self) -> Option<String> {
         let rules = [&self.exactly, &self.contains, &self.matches];
         if rules.iter().filter(|rule| rule.is_some()).count() + usize::from(self.length.is_some()) > 1 {
@@ -39,7 +39,7 @@ impl Expected {
         self.rule().err()
     }
 
-    /// A workload of this one request: a GET of the path, or a POST to it with a body of `send_bytes` bytes.
+    /// A workload of this one request: a GET of the path, or a POST with a body of `send_bytes` bytes.
     pub fn workload(&self, path: &str, send_bytes: Option<usize>) -> Result<Workload, String> {
         let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
         let get = Ask { expect, ..Ask::get(path) };

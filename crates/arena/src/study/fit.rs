@@ -1,4 +1,4 @@
-//! What METHOD.md wants of a run whose figures stand on a page that speaks for the program, and what this one is not.
+//! Checks whether a run meets the requirements of METHOD.md for figures that are shown on pages about the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,28 +11,28 @@ use crate::record::summary::Summary;
 use crate::record::{Sample, fingerprint};
 use crate::stats;
 
-/// Fewer rounds tell hardly anything apart.
+/// Rounds that a run needs; fewer show hardly any difference.
 const ROUNDS_LEAST: u32 = 3;
-/// A duel has neither a study nor fixed settings: its recipes are not held against those of now.
+/// Study name of a duel, which has no study and no fixed settings: its recipes are not compared with the present ones.
 const DUEL: &str = "duel";
-/// Of those whose round fell apart, so many are named.
+/// Most contenders that are named as measured apart from their rounds.
 const NAMED_MOST: usize = 3;
 
-/// What a run says by today's rules, and in which sentences' parts it is not as METHOD.md wants it: none where it may
-/// be shown. `home` has the recipes of now.
+/// Summary of a run by the present rules, and the requirements of METHOD.md that it does not meet, in parts of
+/// sentences; none if it may be shown. `home` has the present recipes.
 pub fn shown(home: &Path, folder: &Folder) -> Result<(Summary, Vec<String>), String> {
     let mut summary = folder.read_summary()?;
     let plan = folder.plan().unwrap_or_default();
     let origin = plan.get("origin").and_then(|origin| serde_json::from_value(origin.clone()).ok());
     let is_elsewhere = plan.get("machine").is_some_and(|machine| !machine.is_null());
-    // Loads of other machines say when they were imported, not when they were made.
+    // Loads of other machines have the time of their import, not of the load.
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
     by_rules(&mut summary, &samples);
     let shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &of_tree(home));
     Ok((summary, shortcomings))
 }
 
-/// The page of an older run shows what today's rules make of its figures.
+/// Applies the present rules to the figures of an older run.
 fn by_rules(summary: &mut Summary, samples: &[Sample]) {
     let strays = strays(samples);
     for case in &mut summary.cases {
@@ -68,7 +68,7 @@ fn shortcomings(
     found
 }
 
-/// The rounds that were not measured in one go.
+/// Sentence part on rounds that were not measured in one go.
 fn apart(samples: &[Sample]) -> Option<String> {
     let strays = strays(samples);
     let away_s = strays.iter().map(|stray| stray.away_s).max()?;
@@ -87,7 +87,7 @@ fn apart(samples: &[Sample]) -> Option<String> {
     ))
 }
 
-/// The recipes of now, by the names and with the fingerprints that a run keeps of them.
+/// Fingerprints of the present recipes, under the names that a run records.
 fn of_tree(home: &Path) -> BTreeMap<String, String> {
     let of = |folder: &str, prefix: &str| {
         let files = fs::read_dir(home.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());

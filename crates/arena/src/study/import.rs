@@ -1,12 +1,12 @@
-//! What k6 counted on machines elsewhere, with a script that a run has kept, as a run like any other. The arena saw
-//! neither the server nor the machines: what is said of them stands in the report as said.
+//! Imports loads that k6 made on other machines with a recorded script, as a run like any other. The arena has observed
+//! neither the server nor the machines: the report shows what the user states about them.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::asked::Asked;
-use super::ground::Ground;
+use super::context::Context;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::summarize;
@@ -15,27 +15,27 @@ use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
 use loadgen::k6_counted;
 
-/// One load of one contender: each machine's file of it.
+/// One load of one contender: the output files of all machines.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// What was asked for: the study.
+    /// The request, which names the study.
     pub asked: Asked,
-    /// What each machine wrote.
+    /// Output file of each machine.
     pub files: Vec<PathBuf>,
-    /// The study's name of the server.
+    /// Name of the contender in the study.
     pub contender: String,
-    /// The server's version, as it is said.
+    /// Version of the server, as stated by the user.
     pub version: String,
-    /// Its Ruby, the same.
+    /// Ruby of the server, as stated by the user.
     pub ruby: String,
-    /// The machine on which it ran, the same.
+    /// Machine of the server, as stated by the user.
     pub machine: String,
 }
 
 impl Import {
-    /// Looks at everything that can be wrong, before there is a folder.
-    pub fn sample(&self, study: &Recipe, ground: &Ground) -> Result<(Sample, Who), String> {
-        let plan = Plan::of(study, &self.asked, ground.figures)?;
+    /// Checks everything before a folder is created, and returns the sample and its contender.
+    pub fn sample(&self, study: &Recipe, context: &Context) -> Result<(Sample, Who), String> {
+        let plan = Plan::of(study, &self.asked, context.figures)?;
         let entry = study.contenders.iter().find(|entry| entry.name() == self.contender).ok_or_else(|| {
             let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
             format!("--contender {}: {} has {}", self.contender, study.name, names.join(", "))
@@ -57,7 +57,7 @@ impl Import {
             errors: outcome.errors,
             ..Sample::default()
         };
-        let title = ground.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
+        let title = context.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());
         let who = Who {
             name: self.contender.clone(),
             title: title.to_owned(),
@@ -71,7 +71,7 @@ impl Import {
         Ok((sample, who))
     }
 
-    /// The folder of an earlier import, if this load may stand beside those in it.
+    /// Opens the folder of an earlier import, if this load may be added to it.
     pub fn joins(&self, path: &Path) -> Result<Folder, String> {
         let told = |why: &str| format!("--into {}: {why}", path.display());
         let folder = Folder::open(path)?;
@@ -95,7 +95,7 @@ impl Import {
         folder: &Folder,
         (mut sample, who): (Sample, Who),
         study: &Recipe,
-        ground: &Ground,
+        context: &Context,
     ) -> Result<Summary, String> {
         let mut all = folder.read_who()?;
         match all.iter().find(|one| one.name == who.name) {
@@ -115,14 +115,14 @@ impl Import {
         folder.append(&sample)?;
         let samples = folder.samples()?.0;
         let took_s = samples.iter().map(|sample| sample.took_s).sum();
-        let plan = Plan::of(study, &self.asked, ground.figures)?;
+        let plan = Plan::of(study, &self.asked, context.figures)?;
         let machine = vec![("processor".to_owned(), self.machine.clone())];
-        let summary = summarize::summary(&self.asked, study, &plan, ground, (all, None), machine, &samples, took_s);
+        let summary = summarize::summary(&self.asked, study, &plan, context, (all, None), machine, &samples, took_s);
         folder.write_summary(&summary)?;
         folder.read_summary()
     }
 
-    /// For the run's folder.
+    /// The request as JSON, for the run's folder.
     pub fn plan(&self) -> Result<Value, String> {
         serde_json::to_value(&self.asked).map_err(|error| error.to_string())
     }

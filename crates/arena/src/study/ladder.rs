@@ -1,4 +1,4 @@
-//! What a server can do, then shares of that: by a loop of the arena's own, or by k6 in the place of any tool.
+//! Measures the capacity of a server, then shares of it: by a loop of the arena's own, or by k6 in place of any tool.
 
 use super::by_k6::plan;
 use super::plan::{Case, Family};
@@ -7,7 +7,7 @@ use crate::record::Outcome;
 use loadgen::metric::RATE;
 use loadgen::{K6Here, Watch};
 
-/// Loads the server. The capacity that a ladder begins with is kept for its other steps.
+/// Loads the server. Stores the capacity that the first step of a ladder measures, for its other steps.
 pub fn ladder(
     port: u16,
     (case, family): (&Case, &Family),

@@ -1,5 +1,5 @@
-# The arena's: tells when a request entered and left the application, and the processor time of its thread meanwhile.
-# It is plain enough for every Ruby that a server has, the embedded one included.
+# The arena's middleware: adds a header with the times at which a request entered and left the application, and with
+# the processor time of its thread in between. It runs on every Ruby that a server may have, the embedded one included.
 class ArenaTime
   HEADER = "{{ header }}"
 
@@ -31,7 +31,7 @@ class ArenaTime
 
   private
 
-  # The one clock that is the same in all of them: the embedded interpreter's other one begins with it.
+  # The only clock that all processes share: the embedded interpreter's monotonic one starts with the interpreter.
   def now
     Process.clock_gettime(Process::CLOCK_REALTIME, :nanosecond)
   end

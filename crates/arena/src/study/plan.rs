@@ -1,4 +1,4 @@
-//! What a run does, worked out from a recipe before anything is started: its cases, their order, and how long it may
+//! Plan of a run, derived from a recipe before anything is started: its cases, their order, and the time that it may
 //! take.
 
 use crate::measure;
@@ -12,65 +12,65 @@ use super::effort::Effort;
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Recipe, Tool};
 
-/// What is shown of a step of the ladder.
+/// Metrics of a step of the ladder.
 const LADDER: [&str; 7] = ["p99_ms", "p50_ms", "p999_ms", "offered_per_s", "requests_per_s", "failed", "late_ms"];
 
-/// One thing that is measured, with all numbers settled.
+/// A case with all numbers resolved.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// In records; of a series with its place: `posts@32`.
+    /// Name in records; in a series with its number: `posts@32`.
     pub name: String,
-    /// The name of the recipe's case that it belongs to.
+    /// Name of the recipe's case to which it belongs.
     pub family: String,
-    /// For people.
+    /// Title for people.
     pub title: String,
     /// How it is measured.
     pub tool: Tool,
-    /// Clients at a time.
+    /// Number of concurrent clients.
     pub clients: u32,
-    /// Of a timed load.
+    /// Seconds of a timed load.
     pub seconds: f64,
-    /// Of a counted load; the seconds do not matter then.
+    /// Requests of a counted load, which has no fixed time.
     pub requests: Option<u64>,
-    /// Share of the contender's own capacity; 0 for finding it.
+    /// Share of the contender's own capacity, in percent; 0 for the measurement of that capacity.
     pub load_pct: u32,
-    /// Share of the slowest contender's capacity; 0 for the contender's own.
+    /// Share of the slowest contender's capacity, in percent; 0 for the contender's own.
     pub slowest_pct: u32,
-    /// Its place on the axis of a line plot.
+    /// Place on the x axis of a line plot.
     pub x: Option<f64>,
-    /// What is shown of it.
+    /// Metrics that are shown.
     pub metrics: Vec<String>,
-    /// What the original published for it.
+    /// Figures that the original study published.
     pub published: Vec<Published>,
 }
 
-/// What the load that divides a request's time has of a case's own, as long as it is neither too short to be a mean nor
-/// longer than is needed, in seconds.
+/// Length of the load that divides a request's time, as a share of the case's own load, and its bounds in seconds: long
+/// enough for a mean, and no longer than needed.
 const DIVIDED_SHARE: f64 = 0.25;
 const DIVIDED_S: (f64, f64) = (0.5, 3.0);
-/// What a server takes to start and to end, and a load beside itself, in seconds: guesses.
+/// Estimated seconds of a server's start and stop, and of a load's checks.
 const START_S: f64 = 3.0;
 const AROUND_S: f64 = 0.5;
 
 impl Case {
-    /// The rate of a step of a ladder.
+    /// Rate of a step of a ladder, from the measured capacity.
     pub fn share(&self, capacity: Option<f64>) -> Result<f64, String> {
         let whole = capacity.ok_or("its capacity is not known: it gave no right answer")?;
         Ok(whole * f64::from(self.load_pct) / 100.0)
     }
 
-    /// At most, where it is one.
+    /// Most connections of its open loop.
     pub fn open_connections(&self) -> u32 {
         measure::open_connections(self.clients)
     }
 
-    /// A guess at what the whole of it takes. A counted load is taken to last as long as a timed one.
+    /// Estimated seconds of the load with its checks. A counted load is estimated like a timed one.
     pub fn load_s(&self) -> f64 {
         self.seconds + AROUND_S
     }
 
-    /// How long the load is that divides a request's time; none where it is not one at full speed, in which each client
-    /// has one request at a time.
+    /// Seconds of the load that divides a request's time; `None` unless the case is a load at full speed, in which each
+    /// client has one request at a time.
     pub fn divided_s(&self) -> Option<f64> {
         let is_full = match self.tool {
             Tool::Wrk | Tool::Ab | Tool::Siege | Tool::Closed => true,
@@ -81,30 +81,30 @@ impl Case {
     }
 }
 
-/// Cases that are measured one after the other.
+/// A family: cases of one recipe entry, measured one after the other.
 #[derive(Debug, Clone)]
 pub struct Family {
-    /// What the recipe says.
+    /// The case in the recipe.
     pub recipe: CaseRecipe,
-    /// What is asked in all of them, and the right answer.
+    /// Request of all its cases, with the right answer.
     pub workload: Workload,
-    /// In their order.
+    /// Cases in the order of the recipe.
     pub cases: Vec<Case>,
 }
 
-/// All of it.
+/// Plan of a run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What may be spent.
+    /// Rounds, seconds, requests and clients.
     pub effort: Effort,
-    /// In the order of the recipe.
+    /// Families in the order of the recipe.
     pub families: Vec<Family>,
-    /// Makes the order of turns: the same again when a run is resumed.
+    /// Seed of the order of turns, which is the same when a run is resumed.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Of a recipe: the families that were asked for by words in their names, or all.
+    /// Derives the plan from a recipe, with the families that were selected by words in their names, or all.
     pub fn of(recipe: &Recipe, asked: &Asked, figures: &Figures) -> Result<Plan, String> {
         let only = &asked.cases;
         let effort = asked.effort.clone();
@@ -125,7 +125,7 @@ impl Plan {
         Ok(Plan { effort, families, seed: asked.seed })
     }
 
-    /// Leaves out the families that need a library which is not there; says which.
+    /// Removes families that need a library which is missing. Returns sentences on them.
     pub fn leave_out(&mut self, is_here: &dyn Fn(&str) -> bool) -> Vec<String> {
         let lacking = |family: &Family| family.recipe.needs.iter().find(|name| !is_here(name)).cloned();
         let told = self.families.iter().filter_map(|family| Some((family.recipe.title.clone(), lacking(family)?)));
@@ -140,18 +140,18 @@ impl Plan {
         self.families.iter().flat_map(|family| &family.cases)
     }
 
-    /// In which order the families of cases are measured in a round: the same for all contenders.
+    /// Order of the families in a round, the same for all contenders.
     pub fn order_of_families(&self, round: u32) -> Vec<usize> {
         self.drawn(round, Draw::Families, self.families.len())
     }
 
-    /// Who has the first turn in a family in this round, who the next.
+    /// Order of the contenders' turns in a family in this round.
     pub fn order(&self, round: u32, family: usize, contenders: usize) -> Vec<usize> {
         self.drawn(round, Draw::Contenders(family), contenders)
     }
 
-    /// The cases of a family in the order of this round, the same for all contenders: what they can do comes first,
-    /// since the steps after it are shares of that.
+    /// Order of a family's cases in this round, the same for all contenders: the capacity comes first, since the steps
+    /// after it are shares of it.
     pub fn order_of_cases(&self, round: u32, family: usize) -> Vec<&Case> {
         let Some(cases) = self.families.get(family).map(|family| &family.cases) else { return Vec::new() };
         let first = usize::from(cases.iter().any(|case| case.load_pct > 0)).min(cases.len());
@@ -171,28 +171,28 @@ impl Plan {
         order
     }
 
-    /// A guess at one contender's turn in a family, in seconds, of these cases: for the progress bar.
+    /// Estimated seconds of one contender's turn with these cases, for the progress bar.
     pub fn turn_s<'a>(&self, cases: impl Iterator<Item = &'a Case>) -> f64 {
         let loads_s: f64 = cases.map(Case::load_s).sum();
-        // The rate settles before the time for it is over, mostly.
+        // Usually the rate settles before the time for it is over.
         if loads_s > 0.0 { START_S + self.effort.warm_up_s * 0.5 + loads_s } else { 0.0 }
     }
 }
 
-/// The same for the load that divides a request's time.
+/// Estimated seconds of the loads that divide a request's time.
 pub fn divided_s<'a>(cases: impl Iterator<Item = &'a Case>) -> f64 {
     let loads_s: f64 = cases.filter_map(Case::divided_s).map(|seconds| seconds + AROUND_S + 0.5).sum();
     if loads_s > 0.0 { START_S + loads_s } else { 0.0 }
 }
 
-/// What is drawn for a round.
+/// What a random order is drawn for.
 enum Draw {
     Families,
     Contenders(usize),
     Cases(usize),
 }
 
-/// The quick form has the ends and the middle of a series.
+/// The quick form keeps only the ends and the middle of a series.
 fn thinned(recipe: &CaseRecipe, is_quick: bool) -> CaseRecipe {
     let thin = |list: &[u32]| match list {
         [first, .., last] if is_quick && list.len() > 3 => vec![*first, list[list.len() / 2], *last],
@@ -220,7 +220,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         let mut rows = figures.of(name, &keys);
         for row in &mut rows {
             let today = study.contenders.iter().find(|entry| entry.published.as_deref() == Some(&row.server));
-            // One whose name is only by chance that of a contender has no place in its row.
+            // A server whose name only happens to be that of a contender has no place in its row.
             row.contender = Some(today.map_or_else(String::new, |entry| entry.name().to_owned()));
         }
         rows
@@ -251,7 +251,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         return recipe.users.iter().map(with).collect();
     }
     let is_ladder = recipe.tool == Tool::Ladder;
-    // What it can do is a case of its own, and no open loop.
+    // The capacity is a case of its own, and no open loop.
     let mut cases = vec![one.clone()];
     if is_ladder || recipe.tool == Tool::Overload {
         cases[0].title = format!("{}: capacity, by a closed loop", recipe.title);
@@ -276,8 +276,8 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
     cases
 }
 
-/// Beside slow clients, and those that hang, the others ask at a rate that the arena chose: that so many were answered
-/// is no merit of the server.
+/// Name of a metric in this case. Beside slow clients or hanging requests the others ask at a rate that the arena
+/// chose, so a served rate is no merit of the server.
 fn shown_as(metric: &str, tool: Tool) -> &str {
     let is_chosen = matches!(tool, Tool::SlowClients | Tool::Stuck | Tool::Uneven);
     if is_chosen && metric == RATE { OFFERED } else { metric }
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!((cases[3].clients, cases[3].x, cases[3].requests), (8, Some(8.0), Some(500)));
         assert_eq!((cases[4].clients, cases[4].x, cases[4].load_pct), (7, None, 0));
         assert_eq!((cases[6].load_pct, cases[6].metrics[0].as_str()), (100, "p99_ms"));
-        // What is measured by a closed loop does not call itself an open one.
+        // A closed loop must not be titled an open one.
         assert_eq!(cases[4].title, "Steps: capacity, by a closed loop");
         assert_eq!(cases[6].title, "Steps, open loop at 100 % of its own capacity");
         assert_eq!((cases[7].slowest_pct, cases[5].slowest_pct), (50, 0));

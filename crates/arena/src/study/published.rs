@@ -1,4 +1,4 @@
-//! The figures that the original studies published, from arena/published.toml.
+//! Published figures of the original studies, from arena/published.toml.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,19 +8,19 @@ use toml::{Table, Value};
 use crate::record::summary::Published;
 use loadgen::metric::Metric;
 
-/// All of them.
+/// Figures of all studies.
 #[derive(Debug, Clone, Default)]
 pub struct Figures(Table);
 
-/// Keys whose unit there is seconds; here all times are milliseconds.
+/// Keys in seconds in the file; all times here are in milliseconds.
 const IN_SECONDS: [(&str, &str); 3] =
     [("response_mean_s", "mean_ms"), ("longest_s", "max_ms"), ("shortest_s", "shortest_ms")];
-/// Keys that have another name here.
+/// Keys with another name here.
 const RENAMED: [(&str, &str); 4] =
     [("latency_mean_ms", "mean_ms"), ("errors", "failed"), ("used_mb", "rss_mib"), ("swap_mb", "swap_mib")];
 
 impl Figures {
-    /// Reads the file.
+    /// Reads the file. An error has all mistakes.
     pub fn read(file: &Path) -> Result<Figures, String> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
         let mut all: Table = toml::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -35,7 +35,8 @@ impl Figures {
         }
     }
 
-    /// What a study published of the case that these keys describe. Keys that its rows do not have match nothing.
+    /// Published figures of a study for the case that these keys describe. Keys that its rows do not have match
+    /// nothing.
     pub fn of(&self, study: &str, keys: &Table) -> Vec<Published> {
         let rows = self.0.get(study).and_then(|study| study.get("result")).and_then(Value::as_array);
         let rows = rows.into_iter().flatten().filter_map(Value::as_table);
@@ -43,12 +44,12 @@ impl Figures {
         rows.filter_map(published).collect()
     }
 
-    /// The studies that it has figures of.
+    /// Names of the studies with figures.
     pub fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// Whose figures a study has.
+    /// Servers for which a study has figures.
     pub fn servers(&self, study: &str) -> Option<Vec<&str>> {
         let rows = self.0.get(study)?.get("result")?.as_array()?;
         let mut servers: Vec<&str> = rows.iter().filter_map(|row| row.get("server")?.as_str()).collect();
@@ -63,7 +64,7 @@ impl Figures {
     }
 }
 
-/// Rows that nobody could find would be missing in silence.
+/// Errors in rows, which would otherwise silently be missing.
 fn complaints(name: &str, study: &Value) -> Vec<String> {
     let Some(rows) = study.get("result").and_then(Value::as_array) else {
         return vec![format!("study.{name}: it has no result = [ {{ server = \"…\", … }}, … ]")];

@@ -1,5 +1,5 @@
-//! What is settled before a run has its folder: what is measured, who is here, and whether a run that goes on has the
-//! same servers and recipes as at its beginning.
+//! Preparation of a run before it has a folder: what is measured, which contenders are installed, and whether a resumed
+//! run has the same servers and recipes as at its beginning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,61 +7,61 @@ use std::process::Stdio;
 
 use super::asked::Asked;
 use super::by_k6;
-use super::ground::Ground;
+use super::context::Context;
 use super::origin::Origin;
 use super::plan::Plan;
 use super::recipe::{Entry, Recipe};
 use super::twin;
 use crate::contender::{self, Presence};
-use crate::place::Place;
+use crate::environment::Environment;
 use crate::record::summary::{ALLOCATED_BY, Who};
 use loadgen::k6_version;
 
-/// Nothing stands in its way any more.
+/// A run whose options, contenders and cases have been checked.
 pub struct Ready<'a> {
     pub(super) asked: &'a Asked,
     pub(super) study: &'a Recipe,
-    pub(super) ground: &'a Ground<'a>,
+    pub(super) context: &'a Context<'a>,
     pub(super) plan: Plan,
     pub(super) who: Vec<Who>,
-    /// One of those who are here, once more; and whose twin it is.
+    /// The twin's entry, and the name of its original.
     pub(super) twin: Option<(Entry, String)>,
     /// Cases that cannot be measured here, in sentences.
     pub(super) left_out: Vec<String>,
 }
 
 impl<'a> Ready<'a> {
-    /// Looks at everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
+    /// Checks everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
     pub fn make(
         asked: &'a Asked,
         study: &'a Recipe,
-        ground: &'a Ground<'a>,
+        context: &'a Context<'a>,
         earlier: &[Who],
     ) -> Result<Ready<'a>, String> {
-        let mut plan = Plan::of(study, asked, ground.figures)?;
+        let mut plan = Plan::of(study, asked, context.figures)?;
         let entries = chosen(asked, study)?;
-        let left_out = plan.leave_out(&|name| is_library(ground.place, "ruby", name));
+        let left_out = plan.leave_out(&|name| is_library(context.environment, "ruby", name));
         if plan.families.is_empty() {
             return Err(left_out.join("\n"));
         }
         if let Some(complaint) = asked.k6.as_ref().and_then(|_| by_k6::complaint(&plan)) {
             return Err(complaint);
         }
-        let who = entries.into_iter().map(|entry| one(entry, ground, earlier)).collect::<Result<Vec<_>, _>>()?;
+        let who = entries.into_iter().map(|entry| one(entry, context, earlier)).collect::<Result<Vec<_>, _>>()?;
         let who = numbered(who);
         if who.iter().all(|one| !one.missing.is_empty()) {
             return Err(nobody(&who));
         }
-        let here: Vec<&Entry> = present(study, ground, &who).into_iter().map(|one| one.entry).collect();
+        let here: Vec<&Entry> = present(study, context, &who).into_iter().map(|one| one.entry).collect();
         let original = twin::original(&here, asked.effort.rounds, asked.seed);
         let twin = original.map(|entry| (twin::of(entry), entry.name().to_owned()));
-        Ok(Ready { asked, study, ground, plan, who, twin, left_out })
+        Ok(Ready { asked, study, context, plan, who, twin, left_out })
     }
 
-    /// What is not as it was when the run began; it is none any more if this is mixed with that.
+    /// Differences between now and the beginning of the run, with which its samples must not be mixed.
     pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
         let mut found = Vec::new();
-        let now = Origin::of(self.study, self.ground);
+        let now = Origin::of(self.study, self.context);
         if let Some(then) = &self.asked.origin {
             if then.place != now.place {
                 let other = if then.place.0 == now.place.0 { ", but another one" } else { "" };
@@ -98,19 +98,19 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// A contender that is here.
+/// An installed contender.
 pub(super) struct Present<'a> {
     pub entry: &'a Entry,
     pub recipe: &'a contender::Recipe,
 }
 
-fn is_library(place: &Place, ruby: &str, name: &str) -> bool {
-    let mut command = place.command(ruby, Path::new("/"));
+fn is_library(environment: &Environment, ruby: &str, name: &str) -> bool {
+    let mut command = environment.command(ruby, Path::new("/"));
     let told = command.args(["-e", "require ARGV[0]", name]).stdin(Stdio::null()).output();
     told.is_ok_and(|output| output.status.success())
 }
 
-/// Everybody who was asked for, here or missing.
+/// All selected contenders, installed or missing.
 fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String> {
     let chosen = |name: &str| asked.only.is_empty() || asked.only.iter().any(|word| name.contains(word.as_str()));
     let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
@@ -123,9 +123,9 @@ fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String
     Ok(entries)
 }
 
-/// What an interrupted run had learned of it is kept.
-fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
-    let Some(recipe) = ground.catalogue.get(&entry.recipe) else {
+/// Looks for a contender, and keeps what an interrupted run had learned of it.
+fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String> {
+    let Some(recipe) = context.catalogue.get(&entry.recipe) else {
         return Err(format!("there is no contender {}: arena list shows all", entry.recipe));
     };
     let mut who = Who {
@@ -138,10 +138,10 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
     };
     who.notes.extend(entry.note.clone());
     who.notes.extend(entry.allocator.map(|who| format!("{ALLOCATED_BY}{}", who.name())));
-    match contender::look(recipe, ground.place) {
+    match contender::detect(recipe, context.environment) {
         Presence::Here { version, ruby } => {
             (who.version, who.ruby) = (version, ruby);
-            who.missing = lacking(entry, recipe, ground.place);
+            who.missing = lacking(entry, recipe, context.environment);
         }
         Presence::Missing { mut lacks, get } => {
             lacks.extend(get.iter().map(|way| format!("to get it: {way}")));
@@ -155,16 +155,16 @@ fn one(entry: &Entry, ground: &Ground, earlier: &[Who]) -> Result<Who, String> {
     Ok(who)
 }
 
-/// What its Ruby lacks for this application.
-fn lacking(entry: &Entry, recipe: &contender::Recipe, place: &Place) -> Vec<String> {
+/// Libraries for this application that its Ruby lacks.
+fn lacking(entry: &Entry, recipe: &contender::Recipe, environment: &Environment) -> Vec<String> {
     let ruby = if recipe.runtime == contender::Runtime::Jruby { "jruby" } else { "ruby" };
-    let lacks = entry.needs.iter().filter(|name| !is_library(place, ruby, name));
+    let lacks = entry.needs.iter().filter(|name| !is_library(environment, ruby, name));
     lacks
         .map(|name| format!("this application needs {name} on {ruby}; to get it: {ruby} -S gem install {name}"))
         .collect()
 }
 
-/// One that takes part more than once is told apart by what is different.
+/// Title of a contender; one of several entries for a server gets what distinguishes it.
 fn title(entry: &Entry, recipe: &contender::Recipe) -> String {
     match (&entry.name, entry.allocator) {
         (None, _) => recipe.title.clone(),
@@ -192,11 +192,11 @@ fn numbered(who: Vec<Who>) -> Vec<Who> {
     who.into_iter().map(number).collect()
 }
 
-pub(super) fn present<'a>(study: &'a Recipe, ground: &Ground<'a>, who: &[Who]) -> Vec<Present<'a>> {
+pub(super) fn present<'a>(study: &'a Recipe, context: &Context<'a>, who: &[Who]) -> Vec<Present<'a>> {
     let here: BTreeSet<&str> = who.iter().filter(|one| one.missing.is_empty()).map(|one| one.name.as_str()).collect();
     let entries = study.contenders.iter().filter(|entry| here.contains(entry.name()));
     let with_recipes = entries.filter_map(|entry| {
-        let recipe = ground.catalogue.get(&entry.recipe)?;
+        let recipe = context.catalogue.get(&entry.recipe)?;
         Some(Present { entry, recipe })
     });
     with_recipes.collect()

@@ -1,4 +1,4 @@
-//! The recipe of a study: a file in arena/studies, as it is written, checked.
+//! The recipe of a study: a file of arena/studies, parsed and checked.
 
 use std::collections::BTreeMap;
 
@@ -9,56 +9,56 @@ use super::expect::Expected;
 use crate::contender::Allocator;
 use crate::record::summary::PlotKind;
 
-/// Longer than any right answer takes, where a study says nothing; the original studies' siege had the same.
+/// Default timeout in seconds, longer than any right answer takes; siege in the original studies had the same.
 const TIME_OUT_S: u32 = 30;
 
 /// A study.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// The name of its file.
+    /// Name of its file, without `.toml`.
     #[serde(skip)]
     pub name: String,
-    /// All that is written in it.
+    /// Text of its file.
     #[serde(skip)]
     pub text: String,
-    /// For people.
+    /// Title for people.
     pub title: String,
-    /// What it asks.
+    /// Question that the study answers.
     pub question: String,
-    /// Where it comes from, and how it differs from the original: a sentence each.
+    /// Sentences on its origin and how it differs from the original.
     pub about: Vec<String>,
-    /// The folder in apps/.
+    /// Name of the application's folder in apps/.
     pub app: String,
-    /// What the application needs beside itself.
+    /// Services that the application needs.
     #[serde(default)]
     pub services: Vec<ServiceName>,
-    /// Which part of published.toml it is, when it is one of those.
+    /// Name of its figures in published.toml, if it has some.
     #[serde(default)]
     pub published: Option<String>,
-    /// The memory that a server and its workers may have, in MiB; none: all that the machine has.
+    /// Memory limit of a server and its workers, in MiB; without it, all of the machine's.
     #[serde(default)]
     pub memory_mib: Option<u64>,
-    /// Who takes part.
+    /// Contenders that take part.
     pub contenders: Vec<Entry>,
-    /// What it takes.
+    /// Effort of the full form.
     pub full: Effort,
-    /// The form that shows in minutes that everything works; its figures are not to be believed.
+    /// Effort of the quick form, which shows in minutes that everything works; its figures are not reliable.
     pub quick: Effort,
-    /// What is shown of each case, most important first; the first one ranks.
+    /// Metrics that are shown of each case, most important first; the first one ranks.
     pub metrics: Vec<String>,
-    /// What is measured.
+    /// Cases to measure.
     #[serde(rename = "case")]
     pub cases: Vec<CaseRecipe>,
-    /// What is drawn. None: bars of the first metric, and of p99 where it is shown.
+    /// Plots of the report. By default bars of the first metric, and of p99 where it is shown.
     #[serde(rename = "plot", default)]
     pub plots: Vec<PlotRecipe>,
-    /// For which uses a winner is named.
+    /// Uses for which a winner is named.
     #[serde(rename = "verdict", default)]
     pub verdicts: Vec<VerdictRecipe>,
 }
 
-/// What an application may need.
+/// A service that an application may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServiceName {
@@ -68,116 +68,116 @@ pub enum ServiceName {
     Upstream,
 }
 
-/// A contender in this study.
+/// A contender of a study.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// The name of its recipe.
+    /// Name of its recipe.
     pub recipe: String,
-    /// Its name here, when it takes part more than once.
+    /// Its name in the study, if the recipe takes part more than once.
     #[serde(default)]
     pub name: Option<String>,
-    /// Processes.
+    /// Worker processes.
     pub workers: u32,
-    /// Threads of each.
+    /// Threads per worker.
     pub threads: u32,
-    /// In whose place memory is allocated: glibc, tcmalloc or jemalloc.
+    /// Allocator to preload: glibc, tcmalloc or jemalloc.
     #[serde(default)]
     pub allocator: Option<Allocator>,
-    /// Another file than config.ru.
+    /// Rackup file other than config.ru.
     #[serde(default)]
     pub rackup: Option<String>,
-    /// It may shut down its workers after so many seconds without a request, if it can.
+    /// Idle seconds after which it may shut down its workers, if it can.
     #[serde(default)]
     pub idle_s: Option<u32>,
-    /// With the limits (queues, connections) that it comes with, which are raised for all others: as a published study
+    /// Whether it keeps its default limits (queues, connections), which are raised for all others: as a published study
     /// ran it.
     #[serde(default)]
     pub stock: bool,
     /// Its name among the published figures.
     #[serde(default)]
     pub published: Option<String>,
-    /// What a reader should know.
+    /// Sentence that a reader should know.
     #[serde(default)]
     pub note: Option<String>,
     /// Libraries that its Ruby needs for this application.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// In the quick form as well, which is about minutes.
+    /// Whether it also takes part in the quick form, which only takes minutes.
     #[serde(default = "yes")]
     pub in_quick: bool,
-    /// More environment.
+    /// Additional environment variables.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
 }
 
-/// One thing to be measured, or a series of them.
+/// A case to measure, or a series of cases.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseRecipe {
-    /// In records.
+    /// Name in records.
     pub name: String,
-    /// For people.
+    /// Title for people.
     pub title: String,
     /// How it is measured.
     pub tool: Tool,
-    /// What is asked.
+    /// Path that is requested.
     pub path: String,
-    /// Of closed: the requests are POSTs with a body of so many bytes, the line `FoolsGold` again and again.
+    /// For closed: the requests are POSTs with a body of this many bytes, the line `FoolsGold` repeated.
     #[serde(default)]
     pub send_bytes: Option<usize>,
     /// The right answer.
     pub expect: Expected,
-    /// Ruby libraries that it needs; without them it is left out, and the report says so.
+    /// Ruby libraries that it needs; without them it is left out, and the report mentions it.
     #[serde(default)]
     pub needs: Vec<String>,
-    /// In the quick form as well, which is about minutes.
+    /// Whether it also runs in the quick form, which only takes minutes.
     #[serde(default = "yes")]
     pub in_quick: bool,
-    /// Clients at a time.
+    /// Number of concurrent clients.
     #[serde(default)]
     pub clients: Option<u32>,
-    /// Instead: one case for each of these numbers of clients.
+    /// Alternatively, one case for each of these numbers of clients.
     #[serde(default)]
     pub users: Vec<u32>,
-    /// Of ladder and overload: one case for each of these shares of the contender's own capacity, in percent.
+    /// For ladder and overload: one case for each of these shares of the contender's own capacity, in percent.
     #[serde(default)]
     pub load_pct: Vec<u32>,
-    /// Of ladder: one case for each of these shares of the slowest contender's capacity, in percent: the same requests
-    /// per second for all. From the second round on, since all must have shown what they can do.
+    /// For ladder: one case for each of these shares of the slowest contender's capacity, in percent: the same requests
+    /// per second for all. From the second round on, since all capacities must be known.
     #[serde(default)]
     pub slowest_pct: Vec<u32>,
-    /// Of stuck: what hangs.
+    /// For stuck: path that hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
-    /// Of uneven: requests per second, short and long ones together.
+    /// For uneven: requests per second, short and long ones together.
     #[serde(default)]
     pub per_s: Option<f64>,
-    /// Of uneven: what takes long.
+    /// For uneven: path that takes long.
     #[serde(default)]
     pub long_path: Option<String>,
-    /// Of uneven: how many of all requests take long, in percent.
+    /// For uneven: share of requests that take long, in percent.
     #[serde(default)]
     pub long_pct: Option<u32>,
-    /// Of idle-connections: how many there are.
+    /// For idle-connections: number of connections.
     #[serde(default)]
     pub connections: Option<u32>,
-    /// Of slow-clients: how many trickle.
+    /// For slow-clients: number of slow clients.
     #[serde(default)]
     pub slow: Option<u32>,
-    /// Longer or shorter than the study's.
+    /// Seconds of the load, if not the study's.
     #[serde(default)]
     pub seconds: Option<f64>,
-    /// How long wrk or ab waits for an answer, in seconds; 30 if nothing is said.
+    /// Timeout of wrk or ab in seconds; 30 by default.
     #[serde(default)]
     pub timeout_s: Option<u32>,
-    /// So many requests rather than seconds.
+    /// Number of requests, instead of seconds.
     #[serde(default)]
     pub requests: Option<u64>,
-    /// Other metrics than the study's.
+    /// Metrics, if not the study's.
     #[serde(default)]
     pub metrics: Vec<String>,
-    /// What stands in the original's rows of figures for it: `{ primes = 10 }`; `{ }` when all rows are about it.
+    /// Keys of the original's rows of figures for this case: `{ primes = 10 }`; `{ }` if all rows are about it.
     #[serde(default)]
     pub published: Option<toml::Table>,
 }
@@ -186,76 +186,77 @@ pub struct CaseRecipe {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tool {
-    /// wrk with connections that stay.
+    /// wrk, with persistent connections.
     Wrk,
-    /// ApacheBench, a connection for each request.
+    /// ApacheBench, with a connection for each request.
     Ab,
-    /// siege as a benchmark (-b), a connection for each request.
+    /// siege as a benchmark (-b), with a connection for each request.
     Siege,
-    /// siege with its pauses, each client one request.
+    /// siege with its pauses, one request per client.
     SiegeOnce,
-    /// Our own closed loop, every answer checked.
+    /// Our own closed loop, which checks every answer.
     Closed,
-    /// Our own open loop, at shares of the capacity that our closed loop found.
+    /// Our own open loop, at shares of the capacity that our closed loop measured.
     Ladder,
-    /// Nothing is loaded: from the start of the server to its first right answer.
+    /// No load: the time from the start of the server to its first right answer.
     Start,
-    /// The first request after the server had nothing to do for a while.
+    /// The first request after the server was idle for a while.
     Idle,
-    /// Clients that trickle, and fast ones beside them.
+    /// Clients that send slowly, and fast ones beside them.
     SlowClients,
     /// An endpoint that hangs, and fast ones beside it.
     Stuck,
     /// Short requests with some long ones among them, at a rate that is the same for all.
     Uneven,
-    /// Connections on which nothing is asked any more.
+    /// Idle connections.
     IdleConnections,
     /// A worker killed now and then under load.
     Killed,
     /// Reloads under load.
     Reload,
-    /// More than it can do, and afterwards.
+    /// More than the server can do, and the time afterwards.
     Overload,
 }
 
 impl CaseRecipe {
-    /// How long an answer is waited for.
+    /// Timeout of an answer, in seconds.
     pub fn timeout_s(&self) -> u32 {
         self.timeout_s.unwrap_or(TIME_OUT_S)
     }
 }
 
 impl Tool {
-    /// Whether k6 can have this load in its place.
+    /// Whether k6 can take the place of this load.
     pub fn is_for_k6(self) -> bool {
         matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce | Tool::Closed | Tool::Ladder)
     }
 
-    /// Whether what loads the server does not look at its answers.
+    /// Whether the tool does not check answers.
     pub fn is_blind(self) -> bool {
         matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce)
     }
 }
 
-/// A picture.
+/// A plot.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlotRecipe {
-    /// For people.
+    /// Title for people.
     pub title: String,
-    /// How it is drawn.
+    /// Kind of the plot.
     pub kind: PlotKind,
-    /// What is shown.
+    /// Metric that is shown.
     pub metric: String,
     /// Names of cases; a series by its recipe's name.
     pub cases: Vec<String>,
-    /// What the places of lines are.
+    /// Title of the x axis of lines.
     #[serde(default)]
     pub x_title: String,
-    /// Of a ladder's cases those at shares of the slowest contender's capacity, rather than of each one's own.
+    /// Whether a ladder's cases at shares of the slowest contender's capacity are shown, instead of those at shares of
+    /// each one's own.
     #[serde(default)]
     pub at_equal_rates: bool,
-    /// Both axes grow by factors.
+    /// Whether both axes are logarithmic.
     #[serde(default)]
     pub is_log: bool,
 }
@@ -264,17 +265,17 @@ pub struct PlotRecipe {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictRecipe {
-    /// "waiting on other services".
+    /// The use: "waiting on other services".
     pub use_case: String,
-    /// All of these count alike.
+    /// Cases that decide, with equal weight.
     pub cases: Vec<String>,
-    /// By which number; the cases' first one if nothing is said.
+    /// Metric that decides; by default the first one of the cases.
     #[serde(default)]
     pub metric: Option<String>,
-    /// Who won in the original.
+    /// Winner in the original study.
     #[serde(default)]
     pub published: String,
-    /// What a reader must know before believing it, where one of these contenders took part.
+    /// Remark that a reader must know, if one of its contenders took part.
     #[serde(default)]
     pub note: Option<VerdictNote>,
 }
@@ -285,7 +286,7 @@ pub struct VerdictRecipe {
 pub struct VerdictNote {
     /// Names of contenders.
     pub contenders: Vec<String>,
-    /// For people.
+    /// Text for people.
     pub words: String,
 }
 

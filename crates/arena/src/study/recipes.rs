@@ -1,4 +1,4 @@
-//! The studies of a folder, read and checked.
+//! Reads and checks the studies of a folder.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::recipe::Recipe;
 pub struct Recipes(pub Vec<Recipe>);
 
 impl Recipes {
-    /// Reads a folder of them: those that are right, and all that is wrong with the others.
+    /// Reads a folder: the valid studies, and all errors of the others.
     pub fn read(folder: &Path) -> (Recipes, Vec<String>) {
         let mut files: Vec<_> = match fs::read_dir(folder) {
             Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
@@ -30,7 +30,7 @@ impl Recipes {
         (Recipes(recipes), complaints)
     }
 
-    /// The one with this name.
+    /// The study of this name. An error lists those that exist.
     pub fn get(&self, name: &str) -> Result<&Recipe, String> {
         let names = || self.0.iter().map(|recipe| recipe.name.as_str()).collect::<Vec<_>>().join(", ");
         let found = self.0.iter().find(|recipe| recipe.name == name);

@@ -1,6 +1,6 @@
-//! A whole run: the services, rounds, every sample kept at once, the summary at the end. In a round each family of
-//! cases is measured on all contenders before the next one, both in random order, so that two contenders in a case are
-//! as near in time as can be. An interrupted run goes on where it was.
+//! A whole run: the services, rounds, every sample stored at once, the summary at the end. In a round each family of
+//! cases is measured on all contenders before the next one, both in random order, so that two contenders run a case as
+//! close in time as possible. An interrupted run is resumed where it stopped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,15 +21,15 @@ use loadgen::K6Here;
 use loadgen::metric::RATE;
 
 impl Ready<'_> {
-    /// Runs it into a folder, or what is left of it there.
+    /// Runs the study, or what is left of it, into this folder.
     pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<Summary, String> {
         let since = Instant::now();
-        let Ready { asked, study, ground, plan, mut who, twin, left_out } = self;
-        // A run that is summed up again was not made on the machine of now.
+        let Ready { asked, study, context, plan, mut who, twin, left_out } = self;
+        // A finished run that is only summarized again was not made on the present machine.
         let facts_of_machine = folder.read_summary().map_or_else(|_| machine::facts(), |earlier| earlier.machine);
-        // Whoever goes on with it must find the same.
+        // A resumed run must find the same contenders.
         folder.write_who(&who)?;
-        let mut present = present(study, ground, &who);
+        let mut present = present(study, context, &who);
         let names: Vec<&str> = present.iter().map(|one| one.entry.name()).collect();
         let of_twin = twin.as_ref().and_then(|(entry, of)| {
             let original = present.iter().find(|one| one.entry.name() == of)?;
@@ -37,9 +37,9 @@ impl Ready<'_> {
         });
         present.extend(of_twin);
         let original = twin.as_ref().map(|(_, of)| of.clone());
-        let app = ground.apps.join(&study.app);
-        let app_there = ground.place.bring(&app)?;
-        let services = Services::start(&study.services, ground.place, &app_there, &folder.logs())?;
+        let app = context.apps.join(&study.app);
+        let app_there = context.environment.bring(&app)?;
+        let services = Services::start(&study.services, context.environment, &app_there, &folder.logs())?;
         let logs = folder.logs();
         let mut done = Done::of(&folder.samples()?.0, folder.is_whole());
         let k6 = asked.k6.clone().map(|version| K6Here::with(version, folder.path().join("k6")));
@@ -61,7 +61,7 @@ impl Ready<'_> {
                     plan: &plan,
                     entry,
                     recipe,
-                    place: ground.place,
+                    environment: context.environment,
                     app: &app,
                     env: &services.env,
                     logs: &logs,
@@ -82,10 +82,10 @@ impl Ready<'_> {
                     let capacity = done.rate(&plan.families[family].recipe.name, one.entry.name(), round);
                     let mut keep = |sample: Sample| folder.append(&sample).map(|()| done.note(&sample));
                     let facts = turn(one.entry, one.recipe, cases, capacity).run(&mut keep, watcher)?;
-                    learn(&mut who, one.entry.name(), facts);
+                    note_facts(&mut who, one.entry.name(), facts);
                     folder.write_who(&who)?;
                 }
-                // After the loads of all, which so are nearer to each other in time.
+                // After the loads of all contenders, which are then closer to each other in time.
                 for one in in_order() {
                     let cases = left.to_divide(family, one, &done);
                     if cases.is_empty() {
@@ -101,24 +101,24 @@ impl Ready<'_> {
         let measured_s: f64 = samples.iter().map(|sample| sample.took_s).sum();
         let took_s = since.elapsed().as_secs_f64().max(measured_s);
         let mut summary =
-            summarize::summary(asked, study, &plan, ground, (who, original), facts_of_machine, &samples, took_s);
+            summarize::summary(asked, study, &plan, context, (who, original), facts_of_machine, &samples, took_s);
         summary.notes.extend(left_out);
         folder.write_summary(&summary)?;
         folder.read_summary()
     }
 }
 
-/// What a round is for.
+/// What a round is to decide.
 struct Question<'a> {
-    /// By family and contender what is not decided; none in the rounds that are for everything.
+    /// Undecided families and contenders; `None` in the rounds in which everything is measured.
     open: Option<BTreeSet<(String, String)>>,
-    /// By family, what the slowest contender can do.
+    /// Capacity of the slowest contender, by family.
     slowest: BTreeMap<String, f64>,
     twin_of: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
-    /// By what the rounds before it said.
+    /// Derives the question from the samples of earlier rounds.
     fn of(
         (round, study): (u32, &Recipe),
         plan: &Plan,
@@ -135,7 +135,7 @@ impl<'a> Question<'a> {
     }
 
     fn is_about(&self, case: &Case, contender: &str) -> bool {
-        // A rate that is the same for all can be told only when all have shown what they can do.
+        // A rate that is the same for all is known only when all capacities are.
         if case.slowest_pct > 0 && !self.slowest.contains_key(&case.family) {
             return false;
         }
@@ -158,17 +158,17 @@ impl<'a> Question<'a> {
     }
 }
 
-/// A case, a contender and a round.
+/// Case, contender and round.
 type Key = (String, String, u32);
 
-/// What was measured, before an interruption or since.
+/// What has been measured, before an interruption or since.
 struct Done {
-    /// With the rate, where there was a load that had one.
+    /// Loads made, with the rate if they had one.
     loaded: BTreeMap<Key, Option<f64>>,
-    /// Where the load could be made.
+    /// Loads that could be made.
     with_numbers: BTreeSet<Key>,
     divided: BTreeSet<Key>,
-    /// A run that came to its end is only summed up again: nothing more of it is divided.
+    /// Whether the run had finished and is only summarized again: nothing more is divided then.
     is_whole: bool,
 }
 
@@ -199,7 +199,7 @@ impl Done {
     }
 }
 
-/// What a round has left to do.
+/// Work that is left in a round.
 struct Left<'a> {
     plan: &'a Plan,
     round: u32,
@@ -208,7 +208,7 @@ struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    /// The cases that a contender still has to be loaded with in a family, in the order of the round.
+    /// Cases of a family that a contender has still to run, in the order of the round.
     fn to_load(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
         let mut cases = self.plan.order_of_cases(self.round, family);
         cases.retain(|case| {
@@ -218,8 +218,8 @@ impl<'a> Left<'a> {
         cases
     }
 
-    /// Those that were loaded, and whose time is to be divided. Further rounds are for what is not decided; and a twin
-    /// is its original once more.
+    /// Cases that were loaded and whose time is still to be divided. Not in further rounds, which are for what is
+    /// undecided; nor for a twin, which repeats its original.
     fn to_divide(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
         if self.round > self.plan.effort.rounds || one.entry.name() == TWIN || done.is_whole {
             return Vec::new();
@@ -236,12 +236,12 @@ impl<'a> Left<'a> {
         (case.name.clone(), one.entry.name().to_owned(), self.round)
     }
 
-    /// A guess at the time of all of it.
+    /// Estimated seconds of all of it.
     fn seconds(&self, present: &[Present], done: &Done) -> f64 {
         let of = |one: &Present, family: usize| {
             let loads = self.to_load(family, one, done);
             let is_divided = self.round <= self.plan.effort.rounds && one.entry.name() != TWIN;
-            // What is loaded now is divided afterwards; what was loaded before may have been left undivided.
+            // Cases loaded now are divided afterwards; those loaded before may have been left undivided.
             let before = self.to_divide(family, one, done);
             let divided = loads.iter().filter(|_| is_divided).chain(&before).copied();
             self.plan.turn_s(loads.iter().copied()) + divided_s(divided)
@@ -251,8 +251,8 @@ impl<'a> Left<'a> {
     }
 }
 
-/// A guess at the time of the rounds in which everything is measured. At the slowest one's rate nothing is asked in the
-/// first of them.
+/// Estimated seconds of the rounds in which everything is measured. The first of them has no loads at the slowest
+/// contender's rate.
 fn first_rounds_s(plan: &Plan, present: &[Present], done: &Done) -> f64 {
     let of = |round: u32| {
         let is_about = |case: &Case, _: &str| case.slowest_pct == 0 || round > 1;
@@ -261,7 +261,7 @@ fn first_rounds_s(plan: &Plan, present: &[Present], done: &Done) -> f64 {
     (1..=plan.effort.rounds).map(of).sum()
 }
 
-fn learn(who: &mut [Who], name: &str, facts: Facts) {
+fn note_facts(who: &mut [Who], name: &str, facts: Facts) {
     let Some(one) = who.iter_mut().find(|one| one.name == name) else { return };
     if let Some(counts) = facts.counts {
         (one.counted_workers, one.counted_threads) = (Some(counts.workers), Some(counts.threads));
@@ -271,7 +271,7 @@ fn learn(who: &mut [Who], name: &str, facts: Facts) {
     }
 }
 
-/// The folder apps/ and the others, beside the program or where its sources are.
+/// The folder that contains apps/ and arena/, beside the program or its sources.
 pub fn home() -> Result<PathBuf, String> {
     let beside = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut places: Vec<PathBuf> = beside.ancestors().skip(1).map(Path::to_path_buf).collect();

@@ -1,4 +1,4 @@
-//! A PostgreSQL of a run's own, in a folder that goes with it, on a free port of this machine.
+//! A PostgreSQL for one run, in a temporary folder and on a free port of this machine.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -11,11 +11,11 @@ use loadgen::process::{Entry, Process, free_ports, note, until};
 
 const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
-/// Tells its folder from those of places, which are few.
+/// Number in its folder's name, above those of the environments' folders.
 const NUMBER: u32 = 1_000_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Running until it is dropped.
+/// A running PostgreSQL, which is stopped and removed when dropped.
 pub struct Postgres {
     process: Option<Process>,
     folder: PathBuf,
@@ -23,24 +23,24 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// A new one, empty. What it says goes to this file.
+    /// Starts a new, empty one. Its output goes to this file.
     pub fn start(log: &Path) -> Result<Postgres, String> {
         let programs = programs()?;
         let user = user()?;
-        // A name by which a later run knows whose it was, and removes it when that one was killed.
+        // The name shows a later run whose folder it was, so that it removes the folder of a killed run.
         let folder = std::env::temp_dir().join(format!("arena-{}-{NUMBER}", std::process::id()));
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
         note(&Entry::Made(folder.clone()));
         fs::create_dir_all(&folder).map_err(told)?;
         let port = free_ports(1)?[0];
-        // From here on it is removed whatever happens.
+        // From here on `Drop` removes the folder.
         let mut postgres = Postgres { process: None, folder: folder.clone(), port };
         if let Some((uid, gid)) = user {
             chown(&folder, Some(uid), Some(gid)).map_err(told)?;
         }
         let data = folder.join("data");
         let command = |name: &str| {
-            // It ends with this program, also when that is killed: by SIGINT, which does not wait for clients.
+            // It is stopped with this program, even if that is killed: by SIGINT, which does not wait for clients.
             let mut command = Command::new("setpriv");
             command.args(["--pdeathsig", "INT"]).arg(programs.join(name)).current_dir(&folder).arg("-D").arg(&data);
             if let Some((uid, gid)) = user {
@@ -55,12 +55,12 @@ impl Postgres {
             return Err(format!("initdb: {}", String::from_utf8_lossy(&made.stderr).trim()));
         }
         let mut server = command("postgres");
-        // Nothing is kept of it, so it need not reach the disk; clients of all workers and threads must fit.
+        // The data is temporary and need not reach the disk; connections of all workers and threads must fit.
         server.args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=400"]);
         server.args(["-p", &port.to_string(), "-k"]).arg(&folder);
         let mut process = Process::start("postgres", server, log)?;
         let is_ready = || fs::read_to_string(log).is_ok_and(|text| text.contains("ready to accept connections"));
-        let came = until(PATIENCE, || process.ended().is_some() || is_ready());
+        let came = until(START_TIMEOUT, || process.ended().is_some() || is_ready());
         postgres.process = Some(process);
         if came && is_ready() { Ok(postgres) } else { Err(format!("PostgreSQL does not start; see {}", log.display())) }
     }
@@ -73,14 +73,14 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // First the server: it writes into the folder.
+        // The server first, since it writes into the folder.
         drop(self.process.take());
         let _ = fs::remove_dir_all(&self.folder);
         note(&Entry::Removed(self.folder.clone()));
     }
 }
 
-/// Where its programs are: on PATH, or where Debian has them, the newest first.
+/// Folder of its programs: on PATH, or where Debian has them, the newest version first.
 fn programs() -> Result<PathBuf, String> {
     let on_path = Command::new("sh").args(["-c", "command -v initdb"]).output();
     let on_path = on_path.map_err(|error| format!("sh: {error}"))?;
@@ -90,12 +90,12 @@ fn programs() -> Result<PathBuf, String> {
     let mut versions: Vec<PathBuf> = versions.map(|entry| entry.path().join("bin")).collect();
     versions.sort();
     places.extend(versions.into_iter().rev());
-    // A wrapper on PATH may know another folder than that of all programs.
+    // A wrapper on PATH may be in another folder than the programs.
     let has_both = |place: &PathBuf| ["initdb", "postgres"].iter().all(|name| place.join(name).is_file());
     places.into_iter().find(has_both).ok_or_else(|| MISSING.into())
 }
 
-/// It does not run as root; the package makes a user for it.
+/// User and group id of the user `postgres` if this program runs as root, as which PostgreSQL refuses to run.
 fn user() -> Result<Option<(u32, u32)>, String> {
     if fs::metadata("/proc/self").map_err(|error| error.to_string())?.uid() != 0 {
         return Ok(None);

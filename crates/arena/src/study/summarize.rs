@@ -1,10 +1,10 @@
-//! From samples to the summary: spreads, disqualifications, rankings, pictures, verdicts.
+//! Makes the summary from the samples: spreads, disqualifications, rankings, plots, verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked::Asked;
 use super::by_k6;
-use super::ground::Ground;
+use super::context::Context;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
@@ -16,32 +16,32 @@ use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, P99, RATE, Sense};
 
-/// All of it.
+/// Summarizes a run.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
 pub fn summary(
     asked: &Asked,
     study: &Recipe,
     plan: &Plan,
-    ground: &Ground,
+    context: &Context,
     (who, twin_of): (Vec<Who>, Option<String>),
     machine: Vec<(String, String)>,
     samples: &[Sample],
     took_s: f64,
 ) -> Summary {
     let names: Vec<&str> = who.iter().map(|one| one.name.as_str()).collect();
-    // Loads of other machines say when they were imported, not when they were made.
+    // Loads of other machines have the time of their import, not of the load.
     let strays = if asked.machine.is_none() { strays(samples) } else { Vec::new() };
     let cases = plan.cases().map(|case| one_case(case, plan, &names, samples, &strays));
     // In a run of one round the capacities are known too late for rates that are the same for all.
     let cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
     let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
     let verdicts = verdicts::of(study, plan, &cases, &who);
-    let mut notes = notes(study, ground);
+    let mut notes = notes(study, context);
     notes.push(match &asked.machine {
         None => format!(
             "servers come from {}; in a round all contenders had their turns in a family of cases before the next one, \
              in random order",
-            ground.place.in_words()
+            context.environment.in_words()
         ),
         Some(machine) => format!(
             "loaded by k6 from other machines and imported: the servers ran on {machine}, as was said; the arena has \
@@ -76,21 +76,21 @@ pub fn summary(
     }
 }
 
-fn notes(study: &Recipe, ground: &Ground) -> Vec<String> {
+fn notes(study: &Recipe, context: &Context) -> Vec<String> {
     let Some(name) = &study.published else { return Vec::new() };
     let fact =
-        |key: &str, words: &str| ground.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
+        |key: &str, words: &str| context.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
     let facts = [fact("load", "load"), fact("host", "machine"), fact("ruby", "Ruby"), fact("note", "remarks")];
     facts.into_iter().flatten().collect()
 }
 
-/// How many rounds there were, and why not fewer or more.
+/// Sentence on the number of rounds, and why there were no fewer or more.
 fn rounds_in_words(study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
     let (least, most) = (plan.effort.rounds, plan.effort.most());
     if least == most {
         return None;
     }
-    // The best of a case stands among those that are compared with it.
+    // The best of a case is among the undecided ones that are compared with it.
     let family =
         |case: &summary::Case| plan.cases().find(|one| one.name == case.name).map_or("", |one| one.family.as_str());
     let open = |case: &summary::Case| -> usize {
@@ -111,7 +111,7 @@ fn rounds_in_words(study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds:
     ))
 }
 
-/// How far apart in time the loads were that are compared with each other: those of one case in one round.
+/// Sentence on the time between the loads that are compared with each other: those of one case in one round.
 fn apart_in_words(samples: &[Sample]) -> Option<String> {
     let mut ends: BTreeMap<(&str, u32), (i64, i64, usize)> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty()) {
@@ -136,8 +136,8 @@ fn apart_in_words(samples: &[Sample]) -> Option<String> {
     ))
 }
 
-/// What another round would be for: by family, the best of a case and all those that are neither told apart from it
-/// nor found level with it.
+/// Families and contenders for which another round is needed: the best of a case, and all that neither differ
+/// significantly from it nor are found level with it.
 pub fn open(study: &Recipe, plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     let strays = strays(samples);
@@ -150,7 +150,7 @@ pub fn open(study: &Recipe, plan: &Plan, names: &[&str], samples: &[Sample]) -> 
     found
 }
 
-/// By which metrics something is said of this case: the one that ranks it, and those of the verdicts that rest on it.
+/// Metrics by which a case decides something: the one that ranks it, and those of the verdicts that use it.
 fn deciding(study: &Recipe, family: &str, case: &summary::Case) -> Vec<&'static Metric> {
     let resting = study.verdicts.iter().filter(|verdict| verdict.cases.iter().any(|name| name == family));
     let others = resting.filter_map(|verdict| verdict.metric.as_ref()).filter(|name| case.metrics.contains(name));
@@ -163,7 +163,7 @@ fn deciding(study: &Recipe, family: &str, case: &summary::Case) -> Vec<&'static 
     metrics
 }
 
-/// By family, what the slowest contender served in the first round in which all did what they can.
+/// Rate of the slowest contender in the first round, in which all capacities are measured, by family.
 pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
     let families = plan.families.iter().filter(|family| family.cases.iter().any(|case| case.slowest_pct > 0));
     let rate = |family: &str| {
@@ -175,7 +175,7 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
     families.filter_map(|family| Some((family.recipe.name.clone(), rate(&family.recipe.name)?))).collect()
 }
 
-/// Those of one case by one metric, with its best where there are any.
+/// Undecided contenders of one case by one metric, with the best one if there are any.
 fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
     let figure = |name: &String| case.figures(metric.name).find(|(one, _)| one == name).map(|(_, spread)| spread);
     let ranking = stats::ranking_by(case, metric);
@@ -201,21 +201,21 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays
         metrics: case.metrics.clone(),
         x: case.x,
         published: case.published.clone(),
-        // There it is the metric.
+        // Failures are the metric of these cases.
         is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
         ..summary::Case::default()
     };
     summed(found, names.iter().copied(), samples, strays)
 }
 
-/// The command is the same for all contenders and rounds but for the port and the seed.
+/// The command without port and seed, by which alone it differs between contenders and rounds.
 fn without_port(command: &str, path: &str) -> String {
     let seed = command.split_once(", seed ").map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
     let seed = seed.flatten().map_or_else(String::new, |digits| format!(", seed {digits}"));
     let words: Vec<&str> = command
         .split(' ')
         .map(|word| match word.contains("127.0.0.1:") {
-            // A script of k6 knows its path.
+            // A script of k6 contains its path.
             true if word.starts_with("URL=") => "URL=http://HOST:PORT",
             true => path,
             false => word,
@@ -239,7 +239,7 @@ fn plots(study: &Recipe, plan: &Plan) -> Vec<Plot> {
     [of(RATE, "Requests per second"), of(P99, "99th percentile of latency")].into_iter().flatten().collect()
 }
 
-/// Series are named by their recipe; of lines only the cases that have a place on the axis are drawn.
+/// Plot of a recipe. Series are named by their recipe; lines only show cases with a place on the x axis.
 fn of_recipe(recipe: &PlotRecipe, plan: &Plan) -> Option<Plot> {
     let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
     let cases = families.flat_map(|family| &family.cases);
@@ -343,7 +343,7 @@ mod tests {
             // Alone in its round.
             began("b", 2, "30:00"),
         ];
-        // What could not be loaded, and the load that divides a request's time, are compared with nothing.
+        // A load that could not be made, and one that divides a request's time, are compared with nothing.
         all.push(Sample { numbers: BTreeMap::new(), ..began("a", 1, "59:00") });
         all.push(Sample { undivided: Some("why".into()), ..began("a", 1, "59:00") });
         let words = apart_in_words(&all).unwrap();

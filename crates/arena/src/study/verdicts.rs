@@ -1,5 +1,5 @@
-//! Who is best for which use: one case decides, or several alike by the geometric mean of their figures, round by
-//! round, so that the same intervals tell contenders apart as in a single case.
+//! Winners for each use: one case decides, or several with equal weight by the geometric mean of their figures, round
+//! by round, so that differences are judged by the same intervals as in a single case.
 
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
@@ -8,10 +8,10 @@ use crate::report::number;
 use crate::stats;
 use loadgen::metric::Metric;
 
-/// A figure below this, such as a latency that a tool rounds to 0, would decide all by itself.
+/// Least figure in a mean: a smaller one, such as a latency that a tool rounds to 0, would decide by itself.
 const LEAST: f64 = 1e-3;
 
-/// Of every use that the study names and that was measured.
+/// Verdicts for all uses of the study that were measured.
 pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
     study.verdicts.iter().filter_map(|verdict| one(verdict, plan, cases, who)).collect()
 }
@@ -32,8 +32,8 @@ fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Opti
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }
 
-/// For each contender that is ranked in all of the cases the geometric mean of its figures, in every round that has
-/// them all.
+/// Geometric mean of the figures of each contender that is ranked in all of the cases, for every round that has them
+/// all.
 fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn several_cases_are_level_where_their_rounds_do_not_tell_them_apart() {
-        // A tenth better in the medians of both cases, and all over the place.
+        // A tenth better in the medians of both cases, but widely scattered.
         let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.6, 1.1, 2.1])], &[&["x", "y"]]);
         let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [2.0, 1.2, 1.7])], &[&["x", "y"]]);
         assert_eq!(judged(&[&a, &b], &[]).0, [["x", "y"]]);

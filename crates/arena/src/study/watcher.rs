@@ -1,13 +1,13 @@
-//! Who hears how a run goes.
+//! Receiver of a run's progress.
 
-/// Hears how a run goes.
+/// Receives the progress of a run.
 pub trait Watcher {
-    /// All of it may take so many seconds, of which so many have passed.
+    /// Sets the estimated seconds of the whole work, and those that have passed.
     fn begins(&self, seconds: f64, passed: f64);
-    /// What is being done now.
+    /// Shows what is being done.
     fn doing(&self, words: &str);
-    /// Work of so many seconds is done or was left out.
+    /// Work of this many seconds has been done or left out.
     fn passed(&self, seconds: f64);
-    /// Something that a person should know.
+    /// Shows a message to the user.
     fn said(&self, line: &str);
 }

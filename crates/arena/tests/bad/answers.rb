@@ -1,5 +1,5 @@
-# Answers on the port it is given, alone, however many workers it is told to have.
-# `stubborn`: does not end when asked to. `mother`: leaves a process behind that has left its session.
+# Answers on the given port with a single process, whatever number of workers is requested.
+# `stubborn`: ignores the stop signal. `mother`: leaves a process behind that has left its session.
 require "socket"
 
 port, manner = ARGV

@@ -1,3 +1,3 @@
-# Dies at once.
+# Exits at once.
 warn "no such database"
 exit 3

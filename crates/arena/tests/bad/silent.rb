@@ -1,4 +1,4 @@
-# Never gets ready.
+# Never listens.
 puts "waiting for a database that does not come"
 $stdout.flush
 trap("TERM") { exit }

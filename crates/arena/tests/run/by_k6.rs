@@ -1,4 +1,4 @@
-//! Runs whose loads k6 makes: a fake one, which asks for real and writes what k6 writes.
+//! Runs whose loads a stand-in for k6 makes, which sends real requests and writes what k6 writes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use super::{Home, results, said, study};
 
 impl Home {
-    /// The command with the fake k6 on its PATH, before any other.
+    /// The command with the stand-in for k6 first on its PATH.
     fn with_k6(&self, words: &[&str]) -> Command {
         let folder = self.path("programs");
         fs::create_dir_all(&folder).unwrap();
@@ -117,7 +117,7 @@ fn a_k6_that_fails_disqualifies_with_its_own_words_and_another_one_does_not_go_o
     assert!(said(&output).contains("it was loaded by k6 v0.57.0, now it is k6 v1.3.0"), "{}", said(&output));
 }
 
-/// What a machine wrote: so many right answers of the case in two seconds, each in so many milliseconds.
+/// Output of one machine: this many right answers of the case in two seconds, each in this many milliseconds.
 fn counted(home: &Home, name: &str, case: &str, right: u32, ms: u32) -> String {
     let file = home.path(name);
     let text = format!(
@@ -191,7 +191,7 @@ fn a_duel_at_a_rate_has_k6_make_those_loads_as_well() {
     let output = home.run_with_k6(&words);
     assert!(output.status.success(), "{}", said(&output));
     let asked = home.asked_k6();
-    // Whether it is asked for more depends on what else this machine does.
+    // Whether multiples of the rate are asked as well depends on the machine's other work.
     assert!(asked.lines().any(|line| line.contains("RATE=20.000") && line.contains("/traffic-1-")), "{asked}");
     let summary = home.summary();
     let at_rate = summary["cases"].as_array().unwrap().iter().find(|case| case["name"] == "traffic-1").unwrap();

@@ -1,4 +1,4 @@
-//! `arena challenge`: a recipe that is not the arena's takes part in a study.
+//! `arena challenge`: a user's recipe takes part in a study.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn a_challenger_meets_ours_of_the_same_server_under_the_same_rules() {
         page.contains("as A. Rival sets it") && page.contains("not the arena&#x27;s"),
         "the report says whose it is"
     );
-    // The run folder has the recipe: it needs the file no more.
+    // The run folder contains the recipe; the file is no longer needed.
     fs::remove_file(theirs).unwrap();
     let folder = home.folder().display().to_string();
     let again = home.run(&["run", "--resume", &folder]);

@@ -1,4 +1,4 @@
-//! Where a request's time goes, on servers and an application of which it is known.
+//! Division of a request's time, on servers and an application with known behavior.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,8 +11,8 @@ use super::{Home, said};
 const SLEEPS_MS: f64 = 20.0;
 const COMPUTES_MS: f64 = 30.0;
 
-/// It sleeps, or computes until the thread has had its time on a processor. The other file must be found from where the
-/// application really is.
+/// Sleeps, or computes until the thread has used its processor time. The other file must be found from the
+/// application's actual folder.
 const APP: &str = r#"
 require_relative "answer"
 run ->(env) {
@@ -115,7 +115,7 @@ fn a_requests_time_is_where_it_was_put() {
         assert!(numbers["run_queue_ms"] >= 0.0);
     }
     let number = |case: &str, contender: &str, name: &str| found[&(case.to_owned(), contender.to_owned())][name];
-    // Seven others are before each; a machine that is taken up makes the application's own part longer, and theirs too.
+    // Seven other requests are before each; on a busy machine the application's own part takes longer, and theirs too.
     let app = |contender: &str| number("sleep", contender, "app_waiting_ms");
     let (accept, server) = ("in_accept_queue_ms", "in_server_ms");
     assert!(number("sleep", "alone", accept) > 2.0 * app("alone"), "{found:?}");
@@ -129,10 +129,10 @@ fn a_requests_time_is_where_it_was_put() {
     }
     let page = fs::read_to_string(home.folder().join("report.html")).unwrap();
     assert!(page.contains("Where a request’s time goes") && page.contains("Accept queue"));
-    // The last is one of two.
+    // The last round of two.
     let places = ["in the accept queue, ", "in the server before the application, "];
     assert!(places.iter().any(|place| page.contains(place)) && page.contains("waiting in the application, "));
-    // A run that was cut off between a load and the one that divides it divides what is left.
+    // A run that was cut off between a load and the one that divides it only divides what is left.
     let (raw, path) = (home.folder().join("raw.jsonl"), home.folder().display().to_string());
     let text = fs::read_to_string(&raw).unwrap();
     let is_cut = |line: &&str| !(line.contains("\"divided_ms\"") && line.contains("\"locked\""));
@@ -141,7 +141,7 @@ fn a_requests_time_is_where_it_was_put() {
     assert_eq!(divided(&home).len(), 4);
     let output = home.run(&["run", "--resume", &path]);
     assert!(output.status.success() && divided(&home).len() == 6, "{}", said(&output));
-    // The application's own folder is as it was.
+    // The application's own folder is unchanged.
     assert_eq!(fs::read_dir(home.path("apps/tiny")).unwrap().count(), 2);
 }
 

@@ -1,4 +1,4 @@
-//! What a run makes of what it measured: liars under every tool, twins, further rounds, the same rate for all.
+//! Judgments of runs: liars under every tool, twins, further rounds, the same rate for all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Home, said, study};
 
-/// A study whose cases load the page by these tools.
+/// A study whose cases load the page with these tools.
 fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
     let text = study(kinds, "closed");
     let (head, case) = text.split_once("[[case]]").unwrap();
@@ -28,7 +28,7 @@ fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
 fn samples(home: &Home) -> Vec<Value> {
     let text = fs::read_to_string(home.folder().join("raw.jsonl")).unwrap();
     let samples = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    // Those of the timed loads: these servers know no Rack, so that nothing is divided.
+    // Samples of the timed loads only: these servers do not speak Rack, so no time is divided.
     samples.filter(|sample| sample["undivided"].is_null()).collect()
 }
 
@@ -36,11 +36,11 @@ fn samples(home: &Home) -> Vec<Value> {
 fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
     let home = Home::with(&["good", "liar"]);
     let tools = ["wrk", "ab", "siege", "closed"];
-    // Without a warm-up: the load after a tool's own must find it.
+    // Without a warm-up, so that the load after a tool's own has to find the lie.
     let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "liar"], &tools, full)).unwrap();
     let output = home.run(&["run", "tiny"]);
-    // One that lies to the very first questions is not loaded at all: then the run fails, and has found it, too.
+    // A server that lies from the start is not loaded at all: then the run fails, and has found it, too.
     assert!(output.status.success() || said(&output).contains("tiny: liar in"), "{}", said(&output));
     let summary = home.summary();
     for (case, tool) in summary["cases"].as_array().unwrap().iter().zip(tools) {
@@ -67,11 +67,11 @@ fn a_load_tool_that_fails_in_every_case_of_a_contender_or_for_all_in_a_case_fail
         fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "slow"], tools, full)).unwrap();
         home.arena(&["run", "tiny"]).env("PATH", &path).output().unwrap()
     };
-    // In the only case: of each contender nothing is known.
+    // In the only case: nothing is known of any contender.
     let output = run(&["wrk"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("arena: tiny: good in wrk: ") && said(&output).contains("out of order"));
-    // In one case of two: nobody can be compared in it.
+    // In one case of two: no contender can be compared in it.
     let output = run(&["wrk", "closed"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("tiny: nothing was measured in wrk: "), "{}", said(&output));
@@ -90,7 +90,7 @@ fn the_draws_are_others_in_each_round_and_the_same_for_all_contenders() {
     };
     assert_eq!((seeds(1).len(), seeds(2).len()), (1, 1));
     assert_ne!(seeds(1), seeds(2));
-    // They are no part of what is said to have been done.
+    // They are no part of the description of what was done.
     assert!(!home.summary()["cases"][0]["what"].as_str().unwrap().contains("seed"));
 }
 
@@ -128,13 +128,13 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
     assert!(titles[1].contains("open loop at 50 % of its own") && titles[2].contains("the same for all"), "{titles:?}");
 }
 
-/// What an open loop was to send.
+/// Rate that an open loop was to send.
 fn asked_per_s(sample: &Value) -> f64 {
     let rest = sample["command"].as_str().unwrap().strip_prefix("open loop: ").unwrap();
     rest.split_once("/s").unwrap().0.parse().unwrap()
 }
 
-/// Each step is a share of what it says, in whatever order they came, and nothing was measured twice.
+/// Each step is a share of the right capacity, in whatever order they came, and nothing was measured twice.
 fn check_shares(samples: &[Value]) {
     let key = |one: &Value| (one["case"].to_string(), one["contender"].to_string(), one["round"].to_string());
     let keys: BTreeSet<_> = samples.iter().map(key).collect();
@@ -172,14 +172,14 @@ fn contenders_meet_a_family_one_after_the_other_and_a_round_that_was_cut_goes_on
         })
         .collect();
     blocks.dedup();
-    // Two rounds of two families of two contenders; those of a family stand beside each other.
+    // Two rounds of two families of two contenders; those of a family follow each other.
     assert_eq!(blocks.len(), 8, "{blocks:?}");
     assert!(blocks.chunks(2).all(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1)), "{blocks:?}");
     check_shares(&whole);
     let notes = home.summary()["notes"].to_string();
     assert!(notes.contains("load of a case began ") && notes.contains(" at most (in "), "{notes}");
 
-    // It was cut in the last ladder, after what its server can do.
+    // The run was cut in the last ladder, after its capacity.
     let (raw, folder) = (home.folder().join("raw.jsonl"), home.folder());
     let text = fs::read_to_string(&raw).unwrap();
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -234,7 +234,7 @@ fn a_single_round_has_no_twin_and_a_busy_machine_is_told() {
     let output = home.run(&["run", "tiny", "--quick"]);
     assert!(output.status.success(), "{}", said(&output));
     assert!(home.summary()["twin_of"].is_null());
-    // The load of now decides, and may pass the bound in this moment: only where it is clear, it is asked for.
+    // The present load decides, and may pass the bound at this moment: the warning is only required where it is clear.
     let text = fs::read_to_string("/proc/loadavg").unwrap();
     let load: f64 = text.split(' ').next().unwrap().parse().unwrap();
     let per_processor = load / thread::available_parallelism().unwrap().get() as f64;

@@ -1,5 +1,6 @@
-# A k6 for machines that have none: it behaves as k6 v1.3.0 did with the arena's script, as far as the arena sees it.
-# It reads the case in front of the script, asks for real, and writes what the script's handleSummary would.
+# A stand-in for k6 on machines without it: it behaves like k6 v1.3.0 with the arena's script, as far as the arena
+# observes it. It reads the case at the start of the script, sends real requests, and writes the output of the script's
+# handleSummary.
 
 require "json"
 require "net/http"

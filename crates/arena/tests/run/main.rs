@@ -1,4 +1,4 @@
-//! Whole runs of the built program, on servers made for it: one that is good, and some that must be caught.
+//! Whole runs of the built program, on servers made for it: a good one, and some that must be detected.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code: a panic is how a test says no")]
 
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder like the one that comes with the program.
 struct Home(TempDir);
@@ -128,7 +128,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Whether a process runs that has this word in its command line.
+/// Whether a process with this word in its command line is running.
 fn is_running(word: &str) -> bool {
     let lines =
         fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -137,7 +137,7 @@ fn is_running(word: &str) -> bool {
 
 /// Waits for something that a running program does.
 fn within(done: impl Fn() -> bool, child: &mut Child) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !done() {
         assert!(Instant::now() < end, "it takes too long");
         assert!(child.try_wait().unwrap().is_none(), "it has ended");

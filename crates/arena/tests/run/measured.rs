@@ -1,4 +1,4 @@
-//! Runs that end, good servers and bad ones in them, and what is made of them afterwards.
+//! Runs that finish, with good and bad servers, and what is made of them afterwards.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
     let home = Home::with(&["good", "wrong", "early", "later", "dies", "never", "alone", "absent"]);
     let output = home.run(&["run", "tiny", "--rounds", "1"]);
     let words = said(&output);
-    // Somebody who is there could not be measured: the command says so by its exit code.
+    // An installed contender could not be measured: the exit code of the command shows it.
     assert_eq!(output.status.code(), Some(1), "{words}");
     let summary = home.summary();
     assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["good"]]));
@@ -24,7 +24,7 @@ fn a_good_server_is_measured_and_bad_ones_are_caught() {
     for number in ["p50_ms", "p99_ms", "pss_peak_mib", "first_answer_ms"] {
         assert!(good["numbers"][number]["median"].as_f64().unwrap() > 0.0, "{number}: {good}");
     }
-    // On a machine that is taken up by others it may come to less than one tick of the kernel's clock.
+    // On a busy machine it may be less than one tick of the kernel's clock.
     assert!(good["numbers"]["cpu_us_per_request"]["median"].as_f64().is_some(), "{good}");
     let why = |kind: &str| results[kind]["disqualified"].as_str().unwrap_or("not disqualified").to_owned();
     assert!(why("wrong").contains("not the right one"), "{}", why("wrong"));
@@ -67,7 +67,7 @@ fn nothing_of_the_callers_environment_reaches_a_server_unseen() {
     let summary = home.summary();
     let told = &results(&summary)["told"];
     assert!(told["disqualified"].is_null(), "{told}");
-    // What it was told stands in the record.
+    // The options are in the record.
     let commands = summary["contenders"][0]["commands"].to_string();
     assert!(commands.contains("RACK_ENV=production") && commands.contains("PATH"), "{commands}");
 }
@@ -89,7 +89,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("dropped"), "{}", said(&output));
     let samples: Vec<Value> = raw().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // Of the timed loads: it knows no Rack, so that nothing is divided.
+    // Samples of the timed loads only: the server does not speak Rack, so no time is divided.
     let timed = samples.iter().filter(|sample| sample["undivided"].is_null());
     assert_eq!(timed.map(|sample| sample["round"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(results(&home.summary())["good"]["numbers"]["requests_per_s"]["all"].as_array().unwrap().len(), 2);
@@ -128,7 +128,7 @@ fn runs_are_compared_reported_and_spliced() {
         "{text}"
     );
     assert!(home.run(&["report", folder, "--splice", file, "--check"]).status.success());
-    // Figures without it are a rumour, too.
+    // The settings are part of the record, too.
     assert!(text.contains("| 2 × 1 | ") && text.contains(" | jemalloc | "), "{text}");
 
     let name = home.folder().file_name().unwrap().to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What cannot be run is refused at once, in words that help, and leaves nothing behind.
+//! A run that cannot work is refused at once, with a helpful message, and leaves nothing behind.
 
 use std::fs;
 use std::io::Read;
@@ -59,7 +59,7 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     let folder = home.folder();
     let path = folder.display().to_string();
     let resumed = || said(&home.run(&["run", "--resume", &path]));
-    // A whole run is summed up again, and not as one of other servers.
+    // A finished run is summarized again, but not under other servers.
     let recipe = home.path("arena/contenders/good.toml");
     let text = fs::read_to_string(&recipe).unwrap();
     fs::write(&recipe, text.replace("ready_s = 2", "ready_s = 9")).unwrap();

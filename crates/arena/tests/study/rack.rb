@@ -1,4 +1,4 @@
-# A small server for Rack applications, which lets requests wait where it is told:  ruby rack.rb PORT KIND RACKUP
+# A small server for Rack applications that makes requests wait in a known place:  ruby rack.rb PORT KIND RACKUP
 #   alone    one connection after the other: the others are in the accept queue
 #   locked   a thread for each connection, and one of them at a time in the application
 #   threads  a thread for each connection
@@ -7,7 +7,7 @@ require "socket"
 Process.setproctitle("rack worker #{ARGV[1]}")
 Signal.trap("TERM") { exit! 0 }
 
-# Knows `use` and `run`.
+# Understands `use` and `run`.
 class Builder
   def initialize
     @middlewares = []

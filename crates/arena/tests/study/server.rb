@@ -1,10 +1,10 @@
-# A server of one file, good or bad as it is told:  ruby server.rb PORT KIND [WORKERS]
-# good answers rightly; wrong answers something else; later turns wrong after thirty answers; early is wrong for
-# the first four answers after the third on a connection, so that no single look meets them; liar gives one wrong answer
-# in a hundred, late enough that a single look meets none; dies ends after thirty; never does not listen; alone starts
-# one worker whatever it was asked for; slow takes twenty milliseconds for each answer; picky takes
-# a second for / alone; told answers wrongly when it was told more by its environment than what finds programs and what
-# the arena itself says.
+# A server of one file, good or bad by its KIND:  ruby server.rb PORT KIND [WORKERS]
+# good answers correctly; wrong always answers something else; later does so after thirty answers; early is wrong for
+# the first four answers after the third on a connection, so that no single check finds it; liar gives one wrong answer
+# in a hundred, late enough that a single check finds none; dies exits after thirty; never does not listen; alone starts
+# one worker whatever number is requested; slow takes twenty milliseconds for each answer; picky takes
+# a second for / alone; told answers wrongly if its environment has more than what finds programs and what
+# the arena itself sets.
 
 require "socket"
 

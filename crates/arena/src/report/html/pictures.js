@@ -1,7 +1,7 @@
-/* Pictures. Under a pointer, and by the arrow keys, the exact figures; below a picture of lines, switches. What is read
-   here is written by plot/pen.rs: g[data-who] is what belongs to a contender, path.l its line, data-found the figures at the
-   points of that, and the title of a bar is what a browser shows without this. Only the wide form says these; the narrow one
-   has the same groups in the same order. */
+/* Plots: exact figures under the pointer and by the arrow keys, and switches below a line plot. plot/pen.rs writes what is
+   read here: g[data-who] has the elements of a contender, path.l its line, data-found the figures at the points of the
+   line, and the title of a bar is the tooltip without this script. Only the wide form has these; the narrow one has the
+   same groups in the same order. */
 (function () {
   var root = document.documentElement;
   var tip = document.createElement("div");
@@ -20,7 +20,7 @@
     tip.style.left = Math.max(6, x + 16 > right ? Math.min(right, x - box.width - 16) : x + 16) + "px";
     tip.style.top = Math.max(6, y + 14 > bottom ? y - box.height - 14 : y + 14) + "px";
   };
-  /* Of a path of M and l, as shape.rs writes it. */
+  /* Points of a path of M and l, as shape.rs writes it. */
   var points_of = function (d) {
     var all = [], x = 0, y = 0, tenths = function (number) { return Math.round(number * 10) / 10; };
     (d.match(/[Ml][^Mlh]*/g) || []).forEach(function (part) {
@@ -113,7 +113,7 @@
         });
         return all.sort(function (a, b) { return a - b; });
       };
-      /* All that stands at this place, from top to bottom, with that nearest to the pointer in bold. */
+      /* All points at this x value, from top to bottom, with the one nearest to the pointer in bold. */
       var show_place = function (place, pointer_y, x, y) {
         var near = [];
         lines.forEach(function (line) {

@@ -1,4 +1,4 @@
-/* Niceties only: the page says everything without this. */
+/* Conveniences only: the page is complete without this script. */
 (function () {
   var root = document.documentElement, button = document.getElementById("theme"), key = "arena-theme";
   var stored = function (value) {

@@ -1,26 +1,26 @@
-//! A bar for each contender, best first, with the median beside it; a line down from the end of the best one's, and on
-//! each other bar a whisker for the interval of its ratio to that one: who is level with it reaches the line. The
-//! published figure of the original study is an open diamond.
+//! Bar plot: a bar for each contender, best first, with the median beside it; a line down from the end of the best
+//! one's bar, and on each other bar a whisker for the interval of its ratio to the best: contenders level with it reach
+//! the line. A published figure of the original study is an open diamond.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside};
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
-use crate::report::look::Looks;
 use crate::report::number;
 use crate::report::shape::Outline;
+use crate::report::styles::Styles;
 use crate::report::words::is_best;
 use crate::stats::Beside;
 use loadgen::metric::Metric;
 
-/// Where the measures of the two forms differ.
+/// Measures that differ between the wide and the narrow form.
 pub(super) struct Form {
     pub width: f64,
-    /// For the names: a column of this width, or none: then each stands above its bar.
+    /// Width of the column of names; 0 if each name is above its bar.
     pub names: f64,
     pub row: f64,
     pub bar: f64,
-    /// Panels beside each other.
+    /// Number of panels side by side.
     across: usize,
 }
 
@@ -28,33 +28,33 @@ pub(super) const FORMS: [Form; 2] = [
     Form { width: WIDE, names: 240.0, row: 27.0, bar: 14.0, across: 2 },
     Form { width: NARROW, names: 0.0, row: 39.0, bar: 13.0, across: 1 },
 ];
-/// The room above a panel for its title, and below it for its axis.
+/// Height above a panel for its title, and below it for its axis.
 pub(super) const HEAD: f64 = 34.0;
 pub(super) const FOOT: f64 = 26.0;
-/// Between panels beside each other.
+/// Space between panels side by side.
 const GAP: f64 = 28.0;
-/// What is larger than this many times today's largest figure, a published one or the end of an interval, lies beyond
-/// the edge, so that bars stay visible.
+/// Factor of today's largest figure above which a published figure or an end of an interval is off the scale, so that
+/// bars stay visible.
 const FAR: f64 = 1.6;
 
-/// One metric of one case in its place.
+/// Panel for one metric of a case.
 struct Panel<'a> {
     metric: &'a Metric,
     results: &'a [&'a Measured],
     case: &'a Case,
     beside: Beside<'a>,
-    looks: &'a Looks,
+    styles: &'a Styles,
     scale: Scale,
-    /// The highest value that is drawn in its place.
+    /// Highest value within the scale.
     most: f64,
     left: f64,
     right: f64,
     top: f64,
 }
 
-pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawing {
+pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Drawing {
     let title = format!("{}: {}", case.title, metrics.iter().map(|m| m.title).collect::<Vec<_>>().join(" and "));
-    let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, looks)).collect();
+    let about: Vec<String> = metrics.iter().map(|metric| in_words(case, metric, styles)).collect();
     let results = in_order(case);
     let about = about.join(" ");
     let called = Names { id, title: &title, about: &about, places: "" };
@@ -69,9 +69,9 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
                 let left = form.names + (at % across) as f64 * (width + GAP);
                 let top = (at / across) as f64 * height;
                 if at % across == 0 && form.names > 0.0 {
-                    names(pen, form, &results, looks, top);
+                    names(pen, form, &results, styles, top);
                 }
-                panel(metric, &results, case, looks, (left, left + width, top)).draw(pen, form);
+                panel(metric, &results, case, styles, (left, left + width, top)).draw(pen, form);
             }
         })
     };
@@ -80,14 +80,14 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
     Drawing { wide, narrow, legend: Vec::new() }
 }
 
-/// The column of names with their marks.
-pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: f64) {
+/// Draws the column of names with their marks.
+pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles, top: f64) {
     for (at, result) in results.iter().enumerate() {
-        let look = looks.get(&result.contender);
+        let style = styles.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
-        pen.mark(&look, (7.0, y));
+        pen.mark(&style, (7.0, y));
         let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
-        let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
+        let lines = wrapped(&style.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
         let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
         for (at, line) in lines.iter().enumerate() {
@@ -100,7 +100,7 @@ fn panel<'a>(
     metric: &'a Metric,
     results: &'a [&'a Measured],
     case: &'a Case,
-    looks: &'a Looks,
+    styles: &'a Styles,
     (left, right, top): (f64, f64, f64),
 ) -> Panel<'a> {
     let today = results.iter().filter_map(|result| counted(result, metric)).map(|spread| spread.median);
@@ -110,7 +110,7 @@ fn panel<'a>(
     let published = case.published.iter().filter(|old| results.iter().any(|result| old.is_of(&result.contender)));
     let published = published.filter_map(|old| old.numbers.get(metric.name)).copied();
     let most = published.chain(ends).filter(|end| *end <= today * FAR).fold(today, f64::max);
-    Panel { metric, results, case, beside, looks, scale: Scale::around(0.0, most, false), most, left, right, top }
+    Panel { metric, results, case, beside, styles, scale: Scale::around(0.0, most, false), most, left, right, top }
 }
 
 impl Panel<'_> {
@@ -122,9 +122,9 @@ impl Panel<'_> {
         for (at, result) in self.results.iter().enumerate() {
             let row = self.top + HEAD + at as f64 * form.row;
             let middle = if form.names == 0.0 { row + form.row - form.bar / 2.0 - 5.0 } else { row + form.row / 2.0 };
-            // The narrow form has no words of its own: pictures.js takes those of the wide one.
+            // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
             let words = if form.names > 0.0 { self.words(result) } else { String::new() };
-            pen.of(&self.looks.get(&result.contender), "", &words, |pen| {
+            pen.of(&self.styles.get(&result.contender), "", &words, |pen| {
                 pen.row((self.left, self.right), row + form.row / 2.0);
                 if form.names == 0.0 {
                     self.name(pen, result, row + 10.0);
@@ -139,7 +139,7 @@ impl Panel<'_> {
         pen.line((self.left, self.top + HEAD), (self.left, bottom), Ink::Quiet, 1.0);
     }
 
-    /// What a pointer is shown: name, figure, how it stands beside the best, rounds, and the published figure.
+    /// Tooltip: name, figure, ratio to the best, rounds, and the published figure.
     fn words(&self, result: &Measured) -> String {
         let figure = |value: f64| number::with_unit(value, self.metric);
         let now = match (counted(result, self.metric), &result.disqualified) {
@@ -152,16 +152,16 @@ impl Panel<'_> {
             (None, None) => "no figure".to_owned(),
         };
         let old = self.old(&result.contender).map_or_else(String::new, |old| format!("\npublished: {}", figure(old)));
-        format!("{}\n{}: {now}{old}", self.looks.title(&result.contender), self.metric.title)
+        format!("{}\n{}: {now}{old}", self.styles.title(&result.contender), self.metric.title)
     }
 
-    /// The figure of the original for a server of this name.
+    /// Published figure of the original study for this contender.
     fn old(&self, contender: &str) -> Option<f64> {
         let old = self.case.published.iter().find(|old| old.is_of(contender))?;
         old.numbers.get(self.metric.name).copied().filter(|value| value.is_finite() && *value >= 0.0)
     }
 
-    /// The end of the bars: the room after it is for the numbers.
+    /// Right end of the bars; the space after it is for the numbers.
     fn end(&self) -> f64 {
         self.right - 64.0
     }
@@ -193,9 +193,9 @@ impl Panel<'_> {
     }
 
     fn name(&self, pen: &mut Pen, result: &Measured, y: f64) {
-        let look = self.looks.get(&result.contender);
-        pen.mark(&look, (self.left + 6.0, y));
-        let title = fitted(&look.title, LETTERS, self.right - self.left - 20.0);
+        let style = self.styles.get(&result.contender);
+        pen.mark(&style, (self.left + 6.0, y));
+        let title = fitted(&style.title, LETTERS, self.right - self.left - 20.0);
         pen.text((self.left + 17.0, y), &title, LETTERS, Ink::Text, At::Left);
     }
 
@@ -213,25 +213,25 @@ impl Panel<'_> {
         let text = number::value(spread.median, self.metric);
         let ranks = self.case.metrics.first().is_some_and(|name| name == self.metric.name);
         let letters = if ranks && is_best(self.case, &result.contender) { Pen::bold } else { Pen::text };
-        // In a column: beside a whisker it would be read as the whisker's end.
+        // In a column of its own: beside a whisker it would be read as the whisker's end.
         letters(pen, (self.right, y), &text, LETTERS, Ink::Text, At::Right);
         self.published(pen, &result.contender, y, free + 6.0);
     }
 
-    /// From one end of an interval to the other, with a cap where it ends within the panel. Where it ends.
+    /// Draws an interval, with a cap at each end that is within the scale. Returns where it ends.
     fn whisker(&self, pen: &mut Pen, (low, high): (f64, f64), y: f64) -> f64 {
         let (from, to) = (self.place(low).min(self.end()), self.place(high).min(self.end()));
         pen.whisker((from, to), y, (low <= self.most, high <= self.most));
         to
     }
 
-    /// Draws that figure. `free` is where today's bar and whisker end.
+    /// Draws the published figure. `free` is where today's bar and whisker end.
     fn published(&self, pen: &mut Pen, contender: &str, y: f64, free: f64) {
         let Some(value) = self.old(contender) else { return };
         if value <= self.most {
             return pen.ring(&Outline::diamond(self.place(value), y, 4.6), Ink::Quiet, 1.5);
         }
-        // An arrow at the edge: it is somewhere out there. Its number only where there is place for it.
+        // An arrow at the edge for a figure off the scale, with its number if there is room for it.
         let x = self.end() - 1.0;
         pen.path(&[(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)], Ink::Quiet, 1.5, "");
         let text = number::value(value, self.metric);

@@ -1,33 +1,32 @@
-//! What all pictures share: their sizes, the order of results, and figures in words.
+//! Common parts of all plots: sizes, the order of results, and figures in words.
 
 use serde::Serialize;
 
 use crate::record::summary::{Case, Measured, Spread};
-use crate::report::look::{Chip, Looks};
 use crate::report::number;
+use crate::report::styles::{Chip, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, Sense};
 
-/// The width of pictures on wide pages, in pixels.
+/// Width of plots on wide pages, in pixels.
 pub const WIDE: f64 = 960.0;
-/// On phones.
+/// Width of plots on phones, in pixels.
 pub const NARROW: f64 = 340.0;
-/// Letters, in pixels.
+/// Font size in pixels.
 pub const LETTERS: f64 = 13.0;
 
-/// A picture in one form or both.
+/// A plot in one or both forms.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Drawing {
-    /// An SVG for wide pages.
+    /// SVG for wide pages.
     pub wide: String,
-    /// An SVG for phones; empty where they show the wide one by parts.
+    /// SVG for phones; empty where they show the wide one in sections.
     pub narrow: String,
-    /// Those who have a line: what its mark means, and the switch by which it goes.
+    /// Contenders with a line, each with the mark that toggles it.
     pub legend: Vec<Chip>,
 }
 
-/// The results of a case as they are shown: in the order of the ranking, then what is not ranked, then the
-/// disqualified.
+/// Results of a case in display order: ranked, then not ranked, then disqualified.
 pub fn in_order(case: &Case) -> Vec<&Measured> {
     let ranked: Vec<&String> = case.ranking.iter().flatten().collect();
     let place = |result: &Measured| ranked.iter().position(|name| **name == result.contender).unwrap_or(usize::MAX);
@@ -36,20 +35,20 @@ pub fn in_order(case: &Case) -> Vec<&Measured> {
     results
 }
 
-/// The number of a result, if it counts.
+/// Number of a result, unless it is disqualified.
 pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> {
     let spread = result.numbers.get(metric.name).filter(|spread| spread.is_sound());
     spread.filter(|_| result.disqualified.is_none())
 }
 
-/// Exactly what was measured: `26 882 requests/s`.
+/// A figure with all measured digits: `26 882 requests/s`.
 pub fn in_full(value: f64, metric: &Metric) -> String {
     let exact = number::exact(value, metric);
     let unit = number::unit(metric);
     if unit.is_empty() { exact } else { format!("{exact} {unit}") }
 }
 
-/// The same with how it stands beside the best one: `26 882 requests/s, 0.83× (0.79–0.87)`.
+/// A figure with its ratio to the best one: `26 882 requests/s, 0.83× (0.79–0.87)`.
 pub fn set_beside(spread: &Spread, metric: &Metric, beside: &Beside, contender: &str) -> String {
     let figure = in_full(spread.median, metric);
     match number::beside(beside, contender) {
@@ -58,7 +57,7 @@ pub fn set_beside(spread: &Spread, metric: &Metric, beside: &Beside, contender: 
     }
 }
 
-/// What an axis shows: `Rate, requests/s`.
+/// Title of an axis: `Rate, requests/s`.
 pub fn axis_title(metric: &Metric) -> String {
     match number::unit(metric) {
         "" => metric.title.to_owned(),
@@ -66,7 +65,7 @@ pub fn axis_title(metric: &Metric) -> String {
     }
 }
 
-/// Which end is good, in words.
+/// Words for the good direction of a metric.
 pub fn good_end(metric: &Metric) -> &'static str {
     match metric.sense {
         Sense::Higher => "more is better",
@@ -75,11 +74,11 @@ pub fn good_end(metric: &Metric) -> &'static str {
     }
 }
 
-/// The figures in words, for those who do not see the picture.
-pub fn in_words(case: &Case, metric: &Metric, looks: &Looks) -> String {
+/// The figures in words, for screen readers.
+pub fn in_words(case: &Case, metric: &Metric, styles: &Styles) -> String {
     let beside = Beside::of(case, metric);
     let words = |result: &&Measured| {
-        let title = looks.title(&result.contender);
+        let title = styles.title(&result.contender);
         let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
         let ratio = number::beside(&beside, &result.contender);
         let ratio = if ratio.is_empty() { ratio } else { format!(", {ratio}") };

@@ -1,20 +1,20 @@
-//! A line for each contender, each with its own dash and mark, named where it ends: over the places of its cases, or
-//! over the percentiles of one case, or over its seconds.
+//! Curve plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
+//! over the percentiles of one case, or over the seconds of a load.
 
 use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside};
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
-use crate::report::look::{Look, Looks};
 use crate::report::number;
 use crate::report::shape::Outline;
+use crate::report::styles::{Style, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
-/// Where the measures of the two forms differ.
+/// Measures that differ between the wide and the narrow form.
 struct Form {
     size: (f64, f64),
-    /// Left and right of the lines; names stand at the right when there is place for them.
+    /// Margins left and right of the lines; names stand in the right one if there is room.
     left: f64,
     right: f64,
     ticks: (usize, usize),
@@ -26,73 +26,73 @@ const FORMS: [Form; 2] = [
 ];
 const HEAD: f64 = 38.0;
 const FOOT: f64 = 46.0;
-/// When the largest median is this many times the smallest, only an axis that grows by factors shows both.
+/// Ratio of the largest to the smallest median above which only a logarithmic axis shows both.
 const STEEP: f64 = 40.0;
-/// With fewer percentiles a contender has no line.
+/// Fewest percentiles for which a contender has a line.
 const PERCENTILES_LEAST: usize = 4;
-/// Between the middles of two names.
+/// Distance between the middles of two names.
 const LINE: f64 = 18.0;
 
-/// A contender's points, in order.
-struct Line {
+/// Points of a contender, in order.
+struct Curve {
     name: String,
-    look: Look,
-    /// None where there is no figure: the line is broken there.
+    style: Style,
+    /// `None` where there is no figure: the line has a gap there.
     points: Vec<Option<Point>>,
     published: Vec<(f64, f64)>,
 }
 
-/// A figure in its place.
+/// A figure with its position.
 struct Point {
     place: f64,
     value: f64,
-    /// Of its ratio to the best one there, on the scale of the metric.
+    /// Interval of its ratio to the best one there, on the scale of the metric.
     interval: Option<(f64, f64)>,
-    /// What a pointer is shown.
+    /// Tooltip text.
     words: String,
 }
 
-/// All that is drawn.
+/// Data of a line plot.
 struct Chart<'a> {
     title: String,
     hint: String,
-    lines: Vec<Line>,
+    lines: Vec<Curve>,
     places: Vec<f64>,
-    /// How a place is written.
+    /// Formats an x value.
     place: fn(f64) -> String,
     across: Scale,
     up: Scale,
     x_title: &'a str,
-    /// Lines of many points have none.
+    /// Whether lines have marks; lines of many points have none.
     has_marks: bool,
-    /// What is folded away is much, and has one form: a phone shows it by parts.
+    /// Whether the plot is folded away: then it has one form, which a phone shows in sections.
     is_folded: bool,
-    /// A rate of requests that is marked among the places, which are rates then, and what it is.
+    /// A marked request rate among the x values, which are rates then, with its label.
     here: Option<&'a (f64, String)>,
 }
 
-pub fn draw(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
+pub fn draw(plot: &Plot, cases: &[&Case], styles: &Styles, id: &str) -> Result<Option<Drawing>, String> {
     let Some(metric) = Metric::of(&plot.metric) else {
         return Err(format!("the plot {:?} shows {:?}, which is no metric", plot.title, plot.metric));
     };
     let mut cases: Vec<(f64, &Case)> = cases.iter().filter_map(|case| Some((case.x?, *case))).collect();
     cases.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let chart = chart(plot, metric, &cases, looks);
-    Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, looks, id)))
+    let chart = chart(plot, metric, &cases, styles);
+    Ok((!chart.lines.is_empty()).then(|| drawing(&chart, &plot.title, styles, id)))
 }
 
-/// The percentiles of a case, over how few requests took longer.
-pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
+/// Plot of a case's percentiles, over the share of requests that took longer.
+pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
     let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
     let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
-    let line = |result: &&Measured| Line {
+    let line = |result: &&Measured| Curve {
         name: result.contender.clone(),
-        look: looks.get(&result.contender),
+        style: styles.get(&result.contender),
         points: measured.iter().map(|place| percentile(result, *place)).collect(),
         published: Vec::new(),
     };
-    let mut lines: Vec<Line> = results.iter().map(line).collect();
+    let mut lines: Vec<Curve> = results.iter().map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() >= PERCENTILES_LEAST);
     if lines.is_empty() {
         return None;
@@ -116,20 +116,20 @@ pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
         is_folded: true,
         here: None,
     };
-    Some(drawing(&chart, &format!("Latencies of {}", case.title), looks, id))
+    Some(drawing(&chart, &format!("Latencies of {}", case.title), styles, id))
 }
 
-/// A metric over the seconds of one load of each contender.
-pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
+/// Plot of a metric over the seconds of one load of each contender.
+pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
     let value = |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric));
-    let line = |result: &Measured| Line {
+    let line = |result: &Measured| Curve {
         name: result.contender.clone(),
-        look: looks.get(&result.contender),
+        style: styles.get(&result.contender),
         points: result.course.get(metric.name).into_iter().flatten().map(value).collect(),
         published: Vec::new(),
     };
     let counted = super::in_order(case).into_iter().filter(|result| result.disqualified.is_none());
-    let mut lines: Vec<Line> = counted.map(line).collect();
+    let mut lines: Vec<Curve> = counted.map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() > 1);
     let last = points(&lines).map(|point| point.place).max_by(f64::total_cmp)?;
     let (_, high) = ends(&lines);
@@ -152,10 +152,10 @@ pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Optio
         is_folded: true,
         here: None,
     };
-    Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), looks, id))
+    Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), styles, id))
 }
 
-/// None where so few requests were made that it would be the longest of them by another name.
+/// A percentile of a result; `None` with so few requests that it would be the longest of them under another name.
 fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
     let metric = Metric::of(name)?;
@@ -163,44 +163,44 @@ fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric))
 }
 
-fn points(lines: &[Line]) -> impl Iterator<Item = &Point> {
+fn points(lines: &[Curve]) -> impl Iterator<Item = &Point> {
     lines.iter().flat_map(|line| line.points.iter().flatten())
 }
 
-/// The lowest and the highest figure.
-fn ends(lines: &[Line]) -> (f64, f64) {
+/// Lowest and highest figure.
+fn ends(lines: &[Curve]) -> (f64, f64) {
     let ends = (f64::INFINITY, 0.0_f64);
     points(lines).fold(ends, |(low, high), point| (low.min(point.value), high.max(point.value)))
 }
 
-/// `99.9 %` for 1000, of which one request took longer.
+/// Formats a percentile: `99.9 %` for one request in 1000 that took longer.
 fn in_percent(one_in: f64) -> String {
     format!("{} %", number::tick(percent(one_in)))
 }
 
-/// A tenth of a second is as fine as a picture tells.
+/// Formats seconds, to a tenth.
 fn in_seconds(at: f64) -> String {
     number::tick((at * 10.0).round() / 10.0)
 }
 
-fn drawing(chart: &Chart, title: &str, looks: &Looks, id: &str) -> Drawing {
+fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
     let about = chart.in_words();
     let called = Names { id, title, about: &about, places: chart.x_title };
     let form = |form: &Form| picture(form.size, called, form.has_names(), |pen| chart.draw(pen, form));
     let wide = form(&FORMS[0]);
     let narrow = if chart.is_folded { String::new() } else { form(&FORMS[1]) };
-    let legend = chart.lines.iter().map(|line| looks.chip(&line.name)).collect();
+    let legend = chart.lines.iter().map(|line| styles.chip(&line.name)).collect();
     Drawing { wide, narrow, legend }
 }
 
-fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: &Looks) -> Chart<'a> {
+fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles: &Styles) -> Chart<'a> {
     let besides: Vec<(f64, &Case, Beside)> =
         cases.iter().map(|(x, case)| (*x, *case, Beside::of(case, metric))).collect();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<Curve> = Vec::new();
     for result in cases.iter().flat_map(|(_, case)| &case.results) {
         if !lines.iter().any(|line| line.name == result.contender) {
-            let look = looks.get(&result.contender);
-            lines.push(line(&result.contender, look, metric, &besides));
+            let style = styles.get(&result.contender);
+            lines.push(line(&result.contender, style, metric, &besides));
         }
     }
     lines.retain(|line| line.points.iter().any(Option::is_some));
@@ -229,7 +229,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], looks: 
     }
 }
 
-fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
+fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Curve {
     let point = |(x, case, beside): &(f64, &Case, Beside)| {
         let spread = counted(case.results.iter().find(|result| result.contender == name)?, metric)?;
         let words = set_beside(spread, metric, beside, name);
@@ -240,25 +240,25 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)])
         old.is_finite().then_some((*x, *old))
     };
     let published = cases.iter().filter_map(old).collect();
-    Line { name: name.to_owned(), look, points: cases.iter().map(point).collect(), published }
+    Curve { name: name.to_owned(), style, points: cases.iter().map(point).collect(), published }
 }
 
 impl Form {
-    /// Whether there is place for names where lines end.
+    /// Whether there is room for names at the ends of lines.
     fn has_names(&self) -> bool {
         self.right > LINE * 2.0
     }
 }
 
 impl Point {
-    /// One that is set beside no other.
+    /// A point that is compared with no other.
     fn alone(place: f64, value: f64, metric: &Metric) -> Point {
         Point { place, value, interval: None, words: in_full(value, metric) }
     }
 }
 
-impl Line {
-    /// Those that have a place on this axis.
+impl Curve {
+    /// Points that are on the scale of this axis.
     fn seen(&self, up: Scale) -> impl DoubleEndedIterator<Item = &Point> {
         self.points.iter().flatten().filter(move |point| up.holds(point.value))
     }
@@ -280,11 +280,11 @@ impl Chart<'_> {
         self.grid(pen, form);
         self.here(pen, form);
         let ends = if form.has_names() { self.ends(form) } else { Vec::new() };
-        // The first one lies above the others.
+        // The first line is drawn last, above the others.
         for line in self.lines.iter().rev() {
-            // The narrow form has no words of its own: pictures.js takes those of the wide one.
+            // The narrow form has no tooltips of its own: pictures.js takes those of the wide one.
             let found = if form.has_names() { self.found(line) } else { String::new() };
-            pen.of(&line.look, &found, "", |pen| {
+            pen.of(&line.style, &found, "", |pen| {
                 self.line(pen, form, line);
                 let end = ends.iter().find(|(name, ..)| *name == line.name);
                 if let Some((_, end, at)) = end {
@@ -337,7 +337,7 @@ impl Chart<'_> {
         pen.text((middle, form.size.1 - 9.0), self.x_title, LETTERS, Ink::Text, At::Middle);
     }
 
-    /// A line upwards at the marked place, named at its top.
+    /// Draws a vertical line at the marked rate, with its label at the top.
     fn here(&self, pen: &mut Pen, form: &Form) {
         let Some((place, words)) = self.here else { return };
         let x = self.x(form, *place);
@@ -348,13 +348,13 @@ impl Chart<'_> {
         pen.bold((x + beside, HEAD), words, LETTERS - 1.0, Ink::Text, at);
     }
 
-    /// What a pointer finds: for each point of the line its place and its figure, as pictures.js reads them.
-    fn found(&self, line: &Line) -> String {
+    /// Data for tooltips: x value and figure of each point of the line, in the format of pictures.js.
+    fn found(&self, line: &Curve) -> String {
         let point = |point: &Point| format!("{}|{}", (self.place)(point.place), point.words);
         line.seen(self.up).map(point).collect::<Vec<String>>().join(";")
     }
 
-    fn line(&self, pen: &mut Pen, form: &Form, line: &Line) {
+    fn line(&self, pen: &mut Pen, form: &Form, line: &Curve) {
         for (place, old) in line.published.iter().filter(|(_, old)| self.up.holds(*old)) {
             let (x, y) = (self.x(form, *place), self.y(form, *old));
             pen.ring(&Outline::diamond(x, y, 6.0), Ink::Own, 1.5);
@@ -375,9 +375,9 @@ impl Chart<'_> {
         pen.own(&parts, self.has_marks);
     }
 
-    /// Where each line ends, and how high its name stands beside it: moved apart where they end together.
+    /// End point of each line, and the height of its name beside it, moved apart where lines end close together.
     fn ends(&self, form: &Form) -> Vec<(&str, (f64, f64), f64)> {
-        let end = |line: &'_ Line| Some(self.at(form, line.seen(self.up).next_back()?));
+        let end = |line: &'_ Curve| Some(self.at(form, line.seen(self.up).next_back()?));
         let mut ends: Vec<(&str, (f64, f64))> =
             self.lines.iter().filter_map(|line| Some((line.name.as_str(), end(line)?))).collect();
         ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
@@ -386,24 +386,24 @@ impl Chart<'_> {
         ends.into_iter().zip(places).map(|((name, end), at)| (name, end, at)).collect()
     }
 
-    fn name(&self, pen: &mut Pen, form: &Form, line: &Line, ((x, y), at): ((f64, f64), f64)) {
+    fn name(&self, pen: &mut Pen, form: &Form, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
         let left = form.size.0 - form.right + 26.0;
-        let title = fitted(&line.look.title, LETTERS, form.size.0 - left - 16.0);
+        let title = fitted(&line.style.title, LETTERS, form.size.0 - left - 16.0);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
         pen.text((left + 16.0, at), &title, LETTERS, Ink::Text, At::Left);
     }
 
     fn in_words(&self) -> String {
-        let words = |line: &Line| {
+        let words = |line: &Curve| {
             if !self.has_marks {
                 let values = || line.points.iter().flatten().map(|point| point.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-                return format!("{}: {} to {}", line.look.title, number::tick(low), number::tick(high));
+                return format!("{}: {} to {}", line.style.title, number::tick(low), number::tick(high));
             }
             let figure = |point: &Point| number::significant(point.value);
             let point = |point: &Option<Point>| point.as_ref().map_or_else(|| number::NONE.to_owned(), figure);
             let points: Vec<String> = line.points.iter().map(point).collect();
-            format!("{}: {}", line.look.title, points.join(", "))
+            format!("{}: {}", line.style.title, points.join(", "))
         };
         let all: Vec<String> = self.lines.iter().map(words).collect();
         let here = self.here.map_or_else(String::new, |(_, words)| format!(" Marked: {words}."));
@@ -413,8 +413,8 @@ impl Chart<'_> {
     }
 }
 
-/// Places near the wanted ones, sorted as they are, each at least a step from the next, between top and bottom if they
-/// have room there.
+/// Positions near the wanted ones and in their order, each at least a step from the next, between top and bottom if
+/// there is enough room.
 fn apart(wanted: &[f64], step: f64, top: f64, bottom: f64) -> Vec<f64> {
     let mut places = wanted.to_vec();
     let mut least = top;
@@ -446,8 +446,8 @@ mod tests {
     fn percentiles_are_drawn_where_there_were_requests_enough() {
         let drawn = |results: Vec<Measured>| {
             let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
-            let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            spectrum(&case, &looks, "s").map(|drawing| drawing.wide)
+            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            spectrum(&case, &styles, "s").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![measured("few", 19.0)]), None, "three percentiles are no distribution");
         let some = drawn(vec![measured("some", 1_500.0), measured("few", 150.0)]).unwrap();
@@ -466,8 +466,8 @@ mod tests {
         };
         let drawn = |results: Vec<Measured>| {
             let case = Case { name: "x".into(), title: "X".into(), results, ..Case::default() };
-            let looks = Looks::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
-            over_time(&case, Metric::of("pss_mib").unwrap(), &looks, "t").map(|drawing| drawing.wide)
+            let styles = Styles::of(&Summary { cases: vec![case.clone()], ..Summary::default() });
+            over_time(&case, Metric::of("pss_mib").unwrap(), &styles, "t").map(|drawing| drawing.wide)
         };
         assert_eq!(drawn(vec![of("short", &[(0.0, 5.0)]), Measured::default()]), None);
         let line = drawn(vec![of("short", &[(0.0, 5.0)]), of("long", &[(0.0, 5.0), (1.0, f64::NAN), (2.0, 7.0)])]);

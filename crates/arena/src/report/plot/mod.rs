@@ -1,4 +1,4 @@
-//! Pictures of a summary: bars for one case, lines over many, over percentiles, or over time. Each is drawn twice, for
+//! Plots of a summary: bars for one case, lines over many, over percentiles, or over time. Each is drawn twice, for
 //! wide pages and for phones.
 
 mod bars;
@@ -11,31 +11,31 @@ mod scale;
 pub use drawing::{Drawing, NARROW, WIDE, good_end, in_order};
 pub use parts::{in_middle_round, is_divided};
 
-use super::look::Looks;
+use super::styles::Styles;
 use crate::record::summary::{Case, Plot};
 use loadgen::metric::Metric;
 
-/// Bars of all contenders in a case, a panel for each metric.
-pub fn bars(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawing {
-    bars::draw(case, metrics, looks, id)
+/// Bars of all contenders in a case, with a panel for each metric.
+pub fn bars(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Drawing {
+    bars::draw(case, metrics, styles, id)
 }
 
-/// Lines of all contenders over the places of the cases; none where nobody has a figure.
-pub fn lines(plot: &Plot, cases: &[&Case], looks: &Looks, id: &str) -> Result<Option<Drawing>, String> {
-    lines::draw(plot, cases, looks, id)
+/// Lines of all contenders over the x values of the cases; `None` if no contender has a figure.
+pub fn lines(plot: &Plot, cases: &[&Case], styles: &Styles, id: &str) -> Result<Option<Drawing>, String> {
+    lines::draw(plot, cases, styles, id)
 }
 
-/// The percentiles of all contenders in a case; none where its tool does not tell them.
-pub fn spectrum(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
-    lines::spectrum(case, looks, id)
+/// Percentiles of all contenders in a case; `None` if its tool does not report them.
+pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
+    lines::spectrum(case, styles, id)
 }
 
-/// A metric of one round of a case, second by second; none if no contender has such figures.
-pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
-    lines::over_time(case, metric, looks, id)
+/// A metric of one round of a case, second by second; `None` if no contender has such figures.
+pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
+    lines::over_time(case, metric, styles, id)
 }
 
-/// How a request's time is divided: a bar of parts for each contender; none where that was not measured.
-pub fn parts(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
-    parts::draw(case, looks, id)
+/// Division of a request's time, as a stacked bar for each contender; `None` if it was not measured.
+pub fn parts(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
+    parts::draw(case, styles, id)
 }

@@ -1,23 +1,23 @@
-//! Where a request's time goes: for each contender one bar of parts, in the order of a request's way, in the same
-//! colours everywhere.
+//! Plot of a request's time: a stacked bar for each contender, with parts in the order of a request's path, in the same
+//! colors everywhere.
 
 use super::bars::{FOOT, FORMS, Form, HEAD, names};
 use super::drawing::{Drawing, LETTERS, in_order};
 use super::pen::{At, Ink, Names, Pen, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
-use crate::report::look::{Chip, Looks};
 use crate::report::number;
+use crate::report::styles::{Chip, Styles};
 use loadgen::metric::{DIVIDED, Metric, PARTS};
 
-/// What is after the longest bar, for its number.
+/// Space after the longest bar, for its number.
 const AFTER: f64 = 64.0;
-/// Between two parts, so that they can be told apart without their colours.
+/// Space between two parts, which distinguishes them without colors.
 const SEAM: f64 = 1.0;
-/// A part is drawn when it is wider, in pixels.
+/// Width in pixels below which a part is not drawn.
 const LEAST: f64 = 0.25;
 
-pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
+pub fn draw(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = in_order(case).into_iter().filter(|result| is_divided(result)).collect();
     if results.is_empty() {
         return None;
@@ -26,17 +26,17 @@ pub fn draw(case: &Case, looks: &Looks, id: &str) -> Option<Drawing> {
     let called = Names { id, title: &title, about: "The figures stand in the table below.", places: "" };
     let form = &FORMS[0];
     let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
-    let wide = picture(size, called, true, |pen| bars(pen, form, &results, looks));
+    let wide = picture(size, called, true, |pen| bars(pen, form, &results, styles));
     Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
-/// Whether its time was divided. Wrong answers have none.
+/// Whether the result has a division of time. Disqualified ones have none.
 pub fn is_divided(result: &Measured) -> bool {
     result.disqualified.is_none() && result.numbers.contains_key(DIVIDED)
 }
 
-/// A number of the divided load, in the round whose requests took neither shortest nor longest: medians of parts that
-/// are of different rounds would not add up.
+/// A number of the divided load, in the round with the median time of a request: medians of parts from different rounds
+/// would not add up.
 pub fn in_middle_round(result: &Measured, name: &str) -> Option<f64> {
     let mut rounds: Vec<(usize, f64)> = result.numbers.get(DIVIDED)?.all.iter().copied().enumerate().collect();
     rounds.sort_by(|(_, one), (_, other)| one.total_cmp(other));
@@ -44,7 +44,7 @@ pub fn in_middle_round(result: &Measured, name: &str) -> Option<f64> {
     result.numbers.get(name)?.all.get(at).copied()
 }
 
-/// The parts of one contender, in milliseconds.
+/// Parts of one contender, in milliseconds.
 pub fn of(result: &Measured) -> [f64; PARTS.len()] {
     PARTS.map(|name| in_middle_round(result, name).unwrap_or(0.0).max(0.0))
 }
@@ -61,7 +61,7 @@ fn legend() -> Vec<Chip> {
     PARTS.iter().enumerate().map(chip).collect()
 }
 
-fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
+fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
     let left = form.names;
@@ -85,11 +85,11 @@ fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks) {
         }
     }
     pen.lines(&rules, Ink::Rule);
-    names(pen, form, results, looks, 0.0);
+    names(pen, form, results, styles, 0.0);
     for (at, result) in results.iter().enumerate() {
         let row = HEAD + at as f64 * form.row;
-        let look = looks.get(&result.contender);
-        pen.of(&look, "", &on_touch(result, looks), |pen| {
+        let style = styles.get(&result.contender);
+        pen.of(&style, "", &on_touch(result, styles), |pen| {
             pen.row((left, form.width), row + form.row / 2.0);
             bar(pen, result, scale, (left, end), row + form.row / 2.0);
         });
@@ -112,12 +112,12 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
     pen.text((x, y), &number::significant(sum), LETTERS, Ink::Text, At::Left);
 }
 
-/// What a pointer finds.
-fn on_touch(result: &Measured, looks: &Looks) -> String {
+/// Tooltip text.
+fn on_touch(result: &Measured, styles: &Styles) -> String {
     let part = |(name, ms): (&str, f64)| {
         let title = Metric::of(name).map_or(name, |metric| metric.title);
         format!("\n{title}: {} ms", number::significant(ms))
     };
     let parts: String = PARTS.into_iter().zip(of(result)).map(part).collect();
-    looks.title(&result.contender) + &parts
+    styles.title(&result.contender) + &parts
 }

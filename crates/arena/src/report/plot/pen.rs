@@ -1,71 +1,71 @@
-//! Writes SVG in pixels of the page. Colours are CSS variables, so that one picture serves light and dark pages and
-//! paper. A picture says everything without a script; what pictures.js needs to show exact figures and to hide a
-//! contender stands in its groups.
+//! Writes SVG in pixels of the page. Colors are CSS variables, so that one plot serves light and dark pages and print.
+//! A plot is complete without a script; its groups have the data that pictures.js needs to show exact figures and to
+//! hide a contender.
 
 use std::fmt::Write;
 
-use crate::report::look::Look;
 use crate::report::shape::{Outline, px, way};
+use crate::report::styles::Style;
 
-/// What a picture is called by. Both of its forms have the same, and only the wide one says it.
+/// Names of a plot. Both of its forms share them, and only the wide one contains them.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
-    /// Nobody else's on the page.
+    /// Id, unique on the page.
     pub id: &'a str,
-    /// For those who do not see it.
+    /// Title for screen readers.
     pub title: &'a str,
-    /// The figures in words, likewise.
+    /// The figures in words, for screen readers.
     pub about: &'a str,
-    /// What the places of its lines are, for pictures.js.
+    /// Meaning of the x values of its lines, for pictures.js.
     pub places: &'a str,
 }
 
-/// Letters have their size from style.css: 13 pixels, or one of these.
+/// Font sizes below the default of 13 pixels, with their classes in style.css.
 const SMALLER: [(f64, &str); 2] = [(12.0, " y"), (11.0, " z")];
 
-/// Half of the stroke at the end of a whisker.
+/// Half the length of the cap at the end of a whisker.
 const CAP: f64 = 4.0;
-/// The side of a mark.
+/// Size of a mark.
 const MARK: f64 = 13.0;
 
-/// What a stroke or an area is for.
+/// Color of a stroke or an area, by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
-    /// What is to be read first.
+    /// Primary text.
     Text,
-    /// What is to be read second.
+    /// Secondary text.
     Quiet,
-    /// Lines of the grid.
+    /// Grid lines.
     Rule,
-    /// The ground.
+    /// The background.
     Paper,
-    /// What went wrong.
+    /// Errors.
     Bad,
-    /// The contender whose group this is.
+    /// The contender of the group.
     Own,
-    /// The same, half through.
+    /// The contender of the group, half transparent.
     Faint,
-    /// A part of a request's time, by its place.
+    /// A part of a request's time, by its index.
     Part(u8),
 }
 
-/// Where a text stands by its point.
+/// Position of a text relative to its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// The point is its left end.
     Left,
-    /// Its middle.
+    /// The point is its middle.
     Middle,
-    /// Its right end.
+    /// The point is its right end.
     Right,
 }
 
-/// Draws.
+/// Writer of an SVG.
 pub struct Pen {
     svg: String,
 }
 
-/// A picture of this size in pixels, with a title and a description for those who do not see it.
+/// A plot of this size in pixels, with a title and a description for screen readers.
 pub fn picture(size: (f64, f64), names: Names, is_first: bool, draw: impl FnOnce(&mut Pen)) -> String {
     let (width, height) = (size.0.ceil(), size.1.ceil());
     let Names { id, title, about, places } = names;
@@ -89,10 +89,10 @@ pub fn picture(size: (f64, f64), names: Names, is_first: bool, draw: impl FnOnce
 }
 
 impl Pen {
-    /// What belongs to one contender: its colour, and that it goes when the contender is switched off. What is found at
-    /// the points of its line is for pictures.js; the words are what a pointer is shown without it.
-    pub fn of(&mut self, look: &Look, found: &str, words: &str, draw: impl FnOnce(&mut Pen)) {
-        self.put(format_args!("<g data-who=\"{}\"", look.at));
+    /// Draws a group that belongs to one contender: it has its color and is hidden with it. `found` is the data of its
+    /// points for pictures.js; `words` is the tooltip without a script.
+    pub fn of(&mut self, style: &Style, found: &str, words: &str, draw: impl FnOnce(&mut Pen)) {
+        self.put(format_args!("<g data-who=\"{}\"", style.at));
         if !found.is_empty() {
             self.put(format_args!(" data-found=\"{}\"", escaped(found)));
         }
@@ -104,19 +104,19 @@ impl Pen {
         self.svg.push_str("</g>\n");
     }
 
-    /// A straight line.
+    /// Draws a straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
         self.path(&[from, to], ink, width, "");
     }
 
-    /// A line through these points, with lengths of strokes and gaps.
+    /// Draws a line through these points, with a dash pattern.
     pub fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dash: &str) {
         let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dash}\"") };
         let width = if width == 1.0 { String::new() } else { format!(" stroke-width=\"{width}\"") };
         self.put(format_args!("<path class=\"s-{}\" d=\"{}\"{width}{dash}/>", name(ink), way(points)));
     }
 
-    /// Straight lines, each from its point to its other one.
+    /// Draws straight lines, each between two points.
     pub fn lines(&mut self, all: &[[(f64, f64); 2]], ink: Ink) {
         let way: String = all.iter().map(|ends| way(ends)).collect();
         if !way.is_empty() {
@@ -124,21 +124,20 @@ impl Pen {
         }
     }
 
-    /// The line of the contender whose group this is, in its own dash; in parts, where it is broken. With its marks at
-    /// the points, if it has some.
+    /// Draws the line of the group's contender with its dash, in several parts where it has gaps, and with marks at its
+    /// points if it has some.
     pub fn own(&mut self, parts: &[Vec<(f64, f64)>], has_marks: bool) {
         let one = |points: &Vec<(f64, f64)>| if points.len() == 1 { way(points) + "h0" } else { way(points) };
         let way: String = parts.iter().map(one).collect();
         self.put(format_args!("<path class=\"l{}\" d=\"{way}\"/>", if has_marks { " k" } else { "" }));
     }
 
-    /// A fine line to the contender's mark at its end.
+    /// Draws a thin line to the contender's mark at its end.
     pub fn leader(&mut self, points: &[(f64, f64)]) {
         self.put(format_args!("<path class=\"s-h e\" d=\"{}\"/>", way(points)));
     }
 
-    /// A line across a bar, with a cap at each end that has one. It is drawn twice, so that it shows on the bar as well
-    /// as beside it.
+    /// Draws a line across a bar, with caps. It is drawn twice, so that it is visible on the bar and beside it.
     pub fn whisker(&mut self, (from, to): (f64, f64), y: f64, (first, last): (bool, bool)) {
         let cap = format!("m0-{CAP}v{}", CAP * 2.0);
         let first = if first { format!("{cap}m0-{CAP}") } else { String::new() };
@@ -147,19 +146,19 @@ impl Pen {
         self.put(format_args!("<path class=\"w p\" d=\"{d}\"/><path class=\"w\" d=\"{d}\"/>"));
     }
 
-    /// A contender's mark, of its own colour in any group.
-    pub fn mark(&mut self, look: &Look, (x, y): (f64, f64)) {
+    /// Draws a contender's mark, in its own color in any group.
+    pub fn mark(&mut self, style: &Style, (x, y): (f64, f64)) {
         let (x, y) = (px(x - MARK / 2.0), px(y - MARK / 2.0));
-        self.put(format_args!("<use href=\"#m{}\" x=\"{x}\" y=\"{y}\" width=\"{MARK}\" height=\"{MARK}\"/>", look.at));
+        self.put(format_args!("<use href=\"#m{}\" x=\"{x}\" y=\"{y}\" width=\"{MARK}\" height=\"{MARK}\"/>", style.at));
     }
 
-    /// A shape with a stroke around it only, its inside covered.
+    /// Draws an outlined shape that covers what is below.
     pub fn ring(&mut self, outline: &Outline, ink: Ink, width: f64) {
         let paint = format!("class=\"f-p s-{}\" stroke-width=\"{width}\"", name(ink));
         self.svg.push_str(&outline.svg(&paint));
     }
 
-    /// A bar from left to right, around this height; how thick it is stands in style.css.
+    /// Draws a bar from left to right, centered at this height; style.css has its thickness.
     pub fn bar(&mut self, (from, to): (f64, f64), y: f64, ink: Ink) {
         let x = px(from);
         let y = px(y);
@@ -167,8 +166,8 @@ impl Pen {
         self.put(format_args!("<path class=\"s-{} bar\" d=\"M{x} {y}h{width}\"/>", name(ink)));
     }
 
-    /// Nothing to be seen, but a pointer finds it: a row from left to right, around this height; how high it is stands
-    /// in style.css.
+    /// Draws an invisible row that reacts to the pointer, from left to right, centered at this height; style.css has
+    /// its thickness.
     pub fn row(&mut self, (from, to): (f64, f64), y: f64) {
         let x = px(from);
         let y = px(y);
@@ -176,12 +175,12 @@ impl Pen {
         self.put(format_args!("<path class=\"row\" d=\"M{x} {y}h{width}\"/>"));
     }
 
-    /// A line of text; `y` is its middle.
+    /// Draws a line of text; `y` is its middle.
     pub fn text(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At) {
         self.letters(place, text, size, ink, at, "");
     }
 
-    /// The same in bold.
+    /// Draws a line of bold text.
     pub fn bold(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At) {
         self.letters(place, text, size, ink, at, " b");
     }
@@ -195,9 +194,9 @@ impl Pen {
         if text.is_empty() {
             return;
         }
-        // Letters without a part below the line have their middle a third of their size above it.
+        // Letters without a descender have their middle about a third of their size above the baseline.
         let (x, y) = (px(place.0), px(place.1 + size * 0.35));
-        // Text is of its own ink, and of the usual size, where nothing is said.
+        // Text in the default color and size needs no class.
         let ink = if ink == Ink::Text { String::new() } else { format!("f-{}", name(ink)) };
         let small = SMALLER.iter().find(|(smaller, _)| *smaller == size).map_or("", |(_, class)| class);
         let class = format!("{ink}{anchor}{weight}{small}");
@@ -210,7 +209,7 @@ impl Pen {
     }
 }
 
-/// As in style.css: `s-t` is a stroke in the colour of text, `f-t` an area in it.
+/// Letter of the ink's classes in style.css: `s-t` is a stroke in the color of text, `f-t` an area in it.
 fn name(ink: Ink) -> char {
     match ink {
         Ink::Text => 't',
@@ -224,7 +223,7 @@ fn name(ink: Ink) -> char {
     }
 }
 
-/// About how wide a text of this size is, in pixels: by kinds of letters, since no font is at hand.
+/// Estimated width of a text of this size in pixels, by kinds of letters, since no font is available.
 pub fn text_width(text: &str, size: f64) -> f64 {
     let width = |c: char| match c {
         'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '\u{202f}' => 0.29,
@@ -237,7 +236,7 @@ pub fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(width).sum::<f64>() * size
 }
 
-/// The text, or as much of it as has place, and three points.
+/// The text, or as much of it as fits, with an ellipsis.
 pub fn fitted(text: &str, size: f64, most: f64) -> String {
     if text_width(text, size) <= most {
         return text.to_owned();
@@ -249,8 +248,8 @@ pub fn fitted(text: &str, size: f64, most: f64) -> String {
     out.trim_end().to_owned() + "…"
 }
 
-/// The text in one line, or in two when they are needed; what has no place in them is cut. A second line is of smaller
-/// letters, so more goes in.
+/// The text in one line, or two if needed; what does not fit is cut. The second line is for smaller letters, so that
+/// more fits.
 pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     if text_width(text, size) <= most {
         return vec![text.to_owned()];
@@ -263,7 +262,7 @@ pub fn wrapped(text: &str, size: f64, most: f64) -> Vec<String> {
     }
 }
 
-/// For the text of an element of HTML or SVG, or a quoted attribute.
+/// Escapes text for an element or a quoted attribute of HTML or SVG.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -285,11 +284,11 @@ mod tests {
 
     #[test]
     fn a_picture_has_names_for_colours_and_words_for_readers() {
-        let look = Look { title: "A <server>".into(), at: 9 };
+        let style = Style { title: "A <server>".into(), at: 9 };
         let names = Names { id: "p1", title: "A <title>", about: "All & more", places: "" };
         let svg = picture((100.0, 50.0), names, true, |pen| {
-            pen.of(&look, &look.title, "A <server>\n5", |pen| {
-                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, look.dash());
+            pen.of(&style, &style.title, "A <server>\n5", |pen| {
+                pen.path(&[(0.0, 0.0), (10.54, 10.0)], Ink::Own, 1.5, style.dash());
                 pen.bar((0.0, 5.0), 7.0, Ink::Faint);
             });
             pen.text((1.0, 1.0), "a < b", 13.0, Ink::Quiet, At::Right);

@@ -1,19 +1,19 @@
-//! Axes: where a value stands, and which values are written beside it.
+//! Axes: positions of values, and the values written beside them.
 
-/// Values below this have no place on an axis that grows by factors.
+/// Smallest value on a logarithmic axis.
 const SMALLEST: f64 = 1e-9;
 
-/// An axis, from one value to another.
+/// An axis, from its lowest to its highest value.
 #[derive(Debug, Clone, Copy)]
 pub enum Scale {
-    /// Grows by steps.
+    /// A linear axis.
     Linear(f64, f64),
-    /// Grows by factors.
+    /// A logarithmic axis.
     Log(f64, f64),
 }
 
 impl Scale {
-    /// From 0, or, when it grows by factors, from a little below the lowest value; it ends a little above the highest.
+    /// An axis from 0, or, if logarithmic, from just below the lowest value; it ends just above the highest.
     pub fn around(low: f64, high: f64, is_log: bool) -> Scale {
         let high = if high.is_finite() && high > 0.0 { high } else { 1.0 };
         if !is_log || low < SMALLEST || !low.is_finite() {
@@ -22,7 +22,7 @@ impl Scale {
         Scale::Log(low / 1.15, high.max(low * 1.5) * 1.15)
     }
 
-    /// Over these places, with half a step of room on both sides.
+    /// An axis over these x values, with a margin on both sides.
     pub fn over(places: &[f64], is_log: bool) -> Scale {
         let low = places.iter().copied().fold(f64::INFINITY, f64::min);
         let high = places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -34,12 +34,12 @@ impl Scale {
         Scale::Linear(low - room, high + room)
     }
 
-    /// Whether this value has a place.
+    /// Whether this value can be shown on the axis.
     pub fn holds(self, value: f64) -> bool {
         value.is_finite() && (matches!(self, Scale::Linear(..)) || value > SMALLEST)
     }
 
-    /// Where it stands between two pixels.
+    /// Position of a value between two pixels.
     pub fn at(self, value: f64, from: f64, to: f64) -> f64 {
         let share = match self {
             Scale::Linear(low, high) => (value - low) / (high - low),
@@ -49,7 +49,7 @@ impl Scale {
         from + share * (to - from)
     }
 
-    /// Round values to write beside it, at most so many.
+    /// Round values to write beside the axis, at most this many.
     pub fn ticks(self, most: usize) -> Vec<f64> {
         match self {
             Scale::Linear(from, to) => even(from, to, most),

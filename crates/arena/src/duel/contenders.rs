@@ -1,47 +1,47 @@
-//! The contenders of a duel: who is here, what each can be told, and what is known of its answers.
+//! The contenders of a duel: which are installed, what each can be set to, and what is known of its answers.
 
-use crate::contender::{Catalogue, Presence, Recipe, Runtime, look};
-use crate::place::Place;
+use crate::contender::{Catalogue, Presence, Recipe, Runtime, detect};
+use crate::environment::Environment;
 use crate::record::summary::Who;
 
-use super::halving::finalists_most;
-use super::learn::Learned;
+use super::answer::KnownAnswer;
 use super::options::DuelOptions;
 use super::settings::{Ability, Setting};
+use super::successive_halving::finalists_most;
 
-/// The server whose answers are right, unless the user names one or it is not here: the one most people run.
+/// Name of the server whose answers are the right ones, unless the user's own takes part: the one that most people run.
 const REFERENCE: &str = "puma";
 
 /// A server that takes part.
 #[derive(Debug, Clone)]
 pub struct Contender {
-    /// How it is started and ended.
+    /// Recipe: how it is started and stopped.
     pub recipe: Recipe,
-    /// As the program itself says.
+    /// Version, as the program itself reports it.
     pub version: String,
-    /// What it runs on.
+    /// Ruby implementation and version on which it runs.
     pub ruby: String,
-    /// The right answers, with its own differences.
-    pub learned: Vec<Learned>,
-    /// What one worker holds.
+    /// Right answers, widened by this server's own differences.
+    pub learned: Vec<KnownAnswer>,
+    /// Memory of one worker in KiB.
     pub worker_kib: u64,
-    /// The settings that are tried.
+    /// Settings that are tried.
     pub settings: Vec<Setting>,
-    /// Sentences about it.
+    /// Sentences about it for the report.
     pub notes: Vec<String>,
 }
 
-/// Who is here, the reference first, and who is not.
+/// Contenders that are installed, the reference first, and those that are not.
 #[derive(Debug, Default)]
-pub struct Crew {
-    /// They take part.
+pub struct Contenders {
+    /// Contenders that take part.
     pub here: Vec<Contender>,
-    /// They do not, each with what is missing.
+    /// Contenders that cannot take part, each with what is missing.
     pub missing: Vec<Who>,
 }
 
-impl Crew {
-    /// How many may be in the rounds.
+impl Contenders {
+    /// Most contenders that the rounds can have.
     pub fn finalists(&self, options: &DuelOptions) -> usize {
         let mut servers: Vec<&str> = self.here.iter().map(Contender::server).collect();
         servers.sort_unstable();
@@ -49,33 +49,43 @@ impl Crew {
         finalists_most(self.here.len(), servers.len()) + usize::from(options.now.is_some())
     }
 
-    /// Those of the catalogue that were asked for.
-    pub fn gather(options: &DuelOptions, catalogue: &Catalogue, place: &Place) -> Result<Crew, String> {
-        let mut crew = Crew::default();
+    /// Finds the contenders of the catalogue that the options name.
+    pub fn gather(
+        options: &DuelOptions,
+        catalogue: &Catalogue,
+        environment: &Environment,
+    ) -> Result<Contenders, String> {
+        let mut contenders = Contenders::default();
         for recipe in wanted(options, catalogue)? {
-            match look(recipe, place) {
-                Presence::Here { version, ruby } => crew.here.push(Contender::new(recipe, version, ruby)),
+            match detect(recipe, environment) {
+                Presence::Here { version, ruby } => contenders.here.push(Contender::new(recipe, version, ruby)),
                 Presence::Missing { lacks, get } => {
                     let missing = lacks.into_iter().chain(get.into_iter().map(|way| format!("get it: {way}")));
                     let name = recipe.name.clone();
                     let title = recipe.title.clone();
-                    crew.missing.push(Who { name, title, missing: missing.collect(), ..Who::default() });
+                    contenders.missing.push(Who { name, title, missing: missing.collect(), ..Who::default() });
                 }
             }
         }
-        if crew.here.is_empty() {
-            let names: Vec<&str> = crew.missing.iter().map(|who| who.name.as_str()).collect();
+        if contenders.here.is_empty() {
+            let names: Vec<&str> = contenders.missing.iter().map(|who| who.name.as_str()).collect();
             let names = names.join(", ");
-            let place = place.in_words();
-            return Err(format!("none of {names} is here ({place}): `arena ring` builds a place with most of them"));
+            let environment = environment.in_words();
+            return Err(format!(
+                "none of {names} is here ({environment}): `arena ring` builds a place with most of them"
+            ));
         }
         let now = options.now.as_ref().map(|now| now.server.as_str());
-        if let Some(now) = now.filter(|now| !crew.here.iter().any(|one| one.recipe.name == **now)) {
-            let missing = crew.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
-            return Err(format!("--now {now}: it is not here ({}): {}", place.in_words(), missing.unwrap_or_default()));
+        if let Some(now) = now.filter(|now| !contenders.here.iter().any(|one| one.recipe.name == **now)) {
+            let missing = contenders.missing.iter().find(|who| who.name == now).map(|who| who.missing.join("; "));
+            return Err(format!(
+                "--now {now}: it is not here ({}): {}",
+                environment.in_words(),
+                missing.unwrap_or_default()
+            ));
         }
-        crew.here.sort_by_key(|one| order(one, now));
-        Ok(crew)
+        contenders.here.sort_by_key(|one| order(one, now));
+        Ok(contenders)
     }
 }
 
@@ -88,7 +98,7 @@ fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a
         true => catalogue.all().iter().collect(),
         false => options.contenders.iter().map(known).collect::<Result<Vec<_>, _>>()?,
     };
-    // What the user has now is always compared with.
+    // Today's server always takes part.
     if let Some(now) = &options.now {
         recipes.push(known(&now.server)?);
     }
@@ -101,7 +111,7 @@ fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a
     Ok(recipes)
 }
 
-/// The reference comes first: today's server, or the usual one, or another on the Ruby that everybody has.
+/// Sort key that puts the reference first: today's server, then the usual one, then others on CRuby.
 fn order(one: &Contender, now: Option<&str>) -> u8 {
     match one.recipe.runtime {
         _ if now == Some(one.recipe.name.as_str()) => 0,
@@ -119,12 +129,12 @@ impl Contender {
         Contender { recipe: recipe.clone(), version, ruby, learned, worker_kib: 0, settings, notes: Vec::new() }
     }
 
-    /// The name of its recipe.
+    /// Name of its recipe.
     pub fn name(&self) -> &str {
         &self.recipe.name
     }
 
-    /// Which server it is: several recipes of one have the same home.
+    /// Website of the server, which identifies it: several recipes for one server share it.
     pub fn server(&self) -> &str {
         &self.recipe.home
     }
@@ -134,14 +144,14 @@ impl Contender {
         format!("{} {}", self.recipe.name, setting.in_words())
     }
 
-    /// What it can be told, by what its recipe says that it cannot.
+    /// Bounds of its settings, from what its recipe says that it cannot do.
     pub fn ability(&self) -> Ability {
         let one = |what: &str| self.recipe.cannot.contains_key(what).then_some(1);
         let threads_run_together = self.recipe.runtime != Runtime::Cruby;
         Ability { workers_most: one("workers"), threads_most: one("threads"), threads_run_together }
     }
 
-    /// For the summary.
+    /// Entry for the summary, with this setting.
     pub fn who(&self, setting: Setting) -> Who {
         Who {
             name: self.name_with(setting),

@@ -1,4 +1,4 @@
-//! Answers that were made up, and what is learned of them.
+//! Tests with made-up answers.
 
 use super::*;
 
@@ -6,8 +6,8 @@ fn page(body: &str) -> Answer {
     Answer { status: 200, content_type: "text/html".into(), location: String::new(), body: body.into() }
 }
 
-fn learned(answers: &[Answer]) -> Learned {
-    Learned::from_answers(&Asked::new("GET", "/a"), answers).unwrap()
+fn learned(answers: &[Answer]) -> KnownAnswer {
+    KnownAnswer::from_answers(&Asked::new("GET", "/a"), answers).unwrap()
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn redirects_and_missing_pages_are_right_when_they_stay() {
 #[test]
 fn what_cannot_be_learned_says_why() {
     let ask = |status: Option<u16>, answers: &[Answer]| {
-        Learned::from_answers(&Asked { status, ..Asked::new("GET", "/a") }, answers).unwrap_err()
+        KnownAnswer::from_answers(&Asked { status, ..Asked::new("GET", "/a") }, answers).unwrap_err()
     };
     let failing = Answer { status: 500, ..page("oh") };
     assert_eq!(ask(None, &[page("a"), failing]), Unfit::Broken("GET /a is answered with 500".into()));

@@ -1,5 +1,5 @@
-//! Asks a running server for all answers, several times, and learns of them; and checks later that they are still
-//! right.
+//! Captures the answers of a running server: asks for each request several times and learns what stays the same; checks
+//! later that the answers are still right.
 
 use std::time::{Duration, Instant};
 
@@ -7,39 +7,39 @@ use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
 use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
 
+use super::answer::{Answer, KnownAnswer, Unfit, Verdict};
 use super::asked::Asked;
-use super::fetch::{HOST, Unanswered, fetch, fetch_patiently};
-use super::learn::{Answer, Learned, Unfit, Verdict};
+use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
 
-/// How long one answer may take.
+/// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How often everything is asked, if that does not take too long.
+/// Number of passes over all requests, if that does not take too long.
 const PASSES: usize = 5;
-/// All passes after the second end by then.
+/// No pass after the second begins later than this.
 const PASSES_LIMIT: Duration = Duration::from_secs(15);
-/// Pages that show the time in seconds differ after this.
+/// Pause after which pages that show the time in seconds differ.
 const SECOND: Duration = Duration::from_millis(1100);
-/// Differences that are told of each contender; the others are counted.
+/// Differences that are listed for each contender; the rest is counted.
 const DIFFERENCES_TOLD: usize = 3;
-/// Before a busy server is asked again.
+/// Pause before a busy server is asked again.
 const BUSY_PAUSE: Duration = Duration::from_millis(200);
-/// Shorter pieces of a body say too little of it.
+/// Shortest piece of a body that is searched for under load; shorter ones prove too little.
 const PIECE_BYTES_MIN: usize = 8;
 
-/// A first answer may take so many times as long as one of a server that has answered before.
+/// Factor on the timeout for the first answer of a server.
 const FIRST: u32 = 3;
-/// After this share of the time a person wants to know what is waited for.
+/// Share of the timeout after which the user is notified of the wait.
 const SLOW: f64 = 0.3;
 
-/// How long an answer may take while nothing is loaded, and who is told when it does.
-pub struct Patience<'a> {
-    /// Of one answer: what takes longer cannot be asked a thousand times.
+/// Timeout of an answer while there is no load, and the receiver of messages about slow ones.
+pub struct AnswerTimeout<'a> {
+    /// Timeout of one answer: a request that takes longer cannot be repeated a thousand times.
     pub limit: Duration,
-    /// Hears what is waited for.
+    /// Receives messages about what is waited for.
     pub tell: &'a mut dyn FnMut(&str),
 }
 
-impl Patience<'_> {
+impl AnswerTimeout<'_> {
     fn fetch(&mut self, port: u16, asked: &Asked, times: u32) -> Result<Answer, Unanswered> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
@@ -49,68 +49,74 @@ impl Patience<'_> {
             let most = limit.as_secs_f64();
             (self.tell)(&format!("{asked} has not been answered for {so_far} s; it is waited for {most} s"));
         };
-        fetch_patiently(port, asked, limit, (slow, &mut told))
+        fetch_with_notice(port, asked, limit, (slow, &mut told))
     }
 }
 
-/// What came of learning.
+/// Answers captured from the reference server.
 #[derive(Debug, Default)]
-pub struct Lesson {
-    /// For each request that takes part.
-    pub learned: Vec<Learned>,
-    /// Those that were left out, with their weight and the reason.
+pub struct Capture {
+    /// What was learned, for each request that takes part.
+    pub learned: Vec<KnownAnswer>,
+    /// Requests that were left out, by weight and reason.
     pub left_out: Vec<(f64, String)>,
 }
 
-/// Why nothing was learned.
+/// Reason why no answers were captured.
 #[derive(Debug)]
-pub enum NoLesson {
-    /// This server does not answer: another may.
+pub enum CaptureError {
+    /// This server does not answer; another one may.
     Silent(String),
-    /// The application hangs: it would with another, too.
+    /// The application takes a request and does not answer it; it would do so on another server, too.
     Hangs(String),
-    /// The application or the workload is not fit for a duel.
+    /// The application or the workload cannot be used for a duel.
     Unfit(String),
 }
 
-/// Learns the right answers from the reference. What is unfit ends it, or is left out where that is allowed.
+/// Captures the right answers from the reference server. An unfit request is an error, or is left out where that is
+/// allowed and most of the weight remains.
 pub fn from_reference(
     port: u16,
     asked: &[Asked],
     may_leave_out: bool,
-    patience: &mut Patience<'_>,
-) -> Result<Lesson, NoLesson> {
-    let answers = several(port, asked, patience).map_err(|error| match error.is_late {
-        true => NoLesson::Hangs(error.words),
-        false => NoLesson::Silent(error.words),
+    timeout: &mut AnswerTimeout<'_>,
+) -> Result<Capture, CaptureError> {
+    let answers = several(port, asked, timeout).map_err(|error| match error.is_late {
+        true => CaptureError::Hangs(error.words),
+        false => CaptureError::Silent(error.words),
     })?;
-    let mut lesson = Lesson::default();
+    let mut capture = Capture::default();
     let mut complaints = Vec::new();
     for (one, answers) in asked.iter().zip(answers) {
-        match Learned::from_answers(one, &answers) {
-            Ok(learned) => lesson.learned.push(learned),
+        match KnownAnswer::from_answers(one, &answers) {
+            Ok(learned) => capture.learned.push(learned),
             Err(Unfit::Broken(why) | Unfit::Unsteady(why) | Unfit::Unexpected(why)) => {
-                lesson.left_out.push((one.weight, why.clone()));
+                capture.left_out.push((one.weight, why.clone()));
                 complaints.push(why);
             }
         }
     }
     let weight = |weights: &mut dyn Iterator<Item = f64>| weights.sum::<f64>();
-    let kept = weight(&mut lesson.learned.iter().map(|one| one.asked.weight));
-    let left = weight(&mut lesson.left_out.iter().map(|(weight, _)| *weight));
+    let kept = weight(&mut capture.learned.iter().map(|one| one.asked.weight));
+    let left = weight(&mut capture.left_out.iter().map(|(weight, _)| *weight));
     if !complaints.is_empty() && (!may_leave_out || kept < left) {
         let more = complaints.len().saturating_sub(DIFFERENCES_TOLD);
         complaints.truncate(DIFFERENCES_TOLD);
         let more = if more > 0 { format!("\nand {more} more") } else { String::new() };
-        return Err(NoLesson::Unfit(format!("{}{more}", complaints.join("\n"))));
+        return Err(CaptureError::Unfit(format!("{}{more}", complaints.join("\n"))));
     }
-    Ok(lesson)
+    Ok(capture)
 }
 
-/// Compares another server's answers, learns its differences, and tells them. An error disqualifies it.
-pub fn from_other(port: u16, learned: &mut [Learned], patience: &mut Patience<'_>) -> Result<Vec<String>, String> {
+/// Compares another server's answers with the learned ones, learns the differences, and returns them as sentences. An
+/// error disqualifies the server.
+pub fn from_other(
+    port: u16,
+    learned: &mut [KnownAnswer],
+    timeout: &mut AnswerTimeout<'_>,
+) -> Result<Vec<String>, String> {
     let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
-    let answers = several(port, &asked, patience).map_err(|error| error.words)?;
+    let answers = several(port, &asked, timeout).map_err(|error| error.words)?;
     let mut differences = Vec::new();
     for (known, answers) in learned.iter_mut().zip(answers) {
         let mut told = None;
@@ -129,21 +135,21 @@ pub fn from_other(port: u16, learned: &mut [Learned], patience: &mut Patience<'_
     Ok(shortened(differences))
 }
 
-/// How the answers are now, most frequent paths first, for as long as `limit`.
+/// Result of a check of the answers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// The first one that disqualifies.
+    /// Reason of the first wrong answer, which disqualifies.
     pub wrong: Option<String>,
-    /// What changed; it has been learned.
+    /// Differences, as sentences; they have been learned.
     pub changed: Vec<String>,
-    /// How many were asked.
+    /// Number of requests that were checked.
     pub count: usize,
 }
 
-/// Asks again. At least one answer is judged. A server that is busy with what a load has left in its queue is waited
-/// for.
-pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
-    let patience_ends = Instant::now() + QUEUE_LEFT;
+/// Checks the answers again, the most frequent paths first, until `limit` is over; at least one is judged. Waits for a
+/// server that is still busy with its queue from a load.
+pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked {
+    let retry_until = Instant::now() + QUEUE_LEFT;
     let mut end = None;
     let mut checked = Checked::default();
     for known in learned {
@@ -151,7 +157,7 @@ pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
             break;
         }
         checked.count += 1;
-        let answer = patiently(port, known, patience_ends).map_err(|error| error.words);
+        let answer = fetch_when_free(port, known, retry_until).map_err(|error| error.words);
         end.get_or_insert_with(|| Instant::now() + limit);
         match answer.map(|answer| (known.judge(&answer), answer)) {
             Ok((Verdict::Right, _)) => {}
@@ -168,36 +174,36 @@ pub fn check(port: u16, learned: &mut [Learned], limit: Duration) -> Checked {
     checked
 }
 
-fn patiently(port: u16, known: &Learned, patience_ends: Instant) -> Result<Answer, Unanswered> {
+fn fetch_when_free(port: u16, known: &KnownAnswer, retry_until: Instant) -> Result<Answer, Unanswered> {
     loop {
         let answer = fetch(port, &known.asked, ANSWER_LIMIT);
         let waits = match &answer {
             Ok(answer) => answer.status != known.status && is_busy(answer.status),
             Err(error) => error.is_late,
         };
-        if !waits || Instant::now() >= patience_ends {
+        if !waits || Instant::now() >= retry_until {
             return answer;
         }
         until(BUSY_PAUSE, || false);
     }
 }
 
-/// Whether it answers at all: what `wait_ready` waits for.
-pub fn answers(port: u16, known: &Asked, patience: &mut Patience<'_>) -> Result<(), Unanswered> {
-    let answer = patience.fetch(port, known, FIRST)?;
-    // A proxy says so while what is behind it still starts.
+/// Whether the server answers at all; used as the condition of `when_ready`.
+pub fn answers(port: u16, known: &Asked, timeout: &mut AnswerTimeout<'_>) -> Result<(), Unanswered> {
+    let answer = timeout.fetch(port, known, FIRST)?;
+    // A proxy answers with these while the server behind it still starts.
     if [502, 503, 504].contains(&answer.status) {
         return Err(Unanswered { words: format!("status {}", answer.status), is_late: false });
     }
     Ok(())
 }
 
-/// What is asked under load, with as much of the right answer as can be held against every one.
-pub fn workload(learned: &[Learned]) -> Result<Workload, String> {
+/// Workload for a load generator, with the parts of the right answers that every answer is checked against.
+pub fn workload(learned: &[KnownAnswer]) -> Result<Workload, String> {
     Workload::of(learned.iter().map(ask).collect())
 }
 
-fn ask(known: &Learned) -> Ask {
+fn ask(known: &KnownAnswer) -> Ask {
     let mut headers = known.asked.headers.clone();
     headers.push(("host".to_owned(), HOST.to_owned()));
     Ask {
@@ -210,7 +216,7 @@ fn ask(known: &Learned) -> Ask {
     }
 }
 
-fn rule(known: &Learned) -> BodyRule {
+fn rule(known: &KnownAnswer) -> BodyRule {
     let longest = known.body.longest();
     if known.body.is_exact() {
         return BodyRule::Exactly(longest.to_vec());
@@ -221,8 +227,8 @@ fn rule(known: &Learned) -> BodyRule {
     }
 }
 
-/// All answers to each, of several passes. The second pass begins more than a second after the first.
-fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
+/// Answers of several passes, by request. The second pass begins more than a second after the first.
+fn several(port: u16, asked: &[Asked], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
     for pass in 0..PASSES {
@@ -233,13 +239,13 @@ fn several(port: u16, asked: &[Asked], patience: &mut Patience<'_>) -> Result<Ve
             break;
         }
         for (one, answers) in asked.iter().zip(&mut answers) {
-            answers.push(patience.fetch(port, one, 1)?);
+            answers.push(timeout.fetch(port, one, 1)?);
         }
     }
     Ok(answers)
 }
 
-/// The first few, and how many more there are.
+/// The first few entries, and the number of the others.
 pub fn shortened(mut list: Vec<String>) -> Vec<String> {
     let more = list.len().saturating_sub(DIFFERENCES_TOLD);
     if more > 0 {
@@ -253,10 +259,10 @@ pub fn shortened(mut list: Vec<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn learned(bodies: &[&str]) -> Learned {
+    fn learned(bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        Learned::from_answers(&Asked::new("GET", "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&Asked::new("GET", "/a"), &answers).unwrap()
     }
 
     #[test]
@@ -281,12 +287,12 @@ mod tests {
     fn nobody_there_is_told() {
         // A port that was free a moment ago.
         let port = loadgen::process::free_ports(1).unwrap()[0];
-        let mut patience = Patience { limit: SECOND, tell: &mut |_| {} };
+        let mut timeout = AnswerTimeout { limit: SECOND, tell: &mut |_| {} };
         assert!(matches!(
-            from_reference(port, &[Asked::new("GET", "/")], false, &mut patience),
-            Err(NoLesson::Silent(_))
+            from_reference(port, &[Asked::new("GET", "/")], false, &mut timeout),
+            Err(CaptureError::Silent(_))
         ));
         assert!(check(port, &mut [learned(&["x"])], SECOND).wrong.is_some());
-        assert!(answers(port, &Asked::new("GET", "/"), &mut patience).is_err());
+        assert!(answers(port, &Asked::new("GET", "/"), &mut timeout).is_err());
     }
 }

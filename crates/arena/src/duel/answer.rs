@@ -1,66 +1,66 @@
-//! Which answers are right: learned from one server, the reference, by asking several times, and completed by the
-//! others. What stays is held against every later answer; what varies is not. Nobody is disqualified for a difference
-//! in what varies: only for another status, or a body of another kind. Pure; `fetch` does the asking.
+//! What is known of the right answers: learned from several answers of the reference server, and widened by those of
+//! the other contenders. What stays the same is compared in every later answer; what varies is not. Only another status
+//! or another kind of body disqualifies a contender. Pure; `fetch` sends the requests.
 
 use super::asked::Asked;
 use super::glob::Glob;
 use super::kind::Kind;
 
-/// One answer, as far as it is judged.
+/// The parts of a response that are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Its status.
+    /// Status code.
     pub status: u16,
-    /// Its content type, as sent.
+    /// Content type, as sent.
     pub content_type: String,
-    /// Where a redirect leads.
+    /// Value of the `Location` header; empty without one.
     pub location: String,
-    /// All of it.
+    /// The whole body.
     pub body: Vec<u8>,
 }
 
 /// What is known of the right answer to one request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learned {
-    /// The request.
+pub struct KnownAnswer {
+    /// The request that is answered.
     pub asked: Asked,
-    /// The status that counts as right.
+    /// Status of a right answer.
     pub status: u16,
-    /// The kind of body that counts as right.
+    /// Kind of body of a right answer.
     pub kind: Kind,
-    /// What stays of the body.
+    /// Parts of the body that stay the same.
     pub body: Glob,
-    /// What stays of where a redirect leads.
+    /// Parts of the redirect's `Location` that stay the same.
     pub location: Glob,
-    /// The shortest and the longest body that was seen.
+    /// Bytes of the shortest and of the longest body seen.
     pub lengths: (usize, usize),
 }
 
-/// Why a request cannot be part of a duel.
+/// Reason why a request cannot be part of a duel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
-    /// The application fails: the duel would measure its error page.
+    /// The application fails with a status of 500 or above: the duel would measure its error page.
     Broken(String),
-    /// Its answers have no common status or kind.
+    /// The answers have no common status or kind.
     Unsteady(String),
-    /// It is answered otherwise than the user or the log says.
+    /// The status is not the one that the user or the log gives.
     Unexpected(String),
 }
 
-/// How an answer compares with what was learned.
+/// Result of comparing an answer with what was learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// All that stays is there.
+    /// Everything that stays the same is there.
     Right,
-    /// Right status and kind, another content: told, and learned.
+    /// Right status and kind, but other content; it is reported and learned.
     Differs(String),
-    /// Another status, or a body of another kind: it disqualifies.
+    /// Another status, or another kind of body; it disqualifies.
     Wrong(String),
 }
 
-impl Learned {
-    /// From several answers of the reference.
-    pub fn from_answers(asked: &Asked, answers: &[Answer]) -> Result<Learned, Unfit> {
+impl KnownAnswer {
+    /// Learns from several answers of the reference server.
+    pub fn from_answers(asked: &Asked, answers: &[Answer]) -> Result<KnownAnswer, Unfit> {
         let words = asked.in_words();
         let Some(first) = answers.first() else { return Err(Unfit::Unsteady(format!("{words} was never answered"))) };
         if let Some(fault) = answers.iter().find(|answer| answer.status >= 500) {
@@ -70,7 +70,7 @@ impl Learned {
             return Err(Unfit::Unexpected(format!("{words} is answered with {}, not with {wanted}", in_words(first))));
         }
         let kind = kind(first);
-        let mut learned = Learned {
+        let mut learned = KnownAnswer {
             asked: asked.clone(),
             status: first.status,
             kind,
@@ -88,7 +88,7 @@ impl Learned {
         Ok(learned)
     }
 
-    /// How this answer compares.
+    /// Compares this answer with what was learned.
     pub fn judge(&self, answer: &Answer) -> Verdict {
         let words = self.asked.in_words();
         let found = kind(answer);
@@ -112,7 +112,7 @@ impl Learned {
         Verdict::Right
     }
 
-    /// Learns that this answer is right, too. Its status and kind must be.
+    /// Learns that this answer is right, too. Its status and kind must be right.
     pub fn widen(&mut self, answer: &Answer) {
         self.body.widen(&answer.body);
         self.location.widen(answer.location.as_bytes());
@@ -120,12 +120,12 @@ impl Learned {
         self.lengths = (self.lengths.0.min(length), self.lengths.1.max(length));
     }
 
-    /// Whether so little stays that a wrong page could pass.
+    /// Whether so little of the body stays the same that a wrong page could pass.
     pub fn is_loose(&self) -> bool {
         !self.body.is_exact() && self.body.fixed_bytes() * 2 < self.lengths.0
     }
 
-    /// What is checked, for people.
+    /// Describes what is checked: status, redirect, kind, length and the places that vary.
     pub fn in_words(&self) -> String {
         let words = self.asked.in_words();
         let status = self.status;
@@ -155,7 +155,7 @@ impl Learned {
         format!("{words}: {status}{location}, {body}")
     }
 
-    /// A quarter to either side of what was seen, and some bytes for short ones.
+    /// Whether the length is within a quarter of what was seen, plus 64 bytes for short bodies.
     fn is_of_usual_length(&self, length: usize) -> bool {
         let (low, high) = self.lengths;
         self.body.is_exact() || (length + low / 4 + 64 >= low && length <= high + high / 4 + 64)
@@ -170,7 +170,7 @@ fn in_words(answer: &Answer) -> String {
     format!("{} and {}", answer.status, kind(answer).in_words())
 }
 
-/// How it begins, on one line.
+/// Start of the body in one line, for messages.
 fn start(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(answer.body.get(..200).unwrap_or(&answer.body)).into_owned();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -178,5 +178,5 @@ fn start(answer: &Answer) -> String {
 }
 
 #[cfg(test)]
-#[path = "learn_test.rs"]
+#[path = "answer_test.rs"]
 mod tests;

@@ -1,6 +1,6 @@
-//! Where the servers run, so that all of them have the same Ruby: on this machine as it is, with a user's Bundler, or
-//! in a ring: a root folder with its own Ruby and servers, entered by chroot. What is brought there is removed at the
-//! end.
+//! Environments in which the servers run, so that all of them have the same Ruby: this machine as it is, this machine
+//! with a user's Bundler, or a ring, which is a root folder with its own Ruby and servers, entered by chroot. Files
+//! copied there are removed at the end.
 
 pub mod ring;
 
@@ -15,25 +15,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::record::fingerprint;
 use loadgen::process::{Entry, RUN, note, sweep};
 
-/// Tells the folders of several places of one process apart.
+/// Counter that makes the folders of several environments of one process distinct.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// What programs of this machine get of the caller's environment, so that they find their home, their language, their
-/// gems and their Ruby. Nothing else reaches a server unseen: not what it, its Ruby or its allocator would read as a
-/// setting, not a library that would be loaded first.
+/// Environment variables of the caller that programs on this machine get, so that they find their home, language, gems
+/// and Ruby. Nothing else reaches a server unseen: no variable that it, its Ruby or its allocator would read as a
+/// setting, and no library to be preloaded.
 const PASSED_ON: [&str; 7] = ["HOME", "LANG", "TMPDIR", "JAVA_HOME", "RBENV_ROOT", "RBENV_VERSION", "ASDF_DATA_DIR"];
 
-/// And all that begins so.
+/// Prefixes of further variables that are passed on.
 const PASSED_ON_ALL: [&str; 3] = ["BUNDLE_", "GEM_", "LC_"];
 
-/// A caller in a bundle of its own (`bundle exec`) names another Gemfile than the servers'.
+/// Exceptions from those prefixes: a caller under `bundle exec` names another Gemfile than the servers'.
 const NOT_PASSED_ON: [&str; 2] = ["BUNDLE_GEMFILE", "BUNDLE_BIN_PATH"];
 
-/// What a ring's programs get.
-const RING_ENVIRONMENT: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")];
+/// Environment variables of the programs in a ring.
+const RING_VARIABLES: [(&str, &str); 3] = [("PATH", RING_PATH), ("HOME", "/root"), ("LANG", "C.UTF-8")];
 const RING_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// All servers are told the environment; Rails asks for a secret in production.
+/// Environment variables of all servers: production mode. Rails requires a secret in production.
 const FOR_ALL: [(&str, &str); 4] = [
     ("RACK_ENV", "production"),
     ("APP_ENV", "production"),
@@ -41,23 +41,24 @@ const FOR_ALL: [(&str, &str); 4] = [
     ("SECRET_KEY_BASE_DUMMY", "1"),
 ];
 
-/// Our own server, which is brought to wherever the others are.
+/// Our own server, which is copied to the environment of the others.
 const OURS: &str = "foolsgold";
 
-/// Which place is wanted. None of them: the system.
+/// Options that choose an environment. Without any it is this machine.
 #[derive(Debug, Clone, Default)]
-pub struct PlaceOptions {
-    /// A root folder with its own Ruby and servers.
+pub struct EnvironmentOptions {
+    /// Root folder of a ring.
     pub ring: Option<PathBuf>,
-    /// A user's Gemfile.
+    /// Gemfile of a user.
     pub gemfile: Option<PathBuf>,
-    /// The program foolsgold, as $FOOLSGOLD says it. Else the one beside this program, or on PATH.
+    /// Path of the program foolsgold, from `--foolsgold`. Else the one beside this program, or on PATH.
     pub foolsgold: Option<PathBuf>,
 }
 
-/// The machine, a Bundler on it, or a ring on it. Copies are the same place; its folder goes with the last of them.
+/// This machine, a Bundler on it, or a ring on it. Clones share one temporary folder, which is removed with the last of
+/// them.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Environment {
     inner: Arc<Inner>,
 }
 
@@ -66,15 +67,15 @@ struct Inner {
     ring: Option<PathBuf>,
     gemfile: Option<PathBuf>,
     foolsgold: Option<PathBuf>,
-    /// What was brought there and what is written there, seen from outside.
+    /// Temporary folder of this run for copied and written files, as seen from outside a ring.
     own: PathBuf,
-    /// What all programs there begin with.
-    environment: BTreeMap<OsString, OsString>,
+    /// Environment variables of all programs there.
+    variables: BTreeMap<OsString, OsString>,
 }
 
-impl Place {
-    /// Checks that there is such a place, and makes a folder of ours there.
-    pub fn open(options: &PlaceOptions) -> Result<Place, String> {
+impl Environment {
+    /// Checks that the environment exists, and creates a temporary folder in it.
+    pub fn open(options: &EnvironmentOptions) -> Result<Environment, String> {
         if options.ring.is_some() && options.gemfile.is_some() {
             return Err("a ring and a Gemfile exclude each other: name one of them".into());
         }
@@ -99,13 +100,14 @@ impl Place {
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
         note(&Entry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
-        let environment = if ring.is_some() { environment_of_ring() } else { environment_here()? };
-        let place = Place { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, environment }) };
-        place.check_bundle()?;
-        Ok(place)
+        let variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
+        let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, variables }) };
+        environment.check_bundle()?;
+        Ok(environment)
     }
 
-    /// What Bundler says of a Gemfile that it cannot use; otherwise each server would only be missing.
+    /// Runs Bundler once. An error has its message about an unusable Gemfile; without this check each server would only
+    /// count as missing.
     fn check_bundle(&self) -> Result<(), String> {
         let Some(gemfile) = &self.inner.gemfile else { return Ok(()) };
         let mut command = self.command("bundle", Path::new("/"));
@@ -118,7 +120,7 @@ impl Place {
         Err(format!("--gemfile {}: Bundler says:\n{}", gemfile.display(), said.trim()))
     }
 
-    /// For the record.
+    /// Names the environment for the record.
     pub fn in_words(&self) -> String {
         match (&self.inner.ring, &self.inner.gemfile) {
             (Some(_), _) => "a ring (a root folder with its own Ruby and servers)".into(),
@@ -127,21 +129,23 @@ impl Place {
         }
     }
 
-    /// What all programs there begin with, for the record: what is set, and the names of what is passed on.
-    pub fn environment_in_words(&self) -> String {
+    /// Describes the environment variables of all programs for the record: those that are set, and the names of those
+    /// that are passed on.
+    pub fn variables_in_words(&self) -> String {
         let set: Vec<String> = FOR_ALL.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let names: Vec<_> = self.inner.environment.keys().map(|name| name.to_string_lossy()).collect();
+        let names: Vec<_> = self.inner.variables.keys().map(|name| name.to_string_lossy()).collect();
         let of = if self.inner.ring.is_some() { "the ring's own" } else { "the caller's" };
         format!("{}; {of} {}; nothing else", set.join(" "), names.join(", "))
     }
 
-    /// The same text, with `~` for the home folder of whoever runs the servers: reports are for others.
+    /// Replaces the home folder of the user that runs the servers by `~`: reports are read by others.
     pub fn without_home(&self, text: &str) -> String {
-        let home = self.inner.environment.get(OsStr::new("HOME")).and_then(|home| home.to_str());
+        let home = self.inner.variables.get(OsStr::new("HOME")).and_then(|home| home.to_str());
         with_tilde(text, home.unwrap_or_default())
     }
 
-    /// Numbers that stand for the paths of the ring or Gemfile, and of foolsgold: no paths, which are this machine's.
+    /// Fingerprints of the paths of the ring or Gemfile, and of foolsgold. The paths themselves are this machine's and
+    /// are not recorded.
     pub fn fingerprints(&self) -> (String, String) {
         let of = |path: Option<&PathBuf>| {
             path.map_or_else(String::new, |path| fingerprint(path.as_os_str().as_encoded_bytes()))
@@ -149,7 +153,7 @@ impl Place {
         (of(self.inner.ring.as_ref().or(self.inner.gemfile.as_ref())), of(self.inner.foolsgold.as_ref()))
     }
 
-    /// Makes a file or folder of this machine reachable, and says what it is called there.
+    /// Makes a file or folder of this machine available in the environment, and returns its path there.
     pub fn bring(&self, from: &Path) -> Result<PathBuf, String> {
         let from = from.canonicalize().map_err(|error| format!("{}: {error}", from.display()))?;
         if self.inner.ring.is_none() {
@@ -159,7 +163,7 @@ impl Place {
             return Ok(there);
         }
         let name = from.file_name().ok_or_else(|| format!("{} has no name", from.display()))?;
-        // Two applications may have the same name; their paths tell them apart.
+        // Two applications may have the same name; their paths distinguish them.
         let folder = self.inner.own.join(fingerprint(from.as_os_str().as_encoded_bytes()));
         let to = folder.join(name);
         if !to.exists() {
@@ -172,7 +176,7 @@ impl Place {
         Ok(self.inside(&to))
     }
 
-    /// Something in a folder that was brought is there with it: an application may reach for what lies beside.
+    /// Path of a file within a folder that has been copied before: an application may use files beside it.
     fn already_there(&self, from: &Path) -> Option<PathBuf> {
         let copy = |folder: &Path| {
             let number = fingerprint(folder.as_os_str().as_encoded_bytes());
@@ -186,7 +190,7 @@ impl Place {
         Some(self.inside(&copy.join(from.strip_prefix(folder).ok()?)))
     }
 
-    /// A folder there for the files of one server: its path from here, and its path there.
+    /// Creates a folder for the files of one server. Returns its path outside and inside the environment.
     pub fn scratch(&self, name: &str) -> Result<(PathBuf, PathBuf), String> {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Sockets' paths are limited to about a hundred bytes.
@@ -197,30 +201,30 @@ impl Place {
         Ok((folder, inside))
     }
 
-    /// A command that runs there, in this folder of it. The process that is started becomes the program itself: its id
-    /// is the program's.
+    /// Command that runs in the environment, in this folder of it. The started process becomes the program itself, so
+    /// its process id is the program's.
     pub fn command(&self, program: &str, folder: &Path) -> Command {
         self.command_behind(&[], program, folder, &BTreeMap::new())
     }
 
-    /// The same, behind words that run on this machine, and with settings that only the program itself gets.
+    /// The same, behind a wrapper command that runs on this machine, and with variables for the program only.
     pub fn command_behind(
         &self,
         before: &[String],
         program: &str,
         folder: &Path,
-        environment: &BTreeMap<String, String>,
+        variables: &BTreeMap<String, String>,
     ) -> Command {
         let mut words: Vec<String> = before.to_vec();
         if let Some(ring) = &self.inner.ring {
             words.extend(["chroot".into(), ring.display().to_string()]);
         }
         words.extend(["env".into(), "-C".into(), folder.display().to_string()]);
-        words.extend(environment.iter().map(|(name, value)| format!("{name}={value}")));
+        words.extend(variables.iter().map(|(name, value)| format!("{name}={value}")));
         words.push(program.to_owned());
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        command.env_clear().envs(&self.inner.environment);
+        command.env_clear().envs(&self.inner.variables);
         if let Some(gemfile) = &self.inner.gemfile {
             command.env("BUNDLE_GEMFILE", gemfile);
         }
@@ -228,28 +232,29 @@ impl Place {
         command
     }
 
-    /// The words before a program that comes with a gem.
+    /// Words that run a program of a gem through Bundler, where there is a Gemfile.
     pub fn bundler(&self) -> &'static [&'static str] {
         if self.inner.gemfile.is_some() { &["bundle", "exec"] } else { &[] }
     }
 
-    /// The first line of what a program there says, if it succeeds.
+    /// Output of a program in the environment, without surrounding space; `None` if it fails or prints nothing.
     pub fn said(&self, words: &[&str]) -> Option<String> {
         self.said_with(words, &BTreeMap::new())
     }
 
-    /// The same with settings of the environment. Some programs say their version on the wrong channel.
-    pub fn said_with(&self, words: &[&str], environment: &BTreeMap<String, String>) -> Option<String> {
+    /// The same with environment variables. Some programs print their version to standard error, which is read if
+    /// standard output is empty.
+    pub fn said_with(&self, words: &[&str], variables: &BTreeMap<String, String>) -> Option<String> {
         let (program, rest) = words.split_first()?;
         let program = self.program(program).ok()?;
-        let mut command = self.command_behind(&[], &program, Path::new("/"), environment);
+        let mut command = self.command_behind(&[], &program, Path::new("/"), variables);
         let output = command.args(rest).stdin(Stdio::null()).output().ok()?;
         let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         (output.status.success() && !text.is_empty()).then_some(text)
     }
 
-    /// What this program is called there: our own server is brought, all others are looked for on the PATH there.
+    /// Path or name of a program in the environment: foolsgold is copied there, all others are looked up on its PATH.
     pub fn program(&self, name: &str) -> Result<String, String> {
         if name != OURS {
             return Ok(name.to_owned());
@@ -258,7 +263,7 @@ impl Place {
         Ok(self.bring(here)?.display().to_string())
     }
 
-    /// Whether there is such a program.
+    /// Whether the environment has this program.
     pub fn has(&self, name: &str) -> bool {
         if name == OURS {
             return self.inner.foolsgold.is_some();
@@ -266,17 +271,17 @@ impl Place {
         self.said(&["sh", "-c", "command -v \"$1\"", "sh", name]).is_some()
     }
 
-    /// Where its /proc is, seen from here.
+    /// Path of the environment's /proc, seen from outside.
     pub fn proc(&self) -> PathBuf {
         self.inner.ring.as_ref().map_or_else(|| PathBuf::from("/proc"), |ring| ring.join("proc"))
     }
 
-    /// The root folder of a ring.
+    /// Root folder of the ring, if this is one.
     pub fn ring(&self) -> Option<&Path> {
         self.inner.ring.as_deref()
     }
 
-    /// A path there, seen from here.
+    /// Path outside of a path in the environment.
     pub fn outside(&self, path: &Path) -> PathBuf {
         match &self.inner.ring {
             Some(ring) => ring.join(path.strip_prefix("/").unwrap_or(path)),
@@ -297,12 +302,12 @@ impl Drop for Inner {
     }
 }
 
-fn environment_of_ring() -> BTreeMap<OsString, OsString> {
-    RING_ENVIRONMENT.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+fn variables_of_ring() -> BTreeMap<OsString, OsString> {
+    RING_VARIABLES.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
 }
 
-/// What the caller's environment has of that which is passed on; PATH with the folders where Debian keeps servers.
-fn environment_here() -> Result<BTreeMap<OsString, OsString>, String> {
+/// Variables of the caller that are passed on; PATH is extended by the folders in which Debian keeps servers.
+fn variables_here() -> Result<BTreeMap<OsString, OsString>, String> {
     let own = procfs::process::Process::myself().and_then(|own| own.environ());
     let own = own.map_err(|error| format!("/proc/self/environ: {error}"))?;
     let path = own.get(OsStr::new("PATH")).cloned().unwrap_or_default();

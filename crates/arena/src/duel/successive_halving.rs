@@ -1,28 +1,28 @@
-//! Which settings go on: all are tried briefly, the better ones longer, and the best one of each server is in the
-//! rounds. Pure.
+//! Successive halving of the settings: all are tried briefly, the better ones longer, and the best of each server takes
+//! part in the rounds. Pure.
 
 use super::plan::MORE_FINALISTS;
 use super::settings::Setting;
 
-/// Rates nearer than this are not told apart by a short heat.
+/// Ratio of rates above which a short heat does not show a difference.
 const NEAR: f64 = 0.97;
 
-/// A further recipe of a server that served less than this share of the best in the heats is not in the rounds.
+/// Share of the best rate in the heats that a further recipe of a server must reach to take part in the rounds.
 const FINALIST_SHARE: f64 = 0.5;
 
-/// What the heats showed of a contender with its best setting.
+/// Result of the heats for a contender with its best setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate<'a> {
-    /// Which server it is: there are several recipes of some.
+    /// Name of the server; several recipes may share it.
     pub server: &'a str,
     /// Right answers per second.
     pub rate: f64,
-    /// Whether it is what the user has now.
+    /// Whether it is the user's present server.
     pub is_own: bool,
 }
 
-/// Who of these, the fastest first, is in the rounds: the best of each server, so that no server fills them with its
-/// recipes; what the user has now; and a few more of those that served half of what the best did.
+/// Chooses the finalists of these, which come fastest first: the best of each server, so that no server fills the
+/// rounds with its recipes; the user's present one; and a few more that reached half of the best rate.
 pub fn finalists(candidates: &[Candidate<'_>]) -> Vec<bool> {
     let fastest = candidates.first().map_or(0.0, |one| one.rate);
     let mut servers = Vec::<&str>::new();
@@ -40,24 +40,24 @@ pub fn finalists(candidates: &[Candidate<'_>]) -> Vec<bool> {
     stays.collect()
 }
 
-/// How many that can be at most, of so many contenders of so many servers.
+/// Most finalists of this many contenders on this many servers.
 pub fn finalists_most(contenders: usize, servers: usize) -> usize {
     contenders.min(servers + MORE_FINALISTS)
 }
 
-/// What a heat showed of a setting.
+/// Result of a heat for one setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shown {
-    /// Which.
+    /// The setting.
     pub setting: Setting,
     /// Right answers per second.
     pub rate: f64,
-    /// At full load.
+    /// p99 at full load, in milliseconds.
     pub p99_ms: f64,
 }
 
-/// The best `most` of them. Of those as fast as the fastest the one with the lowest p99 goes first, and at an equal
-/// one the smaller. The user's own setting always goes on.
+/// The best `most` settings. Among those as fast as the fastest the lowest p99 comes first, and at an equal p99 the
+/// smaller setting. The user's own setting is always included.
 pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> {
     let mut left: Vec<Shown> = shown.iter().copied().filter(|one| one.rate > 0.0).collect();
     let mut chosen: Vec<Setting> = Vec::new();
@@ -70,7 +70,7 @@ pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> 
         chosen.push(first);
         left.retain(|one| one.setting != first);
     }
-    // It is compared with, whatever it showed, as long as it ran.
+    // The user's setting serves as the baseline, whatever its result, as long as it ran.
     let own = now.filter(|now| shown.iter().any(|one| one.setting == *now && one.rate > 0.0));
     chosen.extend(own.filter(|now| !chosen.contains(now)));
     chosen

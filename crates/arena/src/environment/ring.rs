@@ -1,4 +1,4 @@
-//! Builds a ring, by the script that people can also run themselves.
+//! Builds a ring with the script `bin/ring`, which can also be run by hand.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 const SCRIPT: &str = include_str!("../../../../bin/ring");
 
-/// Builds one at `path`, or completes it; what it does is told in `out`.
+/// Builds a ring at `path`, or completes it, and writes the script's output to `out`.
 pub fn build(path: &Path, out: &mut dyn Write) -> Result<(), String> {
     if !path.is_absolute() {
         return Err(format!("{}: a ring takes a path from the root", path.display()));
@@ -16,7 +16,8 @@ pub fn build(path: &Path, out: &mut dyn Write) -> Result<(), String> {
     let mut child = command.spawn().map_err(|error| format!("cannot start bash: {error}"))?;
     let mut input = child.stdin.take().ok_or("bash has no input")?;
     let output = child.stdout.take().ok_or("bash has no output")?;
-    // A group makes bash read all of it before it runs any: what it starts could read the rest otherwise.
+    // A group makes bash read the whole script before it runs any of it: a program that it starts could read the rest
+    // from standard input otherwise.
     let script = format!("{{\n{SCRIPT}\nexit\n}} </dev/null\n");
     input.write_all(script.as_bytes()).map_err(|error| format!("bash: {error}"))?;
     drop(input);

@@ -1,4 +1,5 @@
-//! Whether a contender is here, in which version and on which Ruby; if not, what lacks and how to get it.
+//! Looks for a contender: whether it is installed, in which version and on which Ruby; if not, what is missing and how
+//! to get it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,43 +8,43 @@ use regex::Regex;
 
 use super::plan::Words;
 use super::recipe::{Get, Question, Recipe, Runtime};
-use crate::place::Place;
+use crate::environment::Environment;
 
-/// Requires each name, and prints those that cannot be.
+/// Ruby program that requires each name and prints those that cannot be required.
 const REQUIRE: &str = "ARGV.each { |name| begin; require name; rescue LoadError; puts name; end }; puts :done";
 
-/// What was found.
+/// Whether a contender is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
     /// It can take part.
     Here {
-        /// As the program itself says, with the allocator that is built in.
+        /// Version, as the program itself reports it, with a built-in allocator if it has one.
         version: String,
-        /// The Ruby it runs on, or that one is inside.
+        /// Ruby implementation and version, or `mruby inside`.
         ruby: String,
     },
-    /// It cannot.
+    /// It cannot take part.
     Missing {
-        /// What it would take.
+        /// Sentences on what is missing.
         lacks: Vec<String>,
-        /// Ways to get it.
+        /// Ways to install it.
         get: Vec<String>,
     },
 }
 
-/// Asks the place.
-pub fn look(recipe: &Recipe, place: &Place) -> Presence {
-    let programs = recipe.needs.programs.iter().filter(|name| !place.has(name));
+/// Looks for a contender in this environment.
+pub fn detect(recipe: &Recipe, environment: &Environment) -> Presence {
+    let programs = recipe.needs.programs.iter().filter(|name| !environment.has(name));
     let mut lacks: Vec<String> = programs.map(|name| format!("the program {name}")).collect();
     let mut version = String::new();
     if lacks.is_empty() {
-        match environment(recipe, place) {
+        match words_and_env(recipe, environment) {
             Err(found) => lacks.extend(found),
             Ok((words, env)) => {
-                lacks.extend(libraries(recipe, place, &env));
-                lacks.extend(files(recipe, place, &words));
+                lacks.extend(libraries(recipe, environment, &env));
+                lacks.extend(files(recipe, environment, &words));
                 if lacks.is_empty() {
-                    match ask_version(recipe, place, &env) {
+                    match ask_version(recipe, environment, &env) {
                         Ok(said) => version = said,
                         Err(error) => lacks.push(error),
                     }
@@ -52,18 +53,18 @@ pub fn look(recipe: &Recipe, place: &Place) -> Presence {
         }
     }
     if lacks.is_empty() {
-        return Presence::Here { version, ruby: ruby(recipe.runtime, place) };
+        return Presence::Here { version, ruby: ruby(recipe.runtime, environment) };
     }
     Presence::Missing { lacks, get: ways(&recipe.get) }
 }
 
-/// What the recipe's own questions find out about the place; what they lack otherwise.
-pub(super) fn find(recipe: &Recipe, place: &Place) -> Result<BTreeMap<String, String>, Vec<String>> {
+/// Runs the recipe's questions about the environment. An error lists what is missing.
+pub(super) fn find(recipe: &Recipe, environment: &Environment) -> Result<BTreeMap<String, String>, Vec<String>> {
     let mut found = BTreeMap::new();
     let mut lacks = Vec::new();
     for (name, find) in &recipe.find {
         let words: Vec<&str> = find.command.iter().map(String::as_str).collect();
-        match place.said(&words).and_then(|text| text.lines().next().map(str::to_owned)) {
+        match environment.said(&words).and_then(|text| text.lines().next().map(str::to_owned)) {
             Some(line) => drop(found.insert(name.clone(), line)),
             None => lacks.push(find.lacks.clone()),
         }
@@ -71,8 +72,8 @@ pub(super) fn find(recipe: &Recipe, place: &Place) -> Result<BTreeMap<String, St
     if lacks.is_empty() { Ok(found) } else { Err(lacks) }
 }
 
-/// The paths there that a pattern with `*` describes.
-pub(super) fn matching(place: &Place, pattern: &str) -> Vec<PathBuf> {
+/// Paths in the environment that match a pattern with `*`.
+pub(super) fn matching(environment: &Environment, pattern: &str) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let rule = part.split('*').map(regex::escape).collect::<Vec<_>>().join(".*");
@@ -80,11 +81,11 @@ pub(super) fn matching(place: &Place, pattern: &str) -> Vec<PathBuf> {
         let below = |path: &PathBuf| -> Vec<PathBuf> {
             if !part.contains('*') {
                 let next = path.join(part);
-                // A link in a ring leads to a place in the ring, which is not looked after here.
-                let is_there = place.outside(&next).symlink_metadata().is_ok();
+                // A link in a ring points into the ring and is not resolved here.
+                let is_there = environment.outside(&next).symlink_metadata().is_ok();
                 return is_there.then_some(next).into_iter().collect();
             }
-            let entries = std::fs::read_dir(place.outside(path));
+            let entries = std::fs::read_dir(environment.outside(path));
             let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
             names.filter(|name| rule.is_match(&name.to_string_lossy())).map(|name| path.join(name)).collect()
         };
@@ -93,22 +94,22 @@ pub(super) fn matching(place: &Place, pattern: &str) -> Vec<PathBuf> {
     paths
 }
 
-type Environment = BTreeMap<String, String>;
+type Variables = BTreeMap<String, String>;
 
-fn environment(recipe: &Recipe, place: &Place) -> Result<(Words, Environment), Vec<String>> {
-    let words = Words { found: find(recipe, place)?, ..Words::default() };
+fn words_and_env(recipe: &Recipe, environment: &Environment) -> Result<(Words, Variables), Vec<String>> {
+    let words = Words { found: find(recipe, environment)?, ..Words::default() };
     let env = words.fill_all(&recipe.env).map_err(|error| vec![error])?;
     Ok((words, env))
 }
 
-fn libraries(recipe: &Recipe, place: &Place, env: &Environment) -> Vec<String> {
+fn libraries(recipe: &Recipe, environment: &Environment, env: &Variables) -> Vec<String> {
     if recipe.needs.libraries.is_empty() {
         return Vec::new();
     }
-    let mut words = place.bundler().to_vec();
+    let mut words = environment.bundler().to_vec();
     words.extend([command(recipe.runtime), "-e", REQUIRE]);
     words.extend(recipe.needs.libraries.iter().map(String::as_str));
-    match place.said_with(&words, env) {
+    match environment.said_with(&words, env) {
         Some(text) if text.lines().last() == Some("done") => {
             let lines: Vec<&str> = text.lines().collect();
             let lacking =
@@ -119,43 +120,48 @@ fn libraries(recipe: &Recipe, place: &Place, env: &Environment) -> Vec<String> {
     }
 }
 
-fn files(recipe: &Recipe, place: &Place, words: &Words) -> Vec<String> {
+fn files(recipe: &Recipe, environment: &Environment, words: &Words) -> Vec<String> {
     let filled = recipe.needs.files.iter().map(|file| words.fill(file));
     let lacking = filled.filter_map(|file| match file {
-        Ok(file) if matching(place, &file).is_empty() => Some(format!("the file {file}")),
+        Ok(file) if matching(environment, &file).is_empty() => Some(format!("the file {file}")),
         Ok(_) => None,
         Err(error) => Some(error),
     });
     lacking.collect()
 }
 
-fn ask_version(recipe: &Recipe, place: &Place, env: &Environment) -> Result<String, String> {
-    let version = answer(recipe, &recipe.version, place, env)?;
+fn ask_version(recipe: &Recipe, environment: &Environment, env: &Variables) -> Result<String, String> {
+    let version = answer(recipe, &recipe.version, environment, env)?;
     let version = version.ok_or_else(|| {
         let line = recipe.version.command.join(" ");
         format!("a version in the answer of `{line}` (version.pattern does not fit)")
     })?;
-    // It stands wherever the version does: with another allocator the same version has other figures.
+    // The allocator is shown with the version: with another one the same version has other figures.
     let allocator = match &recipe.allocator {
-        Some(question) => answer(recipe, question, place, env)?,
+        Some(question) => answer(recipe, question, environment, env)?,
         None => None,
     };
     Ok([Some(version), allocator].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
-/// What a program there says, if the pattern finds it.
-fn answer(recipe: &Recipe, question: &Question, place: &Place, env: &Environment) -> Result<Option<String>, String> {
+/// Matching part of a program's output, by the pattern of the question.
+fn answer(
+    recipe: &Recipe,
+    question: &Question,
+    environment: &Environment,
+    env: &Variables,
+) -> Result<Option<String>, String> {
     let is_gem = recipe.processes.first().is_some_and(|part| part.gem);
-    let mut words = if is_gem { place.bundler().to_vec() } else { Vec::new() };
+    let mut words = if is_gem { environment.bundler().to_vec() } else { Vec::new() };
     words.extend(question.command.iter().map(String::as_str));
     let line = words.join(" ");
-    let said = place.said_with(&words, env).ok_or_else(|| format!("a {} whose `{line}` works", recipe.title))?;
+    let said = environment.said_with(&words, env).ok_or_else(|| format!("a {} whose `{line}` works", recipe.title))?;
     let pattern = Regex::new(&question.pattern).map_err(|error| error.to_string())?;
     let found = pattern.captures(&said).and_then(|groups| Some(groups.get(1)?.as_str().to_owned()));
     Ok(found.map(|found| format!("{} {found}", question.of).trim_start().to_owned()))
 }
 
-/// What a runtime's command is called.
+/// Name of the command that runs this Ruby.
 pub(super) fn command(runtime: Runtime) -> &'static str {
     match runtime {
         Runtime::Jruby => "jruby",
@@ -163,15 +169,15 @@ pub(super) fn command(runtime: Runtime) -> &'static str {
     }
 }
 
-/// What a Ruby says of itself, and whether it could have a just-in-time compiler: Debian's has none.
+/// Ruby program that describes a Ruby, and mentions a build without the just-in-time compiler, such as Debian's.
 const DESCRIBE: &str = "puts RUBY_DESCRIPTION + \
                         (RUBY_ENGINE == 'ruby' && !defined?(RubyVM::YJIT) ? ', built without YJIT' : '')";
 
-fn ruby(runtime: Runtime, place: &Place) -> String {
+fn ruby(runtime: Runtime, environment: &Environment) -> String {
     if runtime == Runtime::Mruby {
         return "mruby inside".into();
     }
-    let said = place.said(&[command(runtime), "-e", DESCRIBE]);
+    let said = environment.said(&[command(runtime), "-e", DESCRIBE]);
     said.and_then(|text| text.lines().last().map(str::to_owned)).unwrap_or_else(|| "unknown".into())
 }
 
@@ -189,9 +195,9 @@ fn ways(get: &Get) -> Vec<String> {
     ways
 }
 
-/// The library of an allocator in a place.
-pub(super) fn allocator(place: &Place, pattern: &str, package: &str) -> Result<String, String> {
-    let first = matching(place, pattern).into_iter().next();
+/// Path of an allocator's library in the environment.
+pub(super) fn allocator(environment: &Environment, pattern: &str, package: &str) -> Result<String, String> {
+    let first = matching(environment, pattern).into_iter().next();
     let path: Option<&Path> = first.as_deref();
     path.map(|path| path.display().to_string())
         .ok_or_else(|| format!("there is no {pattern}: apt-get install {package}"))

@@ -1,52 +1,52 @@
-//! What a duel cannot know or did not check, said so that nobody believes more than was measured. Pure.
+//! Caveats of a duel: what it cannot know or did not check. Pure.
 
 use crate::record::Sample;
 use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
 
+use super::answer::KnownAnswer;
+use super::capture::Capture;
 use super::cases;
-use super::learn::Learned;
-use super::lesson::Lesson;
 
-/// A p99 of fewer requests than this rests on a handful of slow ones.
+/// Requests below which a p99 rests on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
-/// Draws of a short turn differ by less than this.
+/// Share of the offered rate below which a contender did not keep up. The random draws of a short turn differ by less.
 const KEPT_UP: f64 = 0.93;
 
-/// Of what is asked and checked.
-pub fn of_workload(lesson: &Lesson) -> Vec<String> {
-    let mut doubts = Vec::new();
-    let learned = &lesson.learned;
+/// Caveats about the requests and about how far their answers are checked.
+pub fn of_workload(capture: &Capture) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let learned = &capture.learned;
     let loose: Vec<&str> = learned.iter().filter(|one| one.is_loose()).map(|one| one.asked.path.as_str()).collect();
     if let Some(first) = loose.first() {
         let count = loose.len();
         let all = learned.len();
-        doubts.push(format!(
+        caveats.push(format!(
             "the pages of {count} of {all} paths vary so much that little of them was checked, such as {first}"
         ));
     }
-    doubts.extend(of_pages_that_are_none(learned));
+    caveats.extend(of_pages_that_are_none(learned));
     let writes = learned.iter().filter(|one| !one.asked.is_safe()).count();
     if writes > 0 {
-        doubts.push(format!(
+        caveats.push(format!(
             "{writes} of the requests write: what they wrote stayed, and those who came later may have had more to read"
         ));
     }
-    let left: f64 = lesson.left_out.iter().map(|(weight, _)| *weight).sum();
+    let left: f64 = capture.left_out.iter().map(|(weight, _)| *weight).sum();
     let kept: f64 = learned.iter().map(|one| one.asked.weight).sum();
     if left > 0.0 {
         let share = left / (left + kept) * 100.0;
-        doubts.push(format!(
+        caveats.push(format!(
             "{share:.0} % of the recorded requests were left out because they are answered otherwise here"
         ));
     }
-    doubts
+    caveats
 }
 
-/// Of paths that answer with no page but a way elsewhere or a refusal: a login that is asked for instead of the page is
-/// quick, and says nothing of the page.
-pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
-    let is_none = |one: &&Learned| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
-    let found: Vec<&Learned> = learned.iter().filter(is_none).collect();
+/// Caveat about paths that answer with a redirect or a refusal in place of a page: a redirect to a login is fast, and
+/// shows nothing of the page behind it.
+pub fn of_pages_that_are_none(learned: &[KnownAnswer]) -> Option<String> {
+    let is_none = |one: &&KnownAnswer| (300..400).contains(&one.status) || [401, 403].contains(&one.status);
+    let found: Vec<&KnownAnswer> = learned.iter().filter(is_none).collect();
     let first = found.first()?;
     let instead = match first.status {
         401 | 403 => "is refused".to_owned(),
@@ -63,7 +63,7 @@ pub fn of_pages_that_are_none(learned: &[Learned]) -> Option<String> {
     ))
 }
 
-/// Of any duel on one machine.
+/// Caveats of every duel on one machine.
 pub fn of_machine(cores: u32) -> Vec<String> {
     vec![
         format!(
@@ -77,14 +77,14 @@ pub fn of_machine(cores: u32) -> Vec<String> {
     ]
 }
 
-/// Of numbers that are too few, or that contradict each other.
+/// Caveats about samples with too few requests, or with numbers that contradict each other.
 pub fn of_samples(samples: &[Sample]) -> Vec<String> {
-    let mut doubts = few_requests(samples);
-    doubts.extend(not_kept_up(samples));
-    doubts
+    let mut caveats = few_requests(samples);
+    caveats.extend(not_kept_up(samples));
+    caveats
 }
 
-/// Who got less than was offered, although it was a share of what it had done just before.
+/// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
     let behind = |sample: &&Sample| sample.number(RATE) < sample.number(OFFERED) * KEPT_UP;
@@ -118,24 +118,24 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::Answer;
     use super::super::asked::Asked;
-    use super::super::learn::Answer;
     use super::*;
 
-    fn learned(method: &str, bodies: &[&str]) -> Learned {
+    fn learned(method: &str, bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        Learned::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
     }
 
     #[test]
     fn loose_writing_and_lost_requests_are_told() {
         let learned = vec![learned("GET", &["x", "y"]), learned("POST", &["x"])];
-        let doubts = of_workload(&Lesson { learned, left_out: vec![(2.0, "why".into())] });
+        let caveats = of_workload(&Capture { learned, left_out: vec![(2.0, "why".into())] });
         for part in ["1 of 2 paths", "1 of the requests write", "50 % of the recorded"] {
-            assert!(doubts.iter().any(|doubt| doubt.contains(part)), "{part}: {doubts:?}");
+            assert!(caveats.iter().any(|caveat| caveat.contains(part)), "{part}: {caveats:?}");
         }
-        let sure = Lesson { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
+        let sure = Capture { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
         assert!(of_workload(&sure).is_empty());
     }
 
@@ -143,7 +143,7 @@ mod tests {
     fn a_page_that_only_asks_for_a_login_is_told() {
         let answered = |path: &str, status: u16, location: &str| {
             let answer = Answer { status, location: location.into(), ..Answer::default() };
-            Learned::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
+            KnownAnswer::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
         };
         let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
         assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");
@@ -151,8 +151,8 @@ mod tests {
         let words = of_pages_that_are_none(&[answered("/ok", 200, ""), answered("/x", 403, "")]).unwrap();
         assert!(words.contains("1 of 2") && words.contains("GET /x is refused (403)"), "{words}");
         assert_eq!(of_pages_that_are_none(&[answered("/ok", 200, "")]), None);
-        let lesson = Lesson { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
-        assert!(of_workload(&lesson).iter().any(|doubt| doubt.contains("get no page")));
+        let capture = Capture { learned: vec![answered("/", 302, "/login")], left_out: Vec::new() };
+        assert!(of_workload(&capture).iter().any(|caveat| caveat.contains("get no page")));
     }
 
     #[test]
