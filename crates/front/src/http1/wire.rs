@@ -229,7 +229,7 @@ impl Wire {
             return Poll::Ready(Ok(()));
         }
         let is_idle = matches!(stage, Stage::Opened | Stage::Idle) && self.held.rest().is_empty();
-        if is_idle && self.alarm.is_over(cx, self.link.since() + PARK_TIME) {
+        if is_idle && self.timer.is_over(cx, self.link.since() + PARK_TIME) {
             self.link.park();
         }
         Poll::Pending
