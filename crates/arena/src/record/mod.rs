@@ -53,6 +53,12 @@ pub struct Sample {
     /// Over the time of the load.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub course: Course,
+    /// What else was seen in it, in sentences for a person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
+    /// Numbers that it should have and has not, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lacking: BTreeMap<String, String>,
     /// Why it does not count, for a person.
     pub disqualified: Option<String>,
     /// Why it does not say where a request's time goes, for a person.

@@ -15,9 +15,9 @@ const OTHERS: f64 = 0.2;
 const LOOK_S: f64 = 1.5;
 /// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
 /// many workers and threads it has.
-const HANGING: u32 = 2;
+pub(super) const HANGING: u32 = 2;
 /// An answer that comes later is of no use to anybody, in milliseconds.
-const DEADLINE_MS: u64 = 1000;
+pub(super) const DEADLINE_MS: u64 = 1000;
 
 /// Runs it.
 pub fn run(
@@ -69,7 +69,7 @@ pub fn run(
         }
         _ => return over(port, (case, family), capacity, seed),
     };
-    Ok(with_words(told))
+    Ok(outcome(told))
 }
 
 /// Of a server with so many workers and threads of each.
@@ -89,28 +89,32 @@ fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>,
         return ladder(port, (case, family), capacity, seed, None);
     }
     let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
-    let whole = (case.seconds.round() as u32).max(1);
+    let (calm_s, over_s, after_s) = overload_s(case);
     let plan = overload::Overload {
         capacity_per_s,
         factors: vec![f64::from(case.load_pct) / 100.0],
-        calm_s: (whole / 3).max(2),
-        over_s: whole,
-        after_s: whole.max(4),
+        calm_s,
+        over_s,
+        after_s,
         connections: case.clients * 32,
         deadline_ms: DEADLINE_MS,
         patience_s: 10.0,
         seed,
     };
     let told = overload::run(port, &family.workload, &plan)?;
-    told.into_iter().next().map(with_words).ok_or_else(|| "the overload told nothing".into())
+    told.into_iter().next().map(outcome).ok_or_else(|| "the overload told nothing".into())
 }
 
-/// What the scenario says of it stands behind what was done.
-fn with_words(told: Told) -> Outcome {
-    let mut outcome = told.outcome;
-    if !told.words.is_empty() {
-        outcome.command = format!("{}. {}", outcome.command, told.words.join(". "));
-    }
+/// Seconds of calm before an overload, of the overload, and after it.
+pub(super) fn overload_s(case: &Case) -> (u32, u32, u32) {
+    let whole = (case.seconds.round() as u32).max(1);
+    ((whole / 3).max(2), whole, whole.max(4))
+}
+
+/// The outcome with the scenario's own sentences. They are of one contender and one round, and no part of the command.
+fn outcome(told: Told) -> Outcome {
+    let Told { mut outcome, words, .. } = told;
+    outcome.told.extend(words);
     outcome
 }
 

@@ -4,8 +4,9 @@
 //! all that can be wrong before; `contest` is one contender's turn in a family of cases; `divide` follows the turns of
 //! all and divides a request's time, with the application `behind` a middleware; `run` has all turns, in rounds, and
 //! can go on where an earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of
-//! the samples what the report shows; `by_k6` has k6 make the loads; `import` makes a run of those that k6 made
-//! elsewhere; `challenge` adds a recipe that is not the arena's; `fit` looks at what a run lacks to be shown on a page.
+//! the samples what the report shows, `description` what was asked in a case; `by_k6` has k6 make the loads; `import`
+//! makes a run of those that k6 made elsewhere; `challenge` adds a recipe that is not the arena's; `fit` looks at what
+//! a run lacks to be shown on a page.
 
 mod asked;
 mod bad_day;
@@ -15,6 +16,7 @@ mod case;
 mod challenge;
 mod check;
 mod contest;
+mod description;
 mod divide;
 mod effort;
 mod expect;

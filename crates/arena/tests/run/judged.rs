@@ -123,6 +123,10 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
         .map(|one| one["command"].as_str().unwrap().split(" for ").next().unwrap())
         .collect();
     assert_eq!(rates.len(), 1, "{rates:?}");
+    // A rate of each one's own is not shown as that of all; the same one for all is.
+    let what = |case: usize| summary["cases"][case]["what"].as_str().unwrap();
+    assert!(what(1).starts_with("open loop: 50 % of each one’s own capacity in the same round"), "{}", what(1));
+    assert!(rates.iter().all(|rate| what(2).starts_with(rate)) && !what(2).contains("late"), "{}", what(2));
     let titles: Vec<&str> = summary["cases"].as_array().unwrap().iter().map(|c| c["title"].as_str().unwrap()).collect();
     assert_eq!(titles[0], "The page: capacity, by a closed loop");
     assert!(titles[1].contains("open loop at 50 % of its own") && titles[2].contains("the same for all"), "{titles:?}");

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use super::{Told, failures_in_words};
-use crate::metric::PERCENTILES;
+use crate::metric::{OFFERED, PERCENTILES};
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
 /// What is asked before and after, as a part of the capacity.
-const CALM: f64 = 0.5;
+pub const CALM: f64 = 0.5;
 /// So many good seconds in a row are a recovery and no luck.
 const IN_A_ROW: usize = 2;
 /// What is quicker than this nobody calls slow, whatever it was before.
@@ -64,6 +64,9 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     let share = goodput * 100.0 / plan.capacity_per_s.min(plan.capacity_per_s * factor);
     outcome.numbers.insert("goodput_per_s".into(), goodput);
     outcome.numbers.insert("load_pct".into(), factor * 100.0);
+    // In the overload itself; of the whole it would be a mean of three rates.
+    let asked: u64 = over.iter().map(Second::requests).sum();
+    outcome.numbers.insert(OFFERED.into(), asked as f64 / f64::from(plan.over_s));
     let mut words = vec![format!(
         "{factor} times the capacity of {:.0}/s for {} s: {goodput:.0}/s were right within {} ms, {share:.0} % of that",
         plan.capacity_per_s, plan.over_s, plan.deadline_ms

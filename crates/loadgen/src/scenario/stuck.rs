@@ -8,7 +8,7 @@ use crate::{Ask, Closed, Open, Until, Watch, Workload, check, watch_closed};
 
 /// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
 /// how the first of those that hang begin.
-const TIMES: f64 = 5.0;
+pub const TIMES: f64 = 5.0;
 
 /// How it goes.
 #[derive(Debug, Clone)]

@@ -20,6 +20,9 @@ fn slow_clients_are_held_and_the_others_served() {
     assert!(told.words.iter().any(|words| words.starts_with("300 slow clients")), "{:?}", told.words);
     assert!(server.connections() >= 300);
     assert!(told.words[0].contains("before: p99"), "{:?}", told.words);
+    // What came of it is no part of what was done.
+    assert!(told.outcome.command.ends_with("; beside it 300 slow clients, a piece each 50 ms"), "{told:?}");
+    assert!(!told.outcome.command.contains("late") && told.outcome.told[0].contains("late"), "{told:?}");
 }
 
 #[test]
@@ -118,6 +121,8 @@ fn overload_costs_goodput_and_passes() {
     // Of 450 that come in a second it can answer some 200, and those late.
     assert!(number(&told.outcome, "goodput_per_s") < 250.0, "{told:?}");
     assert!(told.outcome.errors.contains_key("timeout"), "{:?}", told.words);
+    let offered = number(&told.outcome, "offered_per_s");
+    assert!((380.0..520.0).contains(&offered), "that of the overload, not of its calm: {offered}");
     // More than one in a hundred failed, so that 99 of 100 did not end at all.
     assert!(number(&told.outcome, "failed") > 10.0 && !told.outcome.numbers.contains_key("p99_ms"), "{told:?}");
     // When exactly p99 is as before depends on what else the machine does; that the server answers again does not.
