@@ -47,6 +47,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     if open > wanted / 2 {
         let kib = after.saturating_sub(before) as f64 / f64::from(open);
         outcome.numbers.insert(metric::IDLE_KIB.into(), kib);
+    } else {
+        let why = format!("no more than half of {wanted} connections stayed open");
+        outcome.lacking.insert(metric::IDLE_KIB.into(), why);
     }
     words.push(format!("{open} were open at the end"));
     if let Some(error) = error {

@@ -66,6 +66,7 @@ fn idle_connections_are_weighed() {
     assert_eq!((number(&told.outcome, "connections"), number(&told.outcome, "idle_kib")), (100.0, 10.0), "{told:?}");
     let told = idle::run(server.port, &workload("/close"), &idle::Idle { connections: 100 }, &memory).unwrap();
     assert!(number(&told.outcome, "failed") == 100.0 && !told.outcome.numbers.contains_key("idle_kib"), "{told:?}");
+    assert!(told.outcome.lacking["idle_kib"].contains("no more than half of 100 connections"), "{told:?}");
 }
 
 #[test]
