@@ -5,14 +5,9 @@ use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
-use loadgen::metric::RATE;
 use loadgen::scenario::{Act, Told, idle, killed, overload, reload, slow_clients, stuck, uneven};
-use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Watch, Workload};
+use loadgen::{Ask, BodyRule, Expect, Open};
 
-/// Those who ask for nothing special ask for this share of what the server can do.
-const OTHERS: f64 = 0.2;
-/// How long that is looked for, in seconds.
-const LOOK_S: f64 = 1.5;
 /// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
 /// many workers and threads it has.
 pub(super) const HANGING: u32 = 2;
@@ -34,23 +29,21 @@ pub fn run(
     let told = match case.tool {
         Tool::SlowClients => {
             let slow = family.recipe.slow.unwrap_or(1000);
-            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: others(port, workload, case, seed) };
+            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: at_a_rate(case, family, seed)? };
             slow_clients::run(port, workload, &plan)?
         }
         Tool::Stuck => {
             let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
             let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
             let hanging = hanging(server.shape());
-            let others = others(port, workload, case, seed);
+            let others = at_a_rate(case, family, seed)?;
             stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
         }
         Tool::Uneven => {
             let long = Ask::get(family.recipe.long_path.as_deref().unwrap_or("/"));
             let long = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..long };
             let share = f64::from(family.recipe.long_pct.unwrap_or(0)) / 100.0;
-            let per_s = family.recipe.per_s.unwrap_or(1.0);
-            let all = Open { per_s, seconds, connections: clients, keep: true, seed };
-            uneven::run(port, workload, &uneven::Uneven { long, share, all })?
+            uneven::run(port, workload, &uneven::Uneven { long, share, all: at_a_rate(case, family, seed)? })?
         }
         Tool::IdleConnections => {
             let memory = || server.usage().pss_kib;
@@ -77,11 +70,10 @@ fn hanging((workers, threads): (u32, u32)) -> u32 {
     workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
 }
 
-fn others(port: u16, workload: &Workload, case: &Case, seed: u64) -> Open {
-    let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed };
-    let rate = loadgen::watch_closed(port, workload, &plan, &Watch::at_full_speed()).number(RATE).unwrap_or(0.0);
-    let per_s = (rate * OTHERS).max(10.0);
-    Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed }
+/// Requests at a rate that is the same for all contenders, so that their latencies can be compared.
+fn at_a_rate(case: &Case, family: &Family, seed: u64) -> Result<Open, String> {
+    let per_s = family.recipe.per_s.ok_or_else(|| format!("case {} has no per_s", family.recipe.name))?;
+    Ok(Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed })
 }
 
 fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>, seed: u64) -> Result<Outcome, String> {

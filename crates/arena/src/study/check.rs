@@ -155,9 +155,11 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if (case.tool == Tool::Stuck) == case.stuck_path.is_none() {
         found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
     }
-    let of_uneven = [case.per_s.is_some(), case.long_path.is_some(), case.long_pct.is_some()];
-    if of_uneven != [case.tool == Tool::Uneven; 3] {
-        found.push("per_s, long_path and long_pct belong to uneven, which needs all three".into());
+    if matches!(case.tool, Tool::Uneven | Tool::SlowClients | Tool::Stuck) != case.per_s.is_some() {
+        found.push("per_s belongs to uneven, slow-clients and stuck, which need it: requests per second".into());
+    }
+    if [case.long_path.is_some(), case.long_pct.is_some()] != [case.tool == Tool::Uneven; 2] {
+        found.push("long_path and long_pct belong to uneven, which needs both".into());
     }
     if case.per_s.is_some_and(|per_s| !(per_s > 0.0 && per_s <= PER_S_MOST)) {
         found.push(format!("per_s is a number above 0, at most {PER_S_MOST}"));

@@ -150,7 +150,8 @@ pub struct CaseRecipe {
     /// Of stuck: what hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
-    /// Of uneven: requests per second, short and long ones together.
+    /// Requests per second, the same for all contenders. Of uneven: short and long ones together; of slow-clients and
+    /// stuck: those of the others.
     #[serde(default)]
     pub per_s: Option<f64>,
     /// Of uneven: what takes long.

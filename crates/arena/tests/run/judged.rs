@@ -14,9 +14,14 @@ fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
     let text = study(kinds, "closed");
     let (head, case) = text.split_once("[[case]]").unwrap();
     let cases = tools.iter().map(|tool| {
-        let steps = if *tool == "ladder" { "load_pct = [50]\nslowest_pct = [50]\n" } else { "" };
+        let more = match *tool {
+            "ladder" => "load_pct = [50]\nslowest_pct = [50]\n",
+            "slow-clients" => "per_s = 50\nslow = 8\n",
+            "stuck" => "per_s = 50\nstuck_path = \"/stuck\"\n",
+            _ => "",
+        };
         format!(
-            "[[case]]{}{steps}",
+            "[[case]]{}{more}",
             case.replace("\"page\"", &format!("\"{tool}\"")).replace("\"closed\"", &format!("\"{tool}\""))
         )
     });
@@ -130,6 +135,25 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
     let titles: Vec<&str> = summary["cases"].as_array().unwrap().iter().map(|c| c["title"].as_str().unwrap()).collect();
     assert_eq!(titles[0], "The page: capacity, by a closed loop");
     assert!(titles[1].contains("open loop at 50 % of its own") && titles[2].contains("the same for all"), "{titles:?}");
+}
+
+#[test]
+fn beside_slow_clients_and_what_hangs_all_are_asked_at_the_same_rate() {
+    let home = Home::with(&["good", "slow"]);
+    let full = "full = { rounds = 1, seconds = 0.5, warm_up_s = 0, clients = 2 }";
+    let text = by_tools(&["good", "slow"], &["slow-clients", "stuck"], full);
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let rates: Vec<f64> = samples(&home).iter().map(asked_per_s).collect();
+    assert_eq!(rates, [50.0; 4]);
+    let what = |case: usize| home.summary()["cases"][case]["what"].as_str().unwrap().to_owned();
+    assert!(
+        what(0).starts_with("open loop: 50.0/s for 0.5 s, at most 2 connections, kept; beside it 8"),
+        "{}",
+        what(0)
+    );
+    assert!(what(1).starts_with("open loop: 50/s for 0.5 s, or for 5 times as long"), "{}", what(1));
 }
 
 /// What an open loop was to send.
