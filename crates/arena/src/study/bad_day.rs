@@ -1,12 +1,13 @@
 //! The scenarios on one server, with the numbers that a case and the contender's own capacity give them.
 
+use super::expect::Expected;
 use super::ladder::ladder;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
 use loadgen::scenario::{Act, Told, idle, killed, overload, reload, slow_clients, stuck, uneven};
-use loadgen::{Ask, BodyRule, Expect, Open};
+use loadgen::{Ask, Open};
 
 /// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
 /// many workers and threads it has.
@@ -33,15 +34,13 @@ pub fn run(
             slow_clients::run(port, workload, &plan)?
         }
         Tool::Stuck => {
-            let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
-            let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
+            let hangs = asked(family.recipe.stuck_path.as_deref(), family.recipe.stuck_expect.as_ref())?;
             let hanging = hanging(server.shape());
             let others = at_a_rate(case, family, seed)?;
             stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
         }
         Tool::Uneven => {
-            let long = Ask::get(family.recipe.long_path.as_deref().unwrap_or("/"));
-            let long = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..long };
+            let long = asked(family.recipe.long_path.as_deref(), family.recipe.long_expect.as_ref())?;
             let share = f64::from(family.recipe.long_pct.unwrap_or(0)) / 100.0;
             uneven::run(port, workload, &uneven::Uneven { long, share, all: at_a_rate(case, family, seed)? })?
         }
@@ -68,6 +67,11 @@ pub fn run(
 /// Of a server with so many workers and threads of each.
 fn hanging((workers, threads): (u32, u32)) -> u32 {
     workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
+}
+
+/// What is asked beside a case's own path.
+fn asked(path: Option<&str>, expect: Option<&Expected>) -> Result<Ask, String> {
+    expect.zip(path).map(|(expect, path)| expect.ask(path)).ok_or("the recipe names no second path and its answer")?
 }
 
 /// Requests at a rate that is the same for all contenders, so that their latencies can be compared.

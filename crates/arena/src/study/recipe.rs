@@ -150,6 +150,9 @@ pub struct CaseRecipe {
     /// Of stuck: what hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
+    /// Of stuck: the right answer of what hangs.
+    #[serde(default)]
+    pub stuck_expect: Option<Expected>,
     /// Requests per second, the same for all contenders. Of uneven: short and long ones together; of slow-clients and
     /// stuck: those of the others.
     #[serde(default)]
@@ -157,6 +160,9 @@ pub struct CaseRecipe {
     /// Of uneven: what takes long.
     #[serde(default)]
     pub long_path: Option<String>,
+    /// Of uneven: the right answer of what takes long.
+    #[serde(default)]
+    pub long_expect: Option<Expected>,
     /// Of uneven: how many of all requests take long, in percent.
     #[serde(default)]
     pub long_pct: Option<u32>,

@@ -17,7 +17,10 @@ fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
         let more = match *tool {
             "ladder" => "load_pct = [50]\nslowest_pct = [50]\n",
             "slow-clients" => "per_s = 50\nslow = 8\n",
-            "stuck" => "per_s = 50\nstuck_path = \"/stuck\"\n",
+            "stuck" => "per_s = 50\nstuck_path = \"/stuck\"\nstuck_expect = { exactly = \"right\\n\" }\n",
+            "uneven" => "per_s = 200\nlong_pct = 5\nlong_path = \"/long\"\nlong_expect = { exactly = \"right\\n\" }\n",
+            "idle-connections" => "connections = 300\n",
+            "overload" => "load_pct = [200]\n",
             _ => "",
         };
         format!(
@@ -55,6 +58,43 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
         let good = case["results"].as_array().unwrap().iter().find(|one| one["contender"] == "good").unwrap();
         let checked = good["numbers"]["checked"]["median"].as_f64();
         assert_eq!(checked.is_some_and(|count| count > 100.0), tool != "closed", "{tool}: {good}");
+    }
+}
+
+#[test]
+fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
+    let home = Home::with(&["liar"]);
+    let tools = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections", "killed", "overload"];
+    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
+    // So many that both of its processes come to their hundredth answer.
+    let text = by_tools(&["liar"], &tools, full).replace("per_s = 50\n", "per_s = 200\n");
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    let summary = home.summary();
+    let cases = summary["cases"].as_array().unwrap();
+    // The ladder and the overload have a step each, but for that at the slowest one's rate.
+    assert_eq!(cases.len(), tools.len() + 2, "{}", said(&output));
+    for case in cases {
+        let why = case["results"][0]["disqualified"].as_str().unwrap_or("not disqualified");
+        // By the load itself and what belongs to it, and not by what was asked before.
+        let is_before = why.starts_with("wrong answer while warming up") || why == "not disqualified";
+        assert!(!is_before && why.contains("not the right one"), "{}: {why}", case["name"]);
+    }
+}
+
+#[test]
+fn what_takes_long_beside_a_load_has_a_right_answer_as_well() {
+    let home = Home::with(&["good"]);
+    let full = "full = { rounds = 1, seconds = 0.5, warm_up_s = 0, clients = 2 }";
+    let text = by_tools(&["good"], &["uneven", "stuck"], full);
+    let text = text.replace("long_expect = { exactly = \"right", "long_expect = { exactly = \"computed");
+    let text = text.replace("stuck_expect = { exactly = \"right", "stuck_expect = { exactly = \"slept");
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    home.run(&["run", "tiny"]);
+    let summary = home.summary();
+    for (case, path) in summary["cases"].as_array().unwrap().iter().zip(["/long", "/stuck"]) {
+        let why = case["results"][0]["disqualified"].as_str().unwrap_or("not disqualified");
+        assert!(why.contains(&format!("GET {path}: a body of 6 bytes, not the right one")), "{path}: {why}");
     }
 }
 
