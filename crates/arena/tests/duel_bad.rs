@@ -275,6 +275,16 @@ fn who_mixes_answers_up_now_and_then_is_disqualified() {
 }
 
 #[test]
+fn who_mixes_answers_up_under_the_probe_is_no_reference() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel_with(&["mixer"], &|options| options.now = Some(Now::parse("mixer").unwrap())).unwrap();
+    assert!(words.contains("mixer takes no part: it answers otherwise than before: GET /: "), "{words}");
+    assert!(words.contains("the right answers are those of honest"), "{words}");
+    let names: Vec<&str> = summary.cases[0].results.iter().map(|one| one.contender.as_str()).collect();
+    assert_eq!(names, ["honest -w 1 -t 1"], "{words}");
+}
+
+#[test]
 fn who_dies_in_mid_run_is_disqualified() {
     honest_wins("mortal", &["mortal -w 1 -t 1 is disqualified: the server ended in the middle of it"]);
 }

@@ -11,7 +11,22 @@ use super::work::Work;
 /// Pause before an overloaded server is asked again.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Sends each request of the workload once, on a new connection. The error describes the first wrong response.
+/// Why a server gave no right answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotRight {
+    /// For a person.
+    pub words: String,
+    /// Whether it gave a wrong answer, which disqualifies; otherwise it gave none, or another status.
+    pub is_wrong: bool,
+}
+
+impl From<String> for NotRight {
+    fn from(words: String) -> NotRight {
+        NotRight { words, is_wrong: false }
+    }
+}
+
+/// Asks everything once, each on a new connection. The first wrong answer is described.
 pub fn check(port: u16, workload: &Workload) -> Result<(), String> {
     check_patiently(port, workload, Duration::ZERO)
 }
@@ -19,10 +34,15 @@ pub fn check(port: u16, workload: &Workload) -> Result<(), String> {
 /// Like [`check`], for a server that may still have a queue. A request that times out, or is answered that the server
 /// is busy, is repeated until `patience` is over.
 pub fn check_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), String> {
+    judge_patiently(port, workload, patience).map_err(|not| not.words)
+}
+
+/// The same, and tells a wrong answer from none.
+pub fn judge_patiently(port: u16, workload: &Workload, patience: Duration) -> Result<(), NotRight> {
     on_this_thread(run(port, workload, Instant::now() + patience))?
 }
 
-async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String> {
+async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), NotRight> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (false, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
     for (place, ask) in workload.asks.iter().enumerate() {
@@ -30,7 +50,10 @@ async fn run(port: u16, workload: &Workload, end: Instant) -> Result<(), String>
             match work.exchange(&mut work.connection(), Instant::now(), place).await.1 {
                 Ok(_) => break,
                 Err(fault) if is_overload(&fault) && Instant::now() < end => tokio::time::sleep(PAUSE).await,
-                Err(fault) => return Err(described(port, ask, &fault)),
+                Err(fault) => {
+                    let is_wrong = matches!(fault, Fault::Wrong(_));
+                    return Err(NotRight { words: described(port, ask, &fault), is_wrong });
+                }
             }
         }
     }

@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 
 use super::ask::{Ask, Workload};
 use super::dice::Dice;
+use super::fault::Fault;
 use super::judge::judge;
 use super::on_this_thread;
 use super::timer::Timer;
@@ -62,15 +63,28 @@ pub struct Division {
     pub keep: bool,
 }
 
-/// Loads the server on this port. Returns the means per request in milliseconds, by the names of `metric.rs`. They add
-/// up to [`DIVIDED`], the mean time of a request under this load.
-pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Result<BTreeMap<String, f64>, String> {
+/// What such a load tells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Divided {
+    /// Means of a request in milliseconds, by the names of `metric.rs`. They add up to [`DIVIDED`], the mean time of a
+    /// request as this load measured it. An error says why there are none.
+    pub numbers: Result<BTreeMap<String, f64>, String>,
+    /// The first wrong answer, described: it disqualifies, whether there are numbers or not.
+    pub wrong: Option<String>,
+}
+
+/// Loads the server on this port.
+pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Divided {
     if let Some(complaint) = workload.complaint() {
-        return Err(complaint);
+        return Divided { numbers: Err(complaint), wrong: None };
     }
-    let queue = AcceptQueue::watch(port);
-    let sums = on_this_thread(run(port, workload, plan))??;
-    sums.numbers(queue.mean_length())
+    let queue = Queue::watch(port);
+    let sums = on_this_thread(run(port, workload, plan)).and_then(|sums| sums);
+    let length = queue.mean_length();
+    match sums {
+        Ok(sums) => Divided { numbers: sums.numbers(length), wrong: sums.wrong },
+        Err(why) => Divided { numbers: Err(why), wrong: None },
+    }
 }
 
 impl Division {
@@ -112,6 +126,29 @@ struct Sums {
     /// Mean delay until the generator sees an event, in nanoseconds.
     late_ns: f64,
     trouble: Option<String>,
+    /// The first wrong answer, described.
+    wrong: Option<String>,
+}
+
+/// Why a request has no part in the means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Trouble {
+    /// It got no right answer.
+    Fault(Fault),
+    /// It may have, and its time cannot be divided.
+    Undivided(String),
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Trouble {
+        Trouble::Fault(fault)
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(why: String) -> Trouble {
+        Trouble::Undivided(why)
+    }
 }
 
 impl Sums {
@@ -131,9 +168,16 @@ impl Sums {
         self.counted + self.failed >= u64::from(clients)
     }
 
-    fn fail(&mut self, trouble: String) {
+    fn fail(&mut self, trouble: Trouble) {
         self.failed += 1;
-        self.trouble.get_or_insert(trouble);
+        let words = match &trouble {
+            Trouble::Fault(fault) => fault.in_words(),
+            Trouble::Undivided(why) => why.clone(),
+        };
+        if matches!(trouble, Trouble::Fault(Fault::Wrong(_))) {
+            self.wrong.get_or_insert_with(|| words.clone());
+        }
+        self.trouble.get_or_insert(words);
     }
 
     /// The means per request. `queue` is the mean length of the accept queue.
@@ -265,9 +309,9 @@ async fn client(shared: Rc<Shared>) {
 }
 
 impl Shared {
-    /// Sends a request and reads its response.
-    async fn one(&self, connection: &mut Option<Connection>) -> Result<Parts, String> {
-        let said = |error: hyper::Error| error.to_string();
+    /// One request and its answer.
+    async fn one(&self, line: &mut Option<Line>) -> Result<Parts, Trouble> {
+        let said = |error: hyper::Error| Fault::of_exchange(&error);
         let place = self.dice.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
         let mut request = Request::new(Full::new(Bytes::from(ask.body.clone())));
@@ -294,19 +338,19 @@ impl Shared {
         if self.keep {
             *connection = Some(now);
         }
-        judge(ask, status, &body).map_err(|fault| fault.in_words())?;
-        let times = times.ok_or("its answers are without the middleware's header")?;
-        parts([from, connected, written, read], &times)
+        judge(ask, status, &body)?;
+        let times = times.ok_or_else(|| "its answers are without the middleware's header".to_owned())?;
+        Ok(parts([from, connected, written, read], &times)?)
     }
 
-    async fn connect(&self) -> Result<Connection, String> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| error.to_string())?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
+    async fn connect(&self) -> Result<Line, Fault> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| Fault::of_connect(&error))?;
+        stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
         let written = Rc::new(Cell::new(0));
         let stamped = Stamped { stream, written: Rc::clone(&written) };
         let both = http1::handshake(TokioIo::new(stamped)).await;
-        let (sender, connection) = both.map_err(|error| error.to_string())?;
-        // Its errors reach the request that waits for a response.
+        let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
+        // Its errors reach whoever waits for an answer.
         drop(tokio::task::spawn_local(connection));
         Ok(Connection { sender, written })
     }

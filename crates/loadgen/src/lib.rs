@@ -32,10 +32,10 @@ mod wrk;
 
 pub use ab::{AbPlan, AbUntil, ab};
 pub use ask::{Ask, AskParts, BodyRule, Expect, Workload};
-pub use check::{check, check_patiently, is_busy};
+pub use check::{NotRight, check, check_patiently, is_busy, judge_patiently};
 pub use closed::{Closed, Until, closed, watch_closed};
 pub use dice::Dice;
-pub use divided::{Division, HEADER, divide};
+pub use divided::{Divided, Division, HEADER, divide};
 pub use fault::Fault;
 pub use judge::judge;
 pub use k6::{DROPPED, K6_GET, K6Here, K6Load, K6Plan, k6_counted, k6_version};

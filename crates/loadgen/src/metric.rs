@@ -51,7 +51,13 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (10_000.0, "p9999_ms"),
 ];
 
-/// The percentile that one in this number of requests exceeds: 99 for 100.
+/// Whether this number is made of latencies: where the load generator itself was late, it is partly the generator's.
+pub fn is_of_latencies(name: &str) -> bool {
+    let others = ["mean_ms", "shortest_ms", "max_ms", P99_OVER_P50, "concurrency"];
+    others.contains(&name) || PERCENTILES.iter().any(|(_, percentile)| *percentile == name)
+}
+
+/// The percentile above which one of so many requests lies: 99 for 100.
 pub fn percent(one_in: f64) -> f64 {
     100.0 - 100.0 / one_in
 }
@@ -66,7 +72,9 @@ pub fn rate_in_words(per_s: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Open connections.
+/// Seconds after an overload until all was as before it.
+pub const RECOVERY: &str = "recovery_s";
+/// Connections that were open.
 pub const CONNECTIONS: &str = "connections";
 /// Growth of the server's memory per open connection, in KiB.
 pub const IDLE_KIB: &str = "idle_kib";
@@ -158,7 +166,7 @@ pub const METRICS: [Metric; 46] = [
     metric("after_idle_ms", "First request after idling", "ms", 0, Sense::Lower),
     metric(OFFERED, "Offered", "requests/s", 0, Sense::Plain),
     metric(LATE, "Load generator late, p99", "ms", 2, Sense::Plain),
-    metric("recovery_s", "Recovery", "s", 2, Sense::Lower),
+    metric(RECOVERY, "Recovery", "s", 2, Sense::Lower),
     metric("load_pct", "Load", "% of capacity", 0, Sense::Plain),
     metric("users", "Users", "", 0, Sense::Plain),
     metric("bytes_per_answer", "Answer", "bytes", 0, Sense::Plain),

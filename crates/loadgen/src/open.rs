@@ -117,9 +117,10 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     })?;
     let whole = parts.into_iter().reduce(Part::with).ok_or_else(|| "a load without a thread".to_owned())?;
     let Part { mut tally, offered, latest, lateness } = whole;
-    // The load generator's own lateness shows whether the machine was too small for both programs.
-    let words = format!("{}; sent at most {:.1} ms late", plan.in_words(watch), latest.as_secs_f64() * 1_000.0);
-    let mut seen = tally.seen(words);
+    // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
+    let words = format!("requests were sent at most {:.1} ms late", latest.as_secs_f64() * 1_000.0);
+    let mut seen = tally.seen(plan.in_words(watch));
+    seen.outcome.told.push(words);
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
     seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
     Ok(seen)

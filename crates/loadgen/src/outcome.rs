@@ -18,4 +18,8 @@ pub struct Outcome {
     pub course: Course,
     /// Description of the first wrong response, which disqualifies the server.
     pub wrong: Option<String>,
+    /// What else was seen, in sentences for a person. What the load was is the command; what came of it stands here.
+    pub told: Vec<String>,
+    /// Numbers that this load should have and has not, each with the reason: by the names of `metric.rs`.
+    pub lacking: BTreeMap<String, String>,
 }

@@ -30,7 +30,9 @@ use super::turn::LoadStage;
 
 /// Paths that are listed with what is checked of their answers; the rest is only counted.
 const PATHS_TOLD: usize = 20;
-/// Bounds for the number of clients: enough to keep any setting busy, fewer than would overflow a listen backlog.
+/// How often the first contender is asked what is right, where its answers change under the probe.
+const LESSONS: u32 = 2;
+/// Enough to keep any setting busy; fewer than would overflow a queue of connections.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 
 /// State of a running duel.
@@ -182,14 +184,7 @@ impl<'a> Duel<'a> {
         for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
-                match self.capture_reference(&mut one) {
-                    Ok(found) => {
-                        probe = Some(found);
-                        Ok(())
-                    }
-                    Err(ReferenceError::Contender(why)) => Err(why),
-                    Err(ReferenceError::Duel(why)) => return Err(why),
-                }
+                self.learn_first(&mut one, LESSONS)?.map(|found| probe = Some(found))
             } else {
                 one.learned.clone_from(&self.known);
                 self.compare(&mut one)
@@ -213,9 +208,10 @@ impl<'a> Duel<'a> {
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
     }
 
-    /// Captures the right answers from this contender and probes it.
-    fn capture_reference(&mut self, one: &mut Contender) -> Result<Probe, ReferenceError> {
-        let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
+    /// Learns from this one and probes it; anew where it answered otherwise under the probe, `lessons` times in all.
+    /// The outer error ends the duel, the inner one this contender.
+    fn learn_first(&mut self, one: &mut Contender, lessons: u32) -> Result<Result<Probe, String>, String> {
+        let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
         let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
@@ -247,10 +243,23 @@ impl<'a> Duel<'a> {
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
         capture::from_other(running.server.port(), &mut capture.learned, timeout)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
-        self.tell(one, &capture);
-        one.learned.clone_from(&capture.learned);
-        self.known = capture.learned;
-        let probe = self.probe(&mut running, one)?;
+        self.tell(one, &lesson);
+        one.learned.clone_from(&lesson.learned);
+        self.known.clone_from(&lesson.learned);
+        let probe = match self.probe(&mut running, one)? {
+            Ok(probe) => probe,
+            Err(wrong) if lessons > 1 => {
+                self.says(format!(
+                    "{} answers otherwise than before, and is asked anew what is right: {wrong}",
+                    one.name()
+                ));
+                return self.learn_first(one, lessons - 1);
+            }
+            Err(wrong) => {
+                return Ok(Err(format!("it answers otherwise than before: {wrong}\n{}", running.server.log_tail())));
+            }
+        };
+        self.doubts.extend(doubts::of_workload(&lesson));
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
         Ok(probe)
@@ -275,14 +284,14 @@ impl<'a> Duel<'a> {
         if !left.is_empty() {
             self.says(format!("left out ({}): {}", left.len(), capture::shortened(left).join("; ")));
         }
-        self.caveats.extend(caveats::of_workload(capture));
     }
 
-    fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, String> {
-        let workload = capture::workload(&one.learned)?;
+    /// What a request costs. The inner error is a wrong answer.
+    fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Result<Probe, String>, String> {
+        let workload = lesson::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
-        warm_up(running.server.port(), &workload, 1, seconds);
-        // A new connection for each request: some servers park a kept connection for a while, and that wait is not the
+        let warmth = warm_up(running.server.port(), &workload, 1, seconds);
+        // A new connection each: some servers put a kept one aside for a while, which is no waiting of the
         // application's.
         let plan = Closed { clients: 1, until: Until::Seconds(seconds), keep: false, seed: self.options.seed };
         let own = std::process::id();
@@ -290,6 +299,9 @@ impl<'a> Duel<'a> {
         let before = delayed(running);
         let outcome = observed(running, |up| Ok(closed(up.server.port(), &workload, &plan)))?;
         let delay = delayed(running).saturating_sub(before) as f64;
+        if let Some(wrong) = warmth.wrong.or(outcome.wrong) {
+            return Ok(Err(wrong));
+        }
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
         let delay_us = delay / number("requests").max(1.0);
@@ -298,7 +310,7 @@ impl<'a> Duel<'a> {
             let bound = self.limits.in_words(self.options.p99_max_ms.is_some());
             self.says(format!("at your {} requests/s, something is broken when {bound}", rate_in_words(rate.per_s)));
         }
-        Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
+        Ok(Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib }))
     }
 
     /// Learns how this server's answers differ from the reference's; a wrong answer is an error.

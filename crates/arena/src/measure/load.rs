@@ -115,12 +115,12 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
 
 /// Turns the outcome of a load into a sample.
 fn of_outcome(outcome: Outcome) -> Sample {
-    let Outcome { command, mut numbers, errors, course, .. } = outcome;
+    let Outcome { command, mut numbers, errors, course, told, lacking, .. } = outcome;
     if let (Some(p50), Some(p99)) = (numbers.get(P50), numbers.get(P99)) {
         let ratio = p99 / p50.max(1e-3);
         numbers.insert(P99_OVER_P50.into(), ratio);
     }
-    Sample { command, numbers, errors, course: in_short(course), ..Sample::default() }
+    Sample { command, numbers, errors, course: in_short(course), told, lacking, ..Sample::default() }
 }
 
 /// The first lines of a reason, without the tail of the server's log, which is in the run's folder.

@@ -7,7 +7,7 @@ use super::sitting::{Stray, leave_out};
 use crate::record::summary::{Case, Measured, Spread};
 use crate::record::{Course, Sample, TWIN};
 use crate::stats::ranking_of;
-use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, P99, SETTLED};
+use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, SETTLED, is_of_latencies};
 
 /// Delay of an open loop's requests, in milliseconds and as a share of the measured latency, above which the load
 /// generator measured itself.
@@ -48,7 +48,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     for (kind, count) in samples.iter().flat_map(|sample| &sample.errors) {
         *errors.entry(kind.clone()).or_default() += count;
     }
-    let mut remarks = Vec::new();
+    let mut remarks = take_out_lacking(&mut lists, &good);
     let rounds = good.iter().filter(|sample| sample.is_timed()).count();
     let late = good.iter().filter(|sample| is_late(sample)).count();
     if late > 0 {
@@ -57,12 +57,12 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
         let is_shown = late * 2 < rounds;
         let shown = if is_shown { "these rounds count as the others do" } else { "no latency is shown" };
         remarks.push(format!("in {late} of {rounds} rounds the load generator itself was late: {shown}"));
-        lists.retain(|name, _| is_shown || name == LATE || !name.ends_with("_ms"));
+        lists.retain(|name, _| is_shown || !is_of_latencies(name));
     }
     let first = good.iter().find(|sample| !is_late(sample)).or(good.first());
     let mut course = first.map(|sample| thinned(&sample.course)).unwrap_or_default();
     if first.is_some_and(|sample| is_late(sample)) {
-        course.retain(|name, _| !name.ends_with("_ms"));
+        course.retain(|name, _| !is_of_latencies(name));
     }
     remarks.extend(too_busy(&good));
     remarks.extend(checked_too_little(&good));
@@ -77,8 +77,34 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     Measured { contender, numbers, errors, disqualified, not_compared: None, remarks, course }
 }
 
-/// Reduces each course to the points that can be seen: of each stretch of time the one furthest from the mean, so that
-/// dips and peaks stay. `raw.jsonl` has all.
+/// Takes out the figures that not all rounds have, since the others would be a choice of rounds; and says which, how
+/// many rounds lack them, and why. What no round has is told where the load gave a reason.
+fn take_out_lacking(lists: &mut BTreeMap<String, Vec<(u32, f64)>>, samples: &[&&Sample]) -> Vec<String> {
+    let timed: Vec<&Sample> =
+        samples.iter().map(|sample| **sample).filter(|one| one.is_timed() && !one.numbers.is_empty()).collect();
+    let rounds = timed.len();
+    // By how many rounds lack them and by the reason.
+    let mut lacking: BTreeMap<(usize, &str), Vec<&str>> = BTreeMap::new();
+    for metric in &METRICS {
+        let has = |sample: &Sample| sample.numbers.get(metric.name).is_some_and(|number| number.is_finite());
+        let without: Vec<&Sample> = timed.iter().copied().filter(|sample| !has(sample)).collect();
+        let why = without.iter().find_map(|sample| sample.lacking.get(metric.name));
+        if without.is_empty() || (without.len() == rounds && why.is_none()) {
+            continue;
+        }
+        lists.remove(metric.name);
+        let why = why.map_or("none was measured", String::as_str);
+        lacking.entry((without.len(), why)).or_default().push(metric.title);
+    }
+    let in_words = |((count, why), titles): ((usize, &str), Vec<&str>)| {
+        let (is, rounds) = (if titles.len() == 1 { "is" } else { "are" }, format!("{count} of {rounds} rounds"));
+        format!("{} {is} not shown: in {rounds} {why}", titles.join(", "))
+    };
+    lacking.into_iter().map(in_words).collect()
+}
+
+/// As many points as can be seen: of each stretch of time the one that lies furthest from the mean, so that a dip or a
+/// peak stays. `raw.jsonl` has all.
 fn thinned(course: &Course) -> Course {
     let of = |points: &Vec<(f64, f64)>| {
         let count = points.len();
@@ -139,7 +165,7 @@ fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use loadgen::metric::RATE;
+    use loadgen::metric::{DIVIDED, FIRST_ANSWER, IN_SERVER, P99_OVER_P50, P999, RATE, RECOVERY};
 
     use super::*;
 
@@ -162,6 +188,45 @@ mod tests {
         assert_eq!((few.numbers[P99].median, few.numbers[P99].high), (3.0, 20.0));
         assert!(few.remarks[0].contains("in 1 of 3 rounds"), "{:?}", few.remarks);
         assert!(of(&[&good(2.0)]).remarks.is_empty());
+    }
+
+    #[test]
+    fn what_is_made_of_latencies_goes_with_them_and_what_is_not_stays() {
+        let numbers = [(LATE, 5.0), (P99, 20.0), (P99_OVER_P50, 7.0), ("concurrency", 2.0), (FIRST_ANSWER, 300.0)];
+        let found = measured("x", &[&sample(&numbers)]).numbers;
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), [FIRST_ANSWER, LATE]);
+    }
+
+    #[test]
+    fn a_figure_that_a_round_lacks_is_not_shown_and_the_page_says_why() {
+        let of = |samples: &[Sample]| measured("x", &samples.iter().collect::<Vec<_>>());
+        let recovered = || sample(&[(RATE, 9.0), (RECOVERY, 1.0), (P99, 4.0)]);
+        let did_not = Sample {
+            lacking: [(RECOVERY, "it did not recover"), (P99, "it failed"), (P999, "it failed")]
+                .map(|(name, why)| (name.to_owned(), why.to_owned()))
+                .into(),
+            ..sample(&[(RATE, 8.0)])
+        };
+        // Two that recovered at once would be the median of three.
+        let found = of(&[recovered(), did_not.clone(), recovered()]);
+        assert_eq!(found.numbers.keys().collect::<Vec<_>>(), [RATE], "{found:?}");
+        assert_eq!(
+            found.remarks,
+            [
+                "Recovery is not shown: in 1 of 3 rounds it did not recover",
+                "p99 is not shown: in 1 of 3 rounds it failed",
+                "p99.9 is not shown: in 3 of 3 rounds it failed"
+            ]
+        );
+        let found = of(&[did_not.clone(), did_not]);
+        assert!(found.remarks[1].ends_with("p99.9 are not shown: in 2 of 2 rounds it failed"), "{:?}", found.remarks);
+        let found = of(&[recovered(), sample(&[(RATE, 8.0), (P99, 4.0)])]);
+        assert_eq!(found.remarks, ["Recovery is not shown: in 1 of 2 rounds none was measured"]);
+        // The load that divides a request's time has other numbers, and fewer rounds.
+        let divided = sample(&[(DIVIDED, 3.0), (IN_SERVER, 1.0)]);
+        let found = of(&[recovered(), divided, recovered()]);
+        assert!(found.remarks.is_empty() && found.numbers[IN_SERVER].all == [1.0], "{found:?}");
+        assert!(of(&[recovered(), recovered()]).remarks.is_empty());
     }
 
     #[test]

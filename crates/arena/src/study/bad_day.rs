@@ -1,23 +1,19 @@
 //! Runs a scenario on one server, with the parameters of the case and the contender's own capacity.
 
+use super::expect::Expected;
 use super::ladder::ladder;
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
-use loadgen::metric::RATE;
 use loadgen::scenario::{Act, Told, idle, killed, overload, reload, slow_clients, stuck, uneven};
-use loadgen::{self, Ask, BodyRule, Closed, Expect, Open, Until, Watch, Workload};
+use loadgen::{Ask, Open};
 
-/// Share of the server's capacity at which normal requests arrive during a scenario.
-const OTHERS: f64 = 0.2;
-/// Seconds of the load that measures that capacity.
-const LOOK_S: f64 = 1.5;
-/// Hanging requests for each request that the server serves at once, so that no worker or thread would be left for
-/// others.
-const HANGING: u32 = 2;
-/// Milliseconds after which an answer is useless.
-const DEADLINE_MS: u64 = 1000;
+/// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
+/// many workers and threads it has.
+pub(super) const HANGING: u32 = 2;
+/// An answer that comes later is of no use to anybody, in milliseconds.
+pub(super) const DEADLINE_MS: u64 = 1000;
 
 /// Runs the scenario of this case.
 pub fn run(
@@ -34,23 +30,19 @@ pub fn run(
     let told = match case.tool {
         Tool::SlowClients => {
             let slow = family.recipe.slow.unwrap_or(1000);
-            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: others(port, workload, case, seed) };
+            let plan = slow_clients::SlowClients { slow, pace_ms: 200, others: at_a_rate(case, family, seed)? };
             slow_clients::run(port, workload, &plan)?
         }
         Tool::Stuck => {
-            let hangs = Ask::get(family.recipe.stuck_path.as_deref().unwrap_or("/"));
-            let hangs = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..hangs };
+            let hangs = asked(family.recipe.stuck_path.as_deref(), family.recipe.stuck_expect.as_ref())?;
             let hanging = hanging(server.shape());
-            let others = others(port, workload, case, seed);
+            let others = at_a_rate(case, family, seed)?;
             stuck::run(port, workload, &stuck::Stuck { hangs, hanging, others })?
         }
         Tool::Uneven => {
-            let long = Ask::get(family.recipe.long_path.as_deref().unwrap_or("/"));
-            let long = Ask { expect: Expect { status: 200, body: BodyRule::Any }, ..long };
+            let long = asked(family.recipe.long_path.as_deref(), family.recipe.long_expect.as_ref())?;
             let share = f64::from(family.recipe.long_pct.unwrap_or(0)) / 100.0;
-            let per_s = family.recipe.per_s.unwrap_or(1.0);
-            let all = Open { per_s, seconds, connections: clients, keep: true, seed };
-            uneven::run(port, workload, &uneven::Uneven { long, share, all })?
+            uneven::run(port, workload, &uneven::Uneven { long, share, all: at_a_rate(case, family, seed)? })?
         }
         Tool::IdleConnections => {
             let memory = || server.usage().pss_kib;
@@ -69,7 +61,7 @@ pub fn run(
         }
         _ => return over(port, (case, family), capacity, seed),
     };
-    Ok(with_words(told))
+    Ok(outcome(told))
 }
 
 /// Number of hanging requests for a server with this many workers and threads per worker.
@@ -77,11 +69,15 @@ fn hanging((workers, threads): (u32, u32)) -> u32 {
     workers.max(1).saturating_mul(threads.max(1)).saturating_mul(HANGING)
 }
 
-fn others(port: u16, workload: &Workload, case: &Case, seed: u64) -> Open {
-    let plan = Closed { clients: case.clients, until: Until::Seconds(LOOK_S), keep: true, seed };
-    let rate = loadgen::watch_closed(port, workload, &plan, &Watch::at_full_speed()).number(RATE).unwrap_or(0.0);
-    let per_s = (rate * OTHERS).max(10.0);
-    Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed }
+/// What is asked beside a case's own path.
+fn asked(path: Option<&str>, expect: Option<&Expected>) -> Result<Ask, String> {
+    expect.zip(path).map(|(expect, path)| expect.ask(path)).ok_or("the recipe names no second path and its answer")?
+}
+
+/// Requests at a rate that is the same for all contenders, so that their latencies can be compared.
+fn at_a_rate(case: &Case, family: &Family, seed: u64) -> Result<Open, String> {
+    let per_s = family.recipe.per_s.ok_or_else(|| format!("case {} has no per_s", family.recipe.name))?;
+    Ok(Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed })
 }
 
 fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>, seed: u64) -> Result<Outcome, String> {
@@ -89,28 +85,32 @@ fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>,
         return ladder(port, (case, family), capacity, seed, None);
     }
     let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
-    let whole = (case.seconds.round() as u32).max(1);
+    let (calm_s, over_s, after_s) = overload_s(case);
     let plan = overload::Overload {
         capacity_per_s,
         factors: vec![f64::from(case.load_pct) / 100.0],
-        calm_s: (whole / 3).max(2),
-        over_s: whole,
-        after_s: whole.max(4),
+        calm_s,
+        over_s,
+        after_s,
         connections: case.clients * 32,
         deadline_ms: DEADLINE_MS,
         patience_s: 10.0,
         seed,
     };
     let told = overload::run(port, &family.workload, &plan)?;
-    told.into_iter().next().map(with_words).ok_or_else(|| "the overload told nothing".into())
+    told.into_iter().next().map(outcome).ok_or_else(|| "the overload told nothing".into())
 }
 
-/// Appends the scenario's remarks to the description of what was done.
-fn with_words(told: Told) -> Outcome {
-    let mut outcome = told.outcome;
-    if !told.words.is_empty() {
-        outcome.command = format!("{}. {}", outcome.command, told.words.join(". "));
-    }
+/// Seconds of calm before an overload, of the overload, and after it.
+pub(super) fn overload_s(case: &Case) -> (u32, u32, u32) {
+    let whole = (case.seconds.round() as u32).max(1);
+    ((whole / 3).max(2), whole, whole.max(4))
+}
+
+/// The outcome with the scenario's own sentences. They are of one contender and one round, and no part of the command.
+fn outcome(told: Told) -> Outcome {
+    let Told { mut outcome, words, .. } = told;
+    outcome.told.extend(words);
     outcome
 }
 

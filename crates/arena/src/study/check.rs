@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use super::expect::Expected;
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
 use crate::contender::Catalogue;
@@ -135,7 +136,8 @@ fn cases(recipe: &Recipe, found: &mut Vec<String>) {
 }
 
 fn of_case(case: &CaseRecipe) -> Vec<String> {
-    let mut found: Vec<String> = case.expect.complaints().into_iter().collect();
+    let expected = [Some(&case.expect), case.long_expect.as_ref(), case.stuck_expect.as_ref()];
+    let mut found: Vec<String> = expected.into_iter().flatten().filter_map(Expected::complaints).collect();
     if let Err(words) = plain(&case.name) {
         found.push(format!("name: {words}"));
     }
@@ -151,12 +153,15 @@ fn of_case(case: &CaseRecipe) -> Vec<String> {
     if case.tool != Tool::Ladder && !case.slowest_pct.is_empty() {
         found.push("slowest_pct belongs to ladder".into());
     }
-    if (case.tool == Tool::Stuck) == case.stuck_path.is_none() {
-        found.push("stuck_path belongs to stuck, which needs it: the path that hangs".into());
+    if [case.stuck_path.is_some(), case.stuck_expect.is_some()] != [case.tool == Tool::Stuck; 2] {
+        found.push("stuck_path and stuck_expect belong to stuck, which needs both: what hangs, and its answer".into());
     }
-    let of_uneven = [case.per_s.is_some(), case.long_path.is_some(), case.long_pct.is_some()];
-    if of_uneven != [case.tool == Tool::Uneven; 3] {
-        found.push("per_s, long_path and long_pct belong to uneven, which needs all three".into());
+    if matches!(case.tool, Tool::Uneven | Tool::SlowClients | Tool::Stuck) != case.per_s.is_some() {
+        found.push("per_s belongs to uneven, slow-clients and stuck, which need it: requests per second".into());
+    }
+    let of_long = [case.long_path.is_some(), case.long_expect.is_some(), case.long_pct.is_some()];
+    if of_long != [case.tool == Tool::Uneven; 3] {
+        found.push("long_path, long_expect and long_pct belong to uneven, which needs all three".into());
     }
     if case.per_s.is_some_and(|per_s| !(per_s > 0.0 && per_s <= PER_S_MOST)) {
         found.push(format!("per_s is a number above 0, at most {PER_S_MOST}"));

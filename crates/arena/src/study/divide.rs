@@ -10,29 +10,26 @@ use crate::contender::Server;
 use crate::measure::{QUEUE_LEFT, shortened};
 use crate::record::Sample;
 use crate::record::date::now;
-use loadgen::Division;
 use loadgen::metric::{DIVIDED_REQUESTS, RUN_QUEUE};
+use loadgen::{Divided, Division};
 
 /// Seconds of warm-up before the divided load.
 const WARM_UP_S: f64 = 0.5;
 
 impl Turn<'_> {
-    /// Divides the time of its cases that are loads at full speed. A failure is recorded, and does not count against
-    /// the contender.
+    /// Divides the time of its cases, which are loads at full speed. What cannot be is told, and no failure; a wrong
+    /// answer disqualifies, as everywhere.
     pub fn divide(&self, keep: &mut Keep, watcher: &dyn Watcher) -> Result<(), String> {
         watcher.doing(&format!("round {}: where the time of {} goes", self.round, self.entry.name()));
         let server = self.start_behind();
         for case in &self.cases {
             let Some(seconds) = case.divided_s() else { continue };
             let started = now();
-            let divided = match &server {
+            let sample = match &server {
                 Ok(server) => self.divided(case, seconds, server),
-                Err(why) => Err(why.clone()),
+                Err(why) => undivided(why, None),
             };
-            keep(divided.unwrap_or_else(|why| {
-                let sample = Sample { started, undivided: Some(shortened(&why)), ..Sample::default() };
-                self.sample(case, sample)
-            }))?;
+            keep(self.sample(case, Sample { started, ..sample }))?;
         }
         if let Err(why) = server.and_then(|server| server.stop()) {
             watcher.said(&format!("{}: {why}", self.entry.name()));
@@ -46,21 +43,36 @@ impl Turn<'_> {
         Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
 
-    fn divided(&self, case: &Case, seconds: f64, server: &Server) -> Result<Sample, String> {
-        let started = now();
+    fn divided(&self, case: &Case, seconds: f64, server: &Server) -> Sample {
         let since = std::time::Instant::now();
         let port = server.port();
-        loadgen::check_patiently(port, &self.family.workload, QUEUE_LEFT)?;
-        self.warmed_up_for_loads(server, WARM_UP_S);
+        if let Err(not) = loadgen::judge_patiently(port, &self.family.workload, QUEUE_LEFT) {
+            return undivided(&not.words, not.is_wrong.then_some(&not.words));
+        }
+        let warmth = self.warmed_up_for_loads(server, WARM_UP_S);
         let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
         let plan = Division { clients: case.clients, seconds, keep: is_kept };
         let before = server.usage();
-        let mut numbers = loadgen::divide(port, &self.family.workload, &plan)?;
+        let Divided { numbers, wrong } = loadgen::divide(port, &self.family.workload, &plan);
+        let wrong = warmth.wrong.or(wrong);
+        let mut numbers = match numbers {
+            Ok(numbers) => numbers,
+            Err(why) => return undivided(&why, wrong.as_ref()),
+        };
         let waited_us = server.usage().delay_us.saturating_sub(before.delay_us) as f64;
         let answers = numbers.get(DIVIDED_REQUESTS).copied().unwrap_or(0.0);
         numbers.insert(RUN_QUEUE.into(), waited_us / 1e3 / answers.max(1.0));
         let command = plan.in_words();
         let took_s = since.elapsed().as_secs_f64();
-        Ok(self.sample(case, Sample { started, command, numbers, took_s, ..Sample::default() }))
+        Sample { command, numbers, took_s, disqualified: disqualified(wrong.as_ref()), ..Sample::default() }
     }
+}
+
+/// A sample that does not say where the time goes; and whether it disqualifies.
+fn undivided(why: &str, wrong: Option<&String>) -> Sample {
+    Sample { undivided: Some(shortened(why)), disqualified: disqualified(wrong), ..Sample::default() }
+}
+
+fn disqualified(wrong: Option<&String>) -> Option<String> {
+    wrong.map(|wrong| shortened(&format!("wrong answer while its time was divided: {wrong}")))
 }

@@ -39,10 +39,15 @@ impl Expected {
         self.rule().err()
     }
 
-    /// A workload of this one request: a GET of the path, or a POST with a body of `send_bytes` bytes.
-    pub fn workload(&self, path: &str, send_bytes: Option<usize>) -> Result<Workload, String> {
+    /// A GET of this path with this as its right answer.
+    pub fn ask(&self, path: &str) -> Result<Ask, String> {
         let expect = Expect { status: self.status.unwrap_or(200), body: self.rule()? };
-        let get = Ask { expect, ..Ask::get(path) };
+        Ok(Ask { expect, ..Ask::get(path) })
+    }
+
+    /// A workload of this one request: a GET of the path, or a POST to it with a body of `send_bytes` bytes.
+    pub fn workload(&self, path: &str, send_bytes: Option<usize>) -> Result<Workload, String> {
+        let get = self.ask(path)?;
         let Some(bytes) = send_bytes else { return Workload::of(vec![get]) };
         // Not a form, which Rack would parse.
         let headers = vec![("content-type".to_owned(), "application/octet-stream".to_owned())];

@@ -55,6 +55,8 @@ impl Import {
             disqualified: outcome.wrong.map(|wrong| format!("wrong answer: {wrong}")).or(silent),
             numbers: outcome.numbers,
             errors: outcome.errors,
+            told: outcome.told,
+            lacking: outcome.lacking,
             ..Sample::default()
         };
         let title = context.catalogue.get(&entry.recipe).map_or(entry.name(), |recipe| recipe.title.as_str());

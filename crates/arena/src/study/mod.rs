@@ -1,11 +1,12 @@
 //! A study: its recipe, its plan, and its run.
 //!
-//! `recipe` is a file of arena/studies; `plan` derives the cases and turns of a run from it; `ready` checks everything
-//! before the run; `contest` is one contender's turn in a family of cases; `divide` follows the turns of all and
-//! divides a request's time, with the application `behind` a middleware; `run` performs all turns, in rounds, and
-//! resumes an interrupted run; `twin` is the contender that takes part twice; `summarize` makes the report's data from
-//! the samples; `by_k6` has k6 make the loads; `import` makes a run of loads that k6 made on other machines;
-//! `challenge` adds a user's recipe; `fit` checks whether a run may be shown on a page.
+//! `recipe` is what a file in arena/studies says; `plan` makes of it the cases and turns of a run; `ready` looks at
+//! all that can be wrong before; `contest` is one contender's turn in a family of cases; `divide` follows the turns of
+//! all and divides a request's time, with the application `behind` a middleware; `run` has all turns, in rounds, and
+//! can go on where an earlier run was interrupted; `twin` is the contender that takes part twice; `summarize` makes of
+//! the samples what the report shows, `description` what was asked in a case; `by_k6` has k6 make the loads; `import`
+//! makes a run of those that k6 made elsewhere; `challenge` adds a recipe that is not the arena's; `fit` looks at what
+//! a run lacks to be shown on a page.
 
 mod asked;
 mod bad_day;
@@ -15,7 +16,7 @@ mod case;
 mod challenge;
 mod check;
 mod contest;
-mod context;
+mod description;
 mod divide;
 mod effort;
 mod expect;

@@ -150,13 +150,20 @@ pub struct CaseRecipe {
     /// For stuck: path that hangs.
     #[serde(default)]
     pub stuck_path: Option<String>,
-    /// For uneven: requests per second, short and long ones together.
+    /// Of stuck: the right answer of what hangs.
+    #[serde(default)]
+    pub stuck_expect: Option<Expected>,
+    /// Requests per second, the same for all contenders. Of uneven: short and long ones together; of slow-clients and
+    /// stuck: those of the others.
     #[serde(default)]
     pub per_s: Option<f64>,
     /// For uneven: path that takes long.
     #[serde(default)]
     pub long_path: Option<String>,
-    /// For uneven: share of requests that take long, in percent.
+    /// Of uneven: the right answer of what takes long.
+    #[serde(default)]
+    pub long_expect: Option<Expected>,
+    /// Of uneven: how many of all requests take long, in percent.
     #[serde(default)]
     pub long_pct: Option<u32>,
     /// For idle-connections: number of connections.

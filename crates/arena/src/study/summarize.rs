@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked::Asked;
 use super::by_k6;
-use super::context::Context;
+use super::description::description;
+use super::ground::Ground;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
@@ -190,14 +191,11 @@ fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
 }
 
 fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays: &[Stray]) -> summary::Case {
-    let command =
-        samples.iter().find(|sample| sample.case == case.name && sample.is_timed() && !sample.command.is_empty());
-    let path = plan.families.iter().find(|family| family.recipe.name == case.family);
-    let path = path.map_or("", |family| family.recipe.path.as_str());
+    let family = plan.families.iter().find(|family| family.recipe.name == case.family);
     let found = summary::Case {
         name: case.name.clone(),
         title: case.title.clone(),
-        what: command.map_or_else(|| path.to_owned(), |sample| without_port(&sample.command, path)),
+        what: family.map_or_else(String::new, |family| description(case, family, samples)),
         metrics: case.metrics.clone(),
         x: case.x,
         published: case.published.clone(),
@@ -206,22 +204,6 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays
         ..summary::Case::default()
     };
     summed(found, names.iter().copied(), samples, strays)
-}
-
-/// The command without port and seed, by which alone it differs between contenders and rounds.
-fn without_port(command: &str, path: &str) -> String {
-    let seed = command.split_once(", seed ").map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
-    let seed = seed.flatten().map_or_else(String::new, |digits| format!(", seed {digits}"));
-    let words: Vec<&str> = command
-        .split(' ')
-        .map(|word| match word.contains("127.0.0.1:") {
-            // A script of k6 contains its path.
-            true if word.starts_with("URL=") => "URL=http://HOST:PORT",
-            true => path,
-            false => word,
-        })
-        .collect();
-    words.join(" ").replace(&seed, "")
 }
 
 fn plots(study: &Recipe, plan: &Plan) -> Vec<Plot> {
@@ -349,14 +331,5 @@ mod tests {
         let words = apart_in_words(&all).unwrap();
         assert!(words.contains("began 20 s apart in the middle, 2.5 min at most (in b, round 1)"), "{words}");
         assert_eq!(apart_in_words(&all[..1]), None);
-    }
-
-    #[test]
-    fn ports_and_addresses_are_no_part_of_what_was_done() {
-        assert_eq!(without_port("wrk -t2 http://127.0.0.1:4000/a", "/a"), "wrk -t2 /a");
-        let k6 = "k6 run -e URL=http://127.0.0.1:4000 -e VUS=2 RUN/k6/a.js";
-        let closed = "closed loop: 4 clients, 0.5 s, seed 81. It was told";
-        assert_eq!(without_port(closed, "/a"), "closed loop: 4 clients, 0.5 s. It was told");
-        assert_eq!(without_port(k6, "/a"), "k6 run -e URL=http://HOST:PORT -e VUS=2 RUN/k6/a.js");
     }
 }

@@ -34,7 +34,7 @@ fn home() -> Home {
     fs::write(home.path("apps/tiny/config.ru"), APP).unwrap();
     fs::write(home.path("apps/tiny/answer.rb"), "ANSWER = \"right\\n\"\n").unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/rack.rb");
-    for kind in ["alone", "locked", "threads"] {
+    for kind in ["alone", "locked", "threads", "liar"] {
         let recipe = format!(
             r#"
 title = "{kind}"
@@ -143,6 +143,21 @@ fn a_requests_time_is_where_it_was_put() {
     assert!(output.status.success() && divided(&home).len() == 6, "{}", said(&output));
     // The application's own folder is unchanged.
     assert_eq!(fs::read_dir(home.path("apps/tiny")).unwrap().count(), 2);
+}
+
+#[test]
+fn who_answers_wrongly_while_its_time_is_divided_is_disqualified() {
+    let home = home();
+    let file = home.path("arena/studies/tiny.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("recipe = \"threads\"", "recipe = \"liar\"")).unwrap();
+    let output = home.run(&["run", "tiny", "--only", "liar", "--only", "alone", "--case", "sleep"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let summary = home.summary();
+    assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["alone"]]), "{summary}");
+    let liar = summary["cases"][0]["results"].as_array().unwrap().iter().find(|one| one["contender"] == "liar");
+    let why = liar.unwrap()["disqualified"].as_str().unwrap();
+    assert!(why.starts_with("wrong answer while its time was divided: GET /sleep: "), "{why}");
 }
 
 #[test]

@@ -14,9 +14,17 @@ fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
     let text = study(kinds, "closed");
     let (head, case) = text.split_once("[[case]]").unwrap();
     let cases = tools.iter().map(|tool| {
-        let steps = if *tool == "ladder" { "load_pct = [50]\nslowest_pct = [50]\n" } else { "" };
+        let more = match *tool {
+            "ladder" => "load_pct = [50]\nslowest_pct = [50]\n",
+            "slow-clients" => "per_s = 50\nslow = 8\n",
+            "stuck" => "per_s = 50\nstuck_path = \"/stuck\"\nstuck_expect = { exactly = \"right\\n\" }\n",
+            "uneven" => "per_s = 200\nlong_pct = 5\nlong_path = \"/long\"\nlong_expect = { exactly = \"right\\n\" }\n",
+            "idle-connections" => "connections = 300\n",
+            "overload" => "load_pct = [200]\n",
+            _ => "",
+        };
         format!(
-            "[[case]]{}{steps}",
+            "[[case]]{}{more}",
             case.replace("\"page\"", &format!("\"{tool}\"")).replace("\"closed\"", &format!("\"{tool}\""))
         )
     });
@@ -50,6 +58,43 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
         let good = case["results"].as_array().unwrap().iter().find(|one| one["contender"] == "good").unwrap();
         let checked = good["numbers"]["checked"]["median"].as_f64();
         assert_eq!(checked.is_some_and(|count| count > 100.0), tool != "closed", "{tool}: {good}");
+    }
+}
+
+#[test]
+fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
+    let home = Home::with(&["liar"]);
+    let tools = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections", "killed", "overload"];
+    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
+    // So many that both of its processes come to their hundredth answer.
+    let text = by_tools(&["liar"], &tools, full).replace("per_s = 50\n", "per_s = 200\n");
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    let summary = home.summary();
+    let cases = summary["cases"].as_array().unwrap();
+    // The ladder and the overload have a step each, but for that at the slowest one's rate.
+    assert_eq!(cases.len(), tools.len() + 2, "{}", said(&output));
+    for case in cases {
+        let why = case["results"][0]["disqualified"].as_str().unwrap_or("not disqualified");
+        // By the load itself and what belongs to it, and not by what was asked before.
+        let is_before = why.starts_with("wrong answer while warming up") || why == "not disqualified";
+        assert!(!is_before && why.contains("not the right one"), "{}: {why}", case["name"]);
+    }
+}
+
+#[test]
+fn what_takes_long_beside_a_load_has_a_right_answer_as_well() {
+    let home = Home::with(&["good"]);
+    let full = "full = { rounds = 1, seconds = 0.5, warm_up_s = 0, clients = 2 }";
+    let text = by_tools(&["good"], &["uneven", "stuck"], full);
+    let text = text.replace("long_expect = { exactly = \"right", "long_expect = { exactly = \"computed");
+    let text = text.replace("stuck_expect = { exactly = \"right", "stuck_expect = { exactly = \"slept");
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    home.run(&["run", "tiny"]);
+    let summary = home.summary();
+    for (case, path) in summary["cases"].as_array().unwrap().iter().zip(["/long", "/stuck"]) {
+        let why = case["results"][0]["disqualified"].as_str().unwrap_or("not disqualified");
+        assert!(why.contains(&format!("GET {path}: a body of 6 bytes, not the right one")), "{path}: {why}");
     }
 }
 
@@ -123,12 +168,35 @@ fn rounds_go_on_for_what_is_open_and_every_run_has_a_twin() {
         .map(|one| one["command"].as_str().unwrap().split(" for ").next().unwrap())
         .collect();
     assert_eq!(rates.len(), 1, "{rates:?}");
+    // A rate of each one's own is not shown as that of all; the same one for all is.
+    let what = |case: usize| summary["cases"][case]["what"].as_str().unwrap();
+    assert!(what(1).starts_with("open loop: 50 % of each one’s own capacity in the same round"), "{}", what(1));
+    assert!(rates.iter().all(|rate| what(2).starts_with(rate)) && !what(2).contains("late"), "{}", what(2));
     let titles: Vec<&str> = summary["cases"].as_array().unwrap().iter().map(|c| c["title"].as_str().unwrap()).collect();
     assert_eq!(titles[0], "The page: capacity, by a closed loop");
     assert!(titles[1].contains("open loop at 50 % of its own") && titles[2].contains("the same for all"), "{titles:?}");
 }
 
-/// Rate that an open loop was to send.
+#[test]
+fn beside_slow_clients_and_what_hangs_all_are_asked_at_the_same_rate() {
+    let home = Home::with(&["good", "slow"]);
+    let full = "full = { rounds = 1, seconds = 0.5, warm_up_s = 0, clients = 2 }";
+    let text = by_tools(&["good", "slow"], &["slow-clients", "stuck"], full);
+    fs::write(home.path("arena/studies/tiny.toml"), text).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let rates: Vec<f64> = samples(&home).iter().map(asked_per_s).collect();
+    assert_eq!(rates, [50.0; 4]);
+    let what = |case: usize| home.summary()["cases"][case]["what"].as_str().unwrap().to_owned();
+    assert!(
+        what(0).starts_with("open loop: 50.0/s for 0.5 s, at most 2 connections, kept; beside it 8"),
+        "{}",
+        what(0)
+    );
+    assert!(what(1).starts_with("open loop: 50/s for 0.5 s, or for 5 times as long"), "{}", what(1));
+}
+
+/// What an open loop was to send.
 fn asked_per_s(sample: &Value) -> f64 {
     let rest = sample["command"].as_str().unwrap().strip_prefix("open loop: ").unwrap();
     rest.split_once("/s").unwrap().0.parse().unwrap()

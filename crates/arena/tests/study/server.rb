@@ -56,7 +56,7 @@ ensure
 end
 
 count = kind == "alone" ? 1 : workers
-pids = Array.new(count) do |number|
+worker = lambda do |number|
   fork do
     Process.setproctitle("study worker #{number}")
     trap("TERM") { exit! 0 }
@@ -64,6 +64,12 @@ pids = Array.new(count) do |number|
     loop { Thread.new(listener.accept) { |client| serve(client, kind) } }
   end
 end
+pids = Array.new(count, &worker)
 trap("TERM") { pids.each { |pid| Process.kill("TERM", pid) } }
-pids.each { |pid| Process.wait(pid) }
+until pids.empty?
+  pid, status = Process.wait2
+  place = pids.index(pid)
+  # One that was killed has a successor.
+  status.termsig == 9 ? pids[place] = worker.call(place) : pids.delete_at(place)
+end
 exit 3 if kind == "dies"

@@ -209,15 +209,20 @@ pub fn outcome(reports: &[Report], command: String) -> Outcome {
         }
         numbers.extend([("shortest_ms".to_owned(), shortest), ("max_ms".to_owned(), longest)]);
     }
+    let mut lacking = BTreeMap::new();
     if reports.iter().any(|report| report.load == "open") {
         let offered = sum(&|report| report.iterations + report.dropped) as f64;
         numbers.insert("offered_per_s".to_owned(), offered / span_s);
         // After a drop the script does not know which request was due when.
         let late = Pool(reports.iter().filter_map(|report| report.late.as_ref()).collect());
         numbers.extend(late.at(99.0).filter(|_| dropped == 0).map(|ms| (metric::LATE.to_owned(), ms)));
+        if dropped > 0 {
+            lacking
+                .insert(metric::LATE.to_owned(), "k6 dropped requests, and cannot tell which was due when".to_owned());
+        }
     }
     let wrong = errors.get(WRONG).map(|count| format!("{count} wrong answers"));
-    Outcome { command, numbers, errors, wrong, ..Outcome::default() }
+    Outcome { command, numbers, errors, wrong, lacking, ..Outcome::default() }
 }
 
 #[cfg(test)]

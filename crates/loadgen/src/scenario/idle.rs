@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Resource, getrlimit};
 
 use super::{FILES_KEPT, Told};
+use crate::fault::Fault;
 use crate::metric;
 use crate::outcome::Outcome;
 use crate::tally::Tally;
@@ -36,9 +37,10 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
         ));
     }
     let before = memory();
-    let (open, after, error) = on_this_thread(held(port, workload, wanted, memory))??;
+    let Held { open, memory_kib: after, error, wrong } = on_this_thread(held(port, workload, wanted, memory))??;
     let mut outcome = Outcome {
         command: format!("{wanted} connections, a request on each, and {} s of rest", REST.as_secs()),
+        wrong,
         ..Outcome::default()
     };
     outcome.numbers.insert(metric::CONNECTIONS.into(), f64::from(open));
@@ -47,6 +49,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     if open > wanted / 2 {
         let kib = after.saturating_sub(before) as f64 / f64::from(open);
         outcome.numbers.insert(metric::IDLE_KIB.into(), kib);
+    } else {
+        let why = format!("no more than half of {wanted} connections stayed open");
+        outcome.lacking.insert(metric::IDLE_KIB.into(), why);
     }
     words.push(format!("{open} were open at the end"));
     if let Some(error) = error {
@@ -55,24 +60,34 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     Ok(Told { outcome, words, timeline: Vec::new(), acts: 0 })
 }
 
-/// Number of open connections after the rest, the memory then, and the first failure.
-async fn held(
-    port: u16,
-    workload: &Workload,
-    wanted: u32,
-    memory: &dyn Fn() -> u64,
-) -> Result<(u32, u64, Option<String>), String> {
+/// What was seen of them.
+struct Held {
+    /// How many are open after the rest.
+    open: u32,
+    /// The server's, then.
+    memory_kib: u64,
+    /// The kind of the first failure.
+    error: Option<String>,
+    /// The first wrong answer, described.
+    wrong: Option<String>,
+}
+
+async fn held(port: u16, workload: &Workload, wanted: u32, memory: &dyn Fn() -> u64) -> Result<Held, String> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
     let mut connections = Vec::new();
     let mut failures = 0;
-    let mut first = None;
+    let mut error = None;
+    let mut wrong = None;
     for _ in 0..wanted {
         let mut connection = work.connection();
         match work.exchange(&mut connection, Instant::now(), 0).await.1 {
             Ok(_) => connections.push(connection),
             Err(fault) => {
-                first.get_or_insert_with(|| fault.kind().into_owned());
+                error.get_or_insert_with(|| fault.kind().into_owned());
+                if matches!(fault, Fault::Wrong(_)) {
+                    wrong.get_or_insert_with(|| fault.in_words());
+                }
                 failures += 1;
                 if failures >= FAILURES_MOST {
                     break;
@@ -81,7 +96,7 @@ async fn held(
         }
     }
     tokio::time::sleep(REST).await;
-    let after = memory();
-    let open = connections.iter().filter(|connection| connection.is_open()).count();
-    Ok((u32::try_from(open).unwrap_or(u32::MAX), after, first))
+    let memory_kib = memory();
+    let open = lines.iter().filter(|line| line.is_open()).count();
+    Ok(Held { open: u32::try_from(open).unwrap_or(u32::MAX), memory_kib, error, wrong })
 }

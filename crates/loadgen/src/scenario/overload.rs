@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use super::{Told, failures_in_words};
-use crate::metric::PERCENTILES;
+use crate::metric::{OFFERED, P99_OVER_P50, PERCENTILES, RECOVERY};
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
-/// Share of the capacity that is offered before and after.
-const CALM: f64 = 0.5;
-/// Number of consecutive good seconds that count as recovery.
+/// What is asked before and after, as a part of the capacity.
+pub const CALM: f64 = 0.5;
+/// Why a percentile is not there.
+const ENDLESS: &str = "so many requests failed that it is the time of a failed one, which took for ever";
+/// So many good seconds in a row are a recovery and no luck.
 const IN_A_ROW: usize = 2;
 /// A p99 below this counts as good, whatever it was before.
 const UNNOTICED_MS: f64 = 10.0;
@@ -64,6 +66,9 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     let share = goodput * 100.0 / plan.capacity_per_s.min(plan.capacity_per_s * factor);
     outcome.numbers.insert("goodput_per_s".into(), goodput);
     outcome.numbers.insert("load_pct".into(), factor * 100.0);
+    // In the overload itself; of the whole it would be a mean of three rates.
+    let asked: u64 = over.iter().map(Second::requests).sum();
+    outcome.numbers.insert(OFFERED.into(), asked as f64 / f64::from(plan.over_s));
     let mut words = vec![format!(
         "{factor} times the capacity of {:.0}/s for {} s: {goodput:.0}/s were right within {} ms, {share:.0} % of that",
         plan.capacity_per_s, plan.over_s, plan.deadline_ms
@@ -72,10 +77,13 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     let after = part(&seen.timeline, plan.calm_s + plan.over_s, plan.after_s);
     words.push(match recovery(before, after) {
         Ok((seconds, limit)) => {
-            outcome.numbers.insert("recovery_s".into(), seconds as f64);
+            outcome.numbers.insert(RECOVERY.into(), seconds as f64);
             format!("{seconds} s later p99 was back at what it was before, {limit:.1} ms or less")
         }
-        Err(why) => why,
+        Err(why) => {
+            outcome.lacking.insert(RECOVERY.into(), why.clone());
+            why
+        }
     });
     words.push(failures_in_words(&seen));
     Told { outcome, words, timeline: seen.timeline, acts: 0 }
@@ -86,10 +94,15 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
 fn with_failures_as_endless(outcome: &mut Outcome, timeline: &[Second]) {
     let times_us = timeline.iter().flat_map(|second| &second.times_us).copied().collect();
     let all = Second { times_us, failed: timeline.iter().map(|second| second.failed).sum() };
-    outcome.numbers.remove("p99_over_p50");
+    outcome.numbers.remove(P99_OVER_P50);
     for (one_in, name) in PERCENTILES {
-        outcome.numbers.remove(name);
-        outcome.numbers.extend(all.percentile_ms(one_in).map(|ms| (name.to_owned(), ms)));
+        match all.percentile_ms(one_in) {
+            Some(ms) => outcome.numbers.insert(name.to_owned(), ms),
+            None => outcome.numbers.remove(name),
+        };
+        if !outcome.numbers.contains_key(name) {
+            outcome.lacking.insert(name.to_owned(), ENDLESS.to_owned());
+        }
     }
 }
 
@@ -135,6 +148,12 @@ mod tests {
             with_failures_as_endless(&mut outcome, &timeline);
             let numbers = outcome.numbers;
             assert_eq!((numbers.get("p99_over_p50"), numbers["failed"]), (None, failed as f64));
+            assert_eq!(
+                numbers.contains_key("p99_ms"),
+                !outcome.lacking.contains_key("p99_ms"),
+                "{:?}",
+                outcome.lacking
+            );
             (numbers.get("p50_ms").copied(), numbers.get("p99_ms").copied())
         };
         assert_eq!(tails(0), (Some(40.0), Some(89.0)));

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::trickle::{Counts, Style, trickle};
 use super::{FILES_KEPT, Told, compared, fast};
-use crate::{Open, Workload, on_this_thread};
+use crate::{Ask, Open, Workload, on_this_thread};
 
 /// Time over which the slow clients arrive.
 const ARRIVAL: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ pub struct SlowClients {
     pub others: Open,
 }
 
-/// Runs the scenario. The outcome is that of the other clients.
+/// Runs it. The outcome is that of the others; a wrong answer before them, or to a slow client, is one of the outcome.
 pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, String> {
     let Some(ask) = workload.asks.first() else { return Err("this workload asks nothing".into()) };
     let mut words = Vec::new();
@@ -38,16 +38,16 @@ pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, S
     let seconds = Duration::try_from_secs_f64(plan.others.seconds).map_err(|error| error.to_string())?;
     let end = Instant::now() + ARRIVAL + seconds;
     let pace = Duration::from_millis(plan.pace_ms.max(1));
-    let path = ask.path.as_str();
     let (mut now, crowd) = thread::scope(|scope| {
-        let crowd = scope.spawn(move || on_this_thread(crowd(port, path, slow, pace, end)));
+        let crowd = scope.spawn(move || on_this_thread(crowd(port, ask, slow, pace, end)));
         let ready = end - seconds;
         while Instant::now() < ready {
             thread::park_timeout(ready.saturating_duration_since(Instant::now()));
         }
         (fast(port, workload, &plan.others), crowd.join())
     });
-    let counts = crowd.map_err(|_| "the slow clients have crashed".to_owned())??;
+    let (counts, wrong) = crowd.map_err(|_| "the slow clients have crashed".to_owned())??;
+    now.outcome.wrong = now.outcome.wrong.or(before.outcome.wrong.clone()).or(wrong);
     words.insert(0, compared(&before, &now));
     words.push(counts);
     now.outcome.command =
@@ -61,21 +61,21 @@ fn allowed(wanted: u32, others: u32) -> u32 {
     wanted.min(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
-/// Runs all slow clients until `end`. Returns their results in words.
-async fn crowd(port: u16, path: &str, slow: u32, pace: Duration, end: Instant) -> String {
+/// All of them, until it is over; tells how they fared, and the first wrong answer.
+async fn crowd(port: u16, ask: &Ask, slow: u32, pace: Duration, end: Instant) -> (String, Option<String>) {
     let counts = Rc::new(Counts::default());
     let mut clients = JoinSet::new();
     let styles = [Style::Head, Style::Body, Style::Reader];
     for (number, style) in (0..slow).zip(styles.into_iter().cycle()) {
-        let path = path.to_owned();
+        let ask = ask.clone();
         let counts = Rc::clone(&counts);
         // They arrive one after the other: a flood of connections is another scenario.
         let after = ARRIVAL.mul_f64(f64::from(number) / f64::from(slow));
         clients.spawn_local(async move {
             tokio::time::sleep(after).await;
-            trickle(port, style, &path, pace, end, &counts).await;
+            trickle(port, style, &ask, pace, end, &counts).await;
         });
     }
     while clients.join_next().await.is_some() {}
-    counts.in_words(slow)
+    (counts.in_words(slow), counts.wrong.take())
 }

@@ -1,14 +1,14 @@
 //! One endpoint hangs for seconds, and some clients request it all the time, while others request something fast.
 
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::{Told, compared, failures_in_words, fast};
-use crate::{Ask, Closed, Open, Until, Watch, Workload, check, watch_closed};
+use super::{Told, add_failures, compared, failures_in_words, fast};
+use crate::{Ask, Closed, Open, Until, Watch, Workload, judge_patiently, watch_closed};
 
-/// Least duration for the other clients, as a multiple of the time that one request hangs. In less time most of what
-/// they see would be the beginning.
-const TIMES: f64 = 5.0;
+/// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
+/// how the first of those that hang begin.
+pub const TIMES: f64 = 5.0;
 
 /// Options of the scenario.
 #[derive(Debug, Clone)]
@@ -22,11 +22,12 @@ pub struct Stuck {
     pub others: Open,
 }
 
-/// Runs the scenario. The outcome is that of the other clients.
+/// Runs it. The outcome is that of the others, with the failures of those that hang: nobody gains by failing these. A
+/// wrong answer of any of its loads is one of the outcome.
 pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String> {
     let hangs = Workload::of(vec![plan.hangs.clone()])?;
     let asked = Instant::now();
-    let alone = check(port, &hangs);
+    let alone = judge_patiently(port, &hangs, Duration::ZERO).err();
     let seconds = plan.others.seconds.max(TIMES * asked.elapsed().as_secs_f64());
     let others = Open { seconds, ..plan.others };
     let before = fast(port, workload, &others);
@@ -40,8 +41,10 @@ pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String>
     let mut words = vec![compared(&before, &now)];
     let path = plan.hangs.in_words();
     words.push(format!("{} clients that hang in {path}: {}", plan.hanging, failures_in_words(&stuck)));
-    words.extend(alone.err().map(|wrong| format!("alone: {wrong}")));
-    words.extend(stuck.outcome.wrong.map(|wrong| format!("those that hang: {wrong}")));
+    words.extend(alone.iter().map(|not| format!("alone: {}", not.words)));
+    add_failures(&mut now, stuck);
+    let wrong = alone.filter(|not| not.is_wrong).map(|not| not.words).or(before.outcome.wrong);
+    now.outcome.wrong = now.outcome.wrong.or(wrong);
     now.outcome.command = format!("{}; beside it {} clients in {path}", now.outcome.command, plan.hanging);
     Ok(Told { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
 }

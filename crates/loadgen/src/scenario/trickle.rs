@@ -1,15 +1,24 @@
 //! A client on a bad line.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use http::Request;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::Bytes;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-/// Number of bytes that are sent slowly, one at a time.
+use crate::Ask;
+use crate::fault::Fault;
+use crate::judge::judge;
+
+/// The bytes that are sent slowly, one at a time.
 const TRICKLED: usize = 1_000;
 /// Bytes read at a time.
 const SIP: usize = 16;
@@ -34,29 +43,35 @@ pub(crate) struct Counts {
     refused: Cell<u64>,
     closed: Cell<u64>,
     done: Cell<u64>,
+    failed: Cell<u64>,
+    /// The first wrong answer, described.
+    pub wrong: RefCell<Option<String>>,
 }
 
 /// The end of an exchange.
 enum End {
-    /// Everything was sent and read.
-    Done,
-    /// The server closed the connection, with a response or without one.
+    /// All was sent, and all was read: these bytes.
+    Done(Vec<u8>),
+    /// The server closed the connection, with a word or without one.
     Closed,
     /// The scenario has ended.
     Over,
 }
 
-/// Sends requests slowly, one after the other, until `end`.
-pub(crate) async fn trickle(port: u16, style: Style, path: &str, pace: Duration, end: Instant, counts: &Counts) {
+/// Asks again and again, slowly, until `end`.
+pub(crate) async fn trickle(port: u16, style: Style, ask: &Ask, pace: Duration, end: Instant, counts: &Counts) {
     while Instant::now() < end {
         match timeout(CONNECT_LIMIT, connect(port, style)).await {
             Ok(Ok(stream)) => {
                 add(&counts.open, 1);
                 counts.most.set(counts.most.get().max(counts.open.get()));
-                let ended = exchange(stream, style, path, pace, end).await;
+                let ended = exchange(stream, style, &ask.path, pace, end).await;
                 counts.open.set(counts.open.get().saturating_sub(1));
                 match ended {
-                    End::Done => add(&counts.done, 1),
+                    End::Done(answer) => {
+                        add(&counts.done, 1);
+                        counts.note(judged(ask, style, &answer).await);
+                    }
                     End::Closed => add(&counts.closed, 1),
                     End::Over => return,
                 }
@@ -89,6 +104,7 @@ async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duratio
         return End::Closed;
     }
     let mut bytes = [0; SIP];
+    let mut answer = Vec::new();
     for byte in slowly.as_bytes() {
         if Instant::now() >= end {
             return End::Over;
@@ -107,10 +123,12 @@ async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duratio
         }
         sleep(pace).await;
         match timeout(pace, stream.read(&mut bytes)).await {
-            Ok(Ok(0)) => return End::Done,
+            Ok(Ok(0)) if answer.is_empty() => return End::Closed,
+            Ok(Ok(0)) => return End::Done(answer),
             Ok(Err(_)) => return End::Closed,
-            // Some bytes, or none yet.
-            Ok(Ok(_)) | Err(_) => {}
+            Ok(Ok(count)) => answer.extend_from_slice(&bytes[..count]),
+            // Nothing yet.
+            Err(_) => {}
         }
     }
 }
@@ -129,17 +147,58 @@ fn request(style: Style, path: &str) -> (String, String) {
     }
 }
 
+/// Whether an answer that was read to its end is the right one. To a POST no right answer is known: an application that
+/// does not take it says so by its status, and only what pretends to be the right answer and is another one is wrong.
+async fn judged(ask: &Ask, style: Style, answer: &[u8]) -> Result<(), Fault> {
+    let (status, body) = read(answer).await.map_err(|error| Fault::of_exchange(&error))?;
+    match judge(ask, status, &body) {
+        Err(Fault::Status(..)) if style == Style::Body => Ok(()),
+        verdict => verdict,
+    }
+}
+
+/// Status and body of an answer that is all here.
+async fn read(answer: &[u8]) -> Result<(u16, Bytes), hyper::Error> {
+    // A pipe that has room for the answer and for the request, which nobody reads.
+    let (ours, mut theirs) = duplex(answer.len().max(TRICKLED));
+    let (mut sender, connection) = http1::handshake(TokioIo::new(ours)).await?;
+    let asked = sender.send_request(Request::new(Empty::<Bytes>::new()));
+    let arrives = async {
+        // Hyper takes an answer only after its request.
+        let _ = theirs.read(&mut [0; TRICKLED]).await;
+        let _ = theirs.write_all(answer).await;
+        drop(theirs);
+    };
+    let whole = async {
+        let answer = asked.await?;
+        let status = answer.status().as_u16();
+        Ok((status, answer.into_body().collect().await?.to_bytes()))
+    };
+    let ((), _, read) = tokio::join!(arrives, connection, whole);
+    read
+}
+
 impl Counts {
-    /// The results in words.
+    /// An answer was read to its end.
+    fn note(&self, verdict: Result<(), Fault>) {
+        let Err(fault) = verdict else { return };
+        add(&self.failed, 1);
+        if matches!(fault, Fault::Wrong(_)) {
+            self.wrong.borrow_mut().get_or_insert_with(|| format!("to a slow client: {}", fault.in_words()));
+        }
+    }
+
+    /// For a person.
     pub fn in_words(&self, wanted: u32) -> String {
         let most = self.most.get();
         let closed = self.closed.get();
         let refused = self.refused.get();
         let done = self.done.get();
+        let failed = self.failed.get();
         format!(
             "{wanted} slow clients (a third each sends its head, sends its body, reads its answer slowly): {most} at \
-             most were connected at a time, {done} came to their end, the server closed {closed}, and {refused} got \
-             no connection"
+             most were connected at a time, {done} came to their end, {failed} of these without the right answer, the \
+             server closed {closed}, and {refused} got no connection"
         )
     }
 }

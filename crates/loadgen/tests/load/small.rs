@@ -119,6 +119,7 @@ async fn serve(mut stream: TcpStream, control: Arc<Control>) {
 }
 
 async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, control: &Control) -> io::Result<()> {
+    let count = lock(&control.asked).get(path).copied().unwrap_or(0);
     let connection = if keep { "keep-alive" } else { "close" };
     let whole = |status: &str, text: &str| {
         let length = text.len();
@@ -127,10 +128,12 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
     let gone = || Err(io::Error::from(io::ErrorKind::ConnectionAborted));
     let text = match path {
         "/wrong" => whole("200 OK", "hallo\n"),
+        // One in fifty; the very first one; those on a connection that ends with it.
+        "/liar" if count % 50 == 0 => whole("200 OK", "hallo\n"),
+        "/first" if count == 1 => whole("200 OK", "hallo\n"),
+        "/closing" if !keep => whole("200 OK", "hallo\n"),
         // A queue that is worked off after the third request.
-        "/full" if lock(&control.asked).get("/full").is_some_and(|count| *count <= 3) => {
-            whole("503 Service Unavailable", "queue full\n")
-        }
+        "/full" if count <= 3 => whole("503 Service Unavailable", "queue full\n"),
         "/status" => whole("500 Internal Server Error", "sorry\n"),
         "/garbage" => "this is no HTTP\r\n\r\n".into(),
         "/upload" => whole("200 OK", &format!("{body} bytes\n")),

@@ -1,0 +1,174 @@
+//! The line below a case's title: what was asked of all its contenders. What differs between them, such as a rate that
+//! is a share of each one's own capacity, is told as what it is a share of; their own figures stand in the table. Pure.
+
+use std::collections::BTreeSet;
+
+use super::bad_day::{DEADLINE_MS, HANGING, overload_s};
+use super::plan::{Case, Family};
+use super::recipe::Tool;
+use crate::record::Sample;
+use loadgen::scenario::overload::CALM;
+use loadgen::scenario::stuck::TIMES;
+
+/// So many variants of a load are told; that there are more is told by itself.
+const VARIANTS: usize = 3;
+
+/// Of a case in `family`, by what its timed loads were and by the plan.
+pub fn description(case: &Case, family: &Family, samples: &[Sample]) -> String {
+    let path = &family.recipe.path;
+    let own = samples.iter().filter(|one| one.case == case.name && one.is_timed() && !one.command.is_empty());
+    let commands: BTreeSet<String> = own.map(|one| in_common(&one.command, path)).collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let is_by_k6 = commands.iter().any(|command| command.starts_with("k6 "));
+    match (as_planned(case, family, is_by_k6), &commands[..]) {
+        (_, []) => path.clone(),
+        (Some(words), _) => words,
+        (None, [one]) => (*one).to_owned(),
+        (None, some) if some.len() <= VARIANTS => format!("not the same in all loads: {}", some.join("; or ")),
+        (None, _) => format!("{path}, not by the same load in all rounds"),
+    }
+}
+
+/// Of loads whose numbers are each contender's own.
+fn as_planned(case: &Case, family: &Family, is_by_k6: bool) -> Option<String> {
+    let seconds = case.seconds;
+    let percent = case.load_pct;
+    match case.tool {
+        Tool::Ladder if percent > 0 && case.slowest_pct == 0 => {
+            let most = case.open_connections();
+            let who = if is_by_k6 { "k6, at even distances" } else { "open loop" };
+            Some(format!(
+                "{who}: {percent} % of each one’s own capacity in the same round, for {seconds} s, at most {most} \
+                 connections, kept"
+            ))
+        }
+        Tool::Overload if percent > 0 => {
+            let (calm, over, after) = overload_s(case);
+            let share = CALM * 100.0;
+            Some(format!(
+                "open loop: {percent} % of each one’s own capacity in the same round for {over} s, after {calm} s and \
+                 before {after} s at {share:.0} % of it; of use is what comes within {DEADLINE_MS} ms"
+            ))
+        }
+        Tool::Stuck => {
+            let hangs = family.recipe.stuck_path.as_deref().unwrap_or_default();
+            let per_s = family.recipe.per_s.unwrap_or_default();
+            let most = case.clients;
+            Some(format!(
+                "open loop: {per_s}/s for {seconds} s, or for {TIMES} times as long as {hangs} takes alone if that is \
+                 longer, at most {most} connections, kept; beside it {HANGING} clients in {hangs} for each request \
+                 that the server handles at once"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// A command without the port, the path's host and the seed, which are others for each server or round.
+fn in_common(command: &str, path: &str) -> String {
+    let seed = command.split_once(", seed ").map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
+    let seed = seed.flatten().map_or_else(String::new, |digits| format!(", seed {digits}"));
+    let words: Vec<&str> = command
+        .split(' ')
+        .map(|word| match word.contains("127.0.0.1:") {
+            // A script of k6 knows its path.
+            true if word.starts_with("URL=") => "URL=http://HOST:PORT",
+            true => path,
+            false if word.starts_with("SEED=") => "SEED=SEED",
+            false => word,
+        })
+        .collect();
+    words.join(" ").replace(&seed, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::expect::Expected;
+    use crate::study::recipe::CaseRecipe;
+
+    fn family(tool: &str, more: &str) -> Family {
+        let text = format!(
+            "name = \"c\"\ntitle = \"C\"\ntool = \"{tool}\"\npath = \"/a\"\nexpect = {{ exactly = \"x\" }}\n{more}"
+        );
+        let recipe: CaseRecipe = toml::from_str(&text).unwrap();
+        Family { workload: Expected::default().workload("/a", None).unwrap(), recipe, cases: Vec::new() }
+    }
+
+    fn case(tool: Tool, load_pct: u32, slowest_pct: u32) -> Case {
+        Case {
+            name: "c".into(),
+            family: "c".into(),
+            title: "C".into(),
+            tool,
+            clients: 8,
+            seconds: 10.0,
+            requests: None,
+            load_pct,
+            slowest_pct,
+            x: None,
+            metrics: Vec::new(),
+            published: Vec::new(),
+        }
+    }
+
+    fn sample(contender: &str, command: &str) -> Sample {
+        Sample { case: "c".into(), contender: contender.into(), command: command.into(), ..Sample::default() }
+    }
+
+    #[test]
+    fn a_rate_of_each_ones_own_is_told_as_a_share_and_not_as_that_of_the_first() {
+        let samples = [
+            sample("a", "open loop: 5383.0/s for 10 s, at most 512 connections, kept, seed 50"),
+            sample("b", "open loop: 140.5/s for 10 s, at most 512 connections, kept, seed 50"),
+        ];
+        let steps = family("ladder", "load_pct = [50]");
+        let own = description(&case(Tool::Ladder, 50, 0), &steps, &samples);
+        assert_eq!(
+            own,
+            "open loop: 50 % of each one’s own capacity in the same round, for 10 s, at most 512 connections, kept"
+        );
+        let k6 = [sample("a", "k6 run -e URL=http://127.0.0.1:1 -e RATE=5383.000 -e SEED=4 c.js")];
+        assert!(
+            description(&case(Tool::Ladder, 50, 0), &steps, &k6).starts_with("k6, at even distances: 50 % of each")
+        );
+        // One that is the same for all stands there.
+        let all =
+            [sample("a", "open loop: 70.2/s for 10 s, seed 1"), sample("b", "open loop: 70.2/s for 10 s, seed 2")];
+        assert_eq!(description(&case(Tool::Ladder, 50, 50), &steps, &all), "open loop: 70.2/s for 10 s");
+        let differs = description(&case(Tool::Ladder, 50, 50), &steps, &samples);
+        assert!(differs.starts_with("not the same in all loads: open loop: 140.5/s for 10 s"), "{differs}");
+        let many: Vec<Sample> = (0..9).map(|at| sample("a", &format!("open loop: {at}/s"))).collect();
+        let differs = description(&case(Tool::Ladder, 50, 50), &steps, &many);
+        assert_eq!(differs, "/a, not by the same load in all rounds");
+    }
+
+    #[test]
+    fn what_a_scenario_asked_holds_for_all_its_contenders() {
+        let samples = [
+            sample("a", "open loop: 200.0/s for 10 s; beside it 20 clients in GET /sleep"),
+            sample("b", "open loop: 200.0/s for 10 s; beside it 8 clients in GET /sleep"),
+        ];
+        let stuck = family("stuck", "per_s = 200\nstuck_path = \"/sleep\"");
+        let words = description(&case(Tool::Stuck, 0, 0), &stuck, &samples);
+        assert!(
+            words.starts_with("open loop: 200/s for 10 s, or for 5 times as long as /sleep takes alone"),
+            "{words}"
+        );
+        assert!(words.contains("beside it 2 clients in /sleep for each request"), "{words}");
+        let over = family("overload", "load_pct = [200]");
+        let samples = [sample("a", "open loop: 50.0/s for 3 s, 200.0/s for 10 s, 50.0/s for 10 s")];
+        let words = description(&case(Tool::Overload, 200, 0), &over, &samples);
+        assert!(words.starts_with("open loop: 200 % of each one’s own capacity in the same round for 10 s"), "{words}");
+        assert!(words.contains("after 3 s and before 10 s at 50 % of it; of use is what comes within 1000 ms"));
+    }
+
+    #[test]
+    fn ports_and_addresses_are_no_part_of_what_was_done() {
+        assert_eq!(in_common("wrk -t2 http://127.0.0.1:4000/a", "/a"), "wrk -t2 /a");
+        let k6 = "k6 run -e URL=http://127.0.0.1:4000 -e VUS=2 -e SEED=17 RUN/k6/a.js";
+        let closed = "closed loop: 4 clients, 0.5 s, seed 81; a worker killed each 1 s";
+        assert_eq!(in_common(closed, "/a"), "closed loop: 4 clients, 0.5 s; a worker killed each 1 s");
+        assert_eq!(in_common(k6, "/a"), "k6 run -e URL=http://HOST:PORT -e VUS=2 -e SEED=SEED RUN/k6/a.js");
+    }
+}
