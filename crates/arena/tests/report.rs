@@ -521,11 +521,11 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         assert_eq!(unfit(page, &releases, &run), Vec::<String>::new());
         for path in runs_of(page) {
             let (summary, shortcomings) = run(path);
-            let is_of = |name: &String| name.split('/').next() == Some(summary.study.as_str());
             // In prose a run may be linked whose table is not here.
             let link = if page.contains(&format!("](../{path})")) { format!("../{path}") } else { path.to_owned() };
             let has_table = page.contains(&format!("[Run]({link})"));
-            for name in splice::names(page).into_iter().filter(is_of).filter(|_| has_table) {
+            let folder = path.rsplit('/').next().unwrap_or(path);
+            for name in splice::names_of(page, &summary.study, folder).into_iter().filter(|_| has_table) {
                 let shown = Shown { summary: &summary, link: &link, shortcomings: &shortcomings };
                 assert_eq!(splice::is_current(page, &name, shown), Ok(true), "{name}: arena report {path} --splice");
             }

@@ -19,7 +19,7 @@ pub struct Report {
     /// Folders of runs.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Put each run's table between the marks for its study in this Markdown file.
+    /// Put each run's tables between the marks for its folder, or else its study, in this Markdown file.
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
     /// With --splice: change nothing, and fail where a table is not that of its run.
@@ -62,8 +62,8 @@ impl Report {
                 say(out, &format!("{}: shown with a mark: {}", path.display(), shortcomings.join("; ")))?;
             }
             // A page may show other metrics of the same run as well: `round-3/p99_ms`.
-            let is_of = |name: &String| name.split('/').next() == Some(&summary.study);
-            let mut names: Vec<String> = report::splice::names(&text).into_iter().filter(is_of).collect();
+            let folder = path.file_name().unwrap_or_default().to_string_lossy();
+            let mut names = report::splice::names_of(&text, &summary.study, &folder);
             if names.is_empty() {
                 names.push(summary.study.clone());
             }

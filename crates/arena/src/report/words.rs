@@ -237,6 +237,8 @@ pub fn machine(summary: &Summary) -> String {
 /// What a contender ran with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
+    /// Its name in records.
+    pub name: String,
     /// Its name for people.
     pub title: String,
     /// `2 × 5`: workers and threads of each.
@@ -258,6 +260,7 @@ pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
         let ruby = who.ruby.split(" (").next().unwrap_or_default();
         let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
         Settings {
+            name: who.name.clone(),
             title: looks.title(&who.name),
             size: format!("{} × {}", who.workers, who.threads.max(1)),
             version: version.to_owned(),
