@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use arena::record::folder::{Folder, read_summary};
 use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
 use arena::report::splice::Shown;
-use arena::report::{compare, index, page, splice, table};
+use arena::report::{compare, index, page, splice, table, words};
 use arena::stats;
 use arena::study::shown;
 use loadgen::metric::{DIVIDED, PARTS, PERCENTILES, RUN_QUEUE};
@@ -152,7 +152,7 @@ fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands()
     let summary =
         of_rates(&[("best", [100.0, 101.0, 102.0]), ("level", [80.0, 99.0, 90.0]), ("apart", [49.0, 50.0, 51.0])]);
     let place = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-    let shown = Shown { summary: &summary, link: "runs/a", shortcomings: &[] };
+    let shown = Shown { summary: &summary, link: "runs/a" };
     let pages = [
         page::html(&summary).expect("a page").replace('\u{202f}', " "),
         terminal(&summary, 120),
@@ -312,6 +312,28 @@ fn what_must_be_said_is_said() {
 }
 
 #[test]
+fn a_run_that_is_not_as_the_method_wants_it_says_so_wherever_it_is_shown() {
+    let mut summary = fixture("duel");
+    summary.shortcomings = vec!["no twin".to_owned(), "2 rounds of at least 3".to_owned()];
+    let html = page::html(&summary).expect("a page");
+    let head = html.split("<header").next().expect("what stands on top").to_owned();
+    assert!(head.contains("Not a run as the arena’s METHOD wants it.</strong> no twin; 2 rounds of at least 3."));
+    let lists = index::html(&[("x.html".to_owned(), summary.clone())]).expect("a page");
+    assert!(lists.contains("METHOD wants it: no twin; 2 rounds"), "{lists}");
+    assert!(terminal(&summary, 120).contains("NOT A RUN AS METHOD.md WANTS IT: no twin; 2 rounds of at least 3."));
+    let compared = compare::words(&summary, &fixture("duel"), 110).expect("a comparison");
+    assert!(compared.contains("METHOD.md wants it: the run before: no twin"), "{compared}");
+    assert!(compare::html(&summary, &summary).is_ok_and(|html| html.contains("the run after: no twin")));
+
+    // Its recommendation is of a program that told contenders apart by another rule.
+    assert!(html.contains("made by an older rule") && lists.contains("By an older rule"), "{html}");
+    assert!(terminal(&summary, 120).contains("By an older rule than the one of this page: For this app"));
+    summary.advice.as_mut().expect("advice").rule = stats::rule();
+    assert!(page::html(&summary).is_ok_and(|html| !html.contains("older rule")));
+    assert!(page::html(&fixture("prime-sums")).is_ok_and(|html| !html.contains("METHOD wants it")));
+}
+
+#[test]
 fn nothing_in_a_summary_becomes_markup() {
     let evil = "</title><script>alert(1)</script>\"'&<img src=x>";
     let number = |name: &str| (name.to_owned(), Spread::of(&[1.0, 2.0]).expect("numbers"));
@@ -356,6 +378,7 @@ fn nothing_in_a_summary_becomes_markup() {
         notes: vec![evil.into()],
         command: evil.into(),
         machine: vec![(evil.into(), evil.into())],
+        shortcomings: vec![evil.into()],
         ..Summary::default()
     };
     let pages = [
@@ -367,7 +390,7 @@ fn nothing_in_a_summary_becomes_markup() {
         assert!(!html.contains("<script>alert") && !html.contains("<img"), "{html}");
     }
     let place = "<!-- arena:begin a -->\n<!-- arena:end a -->";
-    let shown = Shown { summary: &summary, link: "runs/a", shortcomings: &[evil.to_owned()] };
+    let shown = Shown { summary: &summary, link: "runs/a" };
     assert!(splice::splice(place, "a", shown).is_ok_and(|text| !text.contains(" <script>")));
 }
 
@@ -446,7 +469,7 @@ fn a_page_of_markdown_is_kept_current() {
     for name in NAMES {
         let summary = fixture(name);
         let page = format!("# T\n\n<!-- arena:begin {name} -->\n<!-- arena:end {name} -->\n\nEnd.\n");
-        let shown = Shown { summary: &summary, link: "arena/runs/x", shortcomings: &[] };
+        let shown = Shown { summary: &summary, link: "arena/runs/x" };
         let new = splice::splice(&page, name, shown).expect(name);
         keep(&format!("{name}.md"), &new);
         assert!(new.contains("**") && new.contains("[Run](arena/runs/x)") && new.ends_with("End.\n"), "{new}");
@@ -468,9 +491,6 @@ const TOLERATED: [&str; 6] = [
     "arena/runs/2026-11-21-round-3",
 ];
 
-/// A run that a page shows: what it says, and what METHOD.md wants and it is not.
-type Run = (Summary, Vec<String>);
-
 /// The runs that a page shows, by their paths from the root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
     let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -481,10 +501,10 @@ fn runs_of(page: &str) -> BTreeSet<&str> {
 }
 
 /// What is wrong with the runs that a page shows, by the releases of the program, newest first.
-fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Run) -> Vec<String> {
+fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<String> {
     let mut found = Vec::new();
     for path in runs_of(page) {
-        let (summary, shortcomings) = run(path);
+        let summary = run(path);
         let ours = summary.contenders.iter().filter(|who| who.name.starts_with("foolsgold") && who.missing.is_empty());
         for who in ours {
             let (release, commit) = who.version.split_once('+').unwrap_or((&who.version, ""));
@@ -500,7 +520,9 @@ fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Run) -> Vec<String
         if TOLERATED.contains(&path) {
             continue;
         }
-        found.extend(shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")));
+        found.extend(
+            summary.shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")),
+        );
     }
     found
 }
@@ -520,13 +542,13 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
     for page in &pages {
         assert_eq!(unfit(page, &releases, &run), Vec::<String>::new());
         for path in runs_of(page) {
-            let (summary, shortcomings) = run(path);
+            let summary = run(path);
             // In prose a run may be linked whose table is not here.
             let link = if page.contains(&format!("](../{path})")) { format!("../{path}") } else { path.to_owned() };
             let has_table = page.contains(&format!("[Run]({link})"));
             let folder = path.rsplit('/').next().unwrap_or(path);
             for name in splice::names_of(page, &summary.study, folder).into_iter().filter(|_| has_table) {
-                let shown = Shown { summary: &summary, link: &link, shortcomings: &shortcomings };
+                let shown = Shown { summary: &summary, link: &link };
                 assert_eq!(splice::is_current(page, &name, shown), Ok(true), "{name}: arena report {path} --splice");
             }
         }
@@ -538,9 +560,10 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
     let page = "[Run](arena/runs/x) and [Run](arena/runs/x)";
     let of = |version: &str, started: &str, short: &[&str]| {
         let who = Who { name: "foolsgold-mruby".into(), version: version.into(), ..Who::default() };
-        let summary = Summary { contenders: vec![who], started: started.into(), ..Summary::default() };
-        let short: Vec<String> = short.iter().map(|one| (*one).to_owned()).collect();
-        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| (summary.clone(), short.clone()))
+        let shortcomings = short.iter().map(|one| (*one).to_owned()).collect();
+        let contenders = vec![who];
+        let summary = Summary { contenders, started: started.into(), shortcomings, ..Summary::default() };
+        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| summary.clone())
     };
     assert!(of("0.2.0+abc", "2027-01-01", &[]).is_empty() && of("0.3.0", "2026-11-21", &[]).is_empty());
     assert!(of("0.1.0+abc", "2027-01-01", &[])[0].contains("make the run again"));
@@ -550,7 +573,7 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
     assert_eq!(short.len(), 2);
 
     let old = format!("[Run](../{})", TOLERATED[0]);
-    let run = |_: &str| (Summary::default(), vec!["no twin".to_owned()]);
+    let run = |_: &str| Summary { shortcomings: vec!["no twin".to_owned()], ..Summary::default() };
     assert!(unfit(&old, &[], &run).is_empty());
 }
 
@@ -560,8 +583,9 @@ fn the_run_that_was_put_together_of_two_hours_says_so_and_compares_them_no_more(
     let folder = root.join("arena/runs/2026-11-21-prime-sums");
     // It goes when there is a new one.
     let Ok(folder) = Folder::open(&folder) else { return };
-    let (summary, shortcomings) = shown(&root, &folder).expect("a run");
-    assert!(shortcomings.iter().any(|short| short.contains("in one go: thin-cluster, up to 4")), "{shortcomings:?}");
+    let summary = shown(&root, &folder).expect("a run");
+    let short = words::shortcomings(&summary);
+    assert!(short.contains("in one go: Thin cluster behind nginx, up to 4"), "{short}");
     for case in &summary.cases {
         assert!(!case.ranking.iter().flatten().any(|name| name == "thin-cluster"), "{}: {:?}", case.name, case.ranking);
     }

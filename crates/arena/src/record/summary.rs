@@ -54,6 +54,9 @@ pub struct Summary {
     pub traffic: Option<Traffic>,
     /// What a reader must know: departures, things that were missing, doubts.
     pub notes: Vec<String>,
+    /// What it is not that METHOD.md wants of a run that is shown: worked out anew each time, and not kept.
+    #[serde(skip)]
+    pub shortcomings: Vec<String>,
 }
 
 /// How a note of a contender begins that says whose allocator was loaded.
@@ -302,6 +305,9 @@ pub struct Advice {
     pub uncertainty: Vec<String>,
     /// The command line to start it.
     pub command: String,
+    /// The rule by which contenders were told apart for it ([`crate::stats::rule`]); empty in older runs.
+    #[serde(default)]
+    pub rule: String,
 }
 
 /// What a duel found at the user's own rate of requests. The latencies stand in its cases.

@@ -26,9 +26,12 @@ struct Page<'a> {
     took: String,
     machine: String,
     verdict: String,
+    shortcomings: &'a [String],
     twins: Option<words::Twins>,
     verdicts: Vec<VerdictRow>,
     advice: Option<Advice>,
+    /// Whether that was made by a rule of before.
+    is_old_advice: bool,
     traffic: Option<TrafficView>,
     glance: Option<Matrix>,
     curves: Vec<Curve>,
@@ -150,8 +153,10 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         took: number::duration(summary.took_s),
         machine: words::machine(summary),
         verdict: words::of_run(summary, &looks),
+        shortcomings: &summary.shortcomings,
         twins: words::twins(summary, &looks),
         verdicts: verdicts(summary, &looks),
+        is_old_advice: summary.advice.as_ref().is_some_and(|advice| !words::by_which_rule(advice).is_empty()),
         advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &looks)),
         traffic: traffic_view(summary, &looks)?,
         glance: if curves.is_empty() { glance(summary, &looks) } else { None },
@@ -200,6 +205,7 @@ fn well_said(advice: &Advice, summary: &Summary, looks: &Looks) -> Advice {
         reasons: advice.reasons.iter().map(said).collect(),
         uncertainty: advice.uncertainty.iter().map(said).collect(),
         command: advice.command.clone(),
+        rule: advice.rule.clone(),
     }
 }
 

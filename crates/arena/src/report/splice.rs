@@ -32,8 +32,6 @@ pub struct Shown<'a> {
     pub summary: &'a Summary,
     /// Where its folder is, from the page.
     pub link: &'a str,
-    /// What it is not that METHOD.md wants of a run: said below its table.
-    pub shortcomings: &'a [String],
 }
 
 /// The page with the table of this run in its place.
@@ -138,7 +136,7 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 
 /// Markdown, with a line of its date, machine and folder below.
 fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
-    let Shown { summary, link, shortcomings } = shown;
+    let Shown { summary, link } = shown;
     let looks = Looks::of(summary);
     let chosen = match wanted.metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
@@ -164,7 +162,7 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
     let twins = words::twins(summary, &looks).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
-    let short = match shortcomings {
+    let short = match &summary.shortcomings[..] {
         [] => String::new(),
         all => format!(" **Not a run as METHOD.md wants it: {}.**", all.join("; ")),
     };
@@ -362,7 +360,7 @@ mod tests {
     use crate::record::summary::{ALLOCATED_BY, Measured, Spread, Who};
 
     fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
-        Shown { summary, link, shortcomings: &[] }
+        Shown { summary, link }
     }
 
     fn summary() -> Summary {
@@ -422,11 +420,12 @@ mod tests {
         let mut run = summary();
         run.cases[0].results[0].not_compared = Some("measured an hour later".into());
         let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let short = ["2 rounds of at least 3".to_owned(), "no twin".to_owned()];
-        let new = splice(page, "s", Shown { shortcomings: &short, ..shown(&run, "x") }).expect("a page");
+        run.shortcomings = vec!["2 rounds of at least 3".to_owned(), "no twin".to_owned()];
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.contains("| a\\|b (at another time: not compared) | 100 |"), "{new}");
         assert!(new.contains("**Not a run as METHOD.md wants it: 2 rounds of at least 3; no twin.**"), "{new}");
         run.cases.push(run.cases[0].clone());
+        run.shortcomings.clear();
         let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.contains("| a\\|b | 100 (at another time) | 100 (at another time) |"), "{new}");
         assert!(!new.contains("METHOD.md"), "{new}");

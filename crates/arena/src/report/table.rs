@@ -55,6 +55,9 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
             format!("Below a median: how many times the best of its column it is, with the {percent} % interval.");
         say(out, &words, width)?;
     }
+    if !summary.shortcomings.is_empty() {
+        say(out, &format!("NOT A RUN AS METHOD.md WANTS IT: {}.", words::shortcomings(summary)), width)?;
+    }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
     }
@@ -65,7 +68,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
 fn at_the_rate(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
-    say(out, &found.answer, width)?;
+    say(out, &words::sentence(&found.answer, summary, looks), width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
         one_case(case, looks, out, width)?;
@@ -199,19 +202,23 @@ fn tail(summary: &Summary, looks: &Looks, out: &mut dyn Write, width: u16) -> io
     for verdict in &summary.verdicts {
         let winners: Vec<String> = verdict.winners.iter().map(|name| looks.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
-        let why = if verdict.why.is_empty() { String::new() } else { format!(". {}", verdict.why) };
+        let why = match words::sentence(&verdict.why, summary, looks) {
+            none if none.is_empty() => none,
+            why => format!(". {why}"),
+        };
         say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners)), width)?;
         if !verdict.published.is_empty() {
             say(out, &format!("  in the original: {}", verdict.published), width)?;
         }
     }
     if let Some(advice) = &summary.advice {
-        say(out, &advice.sentence, width)?;
+        let said = |text: &str| words::sentence(text, summary, looks);
+        say(out, &format!("{}{}", words::by_which_rule(advice), said(&advice.sentence)), width)?;
         for reason in &advice.reasons {
-            say(out, &format!("  - {reason}"), width)?;
+            say(out, &format!("  - {}", said(reason)), width)?;
         }
         for doubt in &advice.uncertainty {
-            say(out, &format!("  ? {doubt}"), width)?;
+            say(out, &format!("  ? {}", said(doubt)), width)?;
         }
         if !advice.command.is_empty() {
             writeln!(out, "  $ {}", advice.command)?;

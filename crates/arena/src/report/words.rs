@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::look::Looks;
 use super::number;
-use crate::record::summary::{ALLOCATED_BY, Case, Measured, Spread, Summary, Who};
+use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
@@ -269,6 +269,17 @@ pub fn settings(summary: &Summary, looks: &Looks) -> Vec<Settings> {
         }
     };
     summary.contenders.iter().filter(|who| who.missing.is_empty()).map(of).collect()
+}
+
+/// What stands before a recommendation that was made by another rule than that of this program: with today's it may be
+/// another one.
+pub fn by_which_rule(advice: &Advice) -> &'static str {
+    if advice.rule == stats::rule() { "" } else { "By an older rule than the one of this page: " }
+}
+
+/// Why a run is not one as METHOD.md wants it, in words; nothing where it is.
+pub fn shortcomings(summary: &Summary) -> String {
+    summary.shortcomings.join("; ")
 }
 
 /// What counts what: "3 rounds".

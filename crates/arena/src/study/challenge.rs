@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
+use crate::record::fingerprint;
 
 /// Ours: part of every challenge that does not say against whom.
 const OURS: &str = "foolsgold";
@@ -69,6 +70,11 @@ impl Challenge {
         let joined = Recipe { contenders, ..study.clone() };
         let complaints = super::check::recipe(&joined);
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
+    }
+
+    /// Its recipe's fingerprint, by the names that it can have in a study.
+    pub(super) fn fingerprints(&self) -> [(String, String); 2] {
+        [self.name.clone(), format!("{}{SUFFIX}", self.name)].map(|name| (name, fingerprint(self.text.as_bytes())))
     }
 
     /// The name that it has in the study that it joined.

@@ -73,6 +73,7 @@ pub fn summary(
         advice: None,
         traffic: None,
         notes,
+        shortcomings: Vec::new(),
     }
 }
 
