@@ -74,6 +74,8 @@ pub struct Chip {
     pub mark: String,
     /// What its parts of a picture are called by.
     pub at: usize,
+    /// In a legend: why it is drawn hollow; empty where it is not.
+    pub why: String,
 }
 
 impl Looks {
@@ -120,7 +122,7 @@ impl Looks {
         // Without a look there is no mark either: it would be another contender's.
         let Some(look) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
         let mark = format!("<svg class=\"mark\"><use href=\"#m{}\"/></svg>", look.at);
-        Chip { title: look.title.clone(), mark, at: look.at }
+        Chip { title: look.title.clone(), mark, at: look.at, ..Chip::default() }
     }
 
     /// What a page has of each look once, for all of its tables and pictures: the mark alone (`#m3`), and on a ground

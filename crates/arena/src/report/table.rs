@@ -171,7 +171,11 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     table.set_header([plot.x_title.clone()].into_iter().chain(heads));
     for row in &matrix.rows {
         let number = |cell: &rows::Cell| {
-            let failed = if cell.failed.is_empty() { String::new() } else { format!("\n{} failed", cell.failed) };
+            let failed = match cell.is_apart {
+                _ if !cell.failed.is_empty() => format!("\n{} failed", cell.failed),
+                true => "\nat another time".to_owned(),
+                false => String::new(),
+            };
             format!("{}{}{failed}", if cell.is_best { "★ " } else { "" }, cell.text)
         };
         table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().map(number)));

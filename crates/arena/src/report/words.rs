@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::look::Looks;
-use super::number;
+use super::{number, rows};
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
@@ -20,6 +20,16 @@ pub const YJIT_NOT_BUILT: &str = "built without YJIT";
 pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option<&'a Spread> {
     let result = case.results.iter().find(|result| result.contender == contender && result.disqualified.is_none())?;
     result.numbers.get(metric.name).filter(|spread| spread.is_sound())
+}
+
+/// Why a result is not ranked in its case, in a few words: `34 % failed`. None where it is.
+pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
+    match (&result.disqualified, &result.not_compared) {
+        (Some(_), _) => Some("disqualified".to_owned()),
+        (None, Some(_)) => Some("measured at another time".to_owned()),
+        (None, None) if case.counts(result) => None,
+        (None, None) => Some(format!("{} failed", rows::failed(result.failed_share()))),
+    }
 }
 
 /// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
@@ -181,8 +191,7 @@ pub fn twins(summary: &Summary, looks: &Looks) -> Option<Twins> {
     let compared = summary.cases.iter().filter_map(|case| {
         let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
-        let is_compared = |one: &Measured| one.disqualified.is_none() && one.not_compared.is_none();
-        let twin = case.twin.as_ref().filter(|twin| is_compared(twin) && original.not_compared.is_none())?;
+        let twin = case.twin.as_ref().filter(|twin| case.counts(twin) && case.counts(original))?;
         let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
         Some((case, ratio))
     });
@@ -415,5 +424,26 @@ mod tests {
         (many[4], many[5]) = (0.5, 0.5);
         assert!(of(&many).is_alarm && of(&many).words.contains("worth no more"), "{:?}", of(&many));
         assert_eq!(twins(&Summary::default(), &Looks::default()), None);
+        // Who is not ranked is compared with nobody, its twin as little.
+        let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
+        one.twin = case("requests_per_s", &[("twin", &[50.0, 51.0, 49.0])], &[]).results.pop();
+        let words = |one: &Case| {
+            let summary = Summary { cases: vec![one.clone()], twin_of: Some("a".into()), ..Summary::default() };
+            twins(&summary, &Looks::default()).unwrap().words
+        };
+        assert!(words(&one).contains("in 1 of 1 case"), "{}", words(&one));
+        let failing = |result: &mut Measured| {
+            for (name, number) in [("failed", 5.0), ("requests", 95.0)] {
+                result.numbers.insert(name.into(), Spread::of(&[number]).unwrap());
+            }
+        };
+        let mut original = one.clone();
+        failing(&mut original.results[0]);
+        let mut twin = one.clone();
+        failing(twin.twin.as_mut().unwrap());
+        one.results[0].disqualified = Some("it lied".into());
+        for out in [one, original, twin] {
+            assert!(words(&out).ends_with("and was not"), "{}", words(&out));
+        }
     }
 }

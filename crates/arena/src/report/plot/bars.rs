@@ -2,7 +2,9 @@
 //! each other bar a whisker for the interval of its ratio to that one: who is level with it reaches the line. The
 //! published figure of the original study is an open diamond.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside};
+use super::drawing::{
+    Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside, unranked,
+};
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
@@ -69,7 +71,7 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
                 let left = form.names + (at % across) as f64 * (width + GAP);
                 let top = (at / across) as f64 * height;
                 if at % across == 0 && form.names > 0.0 {
-                    names(pen, form, &results, looks, top);
+                    names(pen, form, (case, &results), looks, top);
                 }
                 panel(metric, &results, case, looks, (left, left + width, top)).draw(pen, form);
             }
@@ -81,12 +83,12 @@ pub fn draw(case: &Case, metrics: &[&Metric], looks: &Looks, id: &str) -> Drawin
 }
 
 /// The column of names with their marks.
-pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], looks: &Looks, top: f64) {
+pub(super) fn names(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), looks: &Looks, top: f64) {
     for (at, result) in results.iter().enumerate() {
         let look = looks.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
         pen.mark(&look, (7.0, y));
-        let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
+        let ink = if unranked(case, result).is_some() { Ink::Quiet } else { Ink::Text };
         let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
         let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
@@ -146,7 +148,8 @@ impl Panel<'_> {
             (Some(spread), _) => {
                 let figure = set_beside(spread, self.metric, &self.beside, &result.contender);
                 let rounds = spread.all.len();
-                if rounds < 2 { figure } else { format!("{figure} in {rounds} rounds") }
+                let figure = if rounds < 2 { figure } else { format!("{figure} in {rounds} rounds") };
+                unranked(self.case, result).map_or(figure.clone(), |why| format!("{figure}\n{why}"))
             }
             (None, Some(_)) => "disqualified".to_owned(),
             (None, None) => "no figure".to_owned(),
@@ -207,7 +210,13 @@ impl Panel<'_> {
             return;
         };
         let middle = self.place(spread.median);
-        pen.bar((self.left, middle.max(self.left + 0.75)), y, Ink::Own);
+        let (from, to) = (self.left, middle.max(self.left + 0.75));
+        let why = unranked(self.case, result);
+        if why.is_some() {
+            pen.hatched((from, to), y);
+        } else {
+            pen.bar((from, to), y, Ink::Own);
+        }
         let interval = self.beside.interval(&result.contender);
         let free = interval.map_or(middle, |interval| self.whisker(pen, interval, y).max(middle));
         let text = number::value(spread.median, self.metric);
@@ -216,6 +225,10 @@ impl Panel<'_> {
         // In a column: beside a whisker it would be read as the whisker's end.
         letters(pen, (self.right, y), &text, LETTERS, Ink::Text, At::Right);
         self.published(pen, &result.contender, y, free + 6.0);
+        if let Some(why) = why {
+            let why = fitted(&why, LETTERS - 2.0, self.end() - self.left - 8.0);
+            pen.over((self.left + 8.0, y), &why, LETTERS - 2.0, Ink::Bad);
+        }
     }
 
     /// From one end of an interval to the other, with a cap where it ends within the panel. Where it ends.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::record::summary::{Case, Measured, Spread};
 use crate::report::look::{Chip, Looks};
-use crate::report::number;
+use crate::report::{number, words};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, Sense};
 
@@ -22,7 +22,7 @@ pub struct Drawing {
     pub wide: String,
     /// An SVG for phones; empty where they show the wide one by parts.
     pub narrow: String,
-    /// Those who have a line: what its mark means, and the switch by which it goes.
+    /// Those who have a line: what its mark means, the switch by which it goes, and why it is hollow where it is.
     pub legend: Vec<Chip>,
 }
 
@@ -40,6 +40,11 @@ pub fn in_order(case: &Case) -> Vec<&Measured> {
 pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> {
     let spread = result.numbers.get(metric.name).filter(|spread| spread.is_sound());
     spread.filter(|_| result.disqualified.is_none())
+}
+
+/// Why a figure is drawn hollow: `not ranked: 34 % failed`. None where its contender is ranked in the case.
+pub fn unranked(case: &Case, result: &Measured) -> Option<String> {
+    words::not_ranked(case, result).map(|why| format!("not ranked: {why}"))
 }
 
 /// Exactly what was measured: `26 882 requests/s`.
@@ -83,7 +88,8 @@ pub fn in_words(case: &Case, metric: &Metric, looks: &Looks) -> String {
         let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
         let ratio = number::beside(&beside, &result.contender);
         let ratio = if ratio.is_empty() { ratio } else { format!(", {ratio}") };
-        format!("{title}: {}{ratio}", number::value(spread.median, metric))
+        let why = unranked(case, result).map_or_else(String::new, |why| format!(", {why}"));
+        format!("{title}: {}{ratio}{why}", number::value(spread.median, metric))
     };
     let all: Vec<String> = in_order(case).iter().map(words).collect();
     format!("{}: {}.", axis_title(metric), all.join("; "))
