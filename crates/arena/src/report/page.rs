@@ -262,8 +262,12 @@ fn case_view(summary: &Summary, case: &Case, looks: &Looks, at: usize, is_in_cur
         .iter()
         .flat_map(|twin| &twin.remarks)
         .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
-    let of = |result: &Measured| Errors { chip: looks.chip(&result.contender), kinds: result.remarks.join("; ") };
-    let remarks = case.results.iter().filter(|result| !result.remarks.is_empty()).map(of).chain(twin);
+    let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
+    let of = |(result, said): (&Measured, Vec<String>)| Errors {
+        chip: looks.chip(&result.contender),
+        kinds: said.join("; "),
+    };
+    let remarks = said.filter(|(_, said)| !said.is_empty()).map(of).chain(twin);
     CaseView {
         remarks: remarks.collect(),
         title: case.title.clone(),

@@ -127,8 +127,9 @@ fn one_case(case: &Case, looks: &Looks, out: &mut dyn Write, width: u16) -> io::
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
     say(out, &words::of_case(case, looks), width)?;
-    for result in in_order(case).into_iter().filter(|result| !result.remarks.is_empty()) {
-        say(out, &format!("Of {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+    let said = in_order(case).into_iter().map(|result| (result, words::remarks(case, result)));
+    for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
+        say(out, &format!("Of {}: {}.", looks.title(&result.contender), said.join("; ")), width)?;
     }
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
@@ -185,9 +186,10 @@ fn curve(summary: &Summary, plot: &Plot, looks: &Looks, out: &mut dyn Write, wid
     }
     write_table(out, table, width)?;
     for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
-        for result in case.results.iter().filter(|result| !result.remarks.is_empty()) {
+        let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
+        for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
             let at = case.x.map_or_else(String::new, number::tick);
-            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), result.remarks.join("; ")), width)?;
+            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), said.join("; ")), width)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use super::look::Looks;
 use super::{number, rows};
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Metric, Sense};
+use loadgen::metric::{Metric, P50, P99, Sense};
 
 /// The metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
@@ -30,6 +30,50 @@ pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
         (None, None) if case.counts(result) => None,
         (None, None) => Some(format!("{} failed", rows::failed(result.failed_share()))),
     }
+}
+
+/// What must be known of a result's figures: its remarks, and what the percentiles of the tool that loaded it leave out
+/// or hold beside right answers. Read in the sources of wrk 4.1.0 (`response_complete`: an answer that comes after the
+/// time-out is counted, and is in no percentile; one of any status is) and of ab 2.3 (`close_connection`: all that
+/// ended, well or badly).
+pub fn remarks(case: &Case, result: &Measured) -> Vec<String> {
+    let mut all = result.remarks.clone();
+    let has_percentiles = result.numbers.contains_key(P50) || result.numbers.contains_key(P99);
+    if !has_percentiles || result.disqualified.is_some() {
+        return all;
+    }
+    let of = |kind: &str| result.errors.get(kind).copied().filter(|count| *count > 0);
+    let tool = case.what.split(' ').next().unwrap_or_default();
+    if tool == "wrk" {
+        all.extend(of("timeout").map(|count| {
+            format!(
+                "wrk got {} after its time-out: they count as failed and are in no percentile, so that the slowest are \
+                 missing from these latencies, as are those that were never answered",
+                count_of(count, "answer", "answers")
+            )
+        }));
+        all.extend(of(WRK_BAD_STATUS).map(|count| {
+            format!(
+                "wrk's latencies hold the {} with a status of 400 or more as well: errors that come quickly shorten them",
+                count_of(count, "answer", "answers")
+            )
+        }));
+    }
+    if tool == "ab" && result.failed() > 0.0 {
+        all.push(
+            "ab's latencies hold the failed requests as well, each with the time until it failed, and not those that \
+             were unanswered when its time was over"
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// As the load generator calls what wrk says of them.
+const WRK_BAD_STATUS: &str = "status 400 or more";
+
+fn count_of(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
 }
 
 /// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
@@ -379,6 +423,29 @@ mod tests {
         assert_eq!(said("puma -w 2 -t 3: 5; puma -w 2 is level"), "Puma -w 2 -t 3: 5; Puma -w 2 is level");
         assert_eq!(said("use puma -w 24, a puma"), "Use puma -w 24, a puma");
         assert_eq!(said(""), "");
+    }
+
+    #[test]
+    fn what_the_percentiles_of_a_tool_leave_out_is_said_where_something_failed() {
+        let of = |what: &str, errors: &[(&str, u64)]| {
+            let mut one = case("p99_ms", &[("a", &[2.0])], &[]);
+            one.what = what.into();
+            let mut result = one.results[0].clone();
+            result.remarks = vec!["first".into()];
+            result.errors = errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
+            let failed = errors.iter().map(|(_, count)| *count as f64).sum();
+            result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
+            (remarks(&one, &result), remarks(&one, &Measured { numbers: [].into(), ..result.clone() }))
+        };
+        let (late, none) = of("wrk --latency -t2 /a", &[("timeout", 791), ("read", 3)]);
+        assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
+        assert_eq!(none, ["first"], "without percentiles nothing is missing from them");
+        let (quick, _) = of("wrk --latency -t2 /a", &[("status 400 or more", 1234)]);
+        assert!(quick[1].contains("hold the 1\u{202f}234 answers with a status of 400 or more"), "{quick:?}");
+        let (ab, _) = of("ab -q -c9 /a", &[("read", 2)]);
+        assert!(ab[1].contains("ab's latencies hold the failed requests as well"), "{ab:?}");
+        assert_eq!(of("ab -q -c9 /a", &[]).0, ["first"]);
+        assert_eq!(of("closed loop: 4 clients", &[("timeout", 9)]).0, ["first"], "ours has them among its latencies");
     }
 
     #[test]
