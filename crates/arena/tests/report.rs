@@ -224,12 +224,22 @@ fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
 
 /// The page with a script behind it, in a browser; what that has put in the element `seen`. None where there is none.
 fn in_a_browser(html: &str, script: &str) -> Option<String> {
+    in_a_browser_of(1400, html, script)
+}
+
+/// The same in a frame that is so many pixels wide: a window has a least width.
+fn in_a_browser_of(pixels: u32, html: &str, script: &str) -> Option<String> {
     let named = |name: &&str| std::process::Command::new(name).arg("--version").output().is_ok();
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(named)?;
     let folder = tempfile::tempdir().expect("a folder");
     let (page, profile) = (folder.path().join("page.html"), folder.path().join("profile"));
-    let script = format!("<pre id=\"seen\"></pre><script>{script}</script></body>");
-    fs::write(&page, html.replace("</body>", &script)).expect("a page");
+    let tells = "parent.postMessage(document.getElementById('seen').textContent, '*')";
+    let script = format!("<pre id=\"seen\"></pre><script>{script}\n{tells};</script></body>");
+    fs::write(folder.path().join("inner.html"), html.replace("</body>", &script)).expect("a page");
+    let hears = "addEventListener('message', function (it) { document.getElementById('seen').textContent = it.data; })";
+    let frame = format!("<iframe src=\"inner.html\" style=\"border:0;width:{pixels}px;height:900px\"></iframe>");
+    let outer = format!("<!doctype html><body><pre id=\"seen\"></pre><script>{hears};</script>{frame}</body>");
+    fs::write(&page, outer).expect("a page");
     let mut command = std::process::Command::new("timeout");
     command.args([
         "60",
@@ -237,7 +247,8 @@ fn in_a_browser(html: &str, script: &str) -> Option<String> {
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
-        "--window-size=1400,900",
+        "--window-size=1600,1000",
+        "--virtual-time-budget=10000",
         "--dump-dom",
     ]);
     command.arg(format!("--user-data-dir={}", profile.display())).arg(format!("file://{}", page.display()));
@@ -291,6 +302,36 @@ fn pointers_keys_and_switches_work_in_a_browser() {
 }
 
 #[test]
+fn no_table_is_cut_on_a_wide_screen_nor_on_a_phone() {
+    // Of each table that is wider than what shows it, or sticks out of the window: what it is, and by how much.
+    let script = r#"
+        document.querySelectorAll("details").forEach(function (it) { it.open = true; });
+        var width = document.documentElement.clientWidth, tables = document.querySelectorAll("table");
+        var found = ["width " + innerWidth, "tables " + tables.length];
+        tables.forEach(function (table) {
+          var around = table.closest(".scroll"), box = table.getBoundingClientRect();
+          var hidden = Math.max(around.scrollWidth - around.clientWidth, box.right - width, -box.left);
+          table.querySelectorAll("tbody td, tbody th").forEach(function (cell) {
+            var it = cell.getBoundingClientRect();
+            hidden = Math.max(hidden, it.right - width, cell.scrollWidth - cell.clientWidth - 1);
+          });
+          if (hidden > 1) found.push(around.getAttribute("aria-label") + " by " + Math.round(hidden));
+        });
+        document.getElementById("seen").textContent = found.join("\n");
+    "#;
+    for name in NAMES {
+        let html = page::html(&fixture(name)).expect(name);
+        for pixels in [1400, 390] {
+            // Not every machine has a browser.
+            let Some(seen) = in_a_browser_of(pixels, &html, script) else { return };
+            let lines: Vec<&str> = seen.lines().collect();
+            assert_eq!(lines[0], format!("width {pixels}"), "{name}");
+            assert!(lines[1] != "tables 0" && lines.len() == 2, "{name} at {pixels}: {lines:?}");
+        }
+    }
+}
+
+#[test]
 fn a_curve_of_nothing_is_told_in_words() {
     let mut summary = fixture("round-3");
     for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
@@ -309,6 +350,32 @@ fn what_must_be_said_is_said() {
     let html = page::html(&fixture("duel")).expect("a page");
     assert!(html.contains("How sure this is") && html.contains("Recommendation"));
     assert!(html.contains("counted &lt;while it ran&gt;"));
+}
+
+#[test]
+fn who_is_not_ranked_is_hatched_in_the_picture_of_its_case_on_both_screens() {
+    let mut summary = fixture("prime-sums");
+    summary.cases.truncate(1);
+    let counts = |summary: &Summary| {
+        let html = page::html(summary).expect("a page");
+        let figure = html.split("</figure>").next().expect("the first picture").to_owned();
+        (
+            figure.matches("class=\"s-o bar n\"").count(),
+            figure.matches("not ranked: 34.0 % failed</text>").count(),
+            html,
+        )
+    };
+    let before = counts(&summary);
+    assert_eq!((before.0, before.1), (0, 0), "all that have a bar are ranked");
+    let metric = summary.cases[0].metrics[0].clone();
+    let failing = summary.cases[0].results.iter_mut().find(|one| one.numbers.contains_key(&metric)).expect("one");
+    for (name, number) in [("failed", 34.0), ("requests", 66.0)] {
+        failing.numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
+    }
+    summary.cases[0].ranking = stats::ranking_of(&summary.cases[0]);
+    let (hatched, words, html) = counts(&summary);
+    assert!(hatched >= 2 && hatched == words, "in the wide form and the narrow one: {hatched} {words}");
+    assert!(html.contains("\nnot ranked: 34.0 % failed</title>"), "under a pointer as well");
 }
 
 #[test]
@@ -445,7 +512,7 @@ fn runs_are_compared() {
     assert!(words.contains("Changed: governor: not recorded, then performance"));
     assert!(words.contains("Only in one: Roda, 10 000 primes, cached (before)"));
     let same = compare::words(&before, &before, 110).expect("a comparison");
-    assert!(same.contains("figures that rank are level.") && !same.contains("Changed"), "{same}");
+    assert!(same.contains("figures that rank are level; ") && !same.contains("Changed"), "{same}");
     let html = compare::html(&before, &after).expect("a page");
     keep("compare", &html);
     // The rule that is used, and not the one before it.
@@ -477,7 +544,7 @@ fn a_page_of_markdown_is_kept_current() {
     }
 }
 
-/// The README and the page of benchmarks show no run that is of a release further back than this.
+/// The README and the pages with tables show no run that is of a release further back than this.
 const RELEASES_BACK: usize = 1;
 /// Since this day the version of a run says of which commit it is.
 const COMMITS_SINCE: &str = "2026-11-24";
@@ -538,7 +605,7 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         releases.insert(0, env!("CARGO_PKG_VERSION"));
     }
     let run = |path: &str| shown(&root, &Folder::open(&root.join(path)).expect(path)).expect(path);
-    let pages = ["README.md", "docs/benchmarks.md"].map(text);
+    let pages = ["README.md", "docs/benchmarks.md", "docs/frameworks.md"].map(text);
     for page in &pages {
         assert_eq!(unfit(page, &releases, &run), Vec::<String>::new());
         for path in runs_of(page) {

@@ -107,8 +107,8 @@ fn text_table(metric: &MetricDiff, width: u16) -> String {
     out.set_header(["", "before", "after", "after / before", ""]);
     for diff in &metric.rows {
         let Diff { chip, before, after, ratio, verdict, why } = diff;
-        let verdict = if why.is_empty() { verdict } else { why.as_str() };
-        out.add_row([chip.title.as_str(), before, after, ratio, verdict].map(Cell::new));
+        let verdict = if *verdict == "out" { format!("not compared: {why}") } else { (*verdict).to_owned() };
+        out.add_row([&chip.title, before, after, ratio, &verdict].map(Cell::new));
     }
     for column in out.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -225,19 +225,20 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
 fn verdict(cases: &[CaseDiff]) -> String {
     let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
-    let counts = [
-        ("better", of("better")),
-        ("worse", of("worse")),
-        ("level", of("level")),
-        ("not compared, since one run does not rank them", of("out")),
-    ];
-    match first.len() {
-        0 => "Nothing is in both runs.".to_owned(),
-        all if counts[2].1 == all => format!("All {all} figures that rank are level."),
+    let counts = [("better", of("better")), ("worse", of("worse")), ("level", of("level"))];
+    let out = match of("out") {
+        0 => String::new(),
+        out => format!("; {out} more cannot be compared, since one of the runs does not rank them"),
+    };
+    match first.len() - of("out") {
+        0 if out.is_empty() => "Nothing is in both runs.".to_owned(),
+        0 => format!("Nothing can be compared{out}."),
+        all if counts[2].1 == all => format!("All {all} figures that rank are level{out}."),
         all => {
             let parts = counts.iter().filter(|(_, count)| *count > 0);
             let parts: Vec<String> = parts.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-            format!("Of {}: {}.", words::count(all, "figure that ranks", "figures that rank"), words::list(&parts))
+            let figures = words::count(all, "figure that ranks", "figures that rank");
+            format!("Of {figures}: {}{out}.", words::list(&parts))
         }
     }
 }
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(verdicts, expected);
         assert_eq!(
             it.verdict,
-            "Of 4 figures that rank: 1 better and 3 not compared, since one run does not rank them."
+            "Of 1 figure that ranks: 1 better; 3 more cannot be compared, since one of the runs does not rank them."
         );
         assert_eq!(it.cases[0].metrics[0].rows[3].after, number::NONE, "a wrong answer has no speed");
     }

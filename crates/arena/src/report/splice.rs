@@ -211,7 +211,7 @@ fn unseen(cases: &[&Case], metric: &Metric, looks: &Looks, wanted: &Wanted) -> S
         let best = case.results.iter().find(|result| beside.is_first(&result.contender))?;
         let figure = number::with_unit(best.numbers.get(metric.name)?.median, metric);
         let is_seen = wanted.has(&best.contender);
-        (!is_seen).then(|| format!("in {} {} with {figure}", case.title, looks.title(&best.contender)))
+        (!is_seen).then(|| format!("{} with {figure} ({})", looks.title(&best.contender), case.title))
     };
     let all: Vec<String> = cases.iter().filter_map(best).collect();
     if all.is_empty() { String::new() } else { format!("**The best is not among these rows:** {}. ", all.join("; ")) }
@@ -490,7 +490,7 @@ mod tests {
         let rows: Vec<&str> = new.lines().filter(|line| line.contains("<sub>")).collect();
         assert!(rows.len() == 2 && rows[0].starts_with("| d | 25.0<br><sub>0.25×"), "{new}");
         assert!(rows[1].contains("| 50.0<br><sub>0.50×") && !new.contains("**50"), "beside the best of the run: {new}");
-        assert!(new.contains("not among these rows:** in Page a\\|b with 100\u{202f}requests/s; in Page"), "{new}");
+        assert!(new.contains("not among these rows:** a\\|b with 100\u{202f}requests/s (Page); a"), "{new}");
         assert!(new.contains("[Run](x), which has 1 further entry that is not shown here."), "{new}");
         assert!(new.contains("3 rounds of loads of 3.3 s; medians"), "{new}");
         assert!(new.contains("| tuned, jemalloc |") && !new.contains("| its own |"), "settings of others: {new}");

@@ -440,8 +440,8 @@ mod tests {
         let (late, none) = of("wrk --latency -t2 /a", &[("timeout", 791), ("read", 3)]);
         assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
         assert_eq!(none, ["first"], "without percentiles nothing is missing from them");
-        let (quick, _) = of("wrk --latency -t2 /a", &[("status 400 or more", 1234)]);
-        assert!(quick[1].contains("hold the 1\u{202f}234 answers with a status of 400 or more"), "{quick:?}");
+        let (quick, _) = of("wrk --latency -t2 /a", &[("status 400 or more", 12_345)]);
+        assert!(quick[1].contains("hold the 12\u{202f}345 answers with a status of 400 or more"), "{quick:?}");
         let (ab, _) = of("ab -q -c9 /a", &[("read", 2)]);
         assert!(ab[1].contains("ab's latencies hold the failed requests as well"), "{ab:?}");
         assert_eq!(of("ab -q -c9 /a", &[]).0, ["first"]);

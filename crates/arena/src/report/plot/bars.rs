@@ -226,8 +226,11 @@ impl Panel<'_> {
         letters(pen, (self.right, y), &text, LETTERS, Ink::Text, At::Right);
         self.published(pen, &result.contender, y, free + 6.0);
         if let Some(why) = why {
-            let why = fitted(&why, LETTERS - 2.0, self.end() - self.left - 8.0);
-            pen.over((self.left + 8.0, y), &why, LETTERS - 2.0, Ink::Bad);
+            // Behind the bar, or over it where there is no room.
+            let has_room = to + 8.0 + text_width(&why, LETTERS - 2.0) < self.end();
+            let x = if has_room { to + 8.0 } else { self.left + 8.0 };
+            let why = fitted(&why, LETTERS - 2.0, self.end() - x);
+            pen.over((x, y), &why, LETTERS - 2.0, Ink::Bad);
         }
     }
 
