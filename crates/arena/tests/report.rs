@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use arena::record::folder::{Folder, read_summary};
 use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
 use arena::report::splice::Shown;
-use arena::report::{compare, index, page, splice, table};
+use arena::report::{compare, index, page, splice, table, words};
 use arena::stats;
 use arena::study::shown;
 use loadgen::metric::{DIVIDED, PARTS, PERCENTILES, RUN_QUEUE};
@@ -152,7 +152,7 @@ fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands()
     let summary =
         of_rates(&[("best", [100.0, 101.0, 102.0]), ("level", [80.0, 99.0, 90.0]), ("apart", [49.0, 50.0, 51.0])]);
     let place = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-    let shown = Shown { summary: &summary, link: "runs/a", shortcomings: &[] };
+    let shown = Shown { summary: &summary, link: "runs/a" };
     let pages = [
         page::html(&summary).expect("a page").replace('\u{202f}', " "),
         terminal(&summary, 120),
@@ -224,12 +224,22 @@ fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
 
 /// Runs the page with a script in a browser and returns the text of the element `seen`; `None` without a browser.
 fn in_a_browser(html: &str, script: &str) -> Option<String> {
+    in_a_browser_of(1400, html, script)
+}
+
+/// The same in a frame that is so many pixels wide: a window has a least width.
+fn in_a_browser_of(pixels: u32, html: &str, script: &str) -> Option<String> {
     let named = |name: &&str| std::process::Command::new(name).arg("--version").output().is_ok();
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(named)?;
     let folder = tempfile::tempdir().expect("a folder");
     let (page, profile) = (folder.path().join("page.html"), folder.path().join("profile"));
-    let script = format!("<pre id=\"seen\"></pre><script>{script}</script></body>");
-    fs::write(&page, html.replace("</body>", &script)).expect("a page");
+    let tells = "parent.postMessage(document.getElementById('seen').textContent, '*')";
+    let script = format!("<pre id=\"seen\"></pre><script>{script}\n{tells};</script></body>");
+    fs::write(folder.path().join("inner.html"), html.replace("</body>", &script)).expect("a page");
+    let hears = "addEventListener('message', function (it) { document.getElementById('seen').textContent = it.data; })";
+    let frame = format!("<iframe src=\"inner.html\" style=\"border:0;width:{pixels}px;height:900px\"></iframe>");
+    let outer = format!("<!doctype html><body><pre id=\"seen\"></pre><script>{hears};</script>{frame}</body>");
+    fs::write(&page, outer).expect("a page");
     let mut command = std::process::Command::new("timeout");
     command.args([
         "60",
@@ -237,7 +247,8 @@ fn in_a_browser(html: &str, script: &str) -> Option<String> {
         "--headless",
         "--no-sandbox",
         "--disable-gpu",
-        "--window-size=1400,900",
+        "--window-size=1600,1000",
+        "--virtual-time-budget=10000",
         "--dump-dom",
     ]);
     command.arg(format!("--user-data-dir={}", profile.display())).arg(format!("file://{}", page.display()));
@@ -291,6 +302,36 @@ fn pointers_keys_and_switches_work_in_a_browser() {
 }
 
 #[test]
+fn no_table_is_cut_on_a_wide_screen_nor_on_a_phone() {
+    // Of each table that is wider than what shows it, or sticks out of the window: what it is, and by how much.
+    let script = r#"
+        document.querySelectorAll("details").forEach(function (it) { it.open = true; });
+        var width = document.documentElement.clientWidth, tables = document.querySelectorAll("table");
+        var found = ["width " + innerWidth, "tables " + tables.length];
+        tables.forEach(function (table) {
+          var around = table.closest(".scroll"), box = table.getBoundingClientRect();
+          var hidden = Math.max(around.scrollWidth - around.clientWidth, box.right - width, -box.left);
+          table.querySelectorAll("tbody td, tbody th").forEach(function (cell) {
+            var it = cell.getBoundingClientRect();
+            hidden = Math.max(hidden, it.right - width, cell.scrollWidth - cell.clientWidth - 1);
+          });
+          if (hidden > 1) found.push(around.getAttribute("aria-label") + " by " + Math.round(hidden));
+        });
+        document.getElementById("seen").textContent = found.join("\n");
+    "#;
+    for name in NAMES {
+        let html = page::html(&fixture(name)).expect(name);
+        for pixels in [1400, 390] {
+            // Not every machine has a browser.
+            let Some(seen) = in_a_browser_of(pixels, &html, script) else { return };
+            let lines: Vec<&str> = seen.lines().collect();
+            assert_eq!(lines[0], format!("width {pixels}"), "{name}");
+            assert!(lines[1] != "tables 0" && lines.len() == 2, "{name} at {pixels}: {lines:?}");
+        }
+    }
+}
+
+#[test]
 fn a_curve_of_nothing_is_told_in_words() {
     let mut summary = fixture("round-3");
     for result in summary.cases.iter_mut().flat_map(|case| &mut case.results) {
@@ -309,6 +350,54 @@ fn what_must_be_said_is_said() {
     let html = page::html(&fixture("duel")).expect("a page");
     assert!(html.contains("How sure this is") && html.contains("Recommendation"));
     assert!(html.contains("counted &lt;while it ran&gt;"));
+}
+
+#[test]
+fn who_is_not_ranked_is_hatched_in_the_picture_of_its_case_on_both_screens() {
+    let mut summary = fixture("prime-sums");
+    summary.cases.truncate(1);
+    let counts = |summary: &Summary| {
+        let html = page::html(summary).expect("a page");
+        let figure = html.split("</figure>").next().expect("the first picture").to_owned();
+        (
+            figure.matches("class=\"s-o bar n\"").count(),
+            figure.matches("not ranked: 34.0 % failed</text>").count(),
+            html,
+        )
+    };
+    let before = counts(&summary);
+    assert_eq!((before.0, before.1), (0, 0), "all that have a bar are ranked");
+    let metric = summary.cases[0].metrics[0].clone();
+    let failing = summary.cases[0].results.iter_mut().find(|one| one.numbers.contains_key(&metric)).expect("one");
+    for (name, number) in [("failed", 34.0), ("requests", 66.0)] {
+        failing.numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
+    }
+    summary.cases[0].ranking = stats::ranking_of(&summary.cases[0]);
+    let (hatched, words, html) = counts(&summary);
+    assert!(hatched >= 2 && hatched == words, "in the wide form and the narrow one: {hatched} {words}");
+    assert!(html.contains("\nnot ranked: 34.0 % failed</title>"), "under a pointer as well");
+}
+
+#[test]
+fn a_run_that_is_not_as_the_method_wants_it_says_so_wherever_it_is_shown() {
+    let mut summary = fixture("duel");
+    summary.shortcomings = vec!["no twin".to_owned(), "2 rounds of at least 3".to_owned()];
+    let html = page::html(&summary).expect("a page");
+    let head = html.split("<header").next().expect("what stands on top").to_owned();
+    assert!(head.contains("Not a run as the arena’s METHOD wants it.</strong> no twin; 2 rounds of at least 3."));
+    let lists = index::html(&[("x.html".to_owned(), summary.clone())]).expect("a page");
+    assert!(lists.contains("METHOD wants it: no twin; 2 rounds"), "{lists}");
+    assert!(terminal(&summary, 120).contains("NOT A RUN AS METHOD.md WANTS IT: no twin; 2 rounds of at least 3."));
+    let compared = compare::words(&summary, &fixture("duel"), 110).expect("a comparison");
+    assert!(compared.contains("METHOD.md wants it: the run before: no twin"), "{compared}");
+    assert!(compare::html(&summary, &summary).is_ok_and(|html| html.contains("the run after: no twin")));
+
+    // Its recommendation is of a program that told contenders apart by another rule.
+    assert!(html.contains("made by an older rule") && lists.contains("By an older rule"), "{html}");
+    assert!(terminal(&summary, 120).contains("By an older rule than the one of this page: For this app"));
+    summary.advice.as_mut().expect("advice").rule = stats::rule();
+    assert!(page::html(&summary).is_ok_and(|html| !html.contains("older rule")));
+    assert!(page::html(&fixture("prime-sums")).is_ok_and(|html| !html.contains("METHOD wants it")));
 }
 
 #[test]
@@ -356,6 +445,7 @@ fn nothing_in_a_summary_becomes_markup() {
         notes: vec![evil.into()],
         command: evil.into(),
         machine: vec![(evil.into(), evil.into())],
+        shortcomings: vec![evil.into()],
         ..Summary::default()
     };
     let pages = [
@@ -367,7 +457,7 @@ fn nothing_in_a_summary_becomes_markup() {
         assert!(!html.contains("<script>alert") && !html.contains("<img"), "{html}");
     }
     let place = "<!-- arena:begin a -->\n<!-- arena:end a -->";
-    let shown = Shown { summary: &summary, link: "runs/a", shortcomings: &[evil.to_owned()] };
+    let shown = Shown { summary: &summary, link: "runs/a" };
     assert!(splice::splice(place, "a", shown).is_ok_and(|text| !text.contains(" <script>")));
 }
 
@@ -422,7 +512,7 @@ fn runs_are_compared() {
     assert!(words.contains("Changed: governor: not recorded, then performance"));
     assert!(words.contains("Only in one: Roda, 10 000 primes, cached (before)"));
     let same = compare::words(&before, &before, 110).expect("a comparison");
-    assert!(same.contains("figures that rank are level.") && !same.contains("Changed"), "{same}");
+    assert!(same.contains("figures that rank are level; ") && !same.contains("Changed"), "{same}");
     let html = compare::html(&before, &after).expect("a page");
     keep("compare", &html);
     // The present rule, not the former one.
@@ -446,7 +536,7 @@ fn a_page_of_markdown_is_kept_current() {
     for name in NAMES {
         let summary = fixture(name);
         let page = format!("# T\n\n<!-- arena:begin {name} -->\n<!-- arena:end {name} -->\n\nEnd.\n");
-        let shown = Shown { summary: &summary, link: "arena/runs/x", shortcomings: &[] };
+        let shown = Shown { summary: &summary, link: "arena/runs/x" };
         let new = splice::splice(&page, name, shown).expect(name);
         keep(&format!("{name}.md"), &new);
         assert!(new.contains("**") && new.contains("[Run](arena/runs/x)") && new.ends_with("End.\n"), "{new}");
@@ -454,7 +544,7 @@ fn a_page_of_markdown_is_kept_current() {
     }
 }
 
-/// Oldest release, counted backwards, whose runs README and the page of benchmarks may show.
+/// The README and the pages with tables show no run that is of a release further back than this.
 const RELEASES_BACK: usize = 1;
 /// Day since which the version of a run includes its commit.
 const COMMITS_SINCE: &str = "2026-11-24";
@@ -468,10 +558,7 @@ const TOLERATED: [&str; 6] = [
     "arena/runs/2026-11-21-round-3",
 ];
 
-/// A run that a page shows: its summary, and the requirements of METHOD.md that it does not meet.
-type Run = (Summary, Vec<String>);
-
-/// Runs that a page shows, by their paths from the repository's root.
+/// The runs that a page shows, by their paths from the root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
     let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let inside = links.map(|link| link.trim_start_matches("../").trim_end_matches('/'));
@@ -480,11 +567,11 @@ fn runs_of(page: &str) -> BTreeSet<&str> {
     runs
 }
 
-/// Errors of the runs that a page shows, judged by the program's releases, newest first.
-fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Run) -> Vec<String> {
+/// What is wrong with the runs that a page shows, by the releases of the program, newest first.
+fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<String> {
     let mut found = Vec::new();
     for path in runs_of(page) {
-        let (summary, shortcomings) = run(path);
+        let summary = run(path);
         let ours = summary.contenders.iter().filter(|who| who.name.starts_with("foolsgold") && who.missing.is_empty());
         for who in ours {
             let (release, commit) = who.version.split_once('+').unwrap_or((&who.version, ""));
@@ -500,7 +587,9 @@ fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Run) -> Vec<String
         if TOLERATED.contains(&path) {
             continue;
         }
-        found.extend(shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")));
+        found.extend(
+            summary.shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")),
+        );
     }
     found
 }
@@ -516,17 +605,17 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         releases.insert(0, env!("CARGO_PKG_VERSION"));
     }
     let run = |path: &str| shown(&root, &Folder::open(&root.join(path)).expect(path)).expect(path);
-    let pages = ["README.md", "docs/benchmarks.md"].map(text);
+    let pages = ["README.md", "docs/benchmarks.md", "docs/frameworks.md"].map(text);
     for page in &pages {
         assert_eq!(unfit(page, &releases, &run), Vec::<String>::new());
         for path in runs_of(page) {
-            let (summary, shortcomings) = run(path);
-            let is_of = |name: &String| name.split('/').next() == Some(summary.study.as_str());
-            // Prose may link a run whose table is not on the page.
+            let summary = run(path);
+            // In prose a run may be linked whose table is not here.
             let link = if page.contains(&format!("](../{path})")) { format!("../{path}") } else { path.to_owned() };
             let has_table = page.contains(&format!("[Run]({link})"));
-            for name in splice::names(page).into_iter().filter(is_of).filter(|_| has_table) {
-                let shown = Shown { summary: &summary, link: &link, shortcomings: &shortcomings };
+            let folder = path.rsplit('/').next().unwrap_or(path);
+            for name in splice::names_of(page, &summary.study, folder).into_iter().filter(|_| has_table) {
+                let shown = Shown { summary: &summary, link: &link };
                 assert_eq!(splice::is_current(page, &name, shown), Ok(true), "{name}: arena report {path} --splice");
             }
         }
@@ -538,9 +627,10 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
     let page = "[Run](arena/runs/x) and [Run](arena/runs/x)";
     let of = |version: &str, started: &str, short: &[&str]| {
         let who = Who { name: "foolsgold-mruby".into(), version: version.into(), ..Who::default() };
-        let summary = Summary { contenders: vec![who], started: started.into(), ..Summary::default() };
-        let short: Vec<String> = short.iter().map(|one| (*one).to_owned()).collect();
-        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| (summary.clone(), short.clone()))
+        let shortcomings = short.iter().map(|one| (*one).to_owned()).collect();
+        let contenders = vec![who];
+        let summary = Summary { contenders, started: started.into(), shortcomings, ..Summary::default() };
+        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| summary.clone())
     };
     assert!(of("0.2.0+abc", "2027-01-01", &[]).is_empty() && of("0.3.0", "2026-11-21", &[]).is_empty());
     assert!(of("0.1.0+abc", "2027-01-01", &[])[0].contains("make the run again"));
@@ -550,7 +640,7 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
     assert_eq!(short.len(), 2);
 
     let old = format!("[Run](../{})", TOLERATED[0]);
-    let run = |_: &str| (Summary::default(), vec!["no twin".to_owned()]);
+    let run = |_: &str| Summary { shortcomings: vec!["no twin".to_owned()], ..Summary::default() };
     assert!(unfit(&old, &[], &run).is_empty());
 }
 
@@ -560,8 +650,9 @@ fn the_run_that_was_put_together_of_two_hours_says_so_and_compares_them_no_more(
     let folder = root.join("arena/runs/2026-11-21-prime-sums");
     // Removed once there is a new run.
     let Ok(folder) = Folder::open(&folder) else { return };
-    let (summary, shortcomings) = shown(&root, &folder).expect("a run");
-    assert!(shortcomings.iter().any(|short| short.contains("in one go: thin-cluster, up to 4")), "{shortcomings:?}");
+    let summary = shown(&root, &folder).expect("a run");
+    let short = words::shortcomings(&summary);
+    assert!(short.contains("in one go: Thin cluster behind nginx, up to 4"), "{short}");
     for case in &summary.cases {
         assert!(!case.ranking.iter().flatten().any(|name| name == "thin-cluster"), "{}: {:?}", case.name, case.ranking);
     }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::home::Home;
 use super::words::{say, width};
 use crate::record::folder::Folder;
 use crate::report;
+use crate::study::shown;
 
 /// Compares two runs of the same study.
 #[derive(Debug, Args)]
@@ -22,14 +24,14 @@ pub struct Compare {
 }
 
 impl Compare {
-    pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
+    pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let (before, after) = (Folder::open(&self.before)?, Folder::open(&self.after)?);
         let is_same =
             before.path().canonicalize().is_ok_and(|path| after.path().canonicalize().is_ok_and(|p| p == path));
         if is_same {
             return Err(format!("{}: that is one run, twice: name two", self.before.display()));
         }
-        let (before, after) = (before.read_summary()?, after.read_summary()?);
+        let (before, after) = (shown(&home.0, &before)?, shown(&home.0, &after)?);
         say(out, &report::compare::words(&before, &after, width())?)?;
         if let Some(file) = &self.html {
             let page = report::compare::html(&before, &after)?;

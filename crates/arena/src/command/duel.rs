@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::home::{Home, Source};
 use super::progress::Progress;
-use super::words::{above_0, print, say, seed};
+use super::words::{above_0, print, say, seed, write_page};
 use super::{interrupt, run};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
@@ -18,7 +18,6 @@ use crate::duel::plan::Plan;
 use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
 use crate::record::Sample;
 use crate::record::folder::Folder;
-use crate::report;
 use crate::study::Watcher;
 use loadgen::K6Here;
 
@@ -142,8 +141,7 @@ impl Duel {
         let what = if has_samples { "what was measured is" } else { "nothing was measured; the servers' logs are" };
         let summary = fought.map_err(|error| format!("{error}\n{what} in {path}"))?;
         folder.write_summary(&summary)?;
-        let summary = folder.read_summary()?;
-        folder.write_page(&report::page::html(&summary)?)?;
+        let summary = write_page(home, &folder)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {path} (report.html shows it)"))
     }

@@ -7,11 +7,10 @@ use clap::Args;
 
 use super::home::Home;
 use super::run::How;
-use super::words::{print, say};
-use crate::environment::{Environment, EnvironmentOptions};
+use super::words::{print, say, write_page};
+use crate::place::{Place, PlaceOptions};
 use crate::record::folder::Folder;
-use crate::report;
-use crate::study::{Asked, Context, Import};
+use crate::study::{Asked, Ground, Import};
 
 /// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
 ///
@@ -70,8 +69,8 @@ impl Request {
             }
         };
         let _lock = folder.lock()?;
-        let summary = import.add(&folder, sample, study, &context)?;
-        folder.write_page(&report::page::html(&summary)?)?;
+        import.add(&folder, sample, study, &ground)?;
+        let summary = write_page(home, &folder)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {} (report.html shows it)", folder.path().display()))
     }

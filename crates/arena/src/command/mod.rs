@@ -74,7 +74,7 @@ impl Arena {
             Command::Challenge(challenge) => challenge.obey(&home, out),
             Command::Duel(duel) => duel.obey(&home, out),
             Command::Import(import) => import.obey(&home, out),
-            Command::Compare(compare) => compare.obey(out),
+            Command::Compare(compare) => compare.obey(&home, out),
             Command::Report(report) => report.obey(&home, out),
             Command::Ring(ring) => ring.obey(out),
             Command::Guard { .. } => Ok(()),

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 
 use super::home::Home;
-use super::words::{print, say};
+use super::words::{print, say, write_page};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::report;
@@ -19,7 +19,7 @@ pub struct Report {
     /// Folders of runs.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Put each run's table between the marks for its study in this Markdown file.
+    /// Put each run's tables between the marks for its folder, or else its study, in this Markdown file.
     #[arg(long, value_name = "FILE")]
     splice: Option<PathBuf>,
     /// With --splice: change nothing, and fail where a table is not that of its run.
@@ -35,11 +35,8 @@ impl Report {
         let mut all: Vec<Run> = Vec::new();
         for path in &self.runs {
             let folder = Folder::open(path)?;
-            let (summary, shortcomings) = shown(&home.0, &folder)?;
-            if !self.check {
-                folder.write_page(&report::page::html(&summary)?)?;
-            }
-            all.push(Run { path: path.clone(), summary, shortcomings });
+            let summary = if self.check { shown(&home.0, &folder)? } else { write_page(home, &folder)? };
+            all.push(Run { path: path.clone(), summary });
         }
         if let Some(file) = &self.splice {
             return self.splice(file, &all, out);
@@ -57,19 +54,19 @@ impl Report {
         let told = |error: std::io::Error| format!("{}: {error}", file.display());
         let before = std::fs::read_to_string(file).map_err(told)?;
         let mut text = before.clone();
-        for Run { path, summary, shortcomings } in all {
-            if !shortcomings.is_empty() {
-                say(out, &format!("{}: shown with a mark: {}", path.display(), shortcomings.join("; ")))?;
+        for Run { path, summary } in all {
+            if !summary.shortcomings.is_empty() {
+                say(out, &format!("{}: shown with a mark: {}", path.display(), summary.shortcomings.join("; ")))?;
             }
             // A page may show other metrics of the same run as well: `round-3/p99_ms`.
-            let is_of = |name: &String| name.split('/').next() == Some(&summary.study);
-            let mut names: Vec<String> = report::splice::names(&text).into_iter().filter(is_of).collect();
+            let folder = path.file_name().unwrap_or_default().to_string_lossy();
+            let mut names = report::splice::names_of(&text, &summary.study, &folder);
             if names.is_empty() {
                 names.push(summary.study.clone());
             }
             let link = link(file, path);
             for name in names {
-                text = report::splice::splice(&text, &name, Shown { summary, link: &link, shortcomings })?;
+                text = report::splice::splice(&text, &name, Shown { summary, link: &link })?;
             }
         }
         if text == before {
@@ -90,7 +87,6 @@ impl Report {
 struct Run {
     path: PathBuf,
     summary: Summary,
-    shortcomings: Vec<String>,
 }
 
 /// Link from a page to a file: relative to the page's folder, or the path as given if there is none.

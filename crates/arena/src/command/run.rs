@@ -9,13 +9,12 @@ use clap::Args;
 use super::home::{Home, Source};
 use super::interrupt;
 use super::progress::Progress;
-use super::words::{above_0, print, say, seed};
+use super::words::{above_0, print, say, seed, write_page};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
-use crate::report;
-use crate::study::{Asked, Context, Effort, Origin, Ready, Recipe, Recipes};
+use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -77,7 +76,7 @@ impl Run {
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            return self.resume(path, &recipes, &context, out);
+            return self.resume(path, &recipes, (&ground, home), out);
         }
         let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
             true => recipes.0.iter().collect(),
@@ -104,7 +103,13 @@ impl Run {
         passed(failed)
     }
 
-    fn resume(&self, path: &Path, recipes: &Recipes, context: &Context, out: &mut dyn Write) -> Result<(), String> {
+    fn resume(
+        &self,
+        path: &Path,
+        recipes: &Recipes,
+        (ground, home): (&Ground, &Home),
+        out: &mut dyn Write,
+    ) -> Result<(), String> {
         let told = |error: String| format!("--resume {}: {error}", path.display());
         let folder = Folder::open(path)?;
         let _lock = folder.lock().map_err(told)?;
@@ -135,7 +140,7 @@ impl Run {
         }
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;
-        passed(self.how.measure(ready, &folder, &self.must, out)?)
+        passed(self.how.measure(ready, (&folder, home), &self.must, out)?)
     }
 }
 
@@ -187,13 +192,13 @@ impl How {
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let folder = Folder::create(&parent, &recipe.name, &plan)?;
         let _lock = folder.lock()?;
-        self.measure(ready, &folder, must, out)
+        self.measure(ready, (&folder, home), must, out)
     }
 
     fn measure(
         &self,
         ready: Ready,
-        folder: &Folder,
+        (folder, home): (&Folder, &Home),
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
@@ -203,8 +208,8 @@ impl How {
         let progress = Progress::new();
         let ran = ready.run(folder, &progress);
         progress.ends();
-        let summary = ran.map_err(|error| format!("{error}\nwhat was measured is in {path}\nto go on: {goes_on}"))?;
-        folder.write_page(&report::page::html(&summary)?)?;
+        ran.map_err(|error| format!("{error}\nwhat was measured is in {path}\nto go on: {goes_on}"))?;
+        let summary = write_page(home, folder)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {path} (report.html shows it)"))?;
         verdict(&summary, folder, must)

@@ -2,8 +2,11 @@
 
 use std::io::Write;
 
+use super::home::Home;
+use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::report;
+use crate::study::shown;
 use loadgen::process::gate;
 
 pub fn above_0(word: &str) -> Result<f64, String> {
@@ -24,6 +27,13 @@ pub fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
 /// Columns of the terminal, or 120.
 pub fn width() -> u16 {
     std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(120)
+}
+
+/// Makes the page of a run, by today's rules and with what the run lacks; what the page says.
+pub fn write_page(home: &Home, folder: &Folder) -> Result<Summary, String> {
+    let summary = shown(&home.0, folder)?;
+    folder.write_page(&report::page::html(&summary)?)?;
+    Ok(summary)
 }
 
 pub fn print(summary: &Summary, out: &mut dyn Write) -> Result<(), String> {

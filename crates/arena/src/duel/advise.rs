@@ -4,7 +4,7 @@
 use regex::Regex;
 
 use crate::record::summary::{Advice, Spread, Summary};
-use crate::stats::{are_apart, better};
+use crate::stats::{self, CONFIDENCE_PERCENT, are_apart, better, known_within};
 use loadgen::metric::{P99, RATE, Sense};
 
 use super::advise_at_rate as at_rate;
@@ -42,6 +42,7 @@ pub fn advise(summary: &Summary, wishes: &Wishes) -> Advice {
         reasons,
         uncertainty: uncertainty(summary, &choice, wishes),
         command: for_users(&best.who.commands.join("\n")),
+        rule: stats::rule(),
     }
 }
 
@@ -58,6 +59,7 @@ fn advice_of_none(out: Vec<String>) -> Advice {
         reasons: if out.is_empty() { vec!["nobody was measured at full load".to_owned()] } else { out },
         uncertainty: vec!["the logs of the servers, in the run's folder, say why".to_owned()],
         command: String::new(),
+        rule: stats::rule(),
     }
 }
 
@@ -261,8 +263,15 @@ fn uncertainty(summary: &Summary, choice: &Choice, wishes: &Wishes) -> Vec<Strin
     words.push(match best.rate.all.len() {
         0 | 1 => "there was one round only, so nothing is known of the spread".to_owned(),
         rounds => {
-            let part = (best.rate.high - best.rate.low) / best.rate.median.max(f64::MIN_POSITIVE) * 50.0;
-            format!("{rounds} rounds; the rates of {} lie within ± {part:.0} %", best.who.name)
+            let interval = known_within(best.rate).map_or_else(String::new, |(low, high)| {
+                let name = &best.who.name;
+                let (low, high) = (value(RATE, low), value(RATE, high));
+                format!(
+                    "; the {CONFIDENCE_PERCENT} % interval of the rate of {name} is {low} to {high}: it holds what \
+                     the machine did from round to round, which falls out of the ratios"
+                )
+            });
+            format!("{rounds} rounds{interval}")
         }
     });
     let level_servers = choice.level.iter().filter(|one| one.server() != best.server() && !choice.is_at_rate);

@@ -289,6 +289,7 @@ impl Duel<'_> {
             cases,
             advice: None,
             notes: self.notes,
+            shortcomings: Vec::new(),
         };
         let now = self.options.now.as_ref().map(super::options::Now::name);
         let wishes = Wishes { now, p99_max_ms: self.options.p99_max_ms, caveats };

@@ -54,6 +54,9 @@ pub struct Summary {
     pub traffic: Option<Traffic>,
     /// Sentences that a reader must know: departures, missing things, caveats.
     pub notes: Vec<String>,
+    /// What it is not that METHOD.md wants of a run that is shown: worked out anew each time, and not kept.
+    #[serde(skip)]
+    pub shortcomings: Vec<String>,
 }
 
 /// Start of a contender's note that names its allocator.
@@ -302,6 +305,9 @@ pub struct Advice {
     pub uncertainty: Vec<String>,
     /// Command line that starts the recommended contender.
     pub command: String,
+    /// The rule by which contenders were told apart for it ([`crate::stats::rule`]); empty in older runs.
+    #[serde(default)]
+    pub rule: String,
 }
 
 /// Results of a duel at the user's own request rate. The latencies are in its cases.

@@ -6,11 +6,12 @@ use comfy_table::{Cell, CellAlignment, Table};
 use regex::Regex;
 use serde::Serialize;
 
+use super::look::{Chip, Looks};
+use super::plot::{self, counted};
 use super::rule::Rule;
-use super::styles::{Chip, Styles};
-use super::{number, plot, table, template, words};
+use super::{number, table, template, words};
 use crate::record::date;
-use crate::record::summary::{Case, Spread, Summary, Who};
+use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, Sense};
 
@@ -28,6 +29,8 @@ struct Comparison<'a> {
     changed: Vec<String>,
     cases: Vec<CaseDiff>,
     only: Vec<String>,
+    /// What the two are not that METHOD.md wants of a run.
+    shortcomings: Vec<String>,
     rule: Rule,
 }
 
@@ -62,8 +65,10 @@ struct Diff {
     before: String,
     after: String,
     ratio: String,
-    /// One of `better`, `worse`, `level` and `other`.
+    /// `better`, `worse`, `level`, `other`, or `out` where it is not compared.
     verdict: &'static str,
+    /// Why it is not compared.
+    why: String,
 }
 
 /// The comparison as text for a terminal of this width.
@@ -72,6 +77,9 @@ pub fn words(before: &Summary, after: &Summary, width: u16) -> Result<String, St
     let mut out = String::new();
     let mut say = |text: String| writeln!(out, "{text}").map_err(|error| error.to_string());
     say(format!("{}: {} against {}", it.title, it.after.started, it.before.started))?;
+    for short in &it.shortcomings {
+        say(format!("Not a run as METHOD.md wants it: {short}"))?;
+    }
     say(it.verdict.clone())?;
     for change in &it.changed {
         say(format!("Changed: {change}"))?;
@@ -98,8 +106,9 @@ fn text_table(metric: &MetricDiff, width: u16) -> String {
     let mut out = table::empty();
     out.set_header(["", "before", "after", "after / before", ""]);
     for diff in &metric.rows {
-        let Diff { chip, before, after, ratio, verdict } = diff;
-        out.add_row([chip.title.as_str(), before, after, ratio, verdict].map(Cell::new));
+        let Diff { chip, before, after, ratio, verdict, why } = diff;
+        let verdict = if *verdict == "out" { format!("not compared: {why}") } else { (*verdict).to_owned() };
+        out.add_row([&chip.title, before, after, ratio, &verdict].map(Cell::new));
     }
     for column in out.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -137,6 +146,11 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
         changed: changed(before, after, &styles),
         cases,
         only: only(before, after, &pairs),
+        shortcomings: [(before, "before"), (after, "after")]
+            .into_iter()
+            .filter(|(run, _)| !run.shortcomings.is_empty())
+            .map(|(run, when)| format!("the run {when}: {}", words::shortcomings(run)))
+            .collect(),
         rule: Rule::now(),
     })
 }
@@ -157,8 +171,10 @@ fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
     let metrics = metrics.map(|metric| {
         let names = plot::in_order(new).into_iter().map(|result| &result.contender);
         let row = |name: &String| {
-            let (before, after) = (words::spread_of(old, name, metric)?, words::spread_of(new, name, metric)?);
-            Some(diff(styles.chip(name), before, after, metric))
+            let of = |case: &'_ Case| case.results.iter().find(|result| result.contender == *name).cloned();
+            let (then, now) = (of(old)?, of(new)?);
+            let is_told = then.numbers.contains_key(metric.name) || now.numbers.contains_key(metric.name);
+            is_told.then(|| diff(looks.chip(name), (old, &then), (new, &now), metric))
         };
         MetricDiff {
             title: match number::unit(metric) {
@@ -173,21 +189,35 @@ fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
     CaseDiff { title: new.title.clone(), what: new.what.clone(), metrics }
 }
 
-fn diff(chip: Chip, before: &Spread, after: &Spread, metric: &Metric) -> Diff {
-    // Rounds of two runs have only their number in common: pairing them by it is as good as any other pairing.
-    let verdict = match (!stats::are_apart(before, after), metric.sense) {
-        (true, _) => "level",
+fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measured), metric: &Metric) -> Diff {
+    let sound = |result: &'_ Measured| counted(result, metric).cloned();
+    let (before, after) = (sound(then), sound(now));
+    let figure = |spread: &Option<Spread>| {
+        spread.as_ref().map_or_else(|| number::NONE.to_owned(), |spread| number::value(spread.median, metric))
+    };
+    let reasons = [(old, then, "before"), (new, now, "after")];
+    let reasons = reasons
+        .into_iter()
+        .filter_map(|(case, result, when)| Some(format!("{when}: {}", words::not_ranked(case, result)?)));
+    let why = reasons.collect::<Vec<_>>().join("; ");
+    let pair = before.as_ref().zip(after.as_ref()).filter(|_| why.is_empty());
+    // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
+    let verdict = match (pair, metric.sense) {
+        (None, _) => "out",
+        (Some((before, after)), _) if !stats::are_apart(before, after) => "level",
         (_, Sense::Plain) => "other",
-        (_, Sense::Higher) if after.median > before.median => "better",
-        (_, Sense::Lower) if after.median < before.median => "better",
+        (Some((before, after)), Sense::Higher) if after.median > before.median => "better",
+        (Some((before, after)), Sense::Lower) if after.median < before.median => "better",
         _ => "worse",
     };
+    let ratio = pair.and_then(|(before, after)| stats::ratio(after, before));
     Diff {
         chip,
-        before: number::value(before.median, metric),
-        after: number::value(after.median, metric),
-        ratio: stats::ratio(after, before).map_or_else(|| number::NONE.to_owned(), |ratio| number::ratio(&ratio)),
+        before: figure(&before),
+        after: figure(&after),
+        ratio: ratio.map_or_else(|| number::NONE.to_owned(), |ratio| number::ratio(&ratio)),
         verdict,
+        why: if verdict == "out" && why.is_empty() { "no figure in one of them".to_owned() } else { why },
     }
 }
 
@@ -196,13 +226,19 @@ fn verdict(cases: &[CaseDiff]) -> String {
     let first: Vec<&Diff> = cases.iter().filter_map(|case| case.metrics.first()).flat_map(|one| &one.rows).collect();
     let of = |verdict: &str| first.iter().filter(|diff| diff.verdict == verdict).count();
     let counts = [("better", of("better")), ("worse", of("worse")), ("level", of("level"))];
-    match first.len() {
-        0 => "Nothing is in both runs.".to_owned(),
-        all if counts[2].1 == all => format!("All {all} figures that rank are level."),
+    let out = match of("out") {
+        0 => String::new(),
+        out => format!("; {out} more cannot be compared, since one of the runs does not rank them"),
+    };
+    match first.len() - of("out") {
+        0 if out.is_empty() => "Nothing is in both runs.".to_owned(),
+        0 => format!("Nothing can be compared{out}."),
+        all if counts[2].1 == all => format!("All {all} figures that rank are level{out}."),
         all => {
             let parts = counts.iter().filter(|(_, count)| *count > 0);
             let parts: Vec<String> = parts.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-            format!("Of {}: {}.", words::count(all, "figure that ranks", "figures that rank"), words::list(&parts))
+            let figures = words::count(all, "figure that ranks", "figures that rank");
+            format!("Of {figures}: {}{out}.", words::list(&parts))
         }
     }
 }
@@ -267,11 +303,13 @@ fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<Stri
         found.extend(summary.cases.iter().filter(lone).map(|case| format!("{} ({when})", case.title)));
     }
     let seen = |case: &Case, name: &str| case.results.iter().any(|result| result.contender == name);
+    let looks = [Looks::of(before), Looks::of(after)];
+    let title = |looks: &Looks, result: &Measured| looks.title(&result.contender);
     for (old, new) in pairs {
         let gone = old.results.iter().filter(|result| !seen(new, &result.contender));
-        found.extend(gone.map(|result| format!("{} in {} (before)", result.contender, new.title)));
+        found.extend(gone.map(|result| format!("{} in {} (before)", title(&looks[0], result), new.title)));
         let added = new.results.iter().filter(|result| !seen(old, &result.contender));
-        found.extend(added.map(|result| format!("{} in {} (after)", result.contender, new.title)));
+        found.extend(added.map(|result| format!("{} in {} (after)", title(&looks[1], result), new.title)));
     }
     found
 }
@@ -279,6 +317,60 @@ fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn run(name: &str, results: &[(&str, f64, f64)]) -> Summary {
+        let result = |(name, rate, failed): &(&str, f64, f64)| Measured {
+            contender: (*name).into(),
+            numbers: [("requests_per_s", *rate), ("requests", 100.0 - failed), ("failed", *failed)]
+                .map(|(name, number)| (name.to_owned(), Spread::of(&[number; 3]).unwrap()))
+                .into(),
+            ..Measured::default()
+        };
+        let metrics = vec!["requests_per_s".into()];
+        let results: Vec<Measured> = results.iter().map(result).collect();
+        let who = |one: &Measured| Who {
+            name: one.contender.clone(),
+            title: format!("The {}", one.contender),
+            ..Who::default()
+        };
+        let contenders = results.iter().map(who).collect();
+        let case = Case { name: name.into(), title: name.into(), metrics, results, ..Case::default() };
+        Summary { contenders, cases: vec![case], ..Summary::default() }
+    }
+
+    #[test]
+    fn who_fails_or_is_not_compared_in_one_run_is_neither_better_nor_worse() {
+        let before = run("c", &[("a", 100.0, 0.0), ("b", 100.0, 34.0), ("d", 100.0, 0.0), ("e", 100.0, 0.0)]);
+        let mut after = run("c", &[("a", 200.0, 0.0), ("b", 200.0, 0.0), ("d", 200.0, 0.0), ("e", 200.0, 0.0)]);
+        after.cases[0].results[2].not_compared = Some("measured an hour later".into());
+        after.cases[0].results[3].disqualified = Some("it lied".into());
+        let it = compare(&before, &after).unwrap();
+        let verdicts: Vec<(&str, &str)> =
+            it.cases[0].metrics[0].rows.iter().map(|row| (row.verdict, row.why.as_str())).collect();
+        let expected = [
+            ("better", ""),
+            ("out", "before: 34.0 % failed"),
+            ("out", "after: measured at another time"),
+            ("out", "after: disqualified"),
+        ];
+        assert_eq!(verdicts, expected);
+        assert_eq!(
+            it.verdict,
+            "Of 1 figure that ranks: 1 better; 3 more cannot be compared, since one of the runs does not rank them."
+        );
+        assert_eq!(it.cases[0].metrics[0].rows[3].after, number::NONE, "a wrong answer has no speed");
+    }
+
+    #[test]
+    fn who_is_only_in_one_run_is_told_by_its_title() {
+        let it =
+            only_of(&run("c", &[("a", 1.0, 0.0), ("b", 1.0, 0.0)]), &run("c", &[("a", 1.0, 0.0), ("d", 1.0, 0.0)]));
+        assert_eq!(it, ["The b in c (before)", "The d in c (after)"]);
+    }
+
+    fn only_of(before: &Summary, after: &Summary) -> Vec<String> {
+        compare(before, after).unwrap().only
+    }
 
     #[test]
     fn commands_that_differ_by_their_ports_and_the_numbers_of_their_folders_only_are_the_same() {

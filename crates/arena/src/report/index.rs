@@ -25,6 +25,7 @@ struct Entry {
     winners: Vec<String>,
     machine: String,
     is_quick: bool,
+    shortcomings: String,
     counts: String,
 }
 
@@ -48,8 +49,8 @@ fn entry(link: &str, summary: &Summary) -> Entry {
         words::count(summary.rounds as usize, "round", "rounds"),
     ];
     let verdict = match &summary.advice {
-        Some(advice) => advice.sentence.clone(),
-        None => words::of_run(summary, &styles),
+        Some(advice) => words::by_which_rule(advice).to_owned() + &words::sentence(&advice.sentence, summary, &looks),
+        None => words::of_run(summary, &looks),
     };
     Entry {
         link: link.to_owned(),
@@ -63,6 +64,7 @@ fn entry(link: &str, summary: &Summary) -> Entry {
         winners: summary.verdicts.iter().map(winner).collect(),
         machine: words::machine(summary),
         is_quick: summary.is_quick,
+        shortcomings: words::shortcomings(summary),
         counts: counts.join(", "),
     }
 }

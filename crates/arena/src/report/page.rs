@@ -26,9 +26,12 @@ struct Page<'a> {
     took: String,
     machine: String,
     verdict: String,
+    shortcomings: &'a [String],
     twins: Option<words::Twins>,
     verdicts: Vec<VerdictRow>,
     advice: Option<Advice>,
+    /// Whether that was made by a rule of before.
+    is_old_advice: bool,
     traffic: Option<TrafficView>,
     glance: Option<Matrix>,
     curves: Vec<Curve>,
@@ -149,12 +152,14 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         date: date::day_in_words(&summary.started),
         took: number::duration(summary.took_s),
         machine: words::machine(summary),
-        verdict: words::of_run(summary, &styles),
-        twins: words::twins(summary, &styles),
-        verdicts: verdicts(summary, &styles),
-        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &styles)),
-        traffic: traffic_view(summary, &styles)?,
-        glance: if curves.is_empty() { glance(summary, &styles) } else { None },
+        verdict: words::of_run(summary, &looks),
+        shortcomings: &summary.shortcomings,
+        twins: words::twins(summary, &looks),
+        verdicts: verdicts(summary, &looks),
+        is_old_advice: summary.advice.as_ref().is_some_and(|advice| !words::by_which_rule(advice).is_empty()),
+        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &looks)),
+        traffic: traffic_view(summary, &looks)?,
+        glance: if curves.is_empty() { glance(summary, &looks) } else { None },
         published: folded.iter().any(|case| case.has_published),
         curves,
         cases,
@@ -200,6 +205,7 @@ fn well_said(advice: &Advice, summary: &Summary, styles: &Styles) -> Advice {
         reasons: advice.reasons.iter().map(said).collect(),
         uncertainty: advice.uncertainty.iter().map(said).collect(),
         command: advice.command.clone(),
+        rule: advice.rule.clone(),
     }
 }
 
@@ -256,8 +262,12 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
         .iter()
         .flat_map(|twin| &twin.remarks)
         .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
-    let of = |result: &Measured| Errors { chip: styles.chip(&result.contender), kinds: result.remarks.join("; ") };
-    let remarks = case.results.iter().filter(|result| !result.remarks.is_empty()).map(of).chain(twin);
+    let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
+    let of = |(result, said): (&Measured, Vec<String>)| Errors {
+        chip: looks.chip(&result.contender),
+        kinds: said.join("; "),
+    };
+    let remarks = said.filter(|(_, said)| !said.is_empty()).map(of).chain(twin);
     CaseView {
         remarks: remarks.collect(),
         title: case.title.clone(),

@@ -227,13 +227,14 @@ fn matrix_cell(case: &Case, name: &str, metric: &Metric, beside: &Beside) -> Cel
     }
     let spread = spread_of(case, name, metric);
     let mut cell = cell(spread, metric, beside, name);
-    let all = case.results.iter().filter_map(|result| spread_of(case, &result.contender, metric));
-    let medians: Vec<f64> = all.map(|spread| spread.median).collect();
-    let share = spread.and_then(|spread| match metric.sense {
-        Sense::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
-        Sense::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
-        Sense::Plain => None,
-    });
+    // Who is not ranked is neither the best nor a share of it.
+    let medians: Vec<f64> = case.figures(metric.name).map(|(_, spread)| spread.median).collect();
+    let share =
+        spread.filter(|_| result.is_some_and(|result| case.counts(result))).and_then(|spread| match metric.sense {
+            Sense::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
+            Sense::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
+            Sense::Plain => None,
+        });
     cell.share = share.filter(|share| share.is_finite());
     cell.failed = result.map_or_else(String::new, |result| too_many(case, result));
     cell.is_apart = result.is_some_and(|result| result.not_compared.is_some());
@@ -296,5 +297,17 @@ mod tests {
         let cell = |name: &str| &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
         assert_eq!((cell("a").share, cell("c").text.as_str()), (Some(1.0), "disqualified"));
         assert!(cell("b").share.is_some_and(|share| share < 0.51));
+    }
+
+    #[test]
+    fn who_fails_is_no_measure_for_the_shade_of_others() {
+        let mut case = case();
+        for (name, number) in [("failed", 50.0), ("requests", 50.0)] {
+            case.results[2].numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
+        }
+        let metric = Metric::of("requests_per_s").expect("a metric");
+        let matrix = matrix(&[&case], metric, &Looks::default());
+        let share = |name: &str| matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0].share;
+        assert!(share("a").is_none() && share("d") == Some(1.0), "{:?}", matrix.rows);
     }
 }

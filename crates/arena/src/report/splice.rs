@@ -5,17 +5,19 @@
 //! <!-- arena:end NAME -->
 //! ```
 //!
-//! NAME is the caller's name of a run. `NAME/METRIC` shows that metric instead of the one that ranks, and
-//! `NAME/METRIC/CASES` only the cases whose names have that prefix: `fools-gold/p99_ms/ladder@`.
+//! NAME is that of the run's study or of its folder. `NAME/METRIC` shows that metric instead of the one that ranks,
+//! `NAME/METRIC/CASES` only of the cases whose names begin so, and `NAME/METRIC/CASES/ROWS` only these contenders, in
+//! this order: `fools-gold/p99_ms/ladder@/foolsgold,puma`. What is bold and what a ratio is to, is decided among all
+//! contenders of the run, whoever is shown.
 
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
-use super::styles::Styles;
-use super::words;
+use super::{number, words};
 use crate::record::date;
 use crate::record::summary::{Case, Summary, failed_share};
-use loadgen::metric::{FAILED, Metric};
+use crate::stats::Beside;
+use loadgen::metric::{ELAPSED, FAILED, Metric};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
@@ -29,15 +31,12 @@ pub struct Shown<'a> {
     pub summary: &'a Summary,
     /// Link from the page to its folder.
     pub link: &'a str,
-    /// Requirements of METHOD.md that the run does not meet, shown below its table.
-    pub shortcomings: &'a [String],
 }
 
 /// The page with the table of this run at its marks. An error describes missing or wrong marks.
 pub fn splice(markdown: &str, name: &str, shown: Shown) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
-    let mut parts = name.splitn(3, '/').skip(1);
-    let table = table(shown, parts.next(), parts.next().unwrap_or_default())?;
+    let table = table(shown, &Wanted::of(name))?;
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
@@ -46,7 +45,70 @@ pub fn is_current(markdown: &str, name: &str, shown: Shown) -> Result<bool, Stri
     Ok(splice(markdown, name, shown)? == markdown)
 }
 
-/// Names of the marks of a page, in their order.
+/// What a place asks for in its name.
+#[derive(Debug, Default)]
+struct Wanted<'a> {
+    /// None: the one that ranks.
+    metric: Option<&'a str>,
+    /// How the names of the cases begin.
+    begin: &'a str,
+    /// The contenders that are shown, in their order; none: all, in that of the run.
+    rows: Vec<&'a str>,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(name: &'a str) -> Wanted<'a> {
+        let mut parts = name.splitn(4, '/').skip(1);
+        Wanted {
+            metric: parts.next(),
+            begin: parts.next().unwrap_or_default(),
+            rows: parts.next().map(|rows| rows.split(',').map(str::trim).collect()).unwrap_or_default(),
+        }
+    }
+
+    /// Whether this contender has a row.
+    fn has(&self, name: &str) -> bool {
+        self.rows.is_empty() || self.rows.contains(&name)
+    }
+
+    /// The rows that are wanted of these, in the wanted order.
+    fn pick(&self, rows: Vec<Row>) -> Vec<Row> {
+        let mut rows: Vec<Row> = rows.into_iter().filter(|row| self.has(&row.name)).collect();
+        rows.sort_by_key(|row| self.rows.iter().position(|name| *name == row.name));
+        rows
+    }
+
+    /// An error where one of them is in none of these cases.
+    fn check(&self, cases: &[&Case]) -> Result<(), String> {
+        let known = names_in(cases);
+        match self.rows.iter().find(|name| !known.contains(name)) {
+            Some(name) => Err(format!("{name:?} is in none of these cases; there are {}", known.join(", "))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The contenders of these cases, each once.
+fn names_in<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in cases.iter().flat_map(|case| &case.results) {
+        if !names.contains(&result.contender.as_str()) {
+            names.push(&result.contender);
+        }
+    }
+    names
+}
+
+/// The places of a page that are those of a run: by the name of its folder, or else of its study.
+pub fn names_of(markdown: &str, study: &str, folder: &str) -> Vec<String> {
+    let all = names(markdown);
+    let of =
+        |run: &str| -> Vec<String> { all.iter().filter(|name| name.split('/').next() == Some(run)).cloned().collect() };
+    let own = of(folder);
+    if own.is_empty() { of(study) } else { own }
+}
+
+/// The names that a page has places for, in their order.
 pub fn names(markdown: &str) -> Vec<String> {
     let mark = |line: &str| Some(line.trim().strip_prefix("<!-- arena:begin ")?.strip_suffix(" -->")?.to_owned());
     markdown.lines().filter_map(mark).collect()
@@ -71,11 +133,11 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
     }
 }
 
-/// The table in Markdown, with a line on its date, machine and folder below.
-fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, String> {
-    let Shown { summary, link, shortcomings } = shown;
-    let styles = Styles::of(summary);
-    let chosen = match metric {
+/// Markdown, with a line of its date, machine and folder below.
+fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
+    let Shown { summary, link } = shown;
+    let looks = Looks::of(summary);
+    let chosen = match wanted.metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
     };
@@ -85,19 +147,21 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
     // A metric that is not named explicitly is only shown for the cases that it ranks.
     let ranks =
         |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
-    let named = summary.cases.iter().filter(|case| case.name.starts_with(begin));
+    let named = summary.cases.iter().filter(|case| case.name.starts_with(wanted.begin));
     let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
+    wanted.check(&cases)?;
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
-        ([case], None) => one_case(case, &styles),
-        _ => many_cases(&cases, metric, &styles),
+        ([case], None) => one_case(case, &looks, wanted),
+        _ => many_cases(&cases, metric, &looks, wanted),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
-    let failed = cases.iter().flat_map(|case| &case.results).any(|result| result.failed_share() > 0.0);
+    let mut shown_results = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let failed = shown_results.any(|result| result.failed_share() > 0.0);
     let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
     let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
-    let short = match shortcomings {
+    let short = match &summary.shortcomings[..] {
         [] => String::new(),
         all => format!(" **Not a run as METHOD.md wants it: {}.**", all.join("; ")),
     };
@@ -109,21 +173,66 @@ fn table(shown: Shown, metric: Option<&str>, begin: &str) -> Result<String, Stri
         ),
         false => String::new(),
     };
+    let among = if wanted.rows.is_empty() { "" } else { ", among all entries of the run" };
     let place = format!(
-        "{}; {}; {}; medians{beside}; bold: the best and what is level with it (nothing where all are level). \
-         {failures}{twins}[Run]({link}).{quick}{short}",
+        "{}; {}; {}{}; medians{beside}; bold: the best and what is level with it{among} (nothing where all are \
+         level). {failures}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
+        loads(&cases),
+        unseen(&cases, metric, &looks, wanted),
+        further(&cases, wanted),
     );
     let table = lines.join("\n");
-    let settings = settings(summary, &styles);
+    let settings = settings(summary, &looks, wanted);
     Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
-/// Folded table of the settings of each contender, which its figures depend on.
-fn settings(summary: &Summary, styles: &Styles) -> String {
-    let all = words::settings(summary, styles);
+/// How long a load took, from the shortest to the longest of medians: ` of loads of 3.0–3.3 s`. Empty where there were
+/// none, as in a first start.
+fn loads(cases: &[&Case]) -> String {
+    let all = || cases.iter().flat_map(|case| &case.results).filter_map(|one| one.numbers.get(ELAPSED));
+    let seconds = |number: f64| if number < 10.0 { format!("{number:.1}") } else { format!("{number:.0}") };
+    let least = all().map(|spread| spread.median).min_by(f64::total_cmp).map(seconds);
+    let most = all().map(|spread| spread.median).max_by(f64::total_cmp).map(seconds);
+    match (least, most) {
+        (Some(least), Some(most)) if least == most => format!(" of loads of {least} s"),
+        (Some(least), Some(most)) => format!(" of loads of {least}–{most} s"),
+        _ => String::new(),
+    }
+}
+
+/// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
+fn unseen(cases: &[&Case], metric: &Metric, looks: &Looks, wanted: &Wanted) -> String {
+    let best = |case: &&Case| {
+        let beside = Beside::of(case, metric);
+        let best = case.results.iter().find(|result| beside.is_first(&result.contender))?;
+        let figure = number::with_unit(best.numbers.get(metric.name)?.median, metric);
+        let is_seen = wanted.has(&best.contender);
+        (!is_seen).then(|| format!("{} with {figure} ({})", looks.title(&best.contender), case.title))
+    };
+    let all: Vec<String> = cases.iter().filter_map(best).collect();
+    if all.is_empty() { String::new() } else { format!("**The best is not among these rows:** {}. ", all.join("; ")) }
+}
+
+/// How many entries of the run have no row here.
+fn further(cases: &[&Case], wanted: &Wanted) -> String {
+    match names_in(cases).into_iter().filter(|name| !wanted.has(name)).count() {
+        0 => String::new(),
+        more => format!(
+            ", which has {} that {} not shown here",
+            words::count(more, "further entry", "further entries"),
+            if more == 1 { "is" } else { "are" }
+        ),
+    }
+}
+
+/// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
+fn settings(summary: &Summary, looks: &Looks, wanted: &Wanted) -> String {
+    let mut all = words::settings(summary, looks);
+    all.retain(|one| wanted.has(&one.name));
+    all.sort_by_key(|one| wanted.rows.iter().position(|name| *name == one.name));
     if all.is_empty() {
         return String::new();
     }
@@ -141,9 +250,10 @@ fn settings(summary: &Summary, styles: &Styles) -> String {
     )
 }
 
-/// Table of one case: contenders as rows, metrics as columns.
-fn one_case(case: &Case, styles: &Styles) -> Vec<String> {
-    let data = rows::table(case, styles);
+/// Contenders down, metrics across.
+fn one_case(case: &Case, looks: &Looks, wanted: &Wanted) -> Vec<String> {
+    let mut data = rows::table(case, looks);
+    data.rows = wanted.pick(data.rows);
     let count = data.columns.len().min(MOST_METRICS);
     let unit = |column: &rows::Column| match column.unit.as_str() {
         "" => column.title.clone(),
@@ -159,10 +269,11 @@ fn one_case(case: &Case, styles: &Styles) -> Vec<String> {
     lines("", heads, data.rows.iter().map(|row| (name(row), numbers(row, count))))
 }
 
-/// Table of one metric: contenders as rows and cases as columns, or transposed if there are more cases. Where requests
-/// failed, their share over all of these cases is a further column.
-fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles) -> Vec<String> {
-    let matrix = rows::matrix(cases, metric, styles);
+/// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
+/// failed, their share over all of these cases stands beside it.
+fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks, wanted: &Wanted) -> Vec<String> {
+    let mut matrix = rows::matrix(cases, metric, looks);
+    matrix.rows = wanted.pick(matrix.rows);
     let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
@@ -248,7 +359,7 @@ mod tests {
     use crate::record::summary::{ALLOCATED_BY, Measured, Spread, Who};
 
     fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
-        Shown { summary, link, shortcomings: &[] }
+        Shown { summary, link }
     }
 
     fn summary() -> Summary {
@@ -308,11 +419,12 @@ mod tests {
         let mut run = summary();
         run.cases[0].results[0].not_compared = Some("measured an hour later".into());
         let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-        let short = ["2 rounds of at least 3".to_owned(), "no twin".to_owned()];
-        let new = splice(page, "s", Shown { shortcomings: &short, ..shown(&run, "x") }).expect("a page");
+        run.shortcomings = vec!["2 rounds of at least 3".to_owned(), "no twin".to_owned()];
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.contains("| a\\|b (at another time: not compared) | 100 |"), "{new}");
         assert!(new.contains("**Not a run as METHOD.md wants it: 2 rounds of at least 3; no twin.**"), "{new}");
         run.cases.push(run.cases[0].clone());
+        run.shortcomings.clear();
         let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.contains("| a\\|b | 100 (at another time) | 100 (at another time) |"), "{new}");
         assert!(!new.contains("METHOD.md"), "{new}");
@@ -357,6 +469,41 @@ mod tests {
         let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
         let new = splice(&page, name, shown(&run, "x")).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder@50 | ladder@80 |"), "{new}");
+    }
+
+    #[test]
+    fn chosen_rows_hide_no_better_rival_and_are_counted() {
+        let mut run = summary();
+        let mut slowest = run.cases[0].results[1].clone();
+        slowest.contender = "d".into();
+        slowest.numbers.insert("requests_per_s".into(), Spread::of(&[25.0; 3]).unwrap());
+        slowest.numbers.insert("elapsed_s".into(), Spread::of(&[3.04, 3.3, 3.26]).unwrap());
+        run.cases[0].results.push(slowest);
+        run.cases[0].title = "Page".into();
+        run.cases.push(run.cases[0].clone());
+        run.contenders[0].name = "a|b".into();
+        run.contenders[1].name = "c".into();
+        let name = "s/requests_per_s//d,c";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        let rows: Vec<&str> = new.lines().filter(|line| line.contains("<sub>")).collect();
+        assert!(rows.len() == 2 && rows[0].starts_with("| d | 25.0<br><sub>0.25×"), "{new}");
+        assert!(rows[1].contains("| 50.0<br><sub>0.50×") && !new.contains("**50"), "beside the best of the run: {new}");
+        assert!(new.contains("not among these rows:** a\\|b with 100\u{202f}requests/s (Page); a"), "{new}");
+        assert!(new.contains("[Run](x), which has 1 further entry that is not shown here."), "{new}");
+        assert!(new.contains("3 rounds of loads of 3.3 s; medians"), "{new}");
+        assert!(new.contains("| tuned, jemalloc |") && !new.contains("| its own |"), "settings of others: {new}");
+        let name = "s/requests_per_s//e";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let told = splice(&page, name, shown(&run, "x")).expect_err("a complaint");
+        assert!(told.contains("\"e\" is in none of these cases; there are a|b, c, d"), "{told}");
+    }
+
+    #[test]
+    fn a_place_is_that_of_a_folder_or_else_of_a_study() {
+        let of = |page: &str| names_of(page, "s", "2026-s");
+        assert_eq!(of("<!-- arena:begin s/a -->\n<!-- arena:begin t -->"), ["s/a"]);
+        assert_eq!(of("<!-- arena:begin s/a -->\n<!-- arena:begin 2026-s/b -->"), ["2026-s/b"]);
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Style {
     pub title: String,
     /// Index among all contenders, which determines color, shape and dash.
     pub at: usize,
+    /// Reason why the contender is drawn hollow, for a legend; empty where it is not.
+    pub why: String,
 }
 
 impl Style {
@@ -120,7 +122,7 @@ impl Styles {
         // Without an appearance there is no mark either: it would be another contender's.
         let Some(style) = self.0.get(name) else { return Chip { title: name.to_owned(), ..Chip::default() } };
         let mark = format!("<svg class=\"mark\"><use href=\"#m{}\"/></svg>", style.at);
-        Chip { title: style.title.clone(), mark, at: style.at }
+        Chip { title: style.title.clone(), mark, at: style.at, ..Chip::default() }
     }
 
     /// SVG definitions that a page has once for all its tables and plots: the mark alone (`#m3`), and on a background

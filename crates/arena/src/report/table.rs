@@ -55,6 +55,9 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
             format!("Below a median: how many times the best of its column it is, with the {percent} % interval.");
         say(out, &words, width)?;
     }
+    if !summary.shortcomings.is_empty() {
+        say(out, &format!("NOT A RUN AS METHOD.md WANTS IT: {}.", words::shortcomings(summary)), width)?;
+    }
     if summary.is_quick {
         say(out, "QUICK RUN: it shows that everything works; its figures are not to be believed.", width)?;
     }
@@ -65,7 +68,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
 fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
-    say(out, &found.answer, width)?;
+    say(out, &words::sentence(&found.answer, summary, looks), width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
         one_case(case, styles, out, width)?;
@@ -123,9 +126,10 @@ fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
-    say(out, &words::of_case(case, styles), width)?;
-    for result in in_order(case).into_iter().filter(|result| !result.remarks.is_empty()) {
-        say(out, &format!("Of {}: {}.", styles.title(&result.contender), result.remarks.join("; ")), width)?;
+    say(out, &words::of_case(case, looks), width)?;
+    let said = in_order(case).into_iter().map(|result| (result, words::remarks(case, result)));
+    for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
+        say(out, &format!("Of {}: {}.", looks.title(&result.contender), said.join("; ")), width)?;
     }
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
@@ -168,7 +172,11 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
     table.set_header([plot.x_title.clone()].into_iter().chain(heads));
     for row in &matrix.rows {
         let number = |cell: &rows::Cell| {
-            let failed = if cell.failed.is_empty() { String::new() } else { format!("\n{} failed", cell.failed) };
+            let failed = match cell.is_apart {
+                _ if !cell.failed.is_empty() => format!("\n{} failed", cell.failed),
+                true => "\nat another time".to_owned(),
+                false => String::new(),
+            };
             format!("{}{}{failed}", if cell.is_best { "★ " } else { "" }, cell.text)
         };
         table.add_row([row.chip.title.clone()].into_iter().chain(row.cells.iter().map(number)));
@@ -178,9 +186,10 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
     }
     write_table(out, table, width)?;
     for case in cases.iter().filter(|case| plot.metric == P99 || case.metrics.first() == Some(&plot.metric)) {
-        for result in case.results.iter().filter(|result| !result.remarks.is_empty()) {
+        let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
+        for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
             let at = case.x.map_or_else(String::new, number::tick);
-            say(out, &format!("At {at}, {}: {}.", styles.title(&result.contender), result.remarks.join("; ")), width)?;
+            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), said.join("; ")), width)?;
         }
     }
     Ok(())
@@ -199,19 +208,23 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
     for verdict in &summary.verdicts {
         let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
-        let why = if verdict.why.is_empty() { String::new() } else { format!(". {}", verdict.why) };
+        let why = match words::sentence(&verdict.why, summary, looks) {
+            none if none.is_empty() => none,
+            why => format!(". {why}"),
+        };
         say(out, &format!("Best for {}: {}{level}{why}", verdict.use_case, words::list(&winners)), width)?;
         if !verdict.published.is_empty() {
             say(out, &format!("  in the original: {}", verdict.published), width)?;
         }
     }
     if let Some(advice) = &summary.advice {
-        say(out, &advice.sentence, width)?;
+        let said = |text: &str| words::sentence(text, summary, looks);
+        say(out, &format!("{}{}", words::by_which_rule(advice), said(&advice.sentence)), width)?;
         for reason in &advice.reasons {
-            say(out, &format!("  - {reason}"), width)?;
+            say(out, &format!("  - {}", said(reason)), width)?;
         }
-        for caveat in &advice.uncertainty {
-            say(out, &format!("  ? {caveat}"), width)?;
+        for doubt in &advice.uncertainty {
+            say(out, &format!("  ? {}", said(doubt)), width)?;
         }
         if !advice.command.is_empty() {
             writeln!(out, "  $ {}", advice.command)?;

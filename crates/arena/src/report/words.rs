@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::number;
-use super::styles::Styles;
-use crate::record::summary::{ALLOCATED_BY, Case, Measured, Spread, Summary, Who};
+use super::look::Looks;
+use super::{number, rows};
+use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Metric, Sense};
+use loadgen::metric::{Metric, P50, P99, Sense};
 
 /// Metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
@@ -22,7 +22,61 @@ pub fn spread_of<'a>(case: &'a Case, contender: &str, metric: &Metric) -> Option
     result.numbers.get(metric.name).filter(|spread| spread.is_sound())
 }
 
-/// Whether this contender is the best of its case, or level with it. False for all if all are level.
+/// Why a result is not ranked in its case, in a few words: `34 % failed`. None where it is.
+pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
+    match (&result.disqualified, &result.not_compared) {
+        (Some(_), _) => Some("disqualified".to_owned()),
+        (None, Some(_)) => Some("measured at another time".to_owned()),
+        (None, None) if case.counts(result) => None,
+        (None, None) => Some(format!("{} failed", rows::failed(result.failed_share()))),
+    }
+}
+
+/// What must be known of a result's figures: its remarks, and what the percentiles of the tool that loaded it leave out
+/// or hold beside right answers. Read in the sources of wrk 4.1.0 (`response_complete`: an answer that comes after the
+/// time-out is counted, and is in no percentile; one of any status is) and of ab 2.3 (`close_connection`: all that
+/// ended, well or badly).
+pub fn remarks(case: &Case, result: &Measured) -> Vec<String> {
+    let mut all = result.remarks.clone();
+    let has_percentiles = result.numbers.contains_key(P50) || result.numbers.contains_key(P99);
+    if !has_percentiles || result.disqualified.is_some() {
+        return all;
+    }
+    let of = |kind: &str| result.errors.get(kind).copied().filter(|count| *count > 0);
+    let tool = case.what.split(' ').next().unwrap_or_default();
+    if tool == "wrk" {
+        all.extend(of("timeout").map(|count| {
+            format!(
+                "wrk got {} after its time-out: they count as failed and are in no percentile, so that the slowest are \
+                 missing from these latencies, as are those that were never answered",
+                count_of(count, "answer", "answers")
+            )
+        }));
+        all.extend(of(WRK_BAD_STATUS).map(|count| {
+            format!(
+                "wrk's latencies hold the {} with a status of 400 or more as well: errors that come quickly shorten them",
+                count_of(count, "answer", "answers")
+            )
+        }));
+    }
+    if tool == "ab" && result.failed() > 0.0 {
+        all.push(
+            "ab's latencies hold the failed requests as well, each with the time until it failed, and not those that \
+             were unanswered when its time was over"
+                .to_owned(),
+        );
+    }
+    all
+}
+
+/// As the load generator calls what wrk says of them.
+const WRK_BAD_STATUS: &str = "status 400 or more";
+
+fn count_of(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
+}
+
+/// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
 pub fn is_best(case: &Case, contender: &str) -> bool {
     case.ranking.len() > 1 && case.ranking[0].iter().any(|name| name == contender)
 }
@@ -182,8 +236,7 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
     let compared = summary.cases.iter().filter_map(|case| {
         let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
-        let is_compared = |one: &Measured| one.disqualified.is_none() && one.not_compared.is_none();
-        let twin = case.twin.as_ref().filter(|twin| is_compared(twin) && original.not_compared.is_none())?;
+        let twin = case.twin.as_ref().filter(|twin| case.counts(twin) && case.counts(original))?;
         let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
         Some((case, ratio))
     });
@@ -238,7 +291,9 @@ pub fn machine(summary: &Summary) -> String {
 /// Settings of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Title for people.
+    /// Its name in records.
+    pub name: String,
+    /// Its name for people.
     pub title: String,
     /// Workers and threads per worker: `2 × 5`.
     pub size: String,
@@ -259,7 +314,8 @@ pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
         let ruby = who.ruby.split(" (").next().unwrap_or_default();
         let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
         Settings {
-            title: styles.title(&who.name),
+            name: who.name.clone(),
+            title: looks.title(&who.name),
             size: format!("{} × {}", who.workers, who.threads.max(1)),
             version: version.to_owned(),
             allocator: loaded.unwrap_or(built_in).to_owned(),
@@ -269,7 +325,18 @@ pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
     summary.contenders.iter().filter(|who| who.missing.is_empty()).map(of).collect()
 }
 
-/// A number with its noun: "3 rounds".
+/// What stands before a recommendation that was made by another rule than that of this program: with today's it may be
+/// another one.
+pub fn by_which_rule(advice: &Advice) -> &'static str {
+    if advice.rule == stats::rule() { "" } else { "By an older rule than the one of this page: " }
+}
+
+/// Why a run is not one as METHOD.md wants it, in words; nothing where it is.
+pub fn shortcomings(summary: &Summary) -> String {
+    summary.shortcomings.join("; ")
+}
+
+/// What counts what: "3 rounds".
 pub fn count(number: usize, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }
@@ -360,6 +427,29 @@ mod tests {
     }
 
     #[test]
+    fn what_the_percentiles_of_a_tool_leave_out_is_said_where_something_failed() {
+        let of = |what: &str, errors: &[(&str, u64)]| {
+            let mut one = case("p99_ms", &[("a", &[2.0])], &[]);
+            one.what = what.into();
+            let mut result = one.results[0].clone();
+            result.remarks = vec!["first".into()];
+            result.errors = errors.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
+            let failed = errors.iter().map(|(_, count)| *count as f64).sum();
+            result.numbers.insert("failed".into(), Spread::of(&[failed]).unwrap());
+            (remarks(&one, &result), remarks(&one, &Measured { numbers: [].into(), ..result.clone() }))
+        };
+        let (late, none) = of("wrk --latency -t2 /a", &[("timeout", 791), ("read", 3)]);
+        assert!(late.len() == 2 && late[1].contains("wrk got 791 answers after its time-out"), "{late:?}");
+        assert_eq!(none, ["first"], "without percentiles nothing is missing from them");
+        let (quick, _) = of("wrk --latency -t2 /a", &[("status 400 or more", 12_345)]);
+        assert!(quick[1].contains("hold the 12\u{202f}345 answers with a status of 400 or more"), "{quick:?}");
+        let (ab, _) = of("ab -q -c9 /a", &[("read", 2)]);
+        assert!(ab[1].contains("ab's latencies hold the failed requests as well"), "{ab:?}");
+        assert_eq!(of("ab -q -c9 /a", &[]).0, ["first"]);
+        assert_eq!(of("closed loop: 4 clients", &[("timeout", 9)]).0, ["first"], "ours has them among its latencies");
+    }
+
+    #[test]
     fn wins_ties_and_nothing() {
         let styles = Styles::default();
         let said = |case: &Case| of_case(case, &styles).replace('\u{202f}', " ");
@@ -401,6 +491,27 @@ mod tests {
         assert!(of(&many).words.contains("in 1 of 12 cases (Page: 1.50×); chance explains that"), "{:?}", of(&many));
         (many[4], many[5]) = (0.5, 0.5);
         assert!(of(&many).is_alarm && of(&many).words.contains("worth no more"), "{:?}", of(&many));
-        assert_eq!(twins(&Summary::default(), &Styles::default()), None);
+        assert_eq!(twins(&Summary::default(), &Looks::default()), None);
+        // Who is not ranked is compared with nobody, its twin as little.
+        let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
+        one.twin = case("requests_per_s", &[("twin", &[50.0, 51.0, 49.0])], &[]).results.pop();
+        let words = |one: &Case| {
+            let summary = Summary { cases: vec![one.clone()], twin_of: Some("a".into()), ..Summary::default() };
+            twins(&summary, &Looks::default()).unwrap().words
+        };
+        assert!(words(&one).contains("in 1 of 1 case"), "{}", words(&one));
+        let failing = |result: &mut Measured| {
+            for (name, number) in [("failed", 5.0), ("requests", 95.0)] {
+                result.numbers.insert(name.into(), Spread::of(&[number]).unwrap());
+            }
+        };
+        let mut original = one.clone();
+        failing(&mut original.results[0]);
+        let mut twin = one.clone();
+        failing(twin.twin.as_mut().unwrap());
+        one.results[0].disqualified = Some("it lied".into());
+        for out in [one, original, twin] {
+            assert!(words(&out).ends_with("and was not"), "{}", words(&out));
+        }
     }
 }

@@ -8,7 +8,7 @@ pub mod rank;
 pub use beside::Beside;
 pub use loadgen::Dice;
 pub use loadgen::stats::{median, percentile};
-pub use paired::{Ratio, Standing, are_apart, are_open, ratio};
+pub use paired::{CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, ratio, rule};
 pub use rank::{better, ranking, ranking_by, ranking_of};
 
 use loadgen::stats::sorted;

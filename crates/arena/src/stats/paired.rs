@@ -23,7 +23,16 @@ const T: [f64; 30] = [
     2.567, 2.552, 2.539, 2.528, 2.518, 2.508, 2.500, 2.492, 2.485, 2.479, 2.473, 2.467, 2.462, 2.457,
 ];
 
-/// Results of [`middles`] by count, cached: they are the same for all figures of as many rounds.
+/// The rule by which two are told apart, as it is kept beside what was concluded by it: a report marks the conclusions
+/// of another one.
+pub fn rule() -> String {
+    format!(
+        "median of the rounds' ratios; {CONFIDENCE_PERCENT} % interval by the bootstrap's error and Student's t; {:.0} %",
+        SMALLEST_PART * 100.0
+    )
+}
+
+/// What [`middles`] says, by count: the same for all figures of so many rounds.
 static MIDDLES: [OnceLock<Vec<(usize, usize, f64)>>; 101] = [const { OnceLock::new() }; 101];
 
 /// Ratio of one figure to another.
@@ -84,7 +93,17 @@ pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     Some(Ratio { median: middle.exp(), low: (middle - half).exp(), high: (middle + half).exp(), rounds: pairs.len() })
 }
 
-/// Whether two figures differ significantly.
+/// The interval of one figure alone, by the same rule: what its rounds tell of it, slow spells of the machine included.
+/// None with one round, or where a number is not above 0.
+pub fn known_within(spread: &Spread) -> Option<(f64, f64)> {
+    if spread.all.len() < 2 || !spread.all.iter().all(|number| number.is_finite() && *number > 0.0) {
+        return None;
+    }
+    let (middle, half) = interval(spread.all.iter().map(|number| number.ln()).collect());
+    Some(((middle - half).exp(), (middle + half).exp()))
+}
+
+/// Whether two figures are told apart.
 pub fn are_apart(a: &Spread, b: &Spread) -> bool {
     ratio(a, b).is_some_and(|ratio| ratio.standing() == Standing::Apart)
 }

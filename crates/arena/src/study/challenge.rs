@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
+use crate::record::fingerprint;
 
 /// Our server, which takes part in every challenge that names no opponents.
 const OURS: &str = "foolsgold";
@@ -71,7 +72,12 @@ impl Challenge {
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 
-    /// Its name in the study that it joined.
+    /// Its recipe's fingerprint, by the names that it can have in a study.
+    pub(super) fn fingerprints(&self) -> [(String, String); 2] {
+        [self.name.clone(), format!("{}{SUFFIX}", self.name)].map(|name| (name, fingerprint(self.text.as_bytes())))
+    }
+
+    /// The name that it has in the study that it joined.
     pub fn name_in(&self, joined: &Recipe) -> String {
         joined.contenders.first().map(|entry| entry.name().to_owned()).unwrap_or_default()
     }

@@ -4,11 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use super::challenge::Challenge;
 use super::origin::{Origin, STUDY};
+use super::recipe::Recipe;
+use super::verdicts;
+use crate::duel::summing;
 use crate::measure::{leave_out, strays};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::record::{Sample, fingerprint};
+use crate::report::look::Looks;
+use crate::report::words;
 use crate::stats;
 
 /// Rounds that a run needs; fewer show hardly any difference.
@@ -18,27 +24,41 @@ const DUEL: &str = "duel";
 /// Most contenders that are named as measured apart from their rounds.
 const NAMED_MOST: usize = 3;
 
-/// Summary of a run by the present rules, and the requirements of METHOD.md that it does not meet, in parts of
-/// sentences; none if it may be shown. `home` has the present recipes.
-pub fn shown(home: &Path, folder: &Folder) -> Result<(Summary, Vec<String>), String> {
+/// What a run says by today's rules, with its shortcomings: what it is not that METHOD.md wants of a run that is
+/// shown. `home` has the recipes of now.
+pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let mut summary = folder.read_summary()?;
     let plan = folder.plan().unwrap_or_default();
     let origin = plan.get("origin").and_then(|origin| serde_json::from_value(origin.clone()).ok());
+    let challenge: Option<Challenge> =
+        plan.get("challenge").and_then(|challenge| serde_json::from_value(challenge.clone()).ok());
     let is_elsewhere = plan.get("machine").is_some_and(|machine| !machine.is_null());
     // Loads of other machines have the time of their import, not of the load.
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
-    by_rules(&mut summary, &samples);
-    let shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &of_tree(home));
-    Ok((summary, shortcomings))
+    let study = Recipe::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
+    by_rules(&mut summary, &samples, study.as_ref());
+    let mut tree = of_tree(home);
+    // A challenger's recipe is no other than it was: the run has all of it.
+    tree.extend(challenge.into_iter().flat_map(|it| it.fingerprints()));
+    summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
+    Ok(summary)
 }
 
-/// Applies the present rules to the figures of an older run.
-fn by_rules(summary: &mut Summary, samples: &[Sample]) {
+/// The page of an older run shows what today's rules make of its figures: who is ranked how, and who is best for what.
+fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Recipe>) {
     let strays = strays(samples);
     for case in &mut summary.cases {
         leave_out(case, &strays);
         case.ranking = stats::ranking_of(case);
     }
+    let (verdicts, gone) = match summary.study.as_str() {
+        DUEL => (summing::verdicts(&summary.cases), Vec::new()),
+        _ => verdicts::again(study, summary),
+    };
+    summary.verdicts = verdicts;
+    summary.notes.extend(gone.into_iter().map(|use_case| {
+        format!("who was best for {use_case:?} is not shown: today's study does not say by which cases that is decided")
+    }));
 }
 
 fn shortcomings(
@@ -48,6 +68,7 @@ fn shortcomings(
     tree: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let mut found = Vec::new();
+    let looks = Looks::of(summary);
     if summary.rounds < ROUNDS_LEAST {
         let rounds = if summary.rounds == 1 { "round" } else { "rounds" };
         found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
@@ -58,18 +79,19 @@ fn shortcomings(
         None => found.push("with which recipes it was made is not known".to_owned()),
         Some(origin) => {
             let is_other = |(name, print): &(&String, &String)| tree.get(*name) != Some(*print);
-            let others: Vec<&str> = origin.recipes.iter().filter(is_other).map(|(name, _)| name.as_str()).collect();
+            let others: Vec<String> =
+                origin.recipes.iter().filter(is_other).map(|(name, _)| looks.title(name)).collect();
             found.extend(
-                (!others.is_empty()).then(|| format!("these recipes are others by now: {}", others.join(", "))),
+                (!others.is_empty()).then(|| format!("these recipes are others by now: {}", words::list(&others))),
             );
         }
     }
-    found.extend(apart(samples));
+    found.extend(apart(samples, &looks));
     found
 }
 
-/// Sentence part on rounds that were not measured in one go.
-fn apart(samples: &[Sample]) -> Option<String> {
+/// The rounds that were not measured in one go.
+fn apart(samples: &[Sample], looks: &Looks) -> Option<String> {
     let strays = strays(samples);
     let away_s = strays.iter().map(|stray| stray.away_s).max()?;
     let mut names: Vec<&str> = strays.iter().map(|stray| stray.contender.as_str()).collect();
@@ -80,9 +102,10 @@ fn apart(samples: &[Sample]) -> Option<String> {
         more => format!(" and {more} more"),
     };
     names.truncate(NAMED_MOST);
+    let names: Vec<String> = names.into_iter().map(|name| looks.title(name)).collect();
     Some(format!(
         "not measured in one go: {}{more}, up to {} min apart from the others of their rounds",
-        names.join(", "),
+        if more.is_empty() { words::list(&names) } else { names.join(", ") },
         away_s / 60
     ))
 }
@@ -105,6 +128,7 @@ fn of_tree(home: &Path) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
     use crate::record::date;
+    use crate::record::summary::{Case, Measured, Spread, Verdict, Who};
 
     fn sample(contender: &str, minute: u64) -> Sample {
         let started = date::written(1_000_000_000 + minute * 60);
@@ -115,7 +139,9 @@ mod tests {
     fn a_run_as_the_method_wants_it_lacks_nothing_and_each_lack_is_said() {
         let prints: BTreeMap<String, String> = [("puma".to_owned(), "1".to_owned())].into();
         let origin = Origin { recipes: prints.clone(), ..Origin::default() };
-        let run = Summary { rounds: 3, twin_of: Some("puma".into()), ..Summary::default() };
+        let who = |name: &str, title: &str| Who { name: name.into(), title: title.into(), ..Who::default() };
+        let contenders = vec![who("puma", "Puma"), who("thin", "Thin, 4 × 1")];
+        let run = Summary { contenders, rounds: 3, twin_of: Some("puma".into()), ..Summary::default() };
         let samples = [sample("puma", 0), sample("thin", 2)];
         let of = |run: &Summary, samples: &[Sample], origin: Option<&Origin>, tree: &BTreeMap<String, String>| {
             shortcomings(run, samples, origin, tree).join("; ")
@@ -131,9 +157,71 @@ mod tests {
         let found = of(&run, &late, Some(&origin), &BTreeMap::new());
         assert_eq!(
             found,
-            "these recipes are others by now: puma; not measured in one go: thin, up to 38 min apart from the others \
+            "these recipes are others by now: Puma; not measured in one go: Thin, 4 × 1, up to 38 min apart from the others \
              of their rounds"
         );
+    }
+
+    #[test]
+    fn verdicts_of_an_older_run_are_made_again_by_the_rule_of_now() {
+        let result = |name: &str, rates: [f64; 3], failed: f64| Measured {
+            contender: name.into(),
+            numbers: [("requests_per_s", rates), ("requests", [100.0; 3]), ("failed", [failed; 3])]
+                .map(|(name, all)| (name.to_owned(), Spread::of(&all).unwrap()))
+                .into(),
+            ..Measured::default()
+        };
+        let case = |name: &str, results: Vec<Measured>| Case {
+            name: name.into(),
+            metrics: vec!["requests_per_s".into()],
+            results,
+            ..Case::default()
+        };
+        let best = || result("best", [100.0, 101.0, 99.0], 0.0);
+        let cases = vec![
+            case("c@1", vec![best(), result("failing", [900.0; 3], 50.0), result("slow", [10.0; 3], 0.0)]),
+            case("c@2", vec![best(), result("failing", [900.0; 3], 0.0), result("slow", [10.0; 3], 0.0)]),
+            case("can", vec![result("slow", [900.0; 3], 0.0)]),
+        ];
+        let verdict = |use_case: &str| Verdict {
+            use_case: use_case.into(),
+            winners: vec!["failing".into()],
+            why: "an old rule".into(),
+            ..Verdict::default()
+        };
+        let study: Recipe = toml::from_str(
+            r#"
+            title = "T"
+            question = "Q?"
+            about = []
+            app = "a"
+            contenders = []
+            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 1 }
+            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+            metrics = ["requests_per_s"]
+            case = []
+            [[verdict]]
+            use_case = "most"
+            cases = ["c"]
+            "#,
+        )
+        .unwrap();
+        let mut run = Summary {
+            study: "s".into(),
+            cases,
+            verdicts: vec![verdict("most"), verdict("gone")],
+            ..Summary::default()
+        };
+        by_rules(&mut run, &[], Some(&study));
+        assert_eq!((run.verdicts.len(), &run.verdicts[0].winners), (1, &vec!["best".to_owned()]), "{:?}", run.verdicts);
+        assert!(run.verdicts[0].why.contains("over 2 cases"), "{:?}", run.verdicts);
+        assert!(run.notes[0].contains("\"gone\" is not shown"), "{:?}", run.notes);
+        // Those of a duel need no study.
+        run.cases.truncate(1);
+        run.cases[0].name = crate::duel::cases::CAPACITY.into();
+        run.study = DUEL.into();
+        by_rules(&mut run, &[], None);
+        assert_eq!((run.verdicts[0].use_case.as_str(), &run.verdicts[0].winners[0]), ("most requests", &"best".into()));
     }
 
     #[test]

@@ -61,7 +61,14 @@ impl<'a> Ready<'a> {
     /// Differences between now and the beginning of the run, with which its samples must not be mixed.
     pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
         let mut found = Vec::new();
-        let now = Origin::of(self.study, self.context);
+        let now = Origin::of(self.study, self.ground);
+        if self.asked.origin.is_none() {
+            found.push(
+                "its run.json does not say where its servers came from, nor by which recipes they ran (a program of \
+                 before wrote it): that they are those of now cannot be known"
+                    .to_owned(),
+            );
+        }
         if let Some(then) = &self.asked.origin {
             if then.place != now.place {
                 let other = if then.place.0 == now.place.0 { ", but another one" } else { "" };

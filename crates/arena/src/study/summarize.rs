@@ -74,6 +74,7 @@ pub fn summary(
         advice: None,
         traffic: None,
         notes,
+        shortcomings: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
-use crate::record::summary::{Case, Spread, Verdict, Who};
+use crate::record::summary::{Case, Spread, Summary, Verdict, Who};
 use crate::report::number;
 use crate::stats;
 use loadgen::metric::Metric;
@@ -13,13 +13,43 @@ const LEAST: f64 = 1e-3;
 
 /// Verdicts for all uses of the study that were measured.
 pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
-    study.verdicts.iter().filter_map(|verdict| one(verdict, plan, cases, who)).collect()
+    let names = |recipe: &VerdictRecipe| -> Vec<&str> {
+        let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
+        families.flat_map(|family| &family.cases).map(|case| case.name.as_str()).collect()
+    };
+    let verdict = |recipe: &VerdictRecipe| {
+        let names = names(recipe);
+        one(recipe, cases.iter().filter(|case| names.contains(&case.name.as_str())).collect(), who)
+    };
+    study.verdicts.iter().filter_map(verdict).collect()
 }
 
-fn one(recipe: &VerdictRecipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Option<Verdict> {
-    let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
-    let names: Vec<&str> = families.flat_map(|family| &family.cases).map(|case| case.name.as_str()).collect();
-    let decisive: Vec<&Case> = cases.iter().filter(|case| names.contains(&case.name.as_str())).collect();
+/// Those of a run's record by today's rules: a verdict for each use that it has one for, as far as today's study names
+/// that use; and the uses that it names no more, of which nothing can be told.
+pub fn again(study: Option<&Recipe>, run: &Summary) -> (Vec<Verdict>, Vec<String>) {
+    let recipes = study.map_or(&[][..], |study| &study.verdicts);
+    let verdict = |old: &Verdict| {
+        let recipe = recipes.iter().find(|recipe| recipe.use_case == old.use_case)?;
+        let is_of = |case: &&Case| recipe.cases.iter().any(|family| is_of_family(&case.name, family));
+        one(recipe, run.cases.iter().filter(is_of).collect(), &run.contenders)
+    };
+    let mut gone = Vec::new();
+    let mut found = Vec::new();
+    for old in &run.verdicts {
+        match verdict(old) {
+            Some(verdict) => found.push(verdict),
+            None => gone.push(old.use_case.clone()),
+        }
+    }
+    (found, gone)
+}
+
+/// Whether a case of a record is one of a recipe's: of a series each has its place behind the name (`posts@32`).
+fn is_of_family(case: &str, family: &str) -> bool {
+    case.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '=']))
+}
+
+fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verdict> {
     let metric = Metric::of(recipe.metric.as_ref().or_else(|| decisive.first()?.metrics.first())?)?;
     let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();

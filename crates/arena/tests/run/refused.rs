@@ -89,6 +89,15 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     assert_eq!(fs::read(&gone).unwrap(), before);
     put("run.json", "\"a ring\"", "\"this machine\"");
     put("who.json", "\"version\": \"0.", "\"version\": \"");
+    // A run of a program that did not write down where its servers came from is not gone on with.
+    let plan = fs::read_to_string(folder.join("run.json")).unwrap();
+    let mut old: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    old.as_object_mut().unwrap().remove("origin").expect("an origin");
+    fs::write(folder.join("run.json"), old.to_string()).unwrap();
+    let words = resumed();
+    assert!(words.contains("its run.json does not say where its servers came from"), "{words}");
+    assert_eq!(fs::read(&gone).unwrap(), before);
+    fs::write(folder.join("run.json"), plan).unwrap();
     let held = fs::File::open(&folder).unwrap();
     held.lock().unwrap();
     assert!(resumed().contains("another arena is writing there"), "{}", resumed());

@@ -37,18 +37,21 @@
     if (use && !chips[use.getAttribute("href")]) chips[use.getAttribute("href")] = chip;
   });
   document.querySelectorAll(".legend[data-of]").forEach(function (legend) {
+    var why = {};
+    (legend.dataset.why || "").split(";").forEach(function (one) { var it = one.split("|"); why[it[0]] = it[1]; });
     legend.dataset.of.trim().split(" ").forEach(function (at) {
       if (!chips["#m" + at]) return;
       var item = add(legend, "li");
       item.dataset.at = at;
       item.appendChild(chips["#m" + at].cloneNode(true));
+      if (why[at]) add(item, "span", why[at]).className = "why";
     });
   });
   document.querySelectorAll(".drawn").forEach(function (drawn) {
     var legend = drawn.querySelector(".legend"), mark = {}, name = {};
     var parts = function (who) { return drawn.querySelectorAll("g[data-who='" + who + "']"); };
     var items = legend ? Array.from(legend.querySelectorAll("li")) : [];
-    items.forEach(function (item) { mark[item.dataset.at] = item.querySelector(".mark"); name[item.dataset.at] = item.textContent; });
+    items.forEach(function (item) { mark[item.dataset.at] = item.querySelector(".mark"); name[item.dataset.at] = item.querySelector(".chip").textContent; });
     if (items.length > 1) {
       legend.classList.add("live");
       items.forEach(function (item) {

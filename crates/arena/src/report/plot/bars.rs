@@ -2,7 +2,9 @@
 //! one's bar, and on each other bar a whisker for the interval of its ratio to the best: contenders level with it reach
 //! the line. A published figure of the original study is an open diamond.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside};
+use super::drawing::{
+    Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_order, in_words, set_beside, unranked,
+};
 use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width, wrapped};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
@@ -69,7 +71,7 @@ pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Draw
                 let left = form.names + (at % across) as f64 * (width + GAP);
                 let top = (at / across) as f64 * height;
                 if at % across == 0 && form.names > 0.0 {
-                    names(pen, form, &results, styles, top);
+                    names(pen, form, (case, &results), looks, top);
                 }
                 panel(metric, &results, case, styles, (left, left + width, top)).draw(pen, form);
             }
@@ -80,14 +82,14 @@ pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Draw
     Drawing { wide, narrow, legend: Vec::new() }
 }
 
-/// Draws the column of names with their marks.
-pub(super) fn names(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles, top: f64) {
+/// The column of names with their marks.
+pub(super) fn names(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), looks: &Looks, top: f64) {
     for (at, result) in results.iter().enumerate() {
         let style = styles.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
-        pen.mark(&style, (7.0, y));
-        let ink = if result.disqualified.is_some() { Ink::Quiet } else { Ink::Text };
-        let lines = wrapped(&style.title, LETTERS, form.names - 28.0);
+        pen.mark(&look, (7.0, y));
+        let ink = if unranked(case, result).is_some() { Ink::Quiet } else { Ink::Text };
+        let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
         let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
         for (at, line) in lines.iter().enumerate() {
@@ -146,7 +148,8 @@ impl Panel<'_> {
             (Some(spread), _) => {
                 let figure = set_beside(spread, self.metric, &self.beside, &result.contender);
                 let rounds = spread.all.len();
-                if rounds < 2 { figure } else { format!("{figure} in {rounds} rounds") }
+                let figure = if rounds < 2 { figure } else { format!("{figure} in {rounds} rounds") };
+                unranked(self.case, result).map_or(figure.clone(), |why| format!("{figure}\n{why}"))
             }
             (None, Some(_)) => "disqualified".to_owned(),
             (None, None) => "no figure".to_owned(),
@@ -207,7 +210,13 @@ impl Panel<'_> {
             return;
         };
         let middle = self.place(spread.median);
-        pen.bar((self.left, middle.max(self.left + 0.75)), y, Ink::Own);
+        let (from, to) = (self.left, middle.max(self.left + 0.75));
+        let why = unranked(self.case, result);
+        if why.is_some() {
+            pen.hatched((from, to), y);
+        } else {
+            pen.bar((from, to), y, Ink::Own);
+        }
         let interval = self.beside.interval(&result.contender);
         let free = interval.map_or(middle, |interval| self.whisker(pen, interval, y).max(middle));
         let text = number::value(spread.median, self.metric);
@@ -216,6 +225,13 @@ impl Panel<'_> {
         // In a column of its own: beside a whisker it would be read as the whisker's end.
         letters(pen, (self.right, y), &text, LETTERS, Ink::Text, At::Right);
         self.published(pen, &result.contender, y, free + 6.0);
+        if let Some(why) = why {
+            // Behind the bar, or over it where there is no room.
+            let has_room = to + 8.0 + text_width(&why, LETTERS - 2.0) < self.end();
+            let x = if has_room { to + 8.0 } else { self.left + 8.0 };
+            let why = fitted(&why, LETTERS - 2.0, self.end() - x);
+            pen.over((x, y), &why, LETTERS - 2.0, Ink::Bad);
+        }
     }
 
     /// Draws an interval, with a cap at each end that is within the scale. Returns where it ends.

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::record::summary::{Case, Measured, Spread};
-use crate::report::number;
-use crate::report::styles::{Chip, Styles};
+use crate::report::look::{Chip, Looks};
+use crate::report::{number, words};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, Sense};
 
@@ -22,7 +22,7 @@ pub struct Drawing {
     pub wide: String,
     /// SVG for phones; empty where they show the wide one in sections.
     pub narrow: String,
-    /// Contenders with a line, each with the mark that toggles it.
+    /// Those who have a line: what its mark means, the switch by which it goes, and why it is hollow where it is.
     pub legend: Vec<Chip>,
 }
 
@@ -41,7 +41,12 @@ pub fn counted<'a>(result: &'a Measured, metric: &Metric) -> Option<&'a Spread> 
     spread.filter(|_| result.disqualified.is_none())
 }
 
-/// A figure with all measured digits: `26 882 requests/s`.
+/// Why a figure is drawn hollow: `not ranked: 34 % failed`. None where its contender is ranked in the case.
+pub fn unranked(case: &Case, result: &Measured) -> Option<String> {
+    words::not_ranked(case, result).map(|why| format!("not ranked: {why}"))
+}
+
+/// Exactly what was measured: `26 882 requests/s`.
 pub fn in_full(value: f64, metric: &Metric) -> String {
     let exact = number::exact(value, metric);
     let unit = number::unit(metric);
@@ -82,7 +87,8 @@ pub fn in_words(case: &Case, metric: &Metric, styles: &Styles) -> String {
         let Some(spread) = counted(result, metric) else { return format!("{title}: no figure") };
         let ratio = number::beside(&beside, &result.contender);
         let ratio = if ratio.is_empty() { ratio } else { format!(", {ratio}") };
-        format!("{title}: {}{ratio}", number::value(spread.median, metric))
+        let why = unranked(case, result).map_or_else(String::new, |why| format!(", {why}"));
+        format!("{title}: {}{ratio}{why}", number::value(spread.median, metric))
     };
     let all: Vec<String> = in_order(case).iter().map(words).collect();
     format!("{}: {}.", axis_title(metric), all.join("; "))

@@ -1,10 +1,11 @@
 //! Curve plot: a line for each contender with its own dash and mark, named at its end; over the x values of its cases,
 //! over the percentiles of one case, or over the seconds of a load.
 
-use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside};
-use super::pen::{At, Ink, Names, Pen, fitted, picture, text_width};
+use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_end, in_full, set_beside, unranked};
+use super::pen::{At, Ink, Names, Pen, Stroke, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
+use crate::report::look::{Chip, Look, Looks};
 use crate::report::number;
 use crate::report::shape::Outline;
 use crate::report::styles::{Style, Styles};
@@ -40,6 +41,8 @@ struct Curve {
     /// `None` where there is no figure: the line has a gap there.
     points: Vec<Option<Point>>,
     published: Vec<(f64, f64)>,
+    /// What is said of it where some of its points are not ranked.
+    why: String,
 }
 
 /// A figure with its position.
@@ -50,6 +53,8 @@ struct Point {
     interval: Option<(f64, f64)>,
     /// Tooltip text.
     words: String,
+    /// Whether its contender is not ranked there.
+    is_hollow: bool,
 }
 
 /// Data of a line plot.
@@ -84,13 +89,14 @@ pub fn draw(plot: &Plot, cases: &[&Case], styles: &Styles, id: &str) -> Result<O
 /// Plot of a case's percentiles, over the share of requests that took longer.
 pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let results: Vec<&Measured> = super::in_order(case);
-    let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(result, **place).is_some());
+    let is_there = |place: &&(f64, &str)| results.iter().any(|result| percentile(case, result, **place).is_some());
     let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
     let line = |result: &&Measured| Curve {
         name: result.contender.clone(),
-        style: styles.get(&result.contender),
-        points: measured.iter().map(|place| percentile(result, *place)).collect(),
+        look: looks.get(&result.contender),
+        points: measured.iter().map(|place| percentile(case, result, *place)).collect(),
         published: Vec::new(),
+        why: unranked(case, result).unwrap_or_default(),
     };
     let mut lines: Vec<Curve> = results.iter().map(line).collect();
     lines.retain(|line| line.points.iter().flatten().count() >= PERCENTILES_LEAST);
@@ -119,14 +125,19 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     Some(drawing(&chart, &format!("Latencies of {}", case.title), styles, id))
 }
 
-/// Plot of a metric over the seconds of one load of each contender.
-pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
-    let value = |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric));
-    let line = |result: &Measured| Curve {
-        name: result.contender.clone(),
-        style: styles.get(&result.contender),
-        points: result.course.get(metric.name).into_iter().flatten().map(value).collect(),
-        published: Vec::new(),
+/// A metric over the seconds of one load of each contender.
+pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
+    let line = |result: &Measured| {
+        let why = unranked(case, result);
+        let point =
+            |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric, why.as_deref()));
+        Line {
+            name: result.contender.clone(),
+            look: looks.get(&result.contender),
+            points: result.course.get(metric.name).into_iter().flatten().map(point).collect(),
+            published: Vec::new(),
+            why: why.clone().unwrap_or_default(),
+        }
     };
     let counted = super::in_order(case).into_iter().filter(|result| result.disqualified.is_none());
     let mut lines: Vec<Curve> = counted.map(line).collect();
@@ -155,12 +166,13 @@ pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Opt
     Some(drawing(&chart, &format!("{} over time in {}", metric.title, case.title), styles, id))
 }
 
-/// A percentile of a result; `None` with so few requests that it would be the longest of them under another name.
-fn percentile(result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
+/// None where so few requests were made that it would be the longest of them by another name.
+fn percentile(case: &Case, result: &Measured, (one_in, name): (f64, &str)) -> Option<Point> {
     let requests = result.numbers.get("requests").map_or(0.0, |requests| requests.low);
     let metric = Metric::of(name)?;
     let spread = counted(result, metric)?;
-    (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric))
+    let why = unranked(case, result);
+    (requests >= one_in).then(|| Point::alone(one_in, spread.median, metric, why.as_deref()))
 }
 
 fn points(lines: &[Curve]) -> impl Iterator<Item = &Point> {
@@ -189,7 +201,8 @@ fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
     let form = |form: &Form| picture(form.size, called, form.has_names(), |pen| chart.draw(pen, form));
     let wide = form(&FORMS[0]);
     let narrow = if chart.is_folded { String::new() } else { form(&FORMS[1]) };
-    let legend = chart.lines.iter().map(|line| styles.chip(&line.name)).collect();
+    let chip = |line: &Line| Chip { why: line.why.clone(), ..looks.chip(&line.name) };
+    let legend = chart.lines.iter().map(chip).collect();
     Drawing { wide, narrow, legend }
 }
 
@@ -229,18 +242,36 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles:
     }
 }
 
-fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Curve {
+fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
+    let of = |case: &&'_ Case| case.results.iter().find(|result| result.contender == name).cloned();
     let point = |(x, case, beside): &(f64, &Case, Beside)| {
-        let spread = counted(case.results.iter().find(|result| result.contender == name)?, metric)?;
+        let result = of(case)?;
+        let spread = counted(&result, metric)?;
+        let why = unranked(case, &result);
         let words = set_beside(spread, metric, beside, name);
-        Some(Point { place: *x, value: spread.median, interval: beside.interval(name), words })
+        let words = why.as_ref().map_or(words.clone(), |why| format!("{words}, {why}"));
+        let interval = beside.interval(name);
+        Some(Point { place: *x, value: spread.median, interval, words, is_hollow: why.is_some() })
     };
     let old = |(x, case, _): &(f64, &Case, Beside)| {
         let old = case.published.iter().find(|old| old.is_of(name))?.numbers.get(metric.name)?;
         old.is_finite().then_some((*x, *old))
     };
     let published = cases.iter().filter_map(old).collect();
-    Curve { name: name.to_owned(), style, points: cases.iter().map(point).collect(), published }
+    let points: Vec<Option<Point>> = cases.iter().map(point).collect();
+    let hollow = points.iter().flatten().filter(|point| point.is_hollow).count();
+    let all = points.iter().flatten().count();
+    let worst = cases.iter().filter_map(|(_, case, _)| of(case).map(|result| (*case, result)));
+    let worst = worst.filter(|(_, result)| counted(result, metric).is_some());
+    let worst = worst.max_by(|(_, one), (_, other)| one.failed_share().total_cmp(&other.failed_share()));
+    let why = worst.and_then(|(case, result)| unranked(case, &result)).filter(|_| hollow > 0);
+    let why = match why {
+        Some(why) if hollow == all => why,
+        Some(why) => format!("{why}, where it is hollow"),
+        None if hollow > 0 => "not ranked where it is hollow".to_owned(),
+        None => String::new(),
+    };
+    Line { name: name.to_owned(), look, points, published, why }
 }
 
 impl Form {
@@ -251,9 +282,11 @@ impl Form {
 }
 
 impl Point {
-    /// A point that is compared with no other.
-    fn alone(place: f64, value: f64, metric: &Metric) -> Point {
-        Point { place, value, interval: None, words: in_full(value, metric) }
+    /// One that is set beside no other.
+    fn alone(place: f64, value: f64, metric: &Metric, why: Option<&str>) -> Point {
+        let words = in_full(value, metric);
+        let words = why.map_or(words.clone(), |why| format!("{words}, {why}"));
+        Point { place, value, interval: None, words, is_hollow: why.is_some() }
     }
 }
 
@@ -372,7 +405,11 @@ impl Chart<'_> {
             seen.map(|point| self.at(form, point)).collect()
         };
         let parts: Vec<Vec<(f64, f64)>> = line.points.split(Option::is_none).map(part).collect();
-        pen.own(&parts, self.has_marks);
+        let is_hollow = line.points.iter().flatten().all(|point| point.is_hollow);
+        pen.own(&parts, Stroke::of(self.has_marks, is_hollow));
+        for point in line.seen(self.up).filter(|point| point.is_hollow && self.has_marks) {
+            pen.hollow(self.at(form, point));
+        }
     }
 
     /// End point of each line, and the height of its name beside it, moved apart where lines end close together.
@@ -388,22 +425,30 @@ impl Chart<'_> {
 
     fn name(&self, pen: &mut Pen, form: &Form, line: &Curve, ((x, y), at): ((f64, f64), f64)) {
         let left = form.size.0 - form.right + 26.0;
-        let title = fitted(&line.style.title, LETTERS, form.size.0 - left - 16.0);
+        // Why it is hollow stands in the legend in full.
+        let mark = if line.why.is_empty() { "" } else { " (not ranked)" };
+        let room = form.size.0 - left - 16.0 - text_width(mark, LETTERS - 2.0);
+        let title = fitted(&line.look.title, LETTERS, room);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
-        pen.text((left + 16.0, at), &title, LETTERS, Ink::Text, At::Left);
+        let ink = if line.why.is_empty() { Ink::Text } else { Ink::Quiet };
+        pen.text((left + 16.0, at), &title, LETTERS, ink, At::Left);
+        let after = left + 18.0 + text_width(&title, LETTERS);
+        pen.text((after, at), mark, LETTERS - 2.0, Ink::Bad, At::Left);
     }
 
     fn in_words(&self) -> String {
-        let words = |line: &Curve| {
+        let why = |line: &Line| if line.why.is_empty() { String::new() } else { format!(" ({})", line.why) };
+        let words = |line: &Line| {
+            let title = format!("{}{}", line.look.title, why(line));
             if !self.has_marks {
                 let values = || line.points.iter().flatten().map(|point| point.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-                return format!("{}: {} to {}", line.style.title, number::tick(low), number::tick(high));
+                return format!("{title}: {} to {}", number::tick(low), number::tick(high));
             }
             let figure = |point: &Point| number::significant(point.value);
             let point = |point: &Option<Point>| point.as_ref().map_or_else(|| number::NONE.to_owned(), figure);
             let points: Vec<String> = line.points.iter().map(point).collect();
-            format!("{}: {}", line.style.title, points.join(", "))
+            format!("{title}: {}", points.join(", "))
         };
         let all: Vec<String> = self.lines.iter().map(words).collect();
         let here = self.here.map_or_else(String::new, |(_, words)| format!(" Marked: {words}."));
@@ -455,6 +500,45 @@ mod tests {
         assert!(drawn(vec![measured("many", 10_000.0)]).unwrap().contains("99.99 %"));
         let wrong = Measured { disqualified: Some("wrong".into()), ..measured("liar", 10_000.0) };
         assert_eq!(drawn(vec![wrong]), None);
+    }
+
+    #[test]
+    fn who_is_not_ranked_has_a_pale_line_with_hollow_points_and_the_reason_in_the_legend() {
+        let failed = |share: f64, mut result: Measured| {
+            let of = |number: f64| Spread::of(&[number]).unwrap();
+            result.numbers.extend([("failed".to_owned(), of(share)), ("requests".to_owned(), of(10_000.0 - share))]);
+            result
+        };
+        let one = |results: Vec<Measured>, x: f64| {
+            let metrics = vec!["p99_ms".to_owned()];
+            let mut case =
+                Case { name: x.to_string(), title: "X".into(), x: Some(x), metrics, results, ..Case::default() };
+            case.ranking = crate::stats::ranking_of(&case);
+            case
+        };
+        let with = |share: f64| {
+            let course = [("pss_mib".to_owned(), vec![(0.0, 5.0), (1.0, 6.0)])].into();
+            let bad = Measured { course, ..failed(share, measured("bad", 1.0)) };
+            vec![failed(0.0, measured("good", 1.0)), bad]
+        };
+        let cases = [one(with(3400.0), 1.0), one(with(0.0), 2.0)];
+        let looks = Looks::of(&Summary { cases: cases.to_vec(), ..Summary::default() });
+        let memory = Metric::of("pss_mib").unwrap();
+        for drawing in [spectrum(&cases[0], &looks, "s"), over_time(&cases[0], memory, &looks, "t")] {
+            let drawing = drawing.unwrap();
+            assert_eq!(drawing.wide.matches(" n\" d=").count(), 1, "one of them is pale: {}", drawing.wide);
+            assert!(drawing.wide.contains(", not ranked: 34.0 % failed") && drawing.wide.contains("> (not ranked)<"));
+            let why = |title: &str| drawing.legend.iter().find(|chip| chip.title == title).map(|one| one.why.clone());
+            assert_eq!(why("bad").as_deref(), Some("not ranked: 34.0 % failed"));
+            assert!(why("good").is_none_or(|why| why.is_empty()));
+        }
+        let plot = Plot { metric: "p99_ms".into(), ..Plot::default() };
+        let curve = draw(&plot, &[&cases[0], &cases[1]], &looks, "c").unwrap().unwrap();
+        for form in [&curve.wide, &curve.narrow] {
+            assert_eq!(form.matches("<circle").count(), 1, "one of its points is hollow: {form}");
+            assert!(!form.contains(" n\" d="), "the other one counts: {form}");
+        }
+        assert!(curve.legend.iter().any(|chip| chip.why == "not ranked: 34.0 % failed, where it is hollow"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod parts;
 pub mod pen;
 mod scale;
 
-pub use drawing::{Drawing, NARROW, WIDE, good_end, in_order};
+pub use drawing::{Drawing, NARROW, WIDE, counted, good_end, in_order};
 pub use parts::{in_middle_round, is_divided};
 
 use super::styles::Styles;

@@ -2,7 +2,7 @@
 //! colors everywhere.
 
 use super::bars::{FOOT, FORMS, Form, HEAD, names};
-use super::drawing::{Drawing, LETTERS, in_order};
+use super::drawing::{Drawing, LETTERS, in_order, unranked};
 use super::pen::{At, Ink, Names, Pen, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured};
@@ -26,7 +26,7 @@ pub fn draw(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let called = Names { id, title: &title, about: "The figures stand in the table below.", places: "" };
     let form = &FORMS[0];
     let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
-    let wide = picture(size, called, true, |pen| bars(pen, form, &results, styles));
+    let wide = picture(size, called, true, |pen| bars(pen, form, (case, &results), looks));
     Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
@@ -57,11 +57,12 @@ fn legend() -> Vec<Chip> {
              fill=\"var(--p{at})\"/></svg>"
         ),
         at,
+        ..Chip::default()
     };
     PARTS.iter().enumerate().map(chip).collect()
 }
 
-fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles) {
+fn bars(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), looks: &Looks) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
     let left = form.names;
@@ -85,13 +86,16 @@ fn bars(pen: &mut Pen, form: &Form, results: &[&Measured], styles: &Styles) {
         }
     }
     pen.lines(&rules, Ink::Rule);
-    names(pen, form, results, styles, 0.0);
+    names(pen, form, (case, results), looks, 0.0);
     for (at, result) in results.iter().enumerate() {
         let row = HEAD + at as f64 * form.row;
-        let style = styles.get(&result.contender);
-        pen.of(&style, "", &on_touch(result, styles), |pen| {
+        let look = looks.get(&result.contender);
+        pen.of(&look, "", &on_touch(case, result, looks), |pen| {
             pen.row((left, form.width), row + form.row / 2.0);
             bar(pen, result, scale, (left, end), row + form.row / 2.0);
+            if let Some(why) = unranked(case, result) {
+                pen.over((left + 8.0, row + form.row / 2.0), &why, LETTERS - 2.0, Ink::Bad);
+            }
         });
     }
     pen.line((left, HEAD), (left, bottom), Ink::Quiet, 1.0);
@@ -112,12 +116,13 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
     pen.text((x, y), &number::significant(sum), LETTERS, Ink::Text, At::Left);
 }
 
-/// Tooltip text.
-fn on_touch(result: &Measured, styles: &Styles) -> String {
+/// What a pointer finds.
+fn on_touch(case: &Case, result: &Measured, looks: &Looks) -> String {
     let part = |(name, ms): (&str, f64)| {
         let title = Metric::of(name).map_or(name, |metric| metric.title);
         format!("\n{title}: {} ms", number::significant(ms))
     };
     let parts: String = PARTS.into_iter().zip(of(result)).map(part).collect();
-    styles.title(&result.contender) + &parts
+    let why = unranked(case, result).map_or_else(String::new, |why| format!("\n{why}"));
+    looks.title(&result.contender) + &parts + &why
 }

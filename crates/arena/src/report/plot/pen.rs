@@ -49,7 +49,32 @@ pub enum Ink {
     Part(u8),
 }
 
-/// Position of a text relative to its point.
+/// How a contender's line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// Without marks.
+    Bare,
+    /// With its mark at each point.
+    Marked,
+    /// Without marks and paler, since nothing of it is ranked.
+    BareHollow,
+    /// With marks and paler.
+    MarkedHollow,
+}
+
+impl Stroke {
+    /// Of a line with marks or without, whose points are all not ranked or are not.
+    pub fn of(is_marked: bool, is_hollow: bool) -> Stroke {
+        match (is_marked, is_hollow) {
+            (false, false) => Stroke::Bare,
+            (true, false) => Stroke::Marked,
+            (false, true) => Stroke::BareHollow,
+            (true, true) => Stroke::MarkedHollow,
+        }
+    }
+}
+
+/// Where a text stands by its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// The point is its left end.
@@ -124,12 +149,23 @@ impl Pen {
         }
     }
 
-    /// Draws the line of the group's contender with its dash, in several parts where it has gaps, and with marks at its
-    /// points if it has some.
-    pub fn own(&mut self, parts: &[Vec<(f64, f64)>], has_marks: bool) {
+    /// The line of the contender whose group this is, in its own dash; in parts, where it is broken. With its marks at
+    /// the points, if it has some.
+    pub fn own(&mut self, parts: &[Vec<(f64, f64)>], kind: Stroke) {
         let one = |points: &Vec<(f64, f64)>| if points.len() == 1 { way(points) + "h0" } else { way(points) };
         let way: String = parts.iter().map(one).collect();
-        self.put(format_args!("<path class=\"l{}\" d=\"{way}\"/>", if has_marks { " k" } else { "" }));
+        let class = match kind {
+            Stroke::Bare => "l",
+            Stroke::Marked => "l k",
+            Stroke::BareHollow => "l n",
+            Stroke::MarkedHollow => "l k n",
+        };
+        self.put(format_args!("<path class=\"{class}\" d=\"{way}\"/>"));
+    }
+
+    /// A ring in the place of a mark, for a point that is not ranked.
+    pub fn hollow(&mut self, (x, y): (f64, f64)) {
+        self.ring(&Outline::Circle((x, y), 4.2), Ink::Own, 1.5);
     }
 
     /// Draws a thin line to the contender's mark at its end.
@@ -166,8 +202,16 @@ impl Pen {
         self.put(format_args!("<path class=\"s-{} bar\" d=\"M{x} {y}h{width}\"/>", name(ink)));
     }
 
-    /// Draws an invisible row that reacts to the pointer, from left to right, centered at this height; style.css has
-    /// its thickness.
+    /// The same for what is not ranked: hatched, and paler than the bars that count.
+    pub fn hatched(&mut self, (from, to): (f64, f64), y: f64) {
+        let x = px(from);
+        let y = px(y);
+        let width = px(to - from);
+        self.put(format_args!("<path class=\"s-o bar n\" d=\"M{x} {y}h{width}\"/>"));
+    }
+
+    /// Nothing to be seen, but a pointer finds it: a row from left to right, around this height; how high it is stands
+    /// in style.css.
     pub fn row(&mut self, (from, to): (f64, f64), y: f64) {
         let x = px(from);
         let y = px(y);
@@ -183,6 +227,11 @@ impl Pen {
     /// Draws a line of bold text.
     pub fn bold(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At) {
         self.letters(place, text, size, ink, at, " b");
+    }
+
+    /// A line of small text over a bar, with a rim of paper so that it can be read there.
+    pub fn over(&mut self, (x, y): (f64, f64), text: &str, size: f64, ink: Ink) {
+        self.letters((x, y), text, size, ink, At::Left, " r");
     }
 
     fn letters(&mut self, place: (f64, f64), text: &str, size: f64, ink: Ink, at: At, weight: &str) {
