@@ -8,8 +8,8 @@ use super::choice::{Because, Choice, Wishes};
 use super::compare::{Rival, SAME_P99, of_its_p99, server, times};
 
 /// Caveat of every measurement at a rate.
-pub const CAVEAT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the hour, \
-                         wait longer";
+pub const CAVEAT: &str = "requests came at your rate, each for itself: visitors who come in bursts, or all on the \
+                          hour, wait longer";
 
 /// Multiple of the rate that counts as a useful reserve.
 const ROOM: u32 = 2;
