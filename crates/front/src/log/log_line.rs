@@ -48,7 +48,7 @@ pub(crate) struct Entry<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     Whole(&'a Uri),
-    /// As received; empty if nothing could be parsed.
+    /// The bytes as received; empty if nothing could be parsed.
     Raw(&'a [u8]),
 }
 
