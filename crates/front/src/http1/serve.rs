@@ -101,7 +101,7 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
 /// Relays an upgraded connection between client and application.
 async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) {
     let Some(handover) = link.take_handover() else { return };
-    early.extend(wire.take_input());
+    early.extend(wire.take_held());
     let relay = upgrade::relay(link, wire.socket, early, handover);
     let _ = until_stopped(link, relay).await;
 }

@@ -78,7 +78,7 @@ impl Wire {
     }
 
     /// Takes the bytes that arrived and that hyper did not get.
-    pub(crate) fn take_input(&mut self) -> Vec<u8> {
+    pub(crate) fn take_held(&mut self) -> Vec<u8> {
         self.input.take_rest()
     }
 
