@@ -42,7 +42,7 @@ thread_local! {
 pub(crate) struct Wire {
     pub(crate) socket: Socket,
     link: Arc<Link>,
-    input: InputBuffer,
+    held: InputBuffer,
     incoming: Incoming,
     /// Whether bytes have arrived since the arrival of a body was last recorded.
     has_read: bool,
@@ -68,7 +68,7 @@ impl Wire {
         Wire {
             socket,
             link,
-            input: InputBuffer::default(),
+            held: InputBuffer::default(),
             incoming: Incoming::Open,
             has_read: false,
             refusal: None,
@@ -79,7 +79,7 @@ impl Wire {
 
     /// Takes the bytes that arrived and that hyper did not get.
     pub(crate) fn take_held(&mut self) -> Vec<u8> {
-        self.input.take_rest()
+        self.held.take_rest()
     }
 
     /// Whether no more input comes, or is wanted.
@@ -89,12 +89,12 @@ impl Wire {
 
     /// Whether there is, or will be, input that is never read.
     pub(crate) fn has_leftovers(&self) -> bool {
-        !self.input.rest().is_empty() || !self.input.is_at_a_head() || self.socket.has_unread()
+        !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
     }
 
     /// The bytes of a head that hyper does not get, if any.
     pub(crate) fn head(&self) -> &[u8] {
-        if matches!(self.link.stage(), Stage::Head | Stage::Refused) { self.input.rest() } else { &[] }
+        if matches!(self.link.stage(), Stage::Head | Stage::Refused) { self.held.rest() } else { &[] }
     }
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>, cursor: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
@@ -116,12 +116,12 @@ impl Wire {
             if self.refusal.is_some() {
                 return Poll::Ready(Ok(()));
             }
-            let has_more = !self.input.rest().is_empty();
+            let has_more = !self.held.rest().is_empty();
             let is_busy = self.link.stage().is_busy();
             if self.is_ended() && !(has_more && is_busy) {
                 return if self.hides_end(cx) { Poll::Pending } else { Poll::Ready(Ok(())) };
             }
-            if self.is_ended() || (is_busy && self.input.rest().len() >= AHEAD_BYTES) {
+            if self.is_ended() || (is_busy && self.held.rest().len() >= AHEAD_BYTES) {
                 return self.pending(cx);
             }
             match self.fill(cx, cursor)? {
@@ -135,7 +135,7 @@ impl Wire {
     /// Whether the end of input must be hidden from hyper for now: hyper would drop the request, whose response may be
     /// wanted.
     fn hides_end(&mut self, cx: &mut Context<'_>) -> bool {
-        if !self.link.stage().is_busy() || !self.input.is_at_a_head() {
+        if !self.link.stage().is_busy() || !self.held.is_at_a_head() {
             return false;
         }
         self.link.await_end_if(true);
@@ -149,13 +149,13 @@ impl Wire {
 
     /// Gives hyper what it may have. Returns whether that was anything.
     fn give(&mut self, cursor: &mut ReadBufCursor<'_>) -> io::Result<bool> {
-        if self.input.rest().is_empty() {
+        if self.held.rest().is_empty() {
             return Ok(false);
         }
-        if self.input.is_at_a_head() && !self.link.stage().is_busy() {
+        if self.held.is_at_a_head() && !self.link.stage().is_busy() {
             self.scan_head();
         }
-        self.input.give(cursor).map_err(|refusal| {
+        self.held.give(cursor).map_err(|refusal| {
             self.link.set_malformed(refusal);
             io::Error::new(io::ErrorKind::InvalidData, refusal.why)
         })
@@ -164,12 +164,12 @@ impl Wire {
     fn scan_head(&mut self) {
         let began = if self.link.stage() == Stage::Head {
             self.link.since()
-        } else if self.input.begins_a_head() {
+        } else if self.held.begins_a_head() {
             Instant::now()
         } else {
             return;
         };
-        match self.input.scan(&self.link.common.settings.limits) {
+        match self.held.scan(&self.link.common.settings.limits) {
             Ok(false) => self.link.head_began(began),
             Ok(true) => self.link.head_given(began),
             Err(refusal) => self.refuse(refusal, began),
@@ -194,8 +194,8 @@ impl Wire {
                 return Ok(Poll::Ready(false));
             }
             self.has_read = true;
-            let count = self.input.pass(bytes, cursor);
-            self.input.add(&bytes[count..]);
+            let count = self.held.pass(bytes, cursor);
+            self.held.add(&bytes[count..]);
             Ok(Poll::Ready(count > 0))
         })
     }
@@ -243,8 +243,8 @@ impl Wire {
     /// a request ends. So the timer is always set to the shortest of the possible waits, and the task is woken at the
     /// end of the request if input is held back until then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.link.await_end_if(self.is_ended() || !self.input.rest().is_empty());
-        if std::mem::take(&mut self.has_read) && !self.input.is_at_a_head() {
+        self.link.await_end_if(self.is_ended() || !self.held.rest().is_empty());
+        if std::mem::take(&mut self.has_read) && !self.held.is_at_a_head() {
             self.link.body_came();
         }
         let limits = &self.link.common.settings.limits;
