@@ -14,7 +14,7 @@ pub const SOFTWARE: &str = concat!("FoolsGold/", env!("CARGO_PKG_VERSION"));
 /// Key of a pair: one of a fixed set, or derived from a header's name; engines cache the latter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// One of the fixed set.
+    /// A key of the fixed set.
     Fixed(Fixed),
     /// The name of a header, which [`header_key`] converts to `HTTP_…`.
     Header(&'a HeaderName),

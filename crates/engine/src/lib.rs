@@ -55,7 +55,7 @@ pub trait Engine: Send + Sync {
         None
     }
 
-    /// What the engine is doing now, as plain numbers for logs, metrics and the status page.
+    /// The current load of the engine, as plain numbers for logs, metrics and the status page.
     fn status(&self) -> Status;
 
     /// Refuses new requests from now on; accepted ones are completed.

@@ -59,7 +59,7 @@ pub enum Refused<J> {
 #[derive(Debug)]
 pub struct Backlog<J> {
     waiting: VecDeque<J>,
-    places: usize,
+    capacity: usize,
     forecast: Forecast,
     /// Time since which the queue is paused and gives out nothing.
     paused: Option<Instant>,
@@ -73,20 +73,20 @@ pub struct Backlog<J> {
 pub type Line<J> = Backlog<J>;
 
 impl<J: Job> Backlog<J> {
-    /// Creates an empty queue for at most `places` jobs.
-    pub fn new(places: usize, now: Instant) -> Backlog<J> {
+    /// Creates an empty queue for at most `capacity` jobs.
+    pub fn new(capacity: usize, now: Instant) -> Backlog<J> {
         let forecast = Forecast::new(now);
-        Backlog { waiting: VecDeque::new(), places, forecast, paused: None, swept: now, searched: now }
+        Backlog { waiting: VecDeque::new(), capacity, forecast, paused: None, swept: now, searched: now }
     }
 
     /// Appends a job. Returns it if the queue is full, or if it would time out by the forecast
     /// ([`Forecast::is_too_late`]): a client that is refused at once can go elsewhere, and does not hold a connection
     /// in vain.
     pub fn push(&mut self, job: J, now: Instant) -> Result<(), Refused<J>> {
-        if self.waiting.len() >= self.places || self.is_too_late(&job, now) {
+        if self.waiting.len() >= self.capacity || self.is_too_late(&job, now) {
             self.sweep(now);
         }
-        if self.waiting.len() >= self.places {
+        if self.waiting.len() >= self.capacity {
             return Err(Refused::Full(job));
         }
         if self.is_too_late(&job, now) {
@@ -248,9 +248,9 @@ pub struct Depth {
 }
 
 impl<W, J: Job> Queue<W, J> {
-    /// Creates a queue for at most `places` jobs, without workers.
-    pub fn new(places: usize) -> Self {
-        let backlog = Backlog::new(places, Instant::now());
+    /// Creates a queue for at most `capacity` jobs, without workers.
+    pub fn new(capacity: usize) -> Self {
+        let backlog = Backlog::new(capacity, Instant::now());
         Queue { state: Mutex::new(State { idle: Vec::new(), backlog, closed: false }) }
     }
 

@@ -84,7 +84,7 @@ impl IoThreadHandle {
             let io = IoThread::new(Box::new(move |term| {
                 let started = weak.upgrade().map(|looped| looped.start(term));
                 if let Some(Err(error)) = &started {
-                    tracing::error!(target: "front", "no thread for the connections of one that is held: {error}");
+                    tracing::error!(target: "front", "cannot start a thread to replace a blocked I/O thread: {error}");
                 }
                 matches!(started, Some(Ok(())))
             }));

@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::scratch::Scratch;
-use super::tool::{Said, Tool, number, number_after};
+use super::tool::{Tool, ToolOutput, number, number_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -59,16 +59,16 @@ pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     words.extend(plan.varies.then(|| "-l".to_owned()));
     words.push(format!("-e{}", table.display()));
     words.push(format!("http://127.0.0.1:{port}{path}"));
-    let mut said = AB.run(&words, &scratch, Duration::from_secs(u64::from(plan.limit_s)))?;
-    said.command = said.command.replace(&format!("-e{} ", table.display()), "");
+    let mut output = AB.run(&words, &scratch, Duration::from_secs(u64::from(plan.limit_s)))?;
+    output.command = output.command.replace(&format!("-e{} ", table.display()), "");
     // Without any good response there is no table.
     let table = fs::read_to_string(&table).unwrap_or_default();
-    read(&said, &table, plan.length).ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &said))
+    read(&output, &table, plan.length).ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &output))
 }
 
 /// Parses ab's output and its table of percentiles. `None` if the output is not ab's.
-fn read(said: &Said, table: &str, length: Option<u64>) -> Option<Outcome> {
-    let text = said.out.as_str();
+fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome> {
+    let text = output.out.as_str();
     let made = number_after(text, "Complete requests:")?;
     let elapsed_s = number_after(text, "Time taken for tests:")?;
     let failed = number_after(text, "Failed requests:")?;
@@ -107,7 +107,7 @@ fn read(said: &Said, table: &str, length: Option<u64>) -> Option<Outcome> {
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: said.command.clone(), numbers, errors, wrong, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, ..Outcome::default() })
 }
 
 const BAD_STATUS: &str = "status not 2xx";
@@ -179,7 +179,7 @@ mod tests {
     const REFUSED: &str = include_str!("recorded/ab-refused.txt");
 
     fn outcome(text: &str, length: Option<u64>) -> Option<Outcome> {
-        read(&Said { out: text.into(), ..Said::default() }, TABLE, length)
+        read(&ToolOutput { out: text.into(), ..ToolOutput::default() }, TABLE, length)
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
             }
         }
         for table in damaged(TABLE) {
-            let _ = read(&Said { out: RIGHT.into(), ..Said::default() }, &table, None);
+            let _ = read(&ToolOutput { out: RIGHT.into(), ..ToolOutput::default() }, &table, None);
         }
         assert!(outcome("", None).is_none());
     }

@@ -329,10 +329,10 @@ impl Shared {
             None => (self.connect().await?, now_ns()),
         };
         now.written.set(0);
-        let answer = now.sender.send_request(request).await.map_err(said)?;
+        let answer = now.sender.send_request(request).await.map_err(words)?;
         let status = answer.status().as_u16();
         let times = answer.headers().get(HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let body = answer.into_body().collect().await.map_err(said)?.to_bytes();
+        let body = answer.into_body().collect().await.map_err(words)?.to_bytes();
         let read = now_ns();
         let written = now.written.get().max(connected);
         if self.keep {

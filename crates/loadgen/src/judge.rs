@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    fn said(rule: BodyRule, status: u16, body: &str) -> Option<String> {
+    fn failed(rule: BodyRule, status: u16, body: &str) -> Option<String> {
         judge(&Ask::get("/x").with_body(rule), status, body.as_bytes()).err().map(|fault| fault.in_words())
     }
 
@@ -74,8 +74,8 @@ mod tests {
             BodyRule::Length(5),
         ];
         for rule in rules {
-            assert_eq!(said(rule.clone(), 200, "hello"), None, "{rule:?}");
-            assert!(said(rule, 500, "hello").unwrap().contains("status 500, not 200"));
+            assert_eq!(failed(rule.clone(), 200, "hello"), None, "{rule:?}");
+            assert!(failed(rule, 500, "hello").unwrap().contains("status 500, not 200"));
         }
     }
 
@@ -89,10 +89,10 @@ mod tests {
             (BodyRule::Length(6), "5 bytes, not of 6"),
         ];
         for (rule, says) in cases {
-            let words = said(rule, 200, "hello").unwrap();
+            let words = failed(rule, 200, "hello").unwrap();
             assert!(words.starts_with("GET /x: ") && words.contains(says), "{words}");
         }
-        assert!(said(BodyRule::Length(0), 200, &"é".repeat(500)).is_some());
-        assert!(said(BodyRule::Contains("x".into()), 200, &"é".repeat(500)).unwrap().chars().count() < 200);
+        assert!(failed(BodyRule::Length(0), 200, &"é".repeat(500)).is_some());
+        assert!(failed(BodyRule::Contains("x".into()), 200, &"é".repeat(500)).unwrap().chars().count() < 200);
     }
 }

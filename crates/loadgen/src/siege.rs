@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::scratch::Scratch;
-use super::tool::{Said, Tool};
+use super::tool::{Tool, ToolOutput};
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -84,16 +84,16 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
         SiegeUntil::Seconds(seconds) => (plan.limit_s.min(seconds * 2 + HUNG_S), ATTEMPTS),
         SiegeUntil::Repeats(_) => (plan.limit_s, 1),
     };
-    let mut said = SIEGE.run_often(&words, &scratch, Duration::from_secs(u64::from(limit_s)), attempts)?;
-    said.command = said.command.replace(&format!("--rc={} ", settings.display()), "");
-    read(&said).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &said))
+    let mut output = SIEGE.run_often(&words, &scratch, Duration::from_secs(u64::from(limit_s)), attempts)?;
+    output.command = output.command.replace(&format!("--rc={} ", settings.display()), "");
+    read(&output).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &output))
 }
 
 /// Parses siege's output. `None` if the output is not siege's.
-fn read(said: &Said) -> Option<Outcome> {
-    let from = said.out.find('{')?;
-    let until = said.out.rfind('}')?;
-    let json: Value = serde_json::from_str(said.out.get(from..=until)?).ok()?;
+fn read(output: &ToolOutput) -> Option<Outcome> {
+    let from = output.out.find('{')?;
+    let until = output.out.rfind('}')?;
+    let json: Value = serde_json::from_str(output.out.get(from..=until)?).ok()?;
     let of = |name: &str| json.get(name).and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0);
     let failed = of("failed_transactions")?;
     let numbers = BTreeMap::from([
@@ -107,8 +107,8 @@ fn read(said: &Said) -> Option<Outcome> {
         ("max_ms".into(), of("longest_transaction")? * 1_000.0),
         ("shortest_ms".into(), of("shortest_transaction")? * 1_000.0),
     ]);
-    let errors = errors(&said.err, failed as u64);
-    Some(Outcome { command: said.command.clone(), numbers, errors, ..Outcome::default() })
+    let errors = errors(&output.err, failed as u64);
+    Some(Outcome { command: output.command.clone(), numbers, errors, ..Outcome::default() })
 }
 
 /// Failures by kind. siege gives one number for all, and writes a line for some of them, coloured or not.
@@ -134,7 +134,7 @@ mod tests {
     const REFUSALS: &str = include_str!("recorded/siege-refused-errors.txt");
 
     fn outcome(out: &str, err: &str) -> Option<Outcome> {
-        read(&Said { out: out.into(), err: err.into(), ..Said::default() })
+        read(&ToolOutput { out: out.into(), err: err.into(), ..ToolOutput::default() })
     }
 
     #[test]

@@ -286,7 +286,7 @@ impl Seen {
         Outcome { course: course.into(), ..self.outcome }
     }
 
-    /// One of the numbers.
+    /// The number with this name.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.outcome.numbers.get(name).copied()
     }

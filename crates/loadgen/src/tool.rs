@@ -24,7 +24,7 @@ pub(crate) struct Tool {
 
 /// The output of a run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Said {
+pub(crate) struct ToolOutput {
     /// The command line.
     pub command: String,
     pub out: String,
@@ -33,7 +33,7 @@ pub(crate) struct Said {
 
 impl Tool {
     /// Runs the tool. It must succeed within `limit`.
-    pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<Said, String> {
+    pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, String> {
         self.run_often(words, scratch, limit, 1)
     }
 
@@ -44,18 +44,23 @@ impl Tool {
         scratch: &Scratch,
         limit: Duration,
         attempts: u32,
-    ) -> Result<Said, String> {
+    ) -> Result<ToolOutput, String> {
         for _ in 1..attempts {
-            if let Ok(said) = self.attempt(words, scratch, limit)? {
-                return Ok(said);
+            if let Ok(output) = self.attempt(words, scratch, limit)? {
+                return Ok(output);
             }
         }
-        let hung = |said: Said| self.failed(&said, &format!("it did not end within {} s", limit.as_secs()));
+        let hung = |output: ToolOutput| self.failed(&output, &format!("it did not end within {} s", limit.as_secs()));
         self.attempt(words, scratch, limit)?.map_err(hung)
     }
 
     /// Runs the tool once. The inner error is its output when it was killed at the limit.
-    fn attempt(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<Result<Said, Said>, String> {
+    fn attempt(
+        &self,
+        words: &[String],
+        scratch: &Scratch,
+        limit: Duration,
+    ) -> Result<Result<ToolOutput, ToolOutput>, String> {
         let (out, err) = (scratch.file("out.txt"), scratch.file("err.txt"));
         let mut command = Command::new(self.name);
         // Numbers in the C locale, and no files outside the scratch folder.
@@ -76,25 +81,26 @@ impl Tool {
         let ended = wait(&mut child, limit);
         note(&Entry::Ended(child.id()));
         let ended = ended.map_err(|error| format!("{}: {error}", self.name))?;
-        let said = Said { command: format!("{} {}", self.name, words.join(" ")), out: text(&out)?, err: text(&err)? };
+        let output =
+            ToolOutput { command: format!("{} {}", self.name, words.join(" ")), out: text(&out)?, err: text(&err)? };
         match ended {
-            Some(status) if status.success() => Ok(Ok(said)),
-            Some(status) => Err(self.failed(&said, &status.to_string())),
-            None => Ok(Err(said)),
+            Some(status) if status.success() => Ok(Ok(output)),
+            Some(status) => Err(self.failed(&output, &status.to_string())),
+            None => Ok(Err(output)),
         }
     }
 
     /// The message about output that cannot be parsed; `lacks` names what is missing.
-    pub fn not_understood(&self, lacks: &str, said: &Said) -> String {
-        self.failed(said, &format!("its output has no {lacks}; is it another version?"))
+    pub fn not_understood(&self, lacks: &str, output: &ToolOutput) -> String {
+        self.failed(output, &format!("its output has no {lacks}; is it another version?"))
     }
 
-    fn failed(&self, said: &Said, why: &str) -> String {
-        let all = format!("{}\n{}", said.out, said.err);
+    fn failed(&self, output: &ToolOutput, why: &str) -> String {
+        let all = format!("{}\n{}", output.out, output.err);
         let words: Vec<&str> = all.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = words[words.len().saturating_sub(3)..].join(" | ");
         let last: String = last.chars().take(300).collect();
-        format!("{}: {why}: {last} ({})", self.name, said.command)
+        format!("{}: {why}: {last} ({})", self.name, output.command)
     }
 
     fn missing(&self, error: &io::Error) -> String {
@@ -170,7 +176,7 @@ pub(super) mod tests {
         all
     }
 
-    fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<Said, String> {
+    fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<ToolOutput, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         Tool { name, get: "on Debian: apt install some-package", without: &[] }.run(
             &words,
@@ -182,8 +188,8 @@ pub(super) mod tests {
     #[test]
     fn a_tool_says_something_or_why_not() {
         let patience = Duration::from_secs(20);
-        let said = run("sh", &["-c", "echo out; echo err >&2"], patience).unwrap();
-        assert_eq!((said.out.as_str(), said.err.as_str()), ("out\n", "err\n"));
+        let output = run("sh", &["-c", "echo out; echo err >&2"], patience).unwrap();
+        assert_eq!((output.out.as_str(), output.err.as_str()), ("out\n", "err\n"));
         let error = run("sh", &["-c", "echo no luck >&2; exit 3"], patience).unwrap_err();
         assert!(error.contains("no luck") && error.contains("exit status: 3"), "{error}");
         let error = run("no-such-tool-here", &[], patience).unwrap_err();
@@ -194,8 +200,8 @@ pub(super) mod tests {
         let scratch = Scratch::new().unwrap();
         let words = ["-c".to_owned(), "test -f again || { touch again; exec sleep 60; }; echo out".to_owned()];
         let tool = Tool { name: "sh", get: "", without: &[] };
-        let said = tool.run_often(&words, &scratch, Duration::from_secs(3), 2).unwrap();
-        assert_eq!(said.out, "out\n");
+        let output = tool.run_often(&words, &scratch, Duration::from_secs(3), 2).unwrap();
+        assert_eq!(output.out, "out\n");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::scratch::Scratch;
-use super::tool::{Said, Tool, number, number_after, word_after};
+use super::tool::{Tool, ToolOutput, number, number_after, word_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -49,15 +49,15 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     ]
     .into();
     let limit = Duration::from_secs(u64::from(plan.seconds + plan.timeout_s + GRACE_S));
-    let mut said = WRK.run(&words, &scratch, limit)?;
+    let mut output = WRK.run(&words, &scratch, limit)?;
     // The script is removed after the run, and not needed to repeat it.
-    said.command = said.command.replace(&format!("--script={} ", script.display()), "");
-    read(&said, plan.connections).ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &said))
+    output.command = output.command.replace(&format!("--script={} ", script.display()), "");
+    read(&output, plan.connections).ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &output))
 }
 
 /// Parses wrk's output. `None` if the output is not wrk's.
-fn read(said: &Said, connections: u32) -> Option<Outcome> {
-    let text = said.out.as_str();
+fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
+    let text = output.out.as_str();
     let made = text.lines().find_map(|line| line.trim().split_once(" requests in ")).and_then(|(many, rest)| {
         let elapsed = rest.split(',').next().and_then(milliseconds)?;
         Some((number(many)?, elapsed / 1_000.0))
@@ -84,7 +84,7 @@ fn read(said: &Said, connections: u32) -> Option<Outcome> {
     if made > 0.0 {
         latencies(text, &mut numbers)?;
     }
-    Some(Outcome { command: said.command.clone(), numbers, errors, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, ..Outcome::default() })
 }
 
 /// Kind of the responses that wrk calls neither 2xx nor 3xx.
@@ -150,7 +150,7 @@ mod tests {
     const HANG: &str = include_str!("recorded/wrk-hang.txt");
 
     fn outcome(text: &str) -> Option<Outcome> {
-        read(&Said { out: text.into(), ..Said::default() }, 8)
+        read(&ToolOutput { out: text.into(), ..ToolOutput::default() }, 8)
     }
 
     #[test]

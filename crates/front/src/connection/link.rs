@@ -174,17 +174,17 @@ impl Link {
         true
     }
 
-    /// Part of a head has arrived; its first byte at this time.
+    /// Records that part of a head has arrived; its first byte at this time.
     pub(crate) fn head_began(self: &Arc<Link>, at: Instant) {
         self.change(|state| state.head_began(self.clock().nanos(at)));
     }
 
-    /// A head was refused; its first byte arrived at this time.
+    /// Records that a head was refused; its first byte arrived at this time.
     pub(crate) fn head_refused(self: &Arc<Link>, at: Instant) {
         self.change(|state| state.head_refused(self.clock().nanos(at)));
     }
 
-    /// hyper gets a whole head whose first byte arrived at this time: a request begins.
+    /// Records that hyper gets a whole head, whose first byte arrived at this time: a request begins.
     pub(crate) fn head_given(self: &Arc<Link>, at: Instant) {
         let at = self.clock().nanos(at);
         self.received.store(at, Relaxed);
@@ -193,22 +193,22 @@ impl Link {
         self.change(|state| state.head_given(at));
     }
 
-    /// hyper has passed the request to the service.
+    /// Records that hyper has passed the request to the service.
     pub(crate) fn head_parsed(self: &Arc<Link>) {
         self.change(State::head_parsed);
     }
 
-    /// Part of a body has arrived, and more is expected.
+    /// Records that part of a body has arrived, and more is expected.
     pub(crate) fn body_came(self: &Arc<Link>) {
         self.change(|state| state.body_came(self.clock().now()));
     }
 
-    /// The body is complete, or there is none.
+    /// Records that the body is complete, or that there is none.
     pub(crate) fn body_read(self: &Arc<Link>) {
         self.change(|state| state.body_read(|| self.clock().now()));
     }
 
-    /// hyper has the whole response: the next request may come when it is written.
+    /// Records that hyper has the whole response: the next request may come when it is written.
     pub(crate) fn answered(self: &Arc<Link>) {
         self.change(|state| state.answered(self.clock().now()));
         if self.awaited.is_end() || self.common.stop.is_draining() {
@@ -221,38 +221,38 @@ impl Link {
         self.change(State::yielded)
     }
 
-    /// The task has yielded: the next write need not.
+    /// Records that the task has yielded: the next write need not.
     pub(crate) fn has_yielded(self: &Arc<Link>) {
         self.change(State::yielded);
     }
 
-    /// The socket took everything.
+    /// Records that the socket took everything.
     pub(crate) fn wrote(self: &Arc<Link>) {
         self.change(|state| state.wrote(|| self.clock().now()));
     }
 
-    /// The socket took a part.
+    /// Records that the socket took a part.
     pub(crate) fn wrote_part(self: &Arc<Link>) {
         self.change(|state| state.wrote_part(|| self.clock().now()));
     }
 
-    /// The socket takes nothing. Returns since when.
+    /// Records that the socket takes nothing. Returns since when.
     pub(crate) fn stalled(self: &Arc<Link>) -> Instant {
         self.change(|state| state.stalled(|| self.clock().now()));
         self.since()
     }
 
-    /// Everything before hyper's next bytes is written.
+    /// Records that everything before hyper's next bytes is written.
     pub(crate) fn caught_up(self: &Arc<Link>) {
         self.change(State::caught_up);
     }
 
-    /// hyper has nothing left to write.
+    /// Records that hyper has nothing left to write.
     pub(crate) fn flushed(self: &Arc<Link>) {
         self.change(State::flushed);
     }
 
-    /// The last response is written, and the connection is about to close.
+    /// Records that the last response is written, and the connection is about to close.
     pub(crate) fn closing(self: &Arc<Link>) {
         self.change(|state| state.closing(self.clock().now()));
     }

@@ -58,11 +58,11 @@ pub(crate) enum Output {
 /// Reason why a connection may be evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spare {
-    /// It has no request.
+    /// The connection has no request.
     Idle,
     /// Its request arrives slowly.
     Slow,
-    /// It does not read its response.
+    /// The client does not read its response.
     Stalled,
 }
 
@@ -118,7 +118,7 @@ impl State {
         State { stage: Stage::Opened, since: at }
     }
 
-    /// Part of a head has arrived; its first byte at this time.
+    /// The state after part of a head has arrived; its first byte at this time.
     pub(crate) fn head_began(self, at: u64) -> State {
         match self.stage {
             Stage::Opened | Stage::Idle => State { stage: Stage::Head, since: at },
@@ -126,7 +126,7 @@ impl State {
         }
     }
 
-    /// The head that has arrived is refused, or came too late.
+    /// The state after a head was refused, or came too late.
     pub(crate) fn head_refused(self, at: u64) -> State {
         match self.head_began(at) {
             State { stage: Stage::Head, since } => State { stage: Stage::Refused, since },
@@ -134,7 +134,7 @@ impl State {
         }
     }
 
-    /// hyper gets a whole head.
+    /// The state after hyper was given a whole head.
     pub(crate) fn head_given(self, at: u64) -> State {
         match self.head_began(at) {
             State { stage: Stage::Head, since } => {
@@ -144,7 +144,7 @@ impl State {
         }
     }
 
-    /// The service has the request.
+    /// The state after the service has the request.
     pub(crate) fn head_parsed(self) -> State {
         match self.stage {
             Stage::Request(Step::Parsing, output) => self.at_step(Step::Running, output, self.since),
@@ -152,7 +152,8 @@ impl State {
         }
     }
 
-    /// Part of a body has arrived, and more is expected. hyper asks for it only when it has accepted the head.
+    /// The state after part of a body has arrived, and more is expected. hyper reads a body only after it has
+    /// accepted the head.
     pub(crate) fn body_came(self, at: u64) -> State {
         match self.stage {
             Stage::Request(Step::Parsing | Step::Body | Step::Running, output) => self.at_step(Step::Body, output, at),
@@ -160,7 +161,7 @@ impl State {
         }
     }
 
-    /// The body is complete.
+    /// The state after the body is complete.
     pub(crate) fn body_read(self, now: impl FnOnce() -> u64) -> State {
         match self.stage {
             Stage::Request(Step::Body, output) => self.at_step(Step::Running, output, now()),
@@ -168,7 +169,7 @@ impl State {
         }
     }
 
-    /// hyper has taken the whole response, or has dropped it.
+    /// The state after hyper has taken the whole response, or has dropped it.
     pub(crate) fn answered(self, at: u64) -> State {
         match self.stage {
             Stage::Request(Step::Parsing | Step::Body | Step::Running, output) => {
@@ -178,7 +179,7 @@ impl State {
         }
     }
 
-    /// The application has taken over the connection.
+    /// The state after the application has taken over the connection.
     pub(crate) fn upgraded(self) -> State {
         match self.stage {
             Stage::Request(Step::Parsing | Step::Body | Step::Running, output) => {
@@ -188,7 +189,7 @@ impl State {
         }
     }
 
-    /// The task has yielded to the others of its I/O thread. The state does not change if it had done so already.
+    /// The state after the task has yielded to the others of its I/O thread; unchanged if it had done so already.
     pub(crate) fn yielded(self) -> State {
         match self.stage {
             Stage::Request(step, Output::Flushed) => self.with_output(step, Output::Yielded),
@@ -197,7 +198,7 @@ impl State {
         }
     }
 
-    /// The socket took everything. Only hyper knows whether there is more.
+    /// The state after the socket took everything. Only hyper knows whether there is more.
     pub(crate) fn wrote(self, now: impl FnOnce() -> u64) -> State {
         match self.stage {
             Stage::Request(step, Output::Yielded) => self.with_output(step, Output::Flushed),
@@ -209,7 +210,7 @@ impl State {
         }
     }
 
-    /// The socket took a part.
+    /// The state after the socket took a part.
     pub(crate) fn wrote_part(self, now: impl FnOnce() -> u64) -> State {
         match self.wrote(now) {
             State { stage: Stage::Request(step, Output::Flushed), since } => {
@@ -219,7 +220,7 @@ impl State {
         }
     }
 
-    /// The socket takes nothing.
+    /// The state after the socket took nothing.
     pub(crate) fn stalled(self, now: impl FnOnce() -> u64) -> State {
         match self.stage {
             Stage::Request(_, Output::Stalled) => self,
@@ -228,7 +229,7 @@ impl State {
         }
     }
 
-    /// Everything before hyper's next bytes is written.
+    /// The state after everything before hyper's next bytes is written.
     pub(crate) fn caught_up(self) -> State {
         match self.stage {
             Stage::Request(step, Output::Partial | Output::Stalled) => self.with_output(step, Output::Flushed),
@@ -237,7 +238,7 @@ impl State {
         }
     }
 
-    /// hyper has nothing left to write: a connection whose request is answered is kept alive from now on.
+    /// The state after hyper has nothing left to write: a connection whose request is answered is kept alive.
     pub(crate) fn flushed(self) -> State {
         match self.stage {
             Stage::Request(Step::Answered, _) => State { stage: Stage::Idle, since: self.since },
@@ -245,7 +246,7 @@ impl State {
         }
     }
 
-    /// The last response is written, and the connection is about to close.
+    /// The state after the last response is written, when the connection is about to close.
     pub(crate) fn closing(self, at: u64) -> State {
         State { stage: Stage::Closing, since: at }
     }

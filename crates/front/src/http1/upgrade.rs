@@ -54,7 +54,7 @@ impl RelayState {
 }
 
 /// Relays until both directions have ended, or until the connection is closed because the server, or the application's
-/// worker, shuts to_client. `early` holds the bytes that the client sent before the hand-over.
+/// worker, shuts down. `early` holds the bytes that the client sent before the hand-over.
 pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
     let Handover { head, duplex, reply, record, tracker } = handover;
     let (mut reader, writer) = tokio::io::split(socket);
@@ -134,7 +134,7 @@ struct AppToClient<'a> {
 enum Next {
     Bytes(Bytes),
     End,
-    /// The server, or the application's worker, shuts to_client.
+    /// The server, or the application's worker, shuts down.
     Close,
 }
 

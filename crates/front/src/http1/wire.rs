@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::link::Link;
 use crate::connection::state::{Stage, Step};
-use crate::parse::held::Held;
+use crate::parse::input_buffer::InputBuffer;
 use crate::parse::refusal::Refusal;
 use crate::transport::deadline_timer::DeadlineTimer;
 use crate::transport::sendfile;
@@ -45,7 +45,7 @@ thread_local! {
 pub(crate) struct Wire {
     pub(crate) socket: Socket,
     link: Arc<Link>,
-    held: Held,
+    held: InputBuffer,
     incoming: Incoming,
     /// Whether bytes have arrived since the arrival of a body was last recorded.
     has_read: bool,
@@ -71,7 +71,7 @@ impl Wire {
         Wire {
             socket,
             link,
-            held: Held::default(),
+            held: InputBuffer::default(),
             incoming: Incoming::Open,
             has_read: false,
             refusal: None,

@@ -57,7 +57,7 @@ impl AccessLog {
         let theirs = shared.clone();
         let spawned = std::thread::Builder::new().name("access-log".into()).spawn(move || write_all(&theirs, writer));
         if let Err(error) = &spawned {
-            tracing::error!(target: "front", "there will be no access log: {error}");
+            tracing::error!(target: "front", "cannot start the thread of the access log, which is off now: {error}");
             shared.pending.lock().is_closed = true;
         }
         AccessLog { format, query, dropped, shared, writer: spawned.ok() }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use parking_lot::Mutex;
 
-use crate::log::fault_log::Whose;
+use crate::log::fault_log::RequestIdentity;
 
 /// Most names that are logged, in case an application makes names up.
 const NAMES_MAX: usize = 100;
@@ -13,15 +13,15 @@ const NAMES_MAX: usize = 100;
 static NAMES: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
 /// Logs the headers whose names have not been logged yet.
-pub(crate) fn write(dropped: &[(String, &'static str)], whose: &Whose) {
+pub(crate) fn write(dropped: &[(String, &'static str)], identity: &RequestIdentity) {
     let mut names = NAMES.lock();
     let names = names.get_or_insert_default();
     for (name, why) in dropped {
         if names.len() < NAMES_MAX && names.insert(name.clone()) {
             tracing::warn!(
                 target: "app",
-                id = whose.id, method = whose.method, path = whose.path, app = whose.app.as_deref(),
-                "{whose}: the header \"{name}\" is left out of the answer: {why} (logged once for each header)"
+                id = identity.id, method = identity.method, path = identity.path, app = identity.app.as_deref(),
+                "{identity}: the header \"{name}\" is left out of the answer: {why} (logged once for each header)"
             );
         }
     }

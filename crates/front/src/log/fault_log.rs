@@ -8,7 +8,7 @@ use engine::Fault;
 
 /// Identity of a request, without its query, which may contain secrets.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Whose {
+pub(crate) struct RequestIdentity {
     pub(crate) id: String,
     pub(crate) method: String,
     pub(crate) path: String,
@@ -16,7 +16,7 @@ pub(crate) struct Whose {
     pub(crate) app: Option<Arc<str>>,
 }
 
-impl fmt::Display for Whose {
+impl fmt::Display for RequestIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "request {}, {} {}", self.id, self.method, self.path)
     }
@@ -26,8 +26,8 @@ impl fmt::Display for Whose {
 const WORTH_SAYING: Duration = Duration::from_millis(100);
 
 /// Logs the fault, with details that the client does not get.
-pub(crate) fn write(fault: &Fault, whose: &Whose, queued: Duration) {
-    let Whose { id, method, path, app } = whose;
+pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration) {
+    let RequestIdentity { id, method, path, app } = identity;
     let name = fault.name();
     let app = app.as_deref();
     let lines: String = fault.lines().iter().flat_map(|line| ["\n  ", line]).collect();
@@ -37,18 +37,18 @@ pub(crate) fn write(fault: &Fault, whose: &Whose, queued: Duration) {
             tracing::error!(
                 target: "app",
                 id, method, path, app, fault = name, queue_ms = queued.as_secs_f64() * 1e3,
-                "{whose}: {fault}, {queued:.2?} of which it waited for a worker{lines}"
+                "{identity}: {fault}, {queued:.2?} of which it waited for a worker{lines}"
             );
         }
         Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => {
-            tracing::error!(target: "app", id, method, path, app, fault = name, "{whose}: {fault}{lines}");
+            tracing::error!(target: "app", id, method, path, app, fault = name, "{identity}: {fault}{lines}");
         }
         Fault::WorkerDied(_) | Fault::Broken(_) => {
-            tracing::error!(target: "engine", id, method, path, app, fault = name, "{whose}: {fault}");
+            tracing::error!(target: "engine", id, method, path, app, fault = name, "{identity}: {fault}");
         }
         // One line for each would make an overload worse; the access log has them.
         Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping | Fault::ClientGone => {
-            tracing::debug!(target: "front", id, method, path, app, fault = name, "{whose}: {fault}");
+            tracing::debug!(target: "front", id, method, path, app, fault = name, "{identity}: {fault}");
         }
     }
 }

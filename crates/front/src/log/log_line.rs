@@ -48,7 +48,7 @@ pub(crate) struct Entry<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     Whole(&'a Uri),
-    /// As received; empty if nothing could be parsed.
+    /// The bytes as received; empty if nothing could be parsed.
     Raw(&'a [u8]),
 }
 
@@ -66,7 +66,8 @@ pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: 
 }
 
 thread_local! {
-    static BUFFER: RefCell<LineBuffer> = const { RefCell::new(LineBuffer { text: String::new(), second: 0, stamp: String::new() }) };
+    static BUFFER: RefCell<LineBuffer> =
+        const { RefCell::new(LineBuffer { text: String::new(), second: 0, stamp: String::new() }) };
 }
 
 /// The buffer for a line, and the formatted time of the last second.

@@ -5,8 +5,8 @@
 pub(crate) mod chars;
 pub(crate) mod chunks;
 pub(crate) mod head;
-pub(crate) mod held;
 pub(crate) mod host;
+pub(crate) mod input_buffer;
 pub(crate) mod refusal;
 pub(crate) mod target;
 pub(crate) mod websocket;

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http::{Method, Uri, Version};
 
 use crate::connection::link::{Handover, Link, Record, RequestEpoch};
-use crate::log::fault_log::Whose;
+use crate::log::fault_log::RequestIdentity;
 use crate::parse::websocket::{self, Tracker};
 use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
@@ -81,9 +81,9 @@ impl RequestContext {
     }
 
     /// Identity of the request, for the log.
-    pub(crate) fn whose(&self) -> Whose {
+    pub(crate) fn identity(&self) -> RequestIdentity {
         let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
-        Whose { id: self.id().to_owned(), method, path, app: self.app.clone() }
+        RequestIdentity { id: self.id().to_owned(), method, path, app: self.app.clone() }
     }
 
     /// Hands the request to the engine; returns its reply, the time when it was complete, and its deadline. A method

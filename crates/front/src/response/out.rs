@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::task::JoinHandle;
 
 use crate::connection::link::{Link, Record};
-use crate::log::fault_log::{self, Whose};
+use crate::log::fault_log::{self, RequestIdentity};
 use crate::response::spool::Spool;
 use crate::transport::sendfile::{self, Part};
 
@@ -30,7 +30,7 @@ pub(crate) struct Out {
     /// the rest.
     failed: Option<io::Error>,
     /// The request, for the log; `None` if the body cannot fail. Boxed, since most bodies have none.
-    whose: Option<Box<Whose>>,
+    identity: Option<Box<RequestIdentity>>,
 }
 
 pub(crate) enum Kind {
@@ -50,12 +50,12 @@ pub(crate) struct FileReader {
 
 impl Out {
     pub(crate) fn new(kind: Kind, announced: Option<u64>, link: Arc<Link>, record: Option<Box<Record>>) -> Out {
-        Out { kind, announced, link, record, failed: None, whose: None }
+        Out { kind, announced, link, record, failed: None, identity: None }
     }
 
     /// Sets the request, for the log.
-    pub(crate) fn of(mut self, whose: Option<Whose>) -> Out {
-        self.whose = whose.map(Box::new);
+    pub(crate) fn of(mut self, identity: Option<RequestIdentity>) -> Out {
+        self.identity = identity.map(Box::new);
         self
     }
 
@@ -120,8 +120,8 @@ impl Body for Out {
             match next {
                 None => return this.finish(),
                 Some(Err(fault)) => {
-                    if let Some(whose) = &this.whose {
-                        fault_log::write(&fault, whose, Duration::ZERO);
+                    if let Some(identity) = &this.identity {
+                        fault_log::write(&fault, identity, Duration::ZERO);
                     }
                     return this.fail(&fault);
                 }

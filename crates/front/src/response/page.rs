@@ -14,7 +14,7 @@ pub(crate) struct Page<'a> {
     pub(crate) status: StatusCode,
     /// Request id; empty if there is none.
     pub(crate) id: &'a str,
-    /// What is wrong with the request; never secret.
+    /// The error in the request; never secret.
     pub(crate) why: &'a str,
     /// The fault, in development only.
     pub(crate) fault: Option<&'a Fault>,

@@ -53,7 +53,7 @@ pub fn status_of(fault: &str) -> StatusCode {
 
 /// The response to a request that ended in a fault.
 pub(crate) fn fault(context: RequestContext, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, &context.whose(), context.waited());
+    fault_log::write(fault, &context.identity(), context.waited());
     let status = status_of(fault.name());
     let settings = context.link.common.settings.clone();
     let shown = Some(fault).filter(|_| settings.development);
@@ -82,7 +82,7 @@ pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Re
             (status, why, "body_malformed")
         }
         IntakeError::Disk(error) => {
-            tracing::error!(target: "front", "{}: cannot keep its body: {error}", context.whose());
+            tracing::error!(target: "front", "{}: cannot keep its body: {error}", context.identity());
             match error.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
                     (StatusCode::INSUFFICIENT_STORAGE, "there is no room for the body", "disk_full")
@@ -118,7 +118,7 @@ fn error(
 pub(crate) async fn response(context: RequestContext, response: Response) -> Outcome {
     let Response { head, body } = response;
     if !head.dropped().is_empty() {
-        dropped::write(head.dropped(), &context.whose());
+        dropped::write(head.dropped(), &context.identity());
     }
     let content = match body {
         Body::Stream(source) if !is_bodiless(&context, head.status) => {
@@ -268,9 +268,9 @@ fn finish(
         record.status = status.as_u16();
     }
     // A body that is in memory cannot fail any more.
-    let whose = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.whose());
+    let identity = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.identity());
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
-    let mut response = http::Response::new(out.of(whose));
+    let mut response = http::Response::new(out.of(identity));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     let reason = reason(status);

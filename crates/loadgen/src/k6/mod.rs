@@ -66,12 +66,12 @@ pub struct K6Here {
 
 /// The version of the k6 on PATH: `k6 v1.3.0`. The error says how to install it.
 pub fn k6_version() -> Result<String, String> {
-    let said = Command::new(PROGRAM).arg("version").stdin(Stdio::null()).output();
-    let said = said.map_err(|error| match error.kind() {
+    let output = Command::new(PROGRAM).arg("version").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("k6 is not here; to get it: {K6_GET}"),
         _ => format!("k6 cannot be started: {error}"),
     })?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut words = text.split_whitespace();
     match (words.next(), words.next()) {
         (Some(PROGRAM), Some(version)) if version.starts_with('v') => Ok(format!("{PROGRAM} {version}")),
@@ -99,16 +99,17 @@ impl K6Here {
         words.extend(quiet.split(' ').map(str::to_owned));
         words.extend(plan.settings(port));
         words.push(script.display().to_string());
-        let mut said = K6.run(&words, &scratch, plan.limit()).map_err(|error| match text(&scratch.file(LOG)) {
+        let mut output = K6.run(&words, &scratch, plan.limit()).map_err(|error| match text(&scratch.file(LOG)) {
             log if log.is_empty() => error,
             log => format!("k6: {log} ({error})"),
         })?;
         // Options about output are of no use to a person who repeats the command.
-        said.command = said.command.replace(&format!("{quiet} "), "");
+        output.command = output.command.replace(&format!("{quiet} "), "");
         let report = fs::read_to_string(scratch.file(OUT)).map_err(|error| error.to_string());
         let report = report.and_then(|text| report::Report::parse(&text));
-        let report = report.map_err(|error| format!("k6: {error}: {} ({})", text(&scratch.file(LOG)), said.command))?;
-        let mut outcome = report::outcome(&[report], said.command);
+        let report =
+            report.map_err(|error| format!("k6: {error}: {} ({})", text(&scratch.file(LOG)), output.command))?;
+        let mut outcome = report::outcome(&[report], output.command);
         if let Some(wrong) = &mut outcome.wrong {
             let console = text(&scratch.file(CONSOLE));
             if let Some(first) = console.lines().find_map(|line| line.strip_prefix(WRONG)) {

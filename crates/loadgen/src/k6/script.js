@@ -244,8 +244,8 @@ function judge(expect) {
 // Length of the body in bytes, where it is known without counting each.
 function sized(answer) {
   if (answer.body instanceof ArrayBuffer) return answer.body.byteLength;
-  const said = answer.headers['Content-Length'];
-  return said === undefined ? null : Number(said);
+  const length = answer.headers['Content-Length'];
+  return length === undefined ? null : Number(length);
 }
 
 function content(body) {
@@ -260,14 +260,14 @@ function counter(kind) {
 }
 
 function text(name, otherwise) {
-  const said = __ENV[name];
-  return said === undefined || said === '' ? otherwise : said;
+  const given = __ENV[name];
+  return given === undefined || given === '' ? otherwise : given;
 }
 
 function number(name, otherwise) {
-  const said = text(name, otherwise);
-  if (said === null) throw new Error(`this load has a rate of its own for each server: give -e ${name}=NUMBER`);
-  const value = Number(said);
-  if (!(value > 0) || !Number.isFinite(value)) throw new Error(`${name} is ${said}: give a number above 0`);
+  const given = text(name, otherwise);
+  if (given === null) throw new Error(`this load has a rate of its own for each server: give -e ${name}=NUMBER`);
+  const value = Number(given);
+  if (!(value > 0) || !Number.isFinite(value)) throw new Error(`${name} is ${given}: give a number above 0`);
   return value;
 }

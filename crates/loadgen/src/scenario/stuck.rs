@@ -17,8 +17,7 @@ pub struct Stuck {
     pub hangs: Ask,
     /// Number of clients that send it.
     pub hanging: u32,
-    /// The other clients, for this long or as long as [`TIMES`] requires. They run alone first, as long, for
-    /// comparison.
+    /// The other clients; they run longer if the request that hangs takes long. They run alone first, for comparison.
     pub others: Open,
 }
 

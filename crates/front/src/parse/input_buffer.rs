@@ -13,7 +13,7 @@ const KEPT_BYTES: usize = 4 * 1024;
 
 /// The buffer, and the number of bytes in it that hyper may have.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct InputBuffer {
     bytes: Vec<u8>,
     /// Bytes at the beginning that hyper has had.
     start: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Held {
     is_worth_a_scan: bool,
 }
 
-impl Held {
+impl InputBuffer {
     /// Bytes that hyper did not get yet.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.start..]
@@ -49,7 +49,7 @@ impl Held {
         self.allowed == 0 && self.chunks.is_none()
     }
 
-    /// Adds bytes that were read and that [`Held::pass`] did not pass on.
+    /// Adds bytes that were read and that [`InputBuffer::pass`] did not pass on.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.is_worth_a_scan |= memchr::memchr(b'\n', bytes).is_some();
         self.bytes.extend_from_slice(bytes);
