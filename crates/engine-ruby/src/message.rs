@@ -24,7 +24,7 @@ pub enum Message {
     /// A worker has opened its control connection: its number and process.
     Control(u32, u32, UnixStream),
     /// A worker has opened the connection of a thread: the numbers of worker and thread.
-    Slot(u32, u32, StdStream),
+    Thread(u32, u32, StdStream),
     /// A mold or a worker has sent a frame on its control connection.
     Said(Speaker, Frame),
     /// The control connection of a mold or a worker has ended.

@@ -23,7 +23,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         };
         if let Some(worker) = dispatch.worker(card.id) {
             (shown.threads, shown.served) = (worker.thread_count(), worker.served);
-            shown.running = worker.slots().filter_map(|slot| slot.running(now)).collect();
+            shown.running = worker.threads().filter_map(|thread| thread.running(now)).collect();
             shown.running.sort_by(|one, other| other.age_ms.total_cmp(&one.age_ms));
             if worker.is_leaving {
                 shown.state = "draining".to_owned();

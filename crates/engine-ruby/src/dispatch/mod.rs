@@ -5,9 +5,9 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `service_time` and `utilization`,
-//! this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections),
-//! `board`.
+//! Reading order: `job`, `in_flight` and `worker_thread` (one thread of a worker), `worker`, `service_time` and
+//! `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded
+//! connections), `board`.
 
 pub mod board;
 pub mod buffered_response;
@@ -17,11 +17,11 @@ pub mod pool;
 pub mod process_title;
 pub mod relay;
 pub mod service_time;
-pub mod slot;
 pub mod upgraded;
 pub mod utilization;
 pub mod watch;
 pub mod worker;
+pub mod worker_thread;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use engine::queue::{Job as _, Line, Refused};
 
 use job::Job;
 use service_time::ServiceTime;
-use slot::Slot;
 use utilization::Utilization;
 use worker::{Isolation, Worker};
+use worker_thread::WorkerThread;
 
 /// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
 /// slices of 100 ms, which is how long a Ruby thread keeps the interpreter lock.
@@ -67,12 +67,12 @@ impl Placement {
 }
 
 /// Requests to be sent, each with the worker thread that gets it.
-pub type Orders = Vec<(Arc<Slot>, Box<Job>)>;
+pub type Orders = Vec<(Arc<WorkerThread>, Box<Job>)>;
 
 /// Outcome of the admission of a request.
 pub enum Admission {
     /// The request goes to this worker thread.
-    Send(Arc<Slot>, Box<Job>),
+    Send(Arc<WorkerThread>, Box<Job>),
     /// The request waits in the queue.
     Queued,
     /// Refused: the queue is full.
@@ -142,10 +142,10 @@ impl Dispatch {
         // A new request never overtakes those in the queue.
         if self.queue.is_empty()
             && !self.queue.is_paused()
-            && let Some(slot) = self.pick(&Placement::of(&job, false))
+            && let Some(thread) = self.pick(&Placement::of(&job, false))
         {
             self.queue.count_begun(job.offered);
-            return Admission::Send(slot, job);
+            return Admission::Send(thread, job);
         }
         let now = job.offered;
         match self.queue.push(job, now) {
@@ -156,7 +156,7 @@ impl Dispatch {
     }
 
     /// Finds a worker thread for one request and counts the request on it.
-    fn pick(&mut self, placement: &Placement) -> Option<Arc<Slot>> {
+    fn pick(&mut self, placement: &Placement) -> Option<Arc<WorkerThread>> {
         if let Some(idle) = self.idle(placement.lane) {
             return self.workers[idle].take_thread();
         }
@@ -188,25 +188,25 @@ impl Dispatch {
     }
 
     /// Records that a worker thread has answered a request with this service time, and returns what it does next.
-    pub fn done(&mut self, slot: &Slot, took: Duration) -> Completion {
+    pub fn done(&mut self, thread: &WorkerThread, took: Duration) -> Completion {
         self.service_time.observe(took);
         self.served += 1;
         let busy = self.busy_workers();
-        let Some(at) = self.workers.iter().position(|worker| worker.id == slot.worker) else {
+        let Some(at) = self.workers.iter().position(|worker| worker.id == thread.worker) else {
             return Completion::default();
         };
         let worker = &mut self.workers[at];
         let mut completion = Completion { is_worn: worker.count(), ..Completion::default() };
-        worker.release(slot.number, 1);
+        worker.release(thread.number, 1);
         if worker.is_leaving {
             completion.has_left = worker.is_done();
             return completion;
         }
         if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
-            completion.next.extend(self.next_suspect(at, slot.number));
+            completion.next.extend(self.next_suspect(at, thread.number));
         }
         if self.workers[at].isolation == Isolation::None {
-            completion.next = self.next_of(at, slot);
+            completion.next = self.next_of(at, thread);
         }
         let worker = &self.workers[at];
         if worker.busy == 0 {
@@ -234,7 +234,7 @@ impl Dispatch {
 
     /// Assigns a request on its last try to an idle worker. If none is idle, the least busy one gets nothing new until
     /// it is. One worker at a time: the others serve the other requests.
-    fn place_suspect(&mut self) -> Option<(Arc<Slot>, Box<Job>)> {
+    fn place_suspect(&mut self) -> Option<(Arc<WorkerThread>, Box<Job>)> {
         self.suspects.retain(|job| !job.is_abandoned());
         let is_kept = |worker: &Worker| worker.isolation != Isolation::None && !worker.is_leaving;
         let kept = self.workers.iter().position(is_kept);
@@ -255,12 +255,12 @@ impl Dispatch {
             }
             return None;
         }
-        let slot = worker.slots().next()?.clone();
-        Some((slot, self.next_suspect(at, 0)?))
+        let thread = worker.threads().next()?.clone();
+        Some((thread, self.next_suspect(at, 0)?))
     }
 
     /// Takes requests from the queue for a worker thread that has become free.
-    fn next_of(&mut self, at: usize, slot: &Slot) -> Vec<Box<Job>> {
+    fn next_of(&mut self, at: usize, thread: &WorkerThread) -> Vec<Box<Job>> {
         let depth = self.service_time.depth();
         let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
@@ -270,7 +270,7 @@ impl Dispatch {
         }
         let now = Instant::now();
         loop {
-            let load = worker.load(slot.number);
+            let load = worker.load(thread.number);
             let Some(job) = queue.peek() else { break };
             if load > 0 && (load >= depth || !job.is_safe) {
                 break;
@@ -284,7 +284,7 @@ impl Dispatch {
                 None
             };
             let Some(job) = near.or_else(|| queue.pop(now)) else { break };
-            worker.take(slot.number);
+            worker.take(thread.number);
             next.push(job);
         }
         next
@@ -318,9 +318,9 @@ impl Dispatch {
         let mut orders: Orders = self.place_suspect().into_iter().collect();
         while let Some(job) = self.queue.peek() {
             let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
-            let Some(slot) = self.pick(&placement) else { break };
+            let Some(thread) = self.pick(&placement) else { break };
             let Some(job) = self.queue.pop(now) else { break };
-            orders.push((slot, job));
+            orders.push((thread, job));
         }
         orders
     }

@@ -22,8 +22,8 @@ use tokio::time::timeout;
 use super::board;
 use super::in_flight::Step;
 use super::job::{Death, Job};
-use super::slot::{Left, Slot};
 use super::worker::Worker;
+use super::worker_thread::{Left, WorkerThread};
 use super::{Admission, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
 use crate::fleet::View;
@@ -78,7 +78,7 @@ pub struct Pool {
     kernel_kills: AtomicU64,
     /// Workers whose exit was logged before their mold reported it.
     told_ends: Mutex<HashSet<u32>>,
-    last_answers: Mutex<Vec<Arc<Slot>>>,
+    last_answers: Mutex<Vec<Arc<WorkerThread>>>,
 }
 
 impl Pool {
@@ -136,15 +136,15 @@ impl Pool {
     }
 
     /// Reads the answers of a worker thread until its connection ends, then removes the worker.
-    pub async fn read(self: Arc<Pool>, slot: Arc<Slot>, mut reader: OwnedReadHalf) {
+    pub async fn read(self: Arc<Pool>, thread: Arc<WorkerThread>, mut reader: OwnedReadHalf) {
         let mut buffer = BytesMut::with_capacity(READ_BYTES);
         let why = loop {
             if buffer.capacity() - buffer.len() < ROOM_BYTES {
                 buffer.reserve(READ_BYTES);
             }
-            slot.waits(true);
+            thread.waits(true);
             let read = reader.read_buf(&mut buffer).await;
-            slot.waits(false);
+            thread.waits(false);
             match read {
                 Ok(0) => break None,
                 Ok(_) => {}
@@ -152,40 +152,40 @@ impl Pool {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break None,
                 Err(error) => break Some(format!("its connection broke: {error}")),
             }
-            if let Err(error) = self.take_frames(&slot, &mut buffer).await {
+            if let Err(error) = self.take_frames(&thread, &mut buffer).await {
                 break Some(format!("it broke the protocol: {error}"));
             }
-            slot.flush();
+            thread.flush();
         };
-        slot.end_reading();
-        self.bury(slot.worker, why);
+        thread.end_reading();
+        self.bury(thread.worker, why);
     }
 
-    async fn take_frames(&self, slot: &Arc<Slot>, buffer: &mut BytesMut) -> Result<(), WireError> {
+    async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
         while let Some(frame) = frames::take(buffer)? {
-            match slot.receive(frame)? {
+            match thread.receive(frame)? {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
                     let went = sink.send(chunk).await;
-                    slot.sent(sink, went);
+                    thread.sent(sink, went);
                 }
                 Step::Done(took, was_interrupted) => {
                     if was_interrupted {
-                        self.retire(slot.worker, ExitReason::Timeout);
+                        self.retire(thread.worker, ExitReason::Timeout);
                     }
-                    let completion = self.dispatch().done(slot, took);
+                    let completion = self.dispatch().done(thread, took);
                     for job in completion.next {
-                        self.push(slot, job);
+                        self.push(thread, job);
                     }
                     if completion.is_worn {
-                        let _ = self.messages.send(Message::Worn(slot.worker, ExitReason::MaxRequests));
+                        let _ = self.messages.send(Message::Worn(thread.worker, ExitReason::MaxRequests));
                     }
                     if completion.goes_out {
-                        slot.control.out_of_band();
+                        thread.control.out_of_band();
                     }
                     if completion.has_left {
-                        self.stop(slot.worker);
+                        self.stop(thread.worker);
                     }
                 }
             }
@@ -194,8 +194,8 @@ impl Pool {
     }
 
     /// Queues a request on a worker thread, or puts it back if the worker has just died.
-    fn push(&self, slot: &Arc<Slot>, job: Box<Job>) {
-        if let Err(job) = slot.push(job) {
+    fn push(&self, thread: &Arc<WorkerThread>, job: Box<Job>) {
+        if let Err(job) = thread.push(job) {
             self.dispatch().put_back(vec![job], Instant::now());
             self.pump();
         }
@@ -203,9 +203,9 @@ impl Pool {
 
     /// Sends requests to the worker threads that dispatch has chosen.
     pub fn send_all(&self, orders: Orders) {
-        for (slot, job) in orders {
-            self.push(&slot, job);
-            slot.flush();
+        for (thread, job) in orders {
+            self.push(&thread, job);
+            thread.flush();
         }
     }
 
@@ -263,10 +263,10 @@ impl Pool {
         dispatch.queue.pause(now);
         let mut back = Vec::new();
         for worker in &mut dispatch.workers {
-            let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
-            for slot in slots {
-                let jobs = slot.withdraw();
-                worker.release(slot.number, jobs.len());
+            let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
+            for thread in threads {
+                let jobs = thread.withdraw();
+                worker.release(thread.number, jobs.len());
                 back.extend(jobs);
             }
         }
@@ -303,26 +303,26 @@ impl Pool {
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             let worker = dispatch.workers.remove(at);
             // A thread that was chosen just now must not get its request any more.
-            worker.slots().for_each(|slot| slot.refuse());
-            self.last_answers().extend(worker.slots().filter(|slot| slot.load() > 0).cloned());
+            worker.threads().for_each(|thread| thread.refuse());
+            self.last_answers().extend(worker.threads().filter(|thread| thread.load() > 0).cloned());
             worker
         };
-        let slots = worker.slots().cloned();
-        let (unread, read): (Vec<_>, Vec<_>) = slots.partition(|slot| why.is_none() && slot.has_unread());
+        let threads = worker.threads().cloned();
+        let (unread, read): (Vec<_>, Vec<_>) = threads.partition(|thread| why.is_none() && thread.has_unread());
         let gone = self.gone(&worker);
         self.end_requests(gone, &read);
-        for slot in unread {
+        for thread in unread {
             let pool = self.clone();
             drop(self.lane(id).1.spawn(async move {
-                let _ = timeout(LAST_ANSWERS, slot.until_read()).await;
-                pool.end_requests(gone, &[slot]);
+                let _ = timeout(LAST_ANSWERS, thread.until_read()).await;
+                pool.end_requests(gone, &[thread]);
             }));
         }
         let _ = self.messages.send(Message::WorkerGone(id, why));
     }
 
     /// Locks the connections of dead workers that are still being read.
-    pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
+    pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<WorkerThread>>> {
         self.last_answers.lock()
     }
 
@@ -357,7 +357,7 @@ impl Pool {
     }
 
     /// Replays the requests that a dead worker has left on these threads, or answers them with a fault.
-    fn end_requests(&self, gone: Gone, slots: &[Arc<Slot>]) {
+    fn end_requests(&self, gone: Gone, threads: &[Arc<WorkerThread>]) {
         let Gone { id, pid, death } = gone;
         let app = self.app.as_deref();
         let mut lost = 0;
@@ -368,7 +368,7 @@ impl Pool {
         };
         let mut replays = Vec::new();
         let mut last_tries = Vec::new();
-        for Left { mut job, sink, has_begun } in slots.iter().flat_map(|slot| slot.close(fault.clone())) {
+        for Left { mut job, sink, has_begun } in threads.iter().flat_map(|thread| thread.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
             }
@@ -400,7 +400,7 @@ impl Pool {
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
             self.wake_watch(&mut dispatch);
-            self.last_answers().retain(|other| !slots.iter().any(|slot| Arc::ptr_eq(other, slot)));
+            self.last_answers().retain(|other| !threads.iter().any(|thread| Arc::ptr_eq(other, thread)));
         }
         self.pump();
     }
@@ -479,9 +479,9 @@ impl Pool {
     }
 
     /// Returns the connection to this thread of this worker.
-    pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
+    pub fn thread(&self, worker: u32, number: u32) -> Option<Arc<WorkerThread>> {
         let mut dispatch = self.dispatch();
-        dispatch.worker(worker)?.slots().nth(number as usize).cloned()
+        dispatch.worker(worker)?.threads().nth(number as usize).cloned()
     }
 }
 
@@ -502,10 +502,10 @@ impl Engine for Pool {
             admission
         };
         match admission {
-            Admission::Send(slot, job) => {
-                let is_here = job.lane == self.lane(slot.worker).0;
-                self.push(&slot, job);
-                if is_here { slot.flush_later() } else { slot.flush() }
+            Admission::Send(thread, job) => {
+                let is_here = job.lane == self.lane(thread.worker).0;
+                self.push(&thread, job);
+                if is_here { thread.flush_later() } else { thread.flush() }
             }
             Admission::Queued => {}
             Admission::Late(job) => {

@@ -36,16 +36,16 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
 }
 
 /// A worker with two threads: for each the connection, its reader, and the end of the process.
-fn worker(pool: &Pool) -> Vec<(Arc<Slot>, OwnedReadHalf, UnixStream)> {
+fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
     let control = Arc::new(Control::new().0);
     let mut ends = Vec::new();
     for number in 0..2 {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (reader, writer) = ours.into_split();
-        ends.push((Arc::new(Slot::new(1, number, control.clone(), writer)), reader, theirs));
+        ends.push((Arc::new(WorkerThread::new(1, number, control.clone(), writer)), reader, theirs));
     }
-    let slots = ends.iter().map(|(slot, ..)| slot.clone()).collect();
-    pool.add(Worker::new(1, 1, 0, control, slots));
+    let threads = ends.iter().map(|(thread, ..)| thread.clone()).collect();
+    pool.add(Worker::new(1, 1, 0, control, threads));
     ends
 }
 

@@ -8,8 +8,8 @@ use tokio::net::UnixStream;
 
 use super::control_frames::listen;
 use super::event_loop::EventLoop;
-use crate::dispatch::slot::Slot;
 use crate::dispatch::worker::Worker;
+use crate::dispatch::worker_thread::WorkerThread;
 use crate::fleet::{Event, Speaker};
 use crate::wire::control::Control;
 
@@ -68,17 +68,18 @@ impl EventLoop {
         let control = link.control.clone()?;
         let has_errands = link.has_errands;
         let (lane_number, lane) = self.pool.lane(id);
-        let mut slots = Vec::new();
+        let mut threads = Vec::new();
         for (number, stream) in streams {
             let stream = {
                 let _in = lane.enter();
                 UnixStream::from_std(stream).ok()?
             };
             let (reader, writer) = stream.into_split();
-            let slot = Slot::new(id, number, control.clone(), writer).of_process(pid, self.settings.user.is_none());
-            let slot = Arc::new(slot);
-            let flushing = slot.clone();
-            let reading = self.pool.clone().read(slot.clone(), reader);
+            let thread =
+                WorkerThread::new(id, number, control.clone(), writer).of_process(pid, self.settings.user.is_none());
+            let thread = Arc::new(thread);
+            let flushing = thread.clone();
+            let reading = self.pool.clone().read(thread.clone(), reader);
             drop(lane.spawn(async move {
                 // The flusher ends with the reader.
                 tokio::select! {
@@ -86,9 +87,9 @@ impl EventLoop {
                     () = flushing.keep_flushing() => {}
                 }
             }));
-            slots.push(slot);
+            threads.push(thread);
         }
-        let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, slots);
+        let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, threads);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
         worker.has_errands = has_errands;
         Some(worker)

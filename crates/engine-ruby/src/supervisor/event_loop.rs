@@ -138,7 +138,7 @@ impl EventLoop {
         match message {
             Message::Mold(pid, stream) => self.mold_came(pid, stream),
             Message::Control(worker, pid, stream) => self.control_came(worker, pid, stream),
-            Message::Slot(worker, number, stream) => self.thread_came(worker, number, stream),
+            Message::Thread(worker, number, stream) => self.thread_came(worker, number, stream),
             Message::Said(speaker, frame) => self.hear(speaker, frame),
             Message::Silent(Speaker::Mold(pid)) => self.feed(Event::MoldSilent(pid)),
             Message::Silent(Speaker::Worker(worker)) => self.feed(Event::WorkerSilent(worker)),
