@@ -36,7 +36,7 @@ pub enum Message {
     /// A worker is retired: it finishes its requests and exits.
     Leaving(u32, ExitReason),
     /// A worker has expired and should be replaced when possible.
-    Worn(u32, ExitReason),
+    Expired(u32, ExitReason),
     /// Requests wait for a worker.
     Wanted,
     /// Another application needs one of the places that this one has in the shared budget.

@@ -187,8 +187,8 @@ async fn a_worker_says_when_it_has_served_its_number() {
     let mut scene = Scene::new(1, 1);
     scene.dispatch.worker(0).unwrap().quota = Some(2);
     let thread = scene.thread(0, 0);
-    let worn: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&thread, Duration::ZERO).is_worn).collect();
-    assert_eq!(worn, [false, true, false]);
+    let expired: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&thread, Duration::ZERO).is_worker_expired).collect();
+    assert_eq!(expired, [false, true, false]);
 }
 
 #[tokio::test]

@@ -105,7 +105,7 @@ pub struct Dispatch {
     is_watched: bool,
 }
 
-/// What a worker thread and its worker do after a completed request.
+/// The next steps of a worker thread, and of its worker, after a completed request.
 #[derive(Default)]
 pub struct Completion {
     /// Requests that the thread runs next.
@@ -113,7 +113,7 @@ pub struct Completion {
     /// The worker is retired and has no request left: it can be stopped.
     pub has_left: bool,
     /// The worker has just served its maximum number of requests and should be replaced.
-    pub is_worn: bool,
+    pub is_worker_expired: bool,
     /// The worker is idle and runs its out-of-band hooks now.
     pub goes_out: bool,
 }
@@ -196,7 +196,7 @@ impl Dispatch {
             return Completion::default();
         };
         let worker = &mut self.workers[at];
-        let mut completion = Completion { is_worn: worker.count(), ..Completion::default() };
+        let mut completion = Completion { is_worker_expired: worker.count(), ..Completion::default() };
         worker.release(thread.number, 1);
         if worker.is_leaving {
             completion.has_left = worker.is_done();

@@ -178,8 +178,8 @@ impl Pool {
                     for job in completion.next {
                         self.push(thread, job);
                     }
-                    if completion.is_worn {
-                        let _ = self.messages.send(Message::Worn(thread.worker, ExitReason::MaxRequests));
+                    if completion.is_worker_expired {
+                        let _ = self.messages.send(Message::Expired(thread.worker, ExitReason::MaxRequests));
                     }
                     if completion.goes_out {
                         thread.control.out_of_band();

@@ -85,7 +85,7 @@ struct State {
     is_writing: bool,
 }
 
-/// What the deadline timer sees of a worker thread.
+/// The state of a worker thread, as the deadline timer sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look {
     /// How long the current request has been running.

@@ -72,7 +72,7 @@ pub enum Event {
     /// Dispatch has retired a worker, for this reason.
     Leaving(u32, ExitReason),
     /// A worker has expired and should be replaced when possible.
-    Worn(u32, ExitReason),
+    Expired(u32, ExitReason),
 
     /// The answer to `AskKernel`: whether the kernel has killed the process for memory.
     KernelAsked(Dead, bool),

@@ -83,7 +83,7 @@ impl Fleet {
     /// Drops everything that is known of a worker.
     pub(super) fn forget_worker(&mut self, id: u32) {
         self.workers.remove(&id);
-        self.worn.retain(|(worn, _)| *worn != id);
+        self.expired.retain(|(expired, _)| *expired != id);
         self.act(Action::Forget(Speaker::Worker(id)));
     }
 

@@ -32,32 +32,32 @@ impl Fleet {
     pub(super) fn check_health(&mut self, passed: Duration, out: Vec<(u32, u32)>, is_watched: bool, now: Instant) {
         self.listen_to_hearts(passed, out, now);
         self.weigh(is_watched, now);
-        self.replace_worn(now);
+        self.replace_expired(now);
     }
 
     /// Notes that a worker has expired and should be replaced.
-    pub(super) fn wear(&mut self, id: u32, reason: ExitReason, now: Instant) {
-        let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
+    pub(super) fn expire(&mut self, id: u32, reason: ExitReason, now: Instant) {
+        let is_known = self.expired.iter().any(|(expired, _)| *expired == id);
         if !is_known && self.workers.get(&id).is_some_and(|worker| worker.stays()) {
-            self.worn.push_back((id, reason));
-            self.replace_worn(now);
+            self.expired.push_back((id, reason));
+            self.replace_expired(now);
         }
     }
 
     /// Returns 1 while an expired worker waits for its successor, which is started in addition to the wanted number.
     pub(super) fn surge(&self) -> usize {
-        usize::from(!self.worn.is_empty() && self.checks.draining.is_none())
+        usize::from(!self.expired.is_empty() && self.checks.draining.is_none())
     }
 
     /// Retires the next expired worker when its successor is ready and the one before it is gone.
-    fn replace_worn(&mut self, now: Instant) {
+    fn replace_expired(&mut self, now: Instant) {
         if let Some((id, since)) = self.checks.draining
             && (!self.workers.contains_key(&id) || now.saturating_duration_since(since) > DRAIN_MAX)
         {
             self.checks.draining = None;
         }
-        self.worn.retain(|(id, _)| self.workers.get(id).is_some_and(|worker| worker.stays()));
-        if self.is_stopping() || self.checks.draining.is_some() || self.worn.is_empty() {
+        self.expired.retain(|(id, _)| self.workers.get(id).is_some_and(|worker| worker.stays()));
+        if self.is_stopping() || self.checks.draining.is_some() || self.expired.is_empty() {
             return;
         }
         let serving = self.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays());
@@ -66,7 +66,7 @@ impl Fleet {
         if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
             return;
         }
-        if let Some((id, reason)) = self.worn.pop_front() {
+        if let Some((id, reason)) = self.expired.pop_front() {
             self.checks.draining = Some((id, now));
             self.send_away(id, reason);
         }
@@ -163,7 +163,7 @@ impl Fleet {
             match (limit_kib, pss_kib) {
                 (Some(limit_kib), Some(pss_kib)) if pss_kib > limit_kib => {
                     self.log_worker(id, pid, WorkerLine::TooLarge { pss_kib, limit_kib });
-                    self.wear(id, ExitReason::Memory, now);
+                    self.expire(id, ExitReason::Memory, now);
                 }
                 (Some(_), None) if !mem::replace(&mut self.checks.has_complained, true) => {
                     self.log_worker(id, pid, WorkerLine::WeightUnknown);

@@ -94,7 +94,7 @@ pub struct Fleet {
     /// otherwise.
     not_shared: Option<String>,
     /// Expired workers, to be replaced one after the other, each with its exit reason.
-    worn: VecDeque<(u32, ExitReason)>,
+    expired: VecDeque<(u32, ExitReason)>,
     checks: Checks,
     headroom: Headroom,
     backoff: Backoff,
@@ -114,7 +114,7 @@ impl Fleet {
             next: 1,
             wanted: policy.min_workers,
             not_shared: None,
-            worn: VecDeque::new(),
+            expired: VecDeque::new(),
             checks: Checks::new(now),
             headroom: Headroom { standing, ..Headroom::default() },
             backoff: Backoff::new(now),
@@ -160,7 +160,7 @@ impl Fleet {
             Event::WorkerSilent(worker) => self.worker_silent(worker, now),
             Event::WorkerGone(worker, why) => self.worker_ended(worker, why, now),
             Event::Leaving(worker, reason) => self.leaving(worker, reason),
-            Event::Worn(worker, reason) => self.wear(worker, reason, now),
+            Event::Expired(worker, reason) => self.expire(worker, reason, now),
             Event::KernelAsked(dead, is_killed) => self.kernel_asked(dead, is_killed, now),
             Event::OutOfMemory(worker) => self.memory_was_full(worker, now),
             Event::MemoryDue => self.watch_memory(now),

@@ -123,7 +123,7 @@ impl World {
             assert_eq!(worker.life == Life::Ordered, worker.pid.is_none(), "worker {id}: {worker:?}");
             assert!(self.known.contains(&Speaker::Worker(*id)));
         }
-        assert!(fleet.worn.iter().all(|(id, _)| fleet.workers.contains_key(id)), "{:?}", fleet.worn);
+        assert!(fleet.expired.iter().all(|(id, _)| fleet.workers.contains_key(id)), "{:?}", fleet.expired);
         assert!(fleet.is_over() || fleet.molds.keys().all(|pid| self.molds.contains_key(pid)));
     }
 
@@ -393,7 +393,7 @@ impl World {
             2 => Event::EndWorker(worker),
             3 => Event::KillWorker(worker),
             4 => Event::GiveUp(self.loads()),
-            5 => Event::Worn(worker, ExitReason::MaxRequests),
+            5 => Event::Expired(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),
             7 => Event::OutOfMemory(worker),
             _ => Event::Wanted,
@@ -427,7 +427,7 @@ impl World {
     fn is_as_it_should_be(&self) -> bool {
         let ready = self.fleet.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays()).count();
         let dead = self.workers.values().any(|worker| worker.is_dead);
-        ready == self.fleet.wanted && self.fleet.workers.len() == ready && !dead && self.fleet.worn.is_empty()
+        ready == self.fleet.wanted && self.fleet.workers.len() == ready && !dead && self.fleet.expired.is_empty()
     }
 }
 

@@ -168,7 +168,7 @@ impl EventLoop {
         if is_own {
             self.pool.retire(worker, ExitReason::Signal);
         } else {
-            self.say_later(FRONTS_OWN, Message::Worn(worker, ExitReason::Signal));
+            self.say_later(FRONTS_OWN, Message::Expired(worker, ExitReason::Signal));
         }
     }
 }

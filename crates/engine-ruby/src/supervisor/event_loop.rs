@@ -146,8 +146,8 @@ impl EventLoop {
             Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
             Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
             // The signal was for the whole service.
-            Message::Worn(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
-            Message::Worn(worker, reason) => self.feed(Event::Worn(worker, reason)),
+            Message::Expired(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
+            Message::Expired(worker, reason) => self.feed(Event::Expired(worker, reason)),
             Message::Wanted => self.feed(Event::Wanted),
             Message::GiveUp => self.give_up(),
             Message::OutOfMemory(worker) => self.feed(Event::OutOfMemory(worker)),
