@@ -64,7 +64,7 @@ pub struct Pool {
     /// The name of the application in the log.
     app: Option<String>,
     messages: UnboundedSender<Message>,
-    ends: Mutex<BTreeMap<&'static str, u64>>,
+    exits: Mutex<BTreeMap<&'static str, u64>>,
     /// The last view from the supervisor: snapshots never wait for it.
     view: Mutex<View>,
     /// When a snapshot was last taken, in seconds since the start; 0 for never.
@@ -77,7 +77,7 @@ pub struct Pool {
     /// The count of out-of-memory kills by the kernel, as far as each has been attributed to a worker or dismissed.
     kernel_kills: AtomicU64,
     /// Workers whose exit was logged before their mold reported it.
-    told_ends: Mutex<HashSet<u32>>,
+    logged_exits: Mutex<HashSet<u32>>,
     last_answers: Mutex<Vec<Arc<WorkerThread>>>,
 }
 
@@ -96,7 +96,7 @@ impl Pool {
             meter: settings.meter.clone(),
             app: settings.app.clone(),
             messages,
-            ends: Mutex::default(),
+            exits: Mutex::default(),
             view: Mutex::default(),
             looked: AtomicU64::new(0),
             start: Instant::now(),
@@ -104,7 +104,7 @@ impl Pool {
             active: Notify::new(),
             memory,
             kernel_kills,
-            told_ends: Mutex::default(),
+            logged_exits: Mutex::default(),
             last_answers: Mutex::default(),
         })
     }
@@ -158,7 +158,7 @@ impl Pool {
             thread.flush();
         };
         thread.end_reading();
-        self.bury(thread.worker, why);
+        self.remove(thread.worker, why);
     }
 
     async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
@@ -297,7 +297,7 @@ impl Pool {
     /// Removes a worker that is gone, or must be ended for the given reason. It gets no more requests; those that it
     /// has left are replayed or answered with a fault. What it wrote before it ended is read first: the end of a
     /// process shows on one of its connections, while another one may still have the last bytes of an answer.
-    pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) {
+    pub fn remove(self: &Arc<Pool>, id: u32, why: Option<String>) {
         let worker = {
             let mut dispatch = self.dispatch();
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
@@ -340,7 +340,7 @@ impl Pool {
         if died_of_memory {
             let words = reason.words();
             let name = reason.name();
-            self.has_told_end(id);
+            self.note_logged_exit(id);
             tracing::error!(
                 target: "engine",
                 worker = id, pid, reason = name, signal = "SIGKILL", app,
@@ -351,7 +351,7 @@ impl Pool {
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
         if !is_ending || worker.reason.is_some() || died_of_memory {
-            *self.ends.lock().entry(reason.name()).or_default() += 1;
+            *self.exits.lock().entry(reason.name()).or_default() += 1;
         }
         Gone { id, pid, death }
     }
@@ -414,14 +414,14 @@ impl Pool {
     }
 
     /// Notes that the log has the exit of this worker, and why.
-    pub fn has_told_end(&self, worker: u32) {
-        self.told_ends.lock().insert(worker);
+    pub fn note_logged_exit(&self, worker: u32) {
+        self.logged_exits.lock().insert(worker);
     }
 
     /// Returns whether the log has the exit of this worker, and forgets it; called once, when the end of the process is
     /// known.
-    pub fn is_end_told(&self, worker: u32) -> bool {
-        self.told_ends.lock().remove(&worker)
+    pub fn take_logged_exit(&self, worker: u32) -> bool {
+        self.logged_exits.lock().remove(&worker)
     }
 
     /// Dismisses all out-of-memory kills up to this count.
@@ -446,7 +446,7 @@ impl Pool {
 
     /// Returns how many workers have ended, by exit reason.
     pub fn restarts_by(&self) -> BTreeMap<String, u64> {
-        self.ends.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+        self.exits.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
     /// Publishes a new view from the supervisor.
@@ -521,10 +521,10 @@ impl Engine for Pool {
     fn status(&self) -> Status {
         let dispatch = self.dispatch();
         let (restarts, gone) = {
-            let ends = self.ends.lock();
+            let exits = self.exits.lock();
             let gone =
-                [ExitReason::Scale, ExitReason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
-            (ends.values().sum::<u64>(), gone.iter().sum())
+                [ExitReason::Scale, ExitReason::Idle].map(|reason| exits.get(reason.name()).copied().unwrap_or(0));
+            (exits.values().sum::<u64>(), gone.iter().sum())
         };
         let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();
         let busy: usize = dispatch.workers.iter().map(|worker| worker.busy).sum();

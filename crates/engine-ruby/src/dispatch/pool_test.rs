@@ -21,7 +21,7 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
         meter: Arc::default(),
         app: None,
         messages,
-        ends: Mutex::default(),
+        exits: Mutex::default(),
         view: Mutex::default(),
         looked: AtomicU64::new(0),
         start: Instant::now(),
@@ -29,7 +29,7 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
         active: Notify::new(),
         memory: Memory::of_this_process(),
         kernel_kills: AtomicU64::new(u64::MAX),
-        told_ends: Mutex::default(),
+        logged_exits: Mutex::default(),
         last_answers: Mutex::default(),
     };
     (Arc::new(pool), inbox)
@@ -101,7 +101,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     let reading = tokio::spawn(pool.clone().read(busy.0, busy.1));
     tokio::task::yield_now().await;
     let begun = Instant::now();
-    pool.bury(1, None);
+    pool.remove(1, None);
     until_read(&pool).await;
     assert!(begun.elapsed() < LAST_ANSWERS, "nothing is to be read, so nothing is waited for");
     assert_eq!(pool.dispatch().queue.len(), 1, "it waits for another worker");

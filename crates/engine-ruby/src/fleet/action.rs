@@ -57,11 +57,11 @@ pub enum Action {
     /// Record in dispatch why a worker is about to be killed.
     Mark(u32, ExitReason),
     /// Remove a worker that is gone from dispatch.
-    Bury(u32),
+    Remove(u32),
     /// Report the new size of the pool to dispatch.
     Grown(usize),
     /// Note that the log has the exit of a worker before its mold reports it.
-    EndIsLogged(u32),
+    ExitIsLogged(u32),
 
     /// Find out whether the kernel has killed a process for memory: answered by `KernelAsked`.
     AskKernel(Dead),

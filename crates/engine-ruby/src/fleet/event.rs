@@ -99,7 +99,7 @@ pub enum Event {
     /// A check of timeouts is due. The caller may have cancelled the start.
     Late { is_called_off: bool },
     /// A check is due whether processes that have exited may still send something.
-    LastWordsDue,
+    LastFramesDue,
     /// A health check of workers is due, this long after the last.
     HealthDue {
         passed: Duration,

@@ -172,7 +172,7 @@ impl Fleet {
             Event::GiveUp(loads) => self.give_up(&loads),
             Event::Needed(needed, loads) => self.shrink(needed, &loads),
             Event::Late { is_called_off } => self.look_for_late(is_called_off, now),
-            Event::LastWordsDue => self.hear_the_dead(now),
+            Event::LastFramesDue => self.close_dead_connections(now),
             Event::HealthDue { passed, out, is_watched } => self.check_health(passed, out, is_watched, now),
             Event::Scale { min, max, loads } => self.scale(min, max, &loads),
             Event::EndWorker(worker) => self.end_worker(worker),

@@ -173,7 +173,7 @@ impl World {
                 return Some(Event::TakenIn(worker));
             }
             Action::Retire(worker, reason) => return self.retire(worker, reason),
-            Action::Bury(worker) => self.worker(worker)?.is_in_dispatch = false,
+            Action::Remove(worker) => self.worker(worker)?.is_in_dispatch = false,
             Action::AskKernel(dead) => {
                 let is_killed = !self.is_calm && self.dice.one_in(4);
                 return Some(Event::KernelAsked(dead, is_killed));
@@ -194,7 +194,7 @@ impl World {
             Action::TakePlace { .. } => return self.dice.one_in(2).then_some(Event::PlaceTaken),
             Action::CannotStart(error) => assert!(self.fleet.is_over(), "{error}"),
             Action::Grown(_)
-            | Action::EndIsLogged(_)
+            | Action::ExitIsLogged(_)
             | Action::KeepPlace
             | Action::Answer(_)
             | Action::AskForBacktraces { .. }
@@ -470,7 +470,7 @@ fn a_stop_ends_everything_wherever_it_comes() {
         world.feed(Event::Stop(until));
         for _ in 0..1000 {
             world.step();
-            world.feed(Event::LastWordsDue);
+            world.feed(Event::LastFramesDue);
             world.feed(Event::StopDue { has_last_answers: false });
         }
         assert!(world.fleet.is_over(), "seed {seed}: {:#?}", world.fleet);

@@ -31,7 +31,7 @@ impl Fleet {
         if is_start {
             self.remind(now);
         }
-        self.hear_the_dead(now);
+        self.close_dead_connections(now);
         let is_start = is_start && self.stage == Stage::Starting;
         if is_start && is_called_off {
             return self.cannot_start(StartError::CalledOff, now);

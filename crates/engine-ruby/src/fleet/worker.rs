@@ -27,7 +27,7 @@ pub enum End {
     /// Its control connection has ended; its mold has not reported its exit yet.
     Silent,
     /// Its mold has reported its exit.
-    Told(Exit),
+    Reported(Exit),
 }
 
 /// The use of a place after its worker has left.

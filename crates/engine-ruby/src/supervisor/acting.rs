@@ -34,9 +34,9 @@ impl EventLoop {
             Action::TakeIn { worker, pid } => return Some(self.take_in(worker, pid)),
             Action::Retire(worker, reason) => self.pool.retire(worker, reason),
             Action::Mark(worker, reason) => self.pool.mark(worker, reason),
-            Action::Bury(worker) => self.pool.bury(worker, None),
+            Action::Remove(worker) => self.pool.remove(worker, None),
             Action::Grown(workers) => self.pool.dispatch().utilization.grown(workers, Instant::now()),
-            Action::EndIsLogged(worker) => self.pool.has_told_end(worker),
+            Action::ExitIsLogged(worker) => self.pool.note_logged_exit(worker),
 
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
             Action::LookAtMemory => return Some(self.look_at_memory()),

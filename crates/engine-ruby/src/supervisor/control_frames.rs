@@ -19,7 +19,7 @@ use crate::wire::control::Control;
 use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
 /// The time within which the front has received a signal that was sent to all processes of the service.
-const FRONTS_OWN: Duration = Duration::from_secs(1);
+const SIGNAL_TIME: Duration = Duration::from_secs(1);
 
 /// Starts to read and write a control connection, and returns its sending end.
 pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Message>) -> Control {
@@ -168,7 +168,7 @@ impl EventLoop {
         if is_own {
             self.pool.retire(worker, ExitReason::Signal);
         } else {
-            self.say_later(FRONTS_OWN, Message::Expired(worker, ExitReason::Signal));
+            self.say_later(SIGNAL_TIME, Message::Expired(worker, ExitReason::Signal));
         }
     }
 }

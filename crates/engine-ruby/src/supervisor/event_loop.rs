@@ -119,7 +119,7 @@ impl EventLoop {
             match timeout(left.min(LOOK), inbox.recv()).await {
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => return,
-                Err(_) => self.feed(Event::LastWordsDue),
+                Err(_) => self.feed(Event::LastFramesDue),
             }
         }
     }
