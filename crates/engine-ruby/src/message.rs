@@ -26,9 +26,9 @@ pub enum Message {
     /// A worker has opened the connection of a thread: the numbers of worker and thread.
     Thread(u32, u32, StdStream),
     /// A mold or a worker has sent a frame on its control connection.
-    Said(Speaker, Frame),
+    Received(Speaker, Frame),
     /// The control connection of a mold or a worker has ended.
-    Silent(Speaker),
+    Disconnected(Speaker),
     /// A process that this one started has ended.
     Ended(u32, Exit),
     /// A worker was removed from the pool; with an error if its process must be killed.

@@ -52,7 +52,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
             for thread in &threads {
                 let look = thread.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
-                if climb(worker.pid, &worker.control, thread, &look, pool.app()) {
+                if escalate(worker.pid, &worker.control, thread, &look, pool.app()) {
                     worker.reason = Some(ExitReason::Timeout);
                 }
                 if oldest.is_none_or(|(age, _)| look.age > age) {
@@ -86,7 +86,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 
 /// Escalates a deadline that has passed. The client has been answered by now; the backtraces of all threads go to the
 /// log, the thread is interrupted, and at last the worker is killed. Returns whether it was killed.
-fn climb(pid: i32, control: &Control, thread: &WorkerThread, look: &Look, app: Option<&str>) -> bool {
+fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &Look, app: Option<&str>) -> bool {
     if look.expired.is_none() && !look.is_stuck {
         return false;
     }

@@ -69,7 +69,7 @@ pub enum Action {
     LookAtMemory,
     /// Read the memory use of these processes: answered by `Weighed` or `NotWeighed`.
     Weigh(Vec<(Speaker, u32)>),
-    /// Send `WorkerSilent` again after this time.
+    /// Send `WorkerDisconnected` again after this time.
     LookAgain(u32, Duration),
 
     /// Take a place of the shared budget, if there is one: answered by `PlaceTaken` on success.

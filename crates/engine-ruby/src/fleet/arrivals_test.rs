@@ -105,7 +105,7 @@ fn later_a_worker_that_cannot_load_the_application_costs_a_pause_and_its_end_is_
     assert_eq!(scene.feed(Event::WorkerFailed(2, raised())), [""; 0]);
     assert_eq!((scene.fleet.workers[&2].life, scene.fleet.staying()), (Life::Failed, 0));
     assert_eq!(scene.feed(Event::WorkerReady(2)), [""; 0], "it has said that it cannot");
-    assert_eq!(scene.feed(Event::WorkerSilent(2)), ["Remove(2)", "Forget(Worker(2))"]);
+    assert_eq!(scene.feed(Event::WorkerDisconnected(2)), ["Remove(2)", "Forget(Worker(2))"]);
     assert!(matches!(scene.read_log()[..], [LogLine::BootFailed { .. }]));
 }
 

@@ -45,7 +45,7 @@ pub enum Event {
     /// A mold reports the exit of a worker that it forked.
     Exited { mold: u32, worker: u32, pid: u32, exit: Exit },
     /// The control connection of a mold has ended.
-    MoldSilent(u32),
+    MoldDisconnected(u32),
     /// The process of a mold has exited.
     MoldEnded(u32, Exit),
 
@@ -64,9 +64,9 @@ pub enum Event {
     /// A hook keeps a worker from starting.
     HookFailed(u32, StartError),
     /// A worker has sent a frame, so it is alive.
-    Heard(u32),
+    Alive(u32),
     /// The control connection of a worker has ended, now or a while ago.
-    WorkerSilent(u32),
+    WorkerDisconnected(u32),
     /// Dispatch has removed a worker; with its error if the process must be killed.
     WorkerGone(u32, Option<String>),
     /// Dispatch has retired a worker, for this reason.
@@ -97,7 +97,7 @@ pub enum Event {
     Needed(usize, Vec<Load>),
 
     /// A check of timeouts is due. The caller may have cancelled the start.
-    Late { is_called_off: bool },
+    TimeoutsDue { is_called_off: bool },
     /// A check is due whether processes that have exited may still send something.
     LastFramesDue,
     /// A health check of workers is due, this long after the last.

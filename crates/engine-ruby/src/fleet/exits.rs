@@ -24,10 +24,10 @@ const LAST_FRAMES_TIME: Duration = Duration::from_millis(100);
 impl Fleet {
     /// Handles the end of a worker's control connection. If the worker was booting, its mold knows its exit and reports
     /// it at once.
-    pub(super) fn worker_silent(&mut self, id: u32, now: Instant) {
+    pub(super) fn worker_disconnected(&mut self, id: u32, now: Instant) {
         match self.workers.get_mut(&id) {
             Some(worker) if worker.is_booting() && worker.mold.is_some() && worker.end.is_none() => {
-                worker.end = Some(End::Silent);
+                worker.end = Some(End::Disconnected);
                 self.act(Action::LookAgain(id, EXIT_REPORT_TIME));
             }
             _ => self.worker_ended(id, None, now),
@@ -118,7 +118,7 @@ impl Fleet {
         }
     }
 
-    pub(super) fn mold_silent(&mut self, pid: u32, now: Instant) {
+    pub(super) fn mold_disconnected(&mut self, pid: u32, now: Instant) {
         self.molds.entry(pid).and_modify(|mold| mold.connection = Connection::Closed);
         self.mold_may_be_gone(pid, now);
     }
@@ -135,7 +135,7 @@ impl Fleet {
             mold.ended.as_ref().is_some_and(|(_, since)| now.saturating_duration_since(*since) >= LAST_FRAMES_TIME)
         };
         let ended = self.molds.iter().filter(|(_, mold)| is_dead(mold)).map(|(pid, _)| *pid);
-        ended.collect::<Vec<_>>().into_iter().for_each(|pid| self.mold_silent(pid, now));
+        ended.collect::<Vec<_>>().into_iter().for_each(|pid| self.mold_disconnected(pid, now));
     }
 
     /// Removes a mold if both its exit and the end of its connection have been reported.

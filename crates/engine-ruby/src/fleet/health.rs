@@ -30,7 +30,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(60);
 impl Fleet {
     /// Pings workers, reads their memory, and replaces expired ones.
     pub(super) fn check_health(&mut self, passed: Duration, out: Vec<(u32, u32)>, is_watched: bool, now: Instant) {
-        self.listen_to_hearts(passed, out, now);
+        self.check_heartbeats(passed, out, now);
         self.weigh(is_watched, now);
         self.replace_expired(now);
     }
@@ -73,7 +73,7 @@ impl Fleet {
     }
 
     /// Notes that a worker has sent a frame, so it is alive.
-    pub(super) fn heard(&mut self, id: u32) {
+    pub(super) fn alive(&mut self, id: u32) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.silent = Duration::ZERO;
         if mem::take(&mut worker.is_silence_logged) {
@@ -83,7 +83,7 @@ impl Fleet {
     }
 
     /// Returns the silence after which a worker is shown as hung: two unanswered pings.
-    pub(super) fn hush(&self) -> Duration {
+    pub(super) fn hung_after(&self) -> Duration {
         2 * self.ping_every() + STEP_MAX
     }
 
@@ -91,14 +91,14 @@ impl Fleet {
         (self.policy.worker_timeout / 4).clamp(PINGS.0, PINGS.1)
     }
 
-    fn listen_to_hearts(&mut self, passed: Duration, out: Vec<(u32, u32)>, now: Instant) {
+    fn check_heartbeats(&mut self, passed: Duration, out: Vec<(u32, u32)>, now: Instant) {
         let limit = self.policy.worker_timeout;
         let is_due = now.saturating_duration_since(self.checks.pinged) >= self.ping_every();
         if is_due {
             self.checks.pinged = now;
         }
         let mut hung = Vec::new();
-        let hush = self.hush();
+        let hung_after = self.hung_after();
         for (id, worker) in self.workers.iter_mut().filter(|(_, worker)| !worker.is_booting()) {
             worker.silent += passed.min(STEP_MAX);
             if is_due {
@@ -107,7 +107,7 @@ impl Fleet {
             if !limit.is_zero() && worker.silent > limit {
                 hung.extend(worker.pid.map(|pid| (*id, pid)));
                 worker.silent = Duration::ZERO;
-            } else if worker.silent > hush && worker.stays() && !worker.is_silence_logged {
+            } else if worker.silent > hung_after && worker.stays() && !worker.is_silence_logged {
                 worker.is_silence_logged = true;
                 let line = WorkerLine::Silent { silent: worker.silent, limit };
                 self.actions.push(Action::Log(LogLine::Worker(*id, worker.pid, line)));

@@ -91,8 +91,8 @@ fn workers_are_asked_whether_they_are_there_and_a_silent_one_is_told_and_then_ki
     let silent = WorkerLine::Silent { silent: 12 * second, limit: 60 * second };
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), silent)]);
     assert_eq!(scene.fleet.view().workers[0].state, "hung");
-    scene.feed(Event::Heard(1));
-    scene.feed(Event::Heard(1));
+    scene.feed(Event::Alive(1));
+    scene.feed(Event::Alive(1));
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::AnswersAgain)]);
     (0..60).for_each(|_| drop(scene.check_health(second)));
     scene.read_log();

@@ -331,7 +331,7 @@ impl World {
             }
             // If it had not connected, the fleet might never hear of it when its mold died just then.
             if !mem::replace(&mut worker.is_silence_heard, true) {
-                return Some(Event::WorkerSilent(id));
+                return Some(Event::WorkerDisconnected(id));
             }
             self.workers.remove(&id);
             if has_mold {
@@ -345,7 +345,7 @@ impl World {
         let event = match (mold.is_silence_heard, mold.is_end_heard) {
             (false, _) if mold.is_connected => {
                 mold.is_silence_heard = true;
-                Event::MoldSilent(pid)
+                Event::MoldDisconnected(pid)
             }
             (_, false) => {
                 mold.is_end_heard = true;
@@ -369,15 +369,15 @@ impl World {
         let (due, later) = self.timers.drain(..).partition(|(at, _)| *at <= now);
         self.timers = later;
         let due: Vec<(Instant, u32)> = due;
-        due.into_iter().for_each(|(_, worker)| self.feed(Event::WorkerSilent(worker)));
-        self.feed(Event::Late { is_called_off: false });
+        due.into_iter().for_each(|(_, worker)| self.feed(Event::WorkerDisconnected(worker)));
+        self.feed(Event::TimeoutsDue { is_called_off: false });
         self.feed(Event::MemoryDue);
         let needed = self.dice.below(8);
         let loads = self.loads();
         self.feed(Event::Needed(needed, loads));
         self.feed(Event::HealthDue { passed, out: Vec::new(), is_watched: false });
         let living: Vec<u32> = self.workers.iter().filter(|(_, one)| !one.is_dead).map(|(id, _)| *id).collect();
-        living.into_iter().for_each(|id| self.feed(Event::Heard(id)));
+        living.into_iter().for_each(|id| self.feed(Event::Alive(id)));
     }
 
     /// Makes an operator or another part want something.

@@ -152,7 +152,7 @@ impl Scene {
 
     /// The process of a mold and its connection end.
     pub fn mold_ends(&mut self, mold: u32, code: i32) -> Vec<String> {
-        let mut done = self.feed(Event::MoldSilent(mold));
+        let mut done = self.feed(Event::MoldDisconnected(mold));
         done.extend(self.feed(Event::MoldEnded(mold, Exit::of(code))));
         done
     }

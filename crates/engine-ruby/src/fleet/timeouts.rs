@@ -26,7 +26,7 @@ impl Fleet {
     }
 
     /// Ends processes that have timed out.
-    pub(super) fn look_for_late(&mut self, is_called_off: bool, now: Instant) {
+    pub(super) fn check_timeouts(&mut self, is_called_off: bool, now: Instant) {
         let is_start = self.stage == Stage::Starting;
         if is_start {
             self.remind(now);

@@ -49,7 +49,7 @@ impl Fleet {
 
     fn card(&self, id: u32, worker: &WorkerProcess) -> Card {
         let state = match worker.life {
-            _ if !worker.is_booting() && worker.silent > self.hush() => "hung",
+            _ if !worker.is_booting() && worker.silent > self.hung_after() => "hung",
             _ if !worker.stays() => "draining",
             Life::Ready => "ready",
             _ => "booting",

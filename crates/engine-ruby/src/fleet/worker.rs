@@ -25,7 +25,7 @@ pub enum Life {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Its control connection has ended; its mold has not reported its exit yet.
-    Silent,
+    Disconnected,
     /// Its mold has reported its exit.
     Reported(Exit),
 }

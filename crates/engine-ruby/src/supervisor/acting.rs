@@ -134,7 +134,7 @@ impl EventLoop {
     }
 
     fn look_again(&self, worker: u32, later: Duration) {
-        self.say_later(later, Message::Silent(Speaker::Worker(worker)));
+        self.say_later(later, Message::Disconnected(Speaker::Worker(worker)));
     }
 
     pub(super) fn say_later(&self, later: Duration, message: Message) {

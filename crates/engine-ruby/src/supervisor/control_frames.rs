@@ -27,15 +27,15 @@ pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Me
     let (control, orders) = Control::new();
     drop(tokio::spawn(Control::write(orders, writer)));
     drop(tokio::spawn(async move {
-        if let Err(error) = hear(reader, speaker, &messages).await {
+        if let Err(error) = read_frames(reader, speaker, &messages).await {
             tracing::error!(target: "engine", "{speaker} broke the protocol: {error}");
         }
-        let _ = messages.send(Message::Silent(speaker));
+        let _ = messages.send(Message::Disconnected(speaker));
     }));
     control
 }
 
-async fn hear(
+async fn read_frames(
     mut reader: OwnedReadHalf,
     speaker: Speaker,
     messages: &UnboundedSender<Message>,
@@ -43,7 +43,7 @@ async fn hear(
     let mut buffer = BytesMut::new();
     loop {
         while let Some(frame) = frames::take(&mut buffer)? {
-            let _ = messages.send(Message::Said(speaker, frame));
+            let _ = messages.send(Message::Received(speaker, frame));
         }
         match reader.read_buf(&mut buffer).await {
             Ok(count) if count > 0 => {}
@@ -54,21 +54,21 @@ async fn hear(
 
 impl EventLoop {
     /// Handles a frame of a mold or a worker.
-    pub(super) fn hear(&mut self, speaker: Speaker, frame: Frame) {
+    pub(super) fn receive(&mut self, speaker: Speaker, frame: Frame) {
         let number = frame.kind;
         if let Speaker::Worker(worker) = speaker {
-            self.feed(Event::Heard(worker));
+            self.feed(Event::Alive(worker));
         }
         let heard = match speaker {
-            Speaker::Mold(pid) => self.hear_mold(pid, frame),
-            Speaker::Worker(worker) => self.hear_worker(worker, frame),
+            Speaker::Mold(pid) => self.receive_from_mold(pid, frame),
+            Speaker::Worker(worker) => self.receive_from_worker(worker, frame),
         };
         if let Err(error) = heard {
             tracing::error!(target: "engine", "{speaker} sent an invalid frame of kind {number}: {error}");
         }
     }
 
-    fn hear_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
+    fn receive_from_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
         let event = match frame.kind {
             kind::LOG => {
@@ -103,7 +103,7 @@ impl EventLoop {
         Ok(())
     }
 
-    fn hear_worker(&mut self, worker: u32, frame: Frame) -> Result<(), WireError> {
+    fn receive_from_worker(&mut self, worker: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
         let event = match frame.kind {
             kind::PING => return Ok(()),

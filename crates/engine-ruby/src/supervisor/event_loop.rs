@@ -139,9 +139,9 @@ impl EventLoop {
             Message::Mold(pid, stream) => self.mold_came(pid, stream),
             Message::Control(worker, pid, stream) => self.control_came(worker, pid, stream),
             Message::Thread(worker, number, stream) => self.thread_came(worker, number, stream),
-            Message::Said(speaker, frame) => self.hear(speaker, frame),
-            Message::Silent(Speaker::Mold(pid)) => self.feed(Event::MoldSilent(pid)),
-            Message::Silent(Speaker::Worker(worker)) => self.feed(Event::WorkerSilent(worker)),
+            Message::Received(speaker, frame) => self.receive(speaker, frame),
+            Message::Disconnected(Speaker::Mold(pid)) => self.feed(Event::MoldDisconnected(pid)),
+            Message::Disconnected(Speaker::Worker(worker)) => self.feed(Event::WorkerDisconnected(worker)),
             Message::Ended(pid, exit) => self.feed(Event::MoldEnded(pid, exit)),
             Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
             Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
@@ -161,7 +161,7 @@ impl EventLoop {
     /// Makes the periodic checks: timeouts, idle workers, memory and health.
     fn look(&mut self, passed: Duration, now: Instant) {
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
-        self.feed(Event::Late { is_called_off });
+        self.feed(Event::TimeoutsDue { is_called_off });
         self.pool.stop_lingering(now, self.settings.linger);
         self.feed(Event::MemoryDue);
         self.shrink(now);
