@@ -47,8 +47,8 @@ pub enum Action {
     /// Drop the connections of a process that is gone.
     Forget(Speaker),
 
-    /// Add a worker to dispatch: answered by `TakenIn` or `NotTakenIn`.
-    TakeIn {
+    /// Add a worker to dispatch: answered by `WorkerAdded` or `WorkerNotAdded`.
+    AddWorker {
         worker: u32,
         pid: u32,
     },

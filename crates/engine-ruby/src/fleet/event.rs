@@ -56,9 +56,9 @@ pub enum Event {
     /// A worker has opened its connections and run its hooks.
     WorkerReady(u32),
     /// Dispatch has added a worker.
-    TakenIn(u32),
+    WorkerAdded(u32),
     /// Dispatch could not add a worker, because its connections could not be used.
-    NotTakenIn(u32),
+    WorkerNotAdded(u32),
     /// A worker cannot load the application.
     WorkerFailed(u32, StartError),
     /// A hook keeps a worker from starting.

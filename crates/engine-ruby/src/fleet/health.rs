@@ -68,7 +68,7 @@ impl Fleet {
         }
         if let Some((id, reason)) = self.expired.pop_front() {
             self.checks.draining = Some((id, now));
-            self.send_away(id, reason);
+            self.retire(id, reason);
         }
     }
 

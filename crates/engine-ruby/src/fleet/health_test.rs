@@ -8,7 +8,7 @@ use crate::fleet::policy::Policy;
 const TICK: Duration = Duration::from_millis(100);
 
 /// The workers that the next check retires.
-fn sent_away(scene: &mut Scene) -> Vec<String> {
+fn retired(scene: &mut Scene) -> Vec<String> {
     let done = scene.check_health(TICK);
     done.into_iter().filter(|action| action.starts_with("Retire")).collect()
 }
@@ -18,9 +18,9 @@ fn a_worn_worker_leaves_when_its_successor_serves() {
     let mut scene = Scene::serving(policy(2, 2));
     assert_eq!(scene.feed(Event::Expired(1, ExitReason::MaxRequests)), [""; 0]);
     assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 3 }}")], "one more than wanted");
-    assert_eq!(sent_away(&mut scene), [""; 0]);
+    assert_eq!(retired(&mut scene), [""; 0]);
     scene.serve(MOLD, 3);
-    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), ["Retire(1, MaxRequests)"]);
     assert_eq!((scene.ready(), scene.feed(Event::Fill).len()), (vec![2, 3], 0));
 }
 
@@ -31,15 +31,15 @@ fn worn_workers_are_replaced_one_after_the_other() {
     scene.feed(Event::Expired(2, ExitReason::Memory));
     scene.feed(Event::Expired(2, ExitReason::MaxRequests));
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
-    assert_eq!(sent_away(&mut scene), [""; 0], "the first has not ended");
+    assert_eq!(retired(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), [""; 0], "the first has not ended");
     assert_eq!(scene.feed(Event::Fill), [""; 0]);
     scene.worker_ends(1);
-    assert_eq!(sent_away(&mut scene), [""; 0]);
+    assert_eq!(retired(&mut scene), [""; 0]);
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(2, Memory)"], "once, and for the first reason");
+    assert_eq!(retired(&mut scene), ["Retire(2, Memory)"], "once, and for the first reason");
     scene.worker_ends(2);
-    assert_eq!((scene.ready(), sent_away(&mut scene).len()), (vec![3, 4], 0));
+    assert_eq!((scene.ready(), retired(&mut scene).len()), (vec![3, 4], 0));
 }
 
 #[test]
@@ -48,12 +48,12 @@ fn a_worn_worker_that_does_not_end_holds_up_the_next_no_longer_than_that() {
     scene.feed(Event::Expired(1, ExitReason::MaxRequests));
     scene.feed(Event::Expired(2, ExitReason::MaxRequests));
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), ["Retire(1, MaxRequests)"]);
     scene.pass(DRAIN_MAX - TICK);
-    assert_eq!((sent_away(&mut scene).len(), scene.fleet.surge()), (0, 0));
-    assert_eq!((sent_away(&mut scene).len(), scene.fleet.surge()), (0, 1));
+    assert_eq!((retired(&mut scene).len(), scene.fleet.surge()), (0, 0));
+    assert_eq!((retired(&mut scene).len(), scene.fleet.surge()), (0, 1));
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(2, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), ["Retire(2, MaxRequests)"]);
 }
 
 #[test]

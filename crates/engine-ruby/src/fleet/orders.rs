@@ -23,7 +23,7 @@ impl Fleet {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                self.send_away(id, ExitReason::Order);
+                self.retire(id, ExitReason::Order);
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),

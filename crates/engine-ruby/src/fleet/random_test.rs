@@ -161,16 +161,16 @@ impl World {
                 assert!(self.known.remove(&speaker), "{speaker} was forgotten before");
                 self.workers.retain(|id, worker| worker.pid.is_some() || speaker != Speaker::Worker(*id));
             }
-            Action::TakeIn { worker, pid } => {
+            Action::AddWorker { worker, pid } => {
                 let fails = !self.is_calm && self.dice.one_in(20);
                 let process = self.worker(worker)?;
                 if fails {
                     process.is_dead = true;
-                    return Some(Event::NotTakenIn(worker));
+                    return Some(Event::WorkerNotAdded(worker));
                 }
                 assert!(process.pid == Some(pid) && !process.is_in_dispatch && process.has_spoken);
                 process.is_in_dispatch = true;
-                return Some(Event::TakenIn(worker));
+                return Some(Event::WorkerAdded(worker));
             }
             Action::Retire(worker, reason) => return self.retire(worker, reason),
             Action::Remove(worker) => self.worker(worker)?.is_in_dispatch = false,

@@ -121,7 +121,7 @@ impl Scene {
                         events.push_back(Event::MoldStarted(self.next_mold));
                         self.next_mold += 1;
                     }
-                    Action::TakeIn { worker, .. } => events.push_back(Event::TakenIn(worker)),
+                    Action::AddWorker { worker, .. } => events.push_back(Event::WorkerAdded(worker)),
                     Action::AskKernel(dead) => {
                         events.push_back(Event::KernelAsked(dead, self.is_killed_by_kernel));
                     }

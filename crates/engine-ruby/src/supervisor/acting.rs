@@ -31,7 +31,7 @@ impl EventLoop {
             Action::Kill(pid) => kill_now(pid),
             Action::Forget(speaker) => self.forget(speaker),
 
-            Action::TakeIn { worker, pid } => return Some(self.take_in(worker, pid)),
+            Action::AddWorker { worker, pid } => return Some(self.add_worker(worker, pid)),
             Action::Retire(worker, reason) => self.pool.retire(worker, reason),
             Action::Mark(worker, reason) => self.pool.mark(worker, reason),
             Action::Remove(worker) => self.pool.remove(worker, None),

@@ -55,10 +55,10 @@ impl EventLoop {
     }
 
     /// Adds a worker whose connections are complete to dispatch.
-    pub(super) fn take_in(&mut self, id: u32, pid: u32) -> Event {
-        let Some(worker) = self.worker(id, pid) else { return Event::NotTakenIn(id) };
+    pub(super) fn add_worker(&mut self, id: u32, pid: u32) -> Event {
+        let Some(worker) = self.worker(id, pid) else { return Event::WorkerNotAdded(id) };
         self.pool.add(worker);
-        Event::TakenIn(id)
+        Event::WorkerAdded(id)
     }
 
     fn worker(&mut self, id: u32, pid: u32) -> Option<Worker> {
