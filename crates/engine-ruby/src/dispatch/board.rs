@@ -29,7 +29,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
                 shown.state = "draining".to_owned();
             } else if card.pid.is_some_and(is_stopped) {
                 shown.state = "stopped".to_owned();
-            } else if worker.out.is_some() && shown.state == "ready" {
+            } else if worker.out_of_band.is_some() && shown.state == "ready" {
                 shown.state = "out_of_band".to_owned();
             }
         }

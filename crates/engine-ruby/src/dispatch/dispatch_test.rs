@@ -172,13 +172,13 @@ async fn in_a_pause_nothing_is_begun_and_all_wait() {
 #[tokio::test]
 async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
     let mut scene = Scene::new(2, 1);
-    scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_errands = true);
+    scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_out_of_band = true);
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     let (first, second) = (scene.thread(0, 0), scene.thread(1, 0));
-    assert!(scene.dispatch.done(&first, Duration::ZERO).goes_out);
-    assert!(!scene.dispatch.done(&second, Duration::ZERO).goes_out, "one is out already");
+    assert!(scene.dispatch.done(&first, Duration::ZERO).begins_out_of_band);
+    assert!(!scene.dispatch.done(&second, Duration::ZERO).begins_out_of_band, "one is out already");
     assert_eq!((scene.get(0), scene.get(0)), (Ok((1, 0)), Err("queued")));
-    scene.dispatch.worker(0).unwrap().out = None;
+    scene.dispatch.worker(0).unwrap().out_of_band = None;
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
 }
 

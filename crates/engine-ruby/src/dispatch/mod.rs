@@ -115,7 +115,7 @@ pub struct Completion {
     /// The worker has just served its maximum number of requests and should be replaced.
     pub is_worker_expired: bool,
     /// The worker is idle and runs its out-of-band hooks now.
-    pub goes_out: bool,
+    pub begins_out_of_band: bool,
 }
 
 impl Dispatch {
@@ -212,9 +212,9 @@ impl Dispatch {
         if worker.busy == 0 {
             self.utilization.observe(busy, Instant::now());
             // One worker at a time: the others serve requests.
-            if worker.may_go_out() && self.workers.iter().all(|worker| worker.out.is_none()) {
-                self.workers[at].go_out(Instant::now());
-                completion.goes_out = true;
+            if worker.may_run_out_of_band() && self.workers.iter().all(|worker| worker.out_of_band.is_none()) {
+                self.workers[at].begin_out_of_band(Instant::now());
+                completion.begins_out_of_band = true;
             }
         }
         completion
@@ -297,9 +297,9 @@ impl Dispatch {
 
     /// Returns the workers whose out-of-band hooks have run for longer than `time`, as pairs of worker number and
     /// process.
-    pub fn out_for(&self, time: Duration, now: Instant) -> Vec<(u32, u32)> {
+    pub fn out_of_band_for(&self, time: Duration, now: Instant) -> Vec<(u32, u32)> {
         let is_late = |out: Option<Instant>| out.is_some_and(|since| now.saturating_duration_since(since) > time);
-        let late = self.workers.iter().filter(|worker| is_late(worker.out));
+        let late = self.workers.iter().filter(|worker| is_late(worker.out_of_band));
         late.map(|worker| (worker.id, worker.pid.cast_unsigned())).collect()
     }
 

@@ -181,7 +181,7 @@ impl Pool {
                     if completion.is_worker_expired {
                         let _ = self.messages.send(Message::Expired(thread.worker, ExitReason::MaxRequests));
                     }
-                    if completion.goes_out {
+                    if completion.begins_out_of_band {
                         thread.control.out_of_band();
                     }
                     if completion.has_left {
@@ -250,9 +250,9 @@ impl Pool {
     }
 
     /// Notes that the out-of-band hooks of a worker are done.
-    pub fn is_back(&self, worker: u32) {
+    pub fn out_of_band_done(&self, worker: u32) {
         if let Some(worker) = self.dispatch().worker(worker) {
-            worker.out = None;
+            worker.out_of_band = None;
         }
         self.pump();
     }

@@ -56,9 +56,9 @@ pub struct Worker {
     /// Number of requests after which it should be replaced.
     pub quota: Option<u64>,
     /// It has out-of-band hooks, which run between requests.
-    pub has_errands: bool,
+    pub has_out_of_band: bool,
     /// Since when its out-of-band hooks run; it gets no request meanwhile.
-    pub out: Option<Instant>,
+    pub out_of_band: Option<Instant>,
     /// Why it ends, if the server ends it.
     pub reason: Option<ExitReason>,
     /// When its process title was last changed, if that shows a request.
@@ -92,8 +92,8 @@ impl Worker {
             is_starved: false,
             served: 0,
             quota: None,
-            has_errands: false,
-            out: None,
+            has_out_of_band: false,
+            out_of_band: None,
             reason: None,
             titled: None,
             is_due: false,
@@ -110,18 +110,18 @@ impl Worker {
     }
 
     /// Returns whether its out-of-band hooks may run now.
-    pub fn may_go_out(&self) -> bool {
-        self.has_errands && self.is_due && self.busy == 0 && self.is_taking()
+    pub fn may_run_out_of_band(&self) -> bool {
+        self.has_out_of_band && self.is_due && self.busy == 0 && self.is_taking()
     }
 
     /// Notes that its out-of-band hooks begin to run.
-    pub fn go_out(&mut self, now: Instant) {
-        (self.out, self.is_due) = (Some(now), false);
+    pub fn begin_out_of_band(&mut self, now: Instant) {
+        (self.out_of_band, self.is_due) = (Some(now), false);
     }
 
     /// Returns whether it may get requests.
     pub fn is_taking(&self) -> bool {
-        !self.is_leaving && self.out.is_none() && self.isolation == Isolation::None
+        !self.is_leaving && self.out_of_band.is_none() && self.isolation == Isolation::None
     }
 
     /// Returns whether it has nothing left to do, not even for an upgraded connection, opened or about to be.

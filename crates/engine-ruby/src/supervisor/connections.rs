@@ -66,7 +66,7 @@ impl EventLoop {
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
         let control = link.control.clone()?;
-        let has_errands = link.has_errands;
+        let has_out_of_band = link.has_out_of_band;
         let (lane_number, lane) = self.pool.lane(id);
         let mut threads = Vec::new();
         for (number, stream) in streams {
@@ -91,7 +91,7 @@ impl EventLoop {
         }
         let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, threads);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
-        worker.has_errands = has_errands;
+        worker.has_out_of_band = has_out_of_band;
         Some(worker)
     }
 }

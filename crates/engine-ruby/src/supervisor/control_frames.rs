@@ -126,7 +126,7 @@ impl EventLoop {
                 return Ok(());
             }
             kind::OUT_OF_BAND => {
-                self.pool.is_back(worker);
+                self.pool.out_of_band_done(worker);
                 return Ok(());
             }
             kind::ENDING => {
@@ -134,8 +134,8 @@ impl EventLoop {
                 return Ok(());
             }
             kind::READY => {
-                let has_errands = pairs(reader.list()).contains(&("out_of_band".to_owned(), "yes".to_owned()));
-                self.links.entry(Speaker::Worker(worker)).and_modify(|link| link.has_errands = has_errands);
+                let has_out_of_band = pairs(reader.list()).contains(&("out_of_band".to_owned(), "yes".to_owned()));
+                self.links.entry(Speaker::Worker(worker)).and_modify(|link| link.has_out_of_band = has_out_of_band);
                 Event::WorkerReady(worker)
             }
             kind::FAILED => Event::WorkerFailed(worker, self.failed(reader.list())),

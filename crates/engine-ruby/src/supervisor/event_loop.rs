@@ -166,7 +166,7 @@ impl EventLoop {
         self.feed(Event::MemoryDue);
         self.shrink(now);
         let limit = self.settings.worker_timeout;
-        let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_for(limit, now) };
+        let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_of_band_for(limit, now) };
         let is_watched = self.pool.is_watched_by_somebody();
         self.feed(Event::HealthDue { passed, out, is_watched });
     }
