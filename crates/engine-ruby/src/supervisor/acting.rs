@@ -10,8 +10,8 @@ use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
+use crate::process::folder::ProcessFolder;
 use crate::process::memory::weigh;
-use crate::process::place::Place;
 use crate::process::{self, Endpoint, Loading, is_stopped, kill_now};
 use crate::start_error::StartError;
 use crate::wire::control::Control;
@@ -70,11 +70,11 @@ impl EventLoop {
     }
 
     fn start_mold(&mut self) -> Event {
-        if let Err(error) = self.keep_place() {
+        if let Err(error) = self.keep_folder() {
             return Event::MoldNotStarted(error);
         }
         let endpoint =
-            Endpoint { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.handshake.token };
+            Endpoint { scripts: self.folder.scripts(), socket: self.folder.socket(), token: &self.handshake.token };
         match process::start(&self.settings, &endpoint, self.messages.clone()) {
             Ok(pid) => {
                 let link = Link { loading: Some(Loading::begin()), ..Link::default() };
@@ -87,19 +87,19 @@ impl EventLoop {
 
     /// Creates a new process folder if the old one, or a part of it, was removed. Processes that connected through the
     /// old one are not affected: they need no path to its socket.
-    fn keep_place(&mut self) -> Result<(), StartError> {
-        if self.place.is_whole() {
+    fn keep_folder(&mut self) -> Result<(), StartError> {
+        if self.folder.is_whole() {
             return Ok(());
         }
-        let (place, listener) = Place::new(self.settings.user.as_ref())?;
+        let (folder, listener) = ProcessFolder::new(self.settings.user.as_ref())?;
         tracing::warn!(
             target: "engine",
             "{} is gone, or not whole any more: the folder of the Ruby processes is now {}. Whatever cleans temporary \
              folders should leave those alone that are locked (flock), or TMPDIR name another place",
-            self.place.path().display(),
-            place.path().display()
+            self.folder.path().display(),
+            folder.path().display()
         );
-        self.old_places.push(mem::replace(&mut self.place, place));
+        self.old_folders.push(mem::replace(&mut self.folder, folder));
         drop(tokio::spawn(ipc_listener::accept(
             listener,
             self.handshake.clone(),

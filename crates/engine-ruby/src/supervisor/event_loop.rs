@@ -21,7 +21,7 @@ use crate::dispatch::worker::Worker;
 use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
 use crate::message::{Message, Prepared};
-use crate::process::place::Place;
+use crate::process::folder::ProcessFolder;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -33,9 +33,9 @@ pub struct EventLoop {
     pub(super) fleet: Fleet,
     pub(super) settings: Settings,
     pub(super) pool: Arc<Pool>,
-    pub(super) place: Place,
+    pub(super) folder: ProcessFolder,
     /// Process folders that are not complete any more: workers may still connect there.
-    pub(super) old_places: Vec<Place>,
+    pub(super) old_folders: Vec<ProcessFolder>,
     pub(super) handshake: Arc<Handshake>,
     pub(super) messages: UnboundedSender<Message>,
     /// The connections of processes that the fleet knows.
@@ -57,7 +57,7 @@ impl EventLoop {
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        (place, handshake): (Place, Arc<Handshake>),
+        (folder, handshake): (ProcessFolder, Arc<Handshake>),
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
@@ -69,8 +69,8 @@ impl EventLoop {
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
             settings,
             pool,
-            place,
-            old_places: Vec::new(),
+            folder,
+            old_folders: Vec::new(),
             handshake,
             messages,
             links: HashMap::new(),
