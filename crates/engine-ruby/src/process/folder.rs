@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_whole_until_something_in_it_is_gone() {
+    fn a_folder_is_whole_until_something_in_it_is_gone() {
         let new_folder = || ProcessFolder::new(None).unwrap().0;
         assert!(new_folder().is_whole());
         let removals: [fn(&ProcessFolder); 4] = [
