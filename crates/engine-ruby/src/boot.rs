@@ -27,10 +27,10 @@ fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
 
 /// Starts the engine and waits for its first worker. Returns the pool, the handle of the supervisor and what the mold
 /// reported.
-pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
+pub fn boot(settings: Settings, io_threads: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
     let (messages, inbox) = channel();
     settings.meter.recorder.set_slow(settings.slow_time);
-    let pool = Pool::new(lanes, &settings, messages.clone());
+    let pool = Pool::new(io_threads, &settings, messages.clone());
     let (folder, listener) = ProcessFolder::new(settings.user.as_ref())?;
     let kill_time = settings.kill_time;
     let token = Uuid::new_v4().simple().to_string();

@@ -9,9 +9,9 @@ use crate::dispatch::job::Death;
 use crate::dispatch::worker_thread::Left;
 use crate::wire::control::Control;
 
-fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
+fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
     let (responder, reply) = reply::pair();
-    (Job::new(Request::sample(method, "/"), responder, lane).map_err(|_| ()).unwrap(), reply)
+    (Job::new(Request::sample(method, "/"), responder, io_thread).map_err(|_| ()).unwrap(), reply)
 }
 
 /// Dispatch over workers 0, 1, ... with `threads` threads each; worker n is on I/O thread n.
@@ -38,8 +38,8 @@ impl Scene {
     }
 
     /// Admits a request; returns its worker and thread, or why it has none.
-    fn admit(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
-        let (job, reply) = job(method, lane);
+    fn admit(&mut self, method: Method, io_thread: usize) -> Result<(u32, u32), &'static str> {
+        let (job, reply) = job(method, io_thread);
         self.replies.push(reply);
         match self.dispatch.admit(job) {
             Admission::Send(thread, _) => Ok((thread.worker, thread.number)),
@@ -50,8 +50,8 @@ impl Scene {
         }
     }
 
-    fn get(&mut self, lane: usize) -> Result<(u32, u32), &'static str> {
-        self.admit(Method::GET, lane)
+    fn get(&mut self, io_thread: usize) -> Result<(u32, u32), &'static str> {
+        self.admit(Method::GET, io_thread)
     }
 
     fn thread(&mut self, worker: u32, thread: usize) -> Arc<WorkerThread> {
@@ -154,7 +154,7 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
     assert_eq!(scene.get(9), Err("queued"));
     scene.dispatch.put_back(vec![first, second, third], Instant::now());
     let order: Vec<usize> =
-        std::iter::from_fn(|| scene.dispatch.queue.pop(Instant::now())).map(|job| job.lane).collect();
+        std::iter::from_fn(|| scene.dispatch.queue.pop(Instant::now())).map(|job| job.io_thread).collect();
     assert_eq!(order, [1, 3, 9]);
 }
 

@@ -57,12 +57,12 @@ const REST: Duration = Duration::from_millis(100);
 struct Placement {
     is_safe: bool,
     is_urgent: bool,
-    lane: usize,
+    io_thread: usize,
 }
 
 impl Placement {
     fn of(job: &Job, is_urgent: bool) -> Placement {
-        Placement { is_safe: job.is_safe, is_urgent, lane: job.lane }
+        Placement { is_safe: job.is_safe, is_urgent, io_thread: job.io_thread }
     }
 }
 
@@ -157,7 +157,7 @@ impl Dispatch {
 
     /// Finds a worker thread for one request and counts the request on it.
     fn pick(&mut self, placement: &Placement) -> Option<Arc<WorkerThread>> {
-        if let Some(idle) = self.idle(placement.lane) {
+        if let Some(idle) = self.idle(placement.io_thread) {
             return self.workers[idle].take_thread();
         }
         let depth = self.service_time.depth();
@@ -166,7 +166,8 @@ impl Dispatch {
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
             // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
             // in one takes less than half a millisecond.
-            let least = workers.min_by_key(|worker| (worker.lane != placement.lane, worker.least_in_flight()))?;
+            let least =
+                workers.min_by_key(|worker| (worker.io_thread != placement.io_thread, worker.least_in_flight()))?;
             return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
@@ -175,11 +176,11 @@ impl Dispatch {
     }
 
     /// Returns the index of an idle worker, preferably one whose answers arrive on this I/O thread.
-    fn idle(&self, lane: usize) -> Option<usize> {
+    fn idle(&self, io_thread: usize) -> Option<usize> {
         let idle = self.workers.iter().enumerate().filter(|(_, worker)| worker.busy == 0 && worker.is_taking());
         let mut found = None;
         for (at, worker) in idle {
-            if worker.lane == lane {
+            if worker.io_thread == io_thread {
                 return Some(at);
             }
             found = found.or(Some(at));
@@ -276,10 +277,10 @@ impl Dispatch {
                 break;
             }
             // Slightly out of order where that spares a wakeup of the other I/O thread, and never for long.
-            let lane = worker.lane;
+            let io_thread = worker.io_thread;
             let is_fresh = now.saturating_duration_since(job.offered) < FRESH;
             let near = if is_fresh {
-                queue.pop_near(REACH, |job| job.lane == lane && (load == 0 || job.is_safe), now)
+                queue.pop_near(REACH, |job| job.io_thread == io_thread && (load == 0 || job.is_safe), now)
             } else {
                 None
             };

@@ -52,13 +52,13 @@ struct Gone {
 
 thread_local! {
     /// The number of this I/O thread.
-    static LANE: Cell<usize> = const { Cell::new(usize::MAX) };
+    static IO_THREAD: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 /// The workers of one application.
 pub struct Pool {
     dispatch: Mutex<Dispatch>,
-    lanes: Vec<Handle>,
+    io_threads: Vec<Handle>,
     queue_places: usize,
     meter: Arc<Meter>,
     /// The name of the application in the log.
@@ -83,15 +83,15 @@ pub struct Pool {
 
 impl Pool {
     /// Creates a pool without workers. Answers are read on these runtimes, each of which has one thread.
-    pub fn new(lanes: Vec<Handle>, settings: &Settings, messages: UnboundedSender<Message>) -> Arc<Pool> {
-        for (number, lane) in lanes.iter().enumerate() {
-            drop(lane.spawn(async move { LANE.set(number) }));
+    pub fn new(io_threads: Vec<Handle>, settings: &Settings, messages: UnboundedSender<Message>) -> Arc<Pool> {
+        for (number, io_thread) in io_threads.iter().enumerate() {
+            drop(io_thread.spawn(async move { IO_THREAD.set(number) }));
         }
         let memory = Memory::of_this_process();
         let kernel_kills = memory.kills().into();
         Arc::new(Pool {
             dispatch: Mutex::new(Dispatch::new(settings.queue_places)),
-            lanes,
+            io_threads,
             queue_places: settings.queue_places,
             meter: settings.meter.clone(),
             app: settings.app.clone(),
@@ -120,9 +120,9 @@ impl Pool {
     }
 
     /// Returns the I/O thread that reads the answers of a worker: its number and its runtime.
-    pub fn lane(&self, worker: u32) -> (usize, &Handle) {
-        let number = worker as usize % self.lanes.len();
-        (number, &self.lanes[number])
+    pub fn io_thread(&self, worker: u32) -> (usize, &Handle) {
+        let number = worker as usize % self.io_threads.len();
+        (number, &self.io_threads[number])
     }
 
     /// Adds a worker, and sends it waiting requests.
@@ -313,7 +313,7 @@ impl Pool {
         self.end_requests(gone, &read);
         for thread in unread {
             let pool = self.clone();
-            drop(self.lane(id).1.spawn(async move {
+            drop(self.io_thread(id).1.spawn(async move {
                 let _ = timeout(LAST_ANSWERS, thread.until_read()).await;
                 pool.end_requests(gone, &[thread]);
             }));
@@ -488,7 +488,7 @@ impl Pool {
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::metered(&self.meter, &request);
-        let job = match Job::new(request, responder, LANE.get()) {
+        let job = match Job::new(request, responder, IO_THREAD.get()) {
             Ok(job) => job,
             Err((responder, fault)) => {
                 responder.send(Err(fault), std::time::Duration::ZERO);
@@ -503,7 +503,7 @@ impl Engine for Pool {
         };
         match admission {
             Admission::Send(thread, job) => {
-                let is_here = job.lane == self.lane(thread.worker).0;
+                let is_here = job.io_thread == self.io_thread(thread.worker).0;
                 self.push(&thread, job);
                 if is_here { thread.flush_later() } else { thread.flush() }
             }

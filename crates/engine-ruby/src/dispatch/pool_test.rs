@@ -16,7 +16,7 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
     let (messages, inbox) = unbounded_channel();
     let pool = Pool {
         dispatch: Mutex::new(Dispatch::new(3)),
-        lanes: vec![Handle::current()],
+        io_threads: vec![Handle::current()],
         queue_places: 3,
         meter: Arc::default(),
         app: None,

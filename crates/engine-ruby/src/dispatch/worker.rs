@@ -34,7 +34,7 @@ pub struct Worker {
     /// Its process id.
     pub pid: i32,
     /// The number of the I/O thread that reads its answers.
-    pub lane: usize,
+    pub io_thread: usize,
     /// The control connection, for orders to it.
     pub control: Arc<Control>,
     /// Number of its threads that have a request.
@@ -76,12 +76,12 @@ struct ThreadLoad {
 
 impl Worker {
     /// Creates a worker with all threads free.
-    pub fn new(id: u32, pid: i32, lane: usize, control: Arc<Control>, threads: Vec<Arc<WorkerThread>>) -> Worker {
+    pub fn new(id: u32, pid: i32, io_thread: usize, control: Arc<Control>, threads: Vec<Arc<WorkerThread>>) -> Worker {
         let threads = threads.into_iter().map(|thread| ThreadLoad { thread, load: 0 }).collect();
         Worker {
             id,
             pid,
-            lane,
+            io_thread,
             control,
             busy: 0,
             upgraded: 0,

@@ -67,11 +67,11 @@ impl EventLoop {
         streams.sort_by_key(|(number, _)| *number);
         let control = link.control.clone()?;
         let has_out_of_band = link.has_out_of_band;
-        let (lane_number, lane) = self.pool.lane(id);
+        let (io_thread_number, io_thread) = self.pool.io_thread(id);
         let mut threads = Vec::new();
         for (number, stream) in streams {
             let stream = {
-                let _in = lane.enter();
+                let _in = io_thread.enter();
                 UnixStream::from_std(stream).ok()?
             };
             let (reader, writer) = stream.into_split();
@@ -80,7 +80,7 @@ impl EventLoop {
             let thread = Arc::new(thread);
             let flushing = thread.clone();
             let reading = self.pool.clone().read(thread.clone(), reader);
-            drop(lane.spawn(async move {
+            drop(io_thread.spawn(async move {
                 // The flusher ends with the reader.
                 tokio::select! {
                     () = reading => {}
@@ -89,7 +89,7 @@ impl EventLoop {
             }));
             threads.push(thread);
         }
-        let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, threads);
+        let mut worker = Worker::new(id, pid.cast_signed(), io_thread_number, control, threads);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
         worker.has_out_of_band = has_out_of_band;
         Some(worker)

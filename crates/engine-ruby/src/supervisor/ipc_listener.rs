@@ -169,11 +169,11 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     };
     stream.write_all(&[1]).await?;
     let stream = stream.into_std()?;
-    let (_, lane) = pool.lane(hello.worker);
-    let _in = lane.enter();
+    let (_, io_thread) = pool.io_thread(hello.worker);
+    let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
     let (counted, leaving) = pool.count_upgraded(hello.worker);
-    drop(lane.spawn(async move {
+    drop(io_thread.spawn(async move {
         relay(stream, duplex, leaving).await;
         drop(counted);
     }));
