@@ -12,7 +12,7 @@ use crate::dispatch::pool::Pool;
 use crate::dispatch::watch;
 use crate::fleet::Facts;
 use crate::message::Message;
-use crate::process::place::Place;
+use crate::process::folder::ProcessFolder;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::supervisor::ipc_listener;
@@ -27,17 +27,17 @@ fn channel() -> (UnboundedSender<Message>, UnboundedReceiver<Message>) {
 
 /// Starts the engine and waits for its first worker. Returns the pool, the handle of the supervisor and what the mold
 /// reported.
-pub fn boot(settings: Settings, lanes: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
+pub fn boot(settings: Settings, io_threads: Vec<Handle>) -> Result<(Arc<Pool>, Supervisor, Facts), StartError> {
     let (messages, inbox) = channel();
     settings.meter.recorder.set_slow(settings.slow_time);
-    let pool = Pool::new(lanes, &settings, messages.clone());
-    let (place, listener) = Place::new(settings.user.as_ref())?;
+    let pool = Pool::new(io_threads, &settings, messages.clone());
+    let (folder, listener) = ProcessFolder::new(settings.user.as_ref())?;
     let kill_time = settings.kill_time;
     let token = Uuid::new_v4().simple().to_string();
     let handshake = Arc::new(Handshake { token, uid: settings.user.as_ref().map(|user| user.uid) });
     let runtime = Builder::new_current_thread().enable_all().build().map_err(StartError::Machine)?;
     let (told, telling) = mpsc::sync_channel(1);
-    let supervisor = EventLoop::new(settings, pool.clone(), (place, handshake.clone()), messages.clone(), told);
+    let supervisor = EventLoop::new(settings, pool.clone(), (folder, handshake.clone()), messages.clone(), told);
     let theirs = pool.clone();
     let outbox = messages.clone();
     let thread = thread::Builder::new().name("workers".into()).spawn(move || {

@@ -29,7 +29,7 @@ struct Member {
     was_asked: bool,
 }
 
-/// What an application reports of its workers.
+/// An application's report of its workers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Standing {
     /// Number of places it has.

@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 
 use crate::dispatch::in_flight::Step;
 use crate::dispatch::job::Job;
-use crate::dispatch::slot::Slot;
+use crate::dispatch::worker_thread::WorkerThread;
 use crate::wire::control::Control;
 use crate::wire::frames::take;
 
@@ -20,27 +20,27 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let _in = runtime.enter();
     let (ours, _theirs) = UnixStream::pair()?;
-    let slot = Slot::new(1, 0, Arc::new(Control::new().0), ours.into_split().1);
+    let thread = WorkerThread::new(1, 0, Arc::new(Control::new().0), ours.into_split().1);
     let mut replies = Vec::new();
     for request in requests {
         let (responder, reply) = reply::pair();
         replies.push(reply);
         if let Ok(job) = Job::new(request, responder, 0) {
-            drop(slot.push(job));
+            drop(thread.push(job));
         }
     }
     let mut buffer = BytesMut::new();
     for piece in bytes.chunks(piece.max(1)) {
         buffer.extend_from_slice(piece);
         while let Ok(Some(frame)) = take(&mut buffer) {
-            match slot.receive(frame) {
+            match thread.receive(frame) {
                 // The body has no reader: a chunk that does not fit would wait for ever.
-                Ok(Step::Chunk(sink, _)) => slot.sent(sink, Ok(())),
+                Ok(Step::Chunk(sink, _)) => thread.sent(sink, Ok(())),
                 Ok(_) => {}
                 Err(_) => return Ok((replies, false)),
             }
         }
     }
-    drop(slot.close(engine::Fault::Stopping));
+    drop(thread.close(engine::Fault::Stopping));
     Ok((replies, true))
 }

@@ -49,11 +49,11 @@ pub struct RubyEngine {
 
 impl RubyEngine {
     /// Loads the application and starts the workers. Returns when the first worker is ready, or, where the minimum is
-    /// none, when the application is loaded; or with the error that prevented that. Answers are read on `lanes`, the
-    /// event loops of the I/O threads.
-    pub fn start(settings: Settings, lanes: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
+    /// none, when the application is loaded; or with the error that prevented that. Answers are read on the event loops
+    /// of `io_threads`.
+    pub fn start(settings: Settings, io_threads: Vec<Handle>) -> Result<Arc<RubyEngine>, StartError> {
         let meter = settings.meter.clone();
-        let (pool, supervisor, facts) = boot::boot(settings, lanes)?;
+        let (pool, supervisor, facts) = boot::boot(settings, io_threads)?;
         Ok(Arc::new(RubyEngine { pool, supervisor, meter, facts }))
     }
 

@@ -24,11 +24,11 @@ pub enum Message {
     /// A worker has opened its control connection: its number and process.
     Control(u32, u32, UnixStream),
     /// A worker has opened the connection of a thread: the numbers of worker and thread.
-    Slot(u32, u32, StdStream),
+    Thread(u32, u32, StdStream),
     /// A mold or a worker has sent a frame on its control connection.
-    Said(Speaker, Frame),
+    Received(Speaker, Frame),
     /// The control connection of a mold or a worker has ended.
-    Silent(Speaker),
+    Disconnected(Speaker),
     /// A process that this one started has ended.
     Ended(u32, Exit),
     /// A worker was removed from the pool; with an error if its process must be killed.
@@ -36,7 +36,7 @@ pub enum Message {
     /// A worker is retired: it finishes its requests and exits.
     Leaving(u32, ExitReason),
     /// A worker has expired and should be replaced when possible.
-    Worn(u32, ExitReason),
+    Expired(u32, ExitReason),
     /// Requests wait for a worker.
     Wanted,
     /// Another application needs one of the places that this one has in the shared budget.

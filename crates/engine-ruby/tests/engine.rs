@@ -10,7 +10,7 @@ use bytes::Bytes;
 use engine::{Body, Engine, Fault, Input, Response};
 use engine_ruby::StartError;
 use http::Method;
-use support::{lane, request, start, within};
+use support::{io_thread, request, start, within};
 
 #[test]
 fn requests_are_answered_by_the_workers() {
@@ -65,7 +65,7 @@ fn an_answer_of_which_nobody_has_seen_anything_is_given_by_another_worker() {
     // The answer begins, and its worker dies, before the client has read any of it.
     let reply = app.engine.call(request(Method::GET, "/", Input::Empty));
     assert!(within(Duration::from_secs(10), || app.engine.status().restarts == 1));
-    let answer = lane().block_on(reply);
+    let answer = io_thread().block_on(reply);
     let Ok(Response { body: Body::Full(body), .. }) = answer.result else { panic!("{answer:?}") };
     assert_eq!(body, "whole");
 }

@@ -23,13 +23,13 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
         };
         if let Some(worker) = dispatch.worker(card.id) {
             (shown.threads, shown.served) = (worker.thread_count(), worker.served);
-            shown.running = worker.slots().filter_map(|slot| slot.running(now)).collect();
+            shown.running = worker.threads().filter_map(|thread| thread.running(now)).collect();
             shown.running.sort_by(|one, other| other.age_ms.total_cmp(&one.age_ms));
             if worker.is_leaving {
                 shown.state = "draining".to_owned();
             } else if card.pid.is_some_and(is_stopped) {
                 shown.state = "stopped".to_owned();
-            } else if worker.out.is_some() && shown.state == "ready" {
+            } else if worker.out_of_band.is_some() && shown.state == "ready" {
                 shown.state = "out_of_band".to_owned();
             }
         }

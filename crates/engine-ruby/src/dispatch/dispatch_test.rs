@@ -10,9 +10,9 @@ use crate::dispatch::slot::Left;
 use crate::dispatch::worker::Activity;
 use crate::wire::control::Control;
 
-fn job(method: Method, lane: usize) -> (Box<Job>, engine::Reply) {
+fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
     let (responder, reply) = reply::pair();
-    (Job::new(Request::sample(method, "/"), responder, lane).map_err(|_| ()).unwrap(), reply)
+    (Job::new(Request::sample(method, "/"), responder, io_thread).map_err(|_| ()).unwrap(), reply)
 }
 
 /// Dispatch over workers 0, 1, ... with `threads` threads each; worker n is on I/O thread n.
@@ -27,23 +27,23 @@ impl Scene {
         let mut scene = Scene { dispatch: Dispatch::new(3), replies: Vec::new(), _ends: Vec::new() };
         for id in 0..workers {
             let control = Arc::new(Control::new().0);
-            let slots = (0..threads).map(|number| {
+            let threads = (0..threads).map(|number| {
                 let (ours, theirs) = UnixStream::pair().unwrap();
                 scene._ends.push(theirs);
-                Arc::new(Slot::new(id, number, control.clone(), ours.into_split().1))
+                Arc::new(WorkerThread::new(id, number, control.clone(), ours.into_split().1))
             });
-            let worker = Worker::new(id, 1, id as usize, control.clone(), slots.collect());
+            let worker = Worker::new(id, 1, id as usize, control.clone(), threads.collect());
             scene.dispatch.workers.push(worker);
         }
         scene
     }
 
     /// Admits a request; returns its worker and thread, or why it has none.
-    fn admit(&mut self, method: Method, lane: usize) -> Result<(u32, u32), &'static str> {
-        let (job, reply) = job(method, lane);
+    fn admit(&mut self, method: Method, io_thread: usize) -> Result<(u32, u32), &'static str> {
+        let (job, reply) = job(method, io_thread);
         self.replies.push(reply);
         match self.dispatch.admit(job) {
-            Admission::Send(slot, _) => Ok((slot.worker, slot.number)),
+            Admission::Send(thread, _) => Ok((thread.worker, thread.number)),
             Admission::Queued => Err("queued"),
             Admission::Full(_) => Err("full"),
             Admission::Late(_) => Err("late"),
@@ -51,12 +51,12 @@ impl Scene {
         }
     }
 
-    fn get(&mut self, lane: usize) -> Result<(u32, u32), &'static str> {
-        self.admit(Method::GET, lane)
+    fn get(&mut self, io_thread: usize) -> Result<(u32, u32), &'static str> {
+        self.admit(Method::GET, io_thread)
     }
 
-    fn slot(&mut self, worker: u32, thread: usize) -> Arc<Slot> {
-        self.dispatch.worker(worker).unwrap().slots().nth(thread).unwrap().clone()
+    fn thread(&mut self, worker: u32, thread: usize) -> Arc<WorkerThread> {
+        self.dispatch.worker(worker).unwrap().threads().nth(thread).unwrap().clone()
     }
 
     fn requests_are_short(&mut self) {
@@ -117,7 +117,7 @@ async fn a_worker_that_computes_gets_no_second_request_until_it_has_waited_long(
     scene.dispatch.worker(0).unwrap().activity = Activity::Computing;
     assert!(scene.dispatch.pump(Instant::now()).is_empty());
     let orders = scene.dispatch.pump(Instant::now() + 2 * HOLD);
-    assert_eq!(orders.iter().map(|(slot, _)| slot.number).collect::<Vec<_>>(), [1]);
+    assert_eq!(orders.iter().map(|(thread, _)| thread.number).collect::<Vec<_>>(), [1]);
 }
 
 #[tokio::test]
@@ -161,12 +161,12 @@ async fn who_has_answered_gets_what_waits_in_its_order() {
     for method in [Method::PUT, Method::GET] {
         assert_eq!(scene.admit(method, 7), Err("queued"));
     }
-    let slot = scene.slot(0, 0);
+    let thread = scene.thread(0, 0);
     for expected in [Method::PUT, Method::GET] {
-        let next = scene.dispatch.done(&slot, Duration::from_millis(5)).next;
+        let next = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
         assert_eq!(next.iter().map(|job| job.request.method.clone()).collect::<Vec<_>>(), [expected]);
     }
-    assert!(scene.dispatch.done(&slot, Duration::from_millis(5)).next.is_empty());
+    assert!(scene.dispatch.done(&thread, Duration::from_millis(5)).next.is_empty());
     assert_eq!(scene.dispatch.worker(0).unwrap().busy, 0);
 }
 
@@ -176,8 +176,8 @@ async fn a_leaving_worker_gets_nothing_and_says_when_it_is_done() {
     assert_eq!(scene.get(0), Ok((0, 0)));
     scene.dispatch.worker(0).unwrap().is_leaving = true;
     assert_eq!(scene.get(0), Err("queued"));
-    let slot = scene.slot(0, 0);
-    let Completion { next, has_left: is_done, .. } = scene.dispatch.done(&slot, Duration::from_millis(5));
+    let thread = scene.thread(0, 0);
+    let Completion { next, has_left: is_done, .. } = scene.dispatch.done(&thread, Duration::from_millis(5));
     assert!(next.is_empty() && is_done);
 }
 
@@ -191,7 +191,7 @@ async fn what_comes_back_stands_first_unless_nobody_waits_for_it() {
     assert_eq!(scene.get(9), Err("queued"));
     scene.dispatch.put_back(vec![first, second, third], Instant::now());
     let order: Vec<usize> =
-        std::iter::from_fn(|| scene.dispatch.queue.pop(Instant::now())).map(|job| job.lane).collect();
+        std::iter::from_fn(|| scene.dispatch.queue.pop(Instant::now())).map(|job| job.io_thread).collect();
     assert_eq!(order, [1, 3, 9]);
 }
 
@@ -209,13 +209,13 @@ async fn in_a_pause_nothing_is_begun_and_all_wait() {
 #[tokio::test]
 async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
     let mut scene = Scene::new(2, 1);
-    scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_errands = true);
+    scene.dispatch.workers.iter_mut().for_each(|worker| worker.has_out_of_band = true);
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
-    let (first, second) = (scene.slot(0, 0), scene.slot(1, 0));
-    assert!(scene.dispatch.done(&first, Duration::ZERO).goes_out);
-    assert!(!scene.dispatch.done(&second, Duration::ZERO).goes_out, "one is out already");
+    let (first, second) = (scene.thread(0, 0), scene.thread(1, 0));
+    assert!(scene.dispatch.done(&first, Duration::ZERO).begins_out_of_band);
+    assert!(!scene.dispatch.done(&second, Duration::ZERO).begins_out_of_band, "one is out already");
     assert_eq!((scene.get(0), scene.get(0)), (Ok((1, 0)), Err("queued")));
-    scene.dispatch.worker(0).unwrap().out = None;
+    scene.dispatch.worker(0).unwrap().out_of_band = None;
     assert_eq!(scene.dispatch.pump(Instant::now()).len(), 1);
 }
 
@@ -223,9 +223,9 @@ async fn one_worker_at_a_time_goes_out_and_gets_nothing_meanwhile() {
 async fn a_worker_says_when_it_has_served_its_number() {
     let mut scene = Scene::new(1, 1);
     scene.dispatch.worker(0).unwrap().quota = Some(2);
-    let slot = scene.slot(0, 0);
-    let worn: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&slot, Duration::ZERO).is_worn).collect();
-    assert_eq!(worn, [false, true, false]);
+    let thread = scene.thread(0, 0);
+    let expired: Vec<bool> = (0..3).map(|_| scene.dispatch.done(&thread, Duration::ZERO).is_worker_expired).collect();
+    assert_eq!(expired, [false, true, false]);
 }
 
 #[tokio::test]
@@ -244,9 +244,9 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
     let mut scene = Scene::new(1, 1);
     let (mut first, mut second) = (job(Method::GET, 0), job(Method::GET, 0));
     for death in 1..=4 {
-        let slot = scene.slot(0, 0);
-        assert!(slot.push(first.0).is_ok() && slot.push(second.0).is_ok());
-        let mut left = slot.close(engine::Fault::Stopping).into_iter();
+        let thread = scene.thread(0, 0);
+        assert!(thread.push(first.0).is_ok() && thread.push(second.0).is_ok());
+        let mut left = thread.close(engine::Fault::Stopping).into_iter();
         let (Some(Left { job: mut one, has_begun: true, .. }), Some(Left { job: mut two, has_begun: false, .. })) =
             (left.next(), left.next())
         else {
@@ -289,7 +289,7 @@ fn suspect(scene: &mut Scene) {
 
 fn pump(scene: &mut Scene) -> Vec<(u32, u32)> {
     let orders = scene.dispatch.pump(Instant::now());
-    orders.into_iter().map(|(slot, _)| (slot.worker, slot.number)).collect()
+    orders.into_iter().map(|(thread, _)| (thread.worker, thread.number)).collect()
 }
 
 #[tokio::test]
@@ -300,8 +300,8 @@ async fn a_last_try_has_a_worker_to_itself() {
     assert_eq!(pump(&mut scene), [(0, 0)]);
     assert_eq!([scene.get(0), scene.get(0)], [Ok((1, 0)), Ok((1, 1))]);
     assert_eq!(scene.get(0), Err("queued"), "the other thread of the first worker stays free");
-    let slot = scene.slot(0, 0);
-    assert_eq!(scene.dispatch.done(&slot, Duration::ZERO).next.len(), 1, "it serves all again");
+    let thread = scene.thread(0, 0);
+    assert_eq!(scene.dispatch.done(&thread, Duration::ZERO).next.len(), 1, "it serves all again");
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
@@ -313,9 +313,9 @@ async fn a_busy_worker_is_emptied_for_a_last_try_while_others_serve() {
     suspect(&mut scene);
     assert_eq!(pump(&mut scene), []);
     assert_eq!(scene.get(1), Err("queued"), "the second worker, with one request, is emptied");
-    let first = scene.slot(0, 1);
+    let first = scene.thread(0, 1);
     assert_eq!(scene.dispatch.done(&first, Duration::ZERO).next.len(), 1, "the first goes on");
-    let second = scene.slot(1, 0);
+    let second = scene.thread(1, 0);
     let next = scene.dispatch.done(&second, Duration::ZERO).next;
     assert!(next.len() == 1 && next[0].is_last_try());
     assert_eq!(scene.get(1), Err("queued"));
@@ -341,6 +341,6 @@ async fn a_worker_that_leaves_is_not_kept_for_a_last_try() {
     assert_eq!(pump(&mut scene), []);
     scene.dispatch.workers[0].is_leaving = true;
     assert_eq!(pump(&mut scene), []);
-    let second = scene.slot(1, 0);
+    let second = scene.thread(1, 0);
     assert!(scene.dispatch.done(&second, Duration::ZERO).next[0].is_last_try());
 }

@@ -39,7 +39,7 @@ pub struct SentRequest {
     pub is_stuck: bool,
 }
 
-/// What the reader has to do after a frame.
+/// The next step of the reader after a frame.
 pub enum Step {
     /// Nothing.
     Nothing,

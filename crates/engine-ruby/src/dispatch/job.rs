@@ -44,7 +44,7 @@ pub struct Job {
     /// Whether the method is safe, so that the request may run twice: RFC 9110 section 9.2.1, without TRACE.
     pub is_safe: bool,
     /// The number of the I/O thread that serves its client.
-    pub lane: usize,
+    pub io_thread: usize,
     /// When the engine received it.
     pub offered: Instant,
     /// How long it waited for a worker before it was last sent to one.
@@ -59,7 +59,7 @@ pub struct Job {
 
 impl Job {
     /// Creates a job for a new request. Fails if a large body cannot be written to a file.
-    pub fn new(mut request: Request, responder: Responder, lane: usize) -> Result<Box<Job>, (Responder, Fault)> {
+    pub fn new(mut request: Request, responder: Responder, io_thread: usize) -> Result<Box<Job>, (Responder, Fault)> {
         if let Input::Memory(bytes) = &request.input
             && bytes.len() > INLINE_BYTES
         {
@@ -75,7 +75,7 @@ impl Job {
         Ok(Box::new(Job {
             request,
             is_safe,
-            lane,
+            io_thread,
             offered: Instant::now(),
             queued: Duration::ZERO,
             ran_on: None,

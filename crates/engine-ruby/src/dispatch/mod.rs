@@ -5,9 +5,9 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight` and `slot` (one thread of a worker), `worker`, `service_time` and `utilization`,
-//! this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded connections),
-//! `board`.
+//! Reading order: `job`, `in_flight` and `worker_thread` (one thread of a worker), `worker`, `service_time` and
+//! `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded
+//! connections), `board`.
 
 pub mod board;
 pub mod buffered_response;
@@ -17,11 +17,11 @@ pub mod pool;
 pub mod process_title;
 pub mod relay;
 pub mod service_time;
-pub mod slot;
 pub mod upgraded;
 pub mod utilization;
 pub mod watch;
 pub mod worker;
+pub mod worker_thread;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use engine::queue::{Job as _, Line, Refused};
 
 use job::Job;
 use service_time::ServiceTime;
-use slot::Slot;
 use utilization::Utilization;
 use worker::{Isolation, Worker};
+use worker_thread::WorkerThread;
 
 /// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
 /// slices of 100 ms, which is how long a Ruby thread keeps the interpreter lock.
@@ -58,22 +58,22 @@ const REST: Duration = Duration::from_millis(100);
 struct Placement {
     is_safe: bool,
     is_urgent: bool,
-    lane: usize,
+    io_thread: usize,
 }
 
 impl Placement {
     fn of(job: &Job, is_urgent: bool) -> Placement {
-        Placement { is_safe: job.is_safe, is_urgent, lane: job.lane }
+        Placement { is_safe: job.is_safe, is_urgent, io_thread: job.io_thread }
     }
 }
 
 /// Requests to be sent, each with the worker thread that gets it.
-pub type Orders = Vec<(Arc<Slot>, Box<Job>)>;
+pub type Orders = Vec<(Arc<WorkerThread>, Box<Job>)>;
 
 /// Outcome of the admission of a request.
 pub enum Admission {
     /// The request goes to this worker thread.
-    Send(Arc<Slot>, Box<Job>),
+    Send(Arc<WorkerThread>, Box<Job>),
     /// The request waits in the queue.
     Queued,
     /// Refused: the queue is full.
@@ -108,7 +108,7 @@ pub struct Dispatch {
     is_watched: bool,
 }
 
-/// What a worker thread and its worker do after a completed request.
+/// The next steps of a worker thread, and of its worker, after a completed request.
 #[derive(Default)]
 pub struct Completion {
     /// Requests that the thread runs next.
@@ -116,9 +116,9 @@ pub struct Completion {
     /// The worker is retired and has no request left: it can be stopped.
     pub has_left: bool,
     /// The worker has just served its maximum number of requests and should be replaced.
-    pub is_worn: bool,
+    pub is_worker_expired: bool,
     /// The worker is idle and runs its out-of-band hooks now.
-    pub goes_out: bool,
+    pub begins_out_of_band: bool,
 }
 
 impl Dispatch {
@@ -146,10 +146,10 @@ impl Dispatch {
         // A new request never overtakes those in the queue.
         if self.queue.is_empty()
             && !self.queue.is_paused()
-            && let Some(slot) = self.pick(&Placement::of(&job, false))
+            && let Some(thread) = self.pick(&Placement::of(&job, false))
         {
             self.queue.count_begun(job.offered);
-            return Admission::Send(slot, job);
+            return Admission::Send(thread, job);
         }
         let now = job.offered;
         match self.queue.push(job, now) {
@@ -160,8 +160,8 @@ impl Dispatch {
     }
 
     /// Finds a worker thread for one request and counts the request on it.
-    fn pick(&mut self, placement: &Placement) -> Option<Arc<Slot>> {
-        if let Some(idle) = self.idle(placement.lane) {
+    fn pick(&mut self, placement: &Placement) -> Option<Arc<WorkerThread>> {
+        if let Some(idle) = self.idle(placement.io_thread) {
             return self.workers[idle].take_thread();
         }
         let depth = self.service_time.depth();
@@ -170,7 +170,8 @@ impl Dispatch {
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
             // Workers of the same I/O thread come first, because their answers wake no other thread; what stands ahead
             // in one takes less than half a millisecond.
-            let least = workers.min_by_key(|worker| (worker.lane != placement.lane, worker.least_in_flight()))?;
+            let least =
+                workers.min_by_key(|worker| (worker.io_thread != placement.io_thread, worker.least_in_flight()))?;
             return least.take_pipelined(depth);
         }
         let workers = self.workers.iter_mut().filter(|worker| worker.is_taking() && worker.has_free_thread());
@@ -180,11 +181,11 @@ impl Dispatch {
     }
 
     /// Returns the index of an idle worker, preferably one whose answers arrive on this I/O thread.
-    fn idle(&self, lane: usize) -> Option<usize> {
+    fn idle(&self, io_thread: usize) -> Option<usize> {
         let idle = self.workers.iter().enumerate().filter(|(_, worker)| worker.busy == 0 && worker.is_taking());
         let mut found = None;
         for (at, worker) in idle {
-            if worker.lane == lane {
+            if worker.io_thread == io_thread {
                 return Some(at);
             }
             found = found.or(Some(at));
@@ -193,33 +194,33 @@ impl Dispatch {
     }
 
     /// Records that a worker thread has answered a request with this service time, and returns what it does next.
-    pub fn done(&mut self, slot: &Slot, took: Duration) -> Completion {
+    pub fn done(&mut self, thread: &WorkerThread, took: Duration) -> Completion {
         self.service_time.observe(took);
         self.served += 1;
         let busy = self.busy_workers();
-        let Some(at) = self.workers.iter().position(|worker| worker.id == slot.worker) else {
+        let Some(at) = self.workers.iter().position(|worker| worker.id == thread.worker) else {
             return Completion::default();
         };
         let worker = &mut self.workers[at];
-        let mut completion = Completion { is_worn: worker.count(), ..Completion::default() };
-        worker.release(slot.number, 1);
+        let mut completion = Completion { is_worker_expired: worker.count(), ..Completion::default() };
+        worker.release(thread.number, 1);
         if worker.is_leaving {
             completion.has_left = worker.is_done();
             return completion;
         }
         if self.workers[at].isolation != Isolation::None && self.workers[at].busy == 0 {
-            completion.next.extend(self.next_suspect(at, slot.number));
+            completion.next.extend(self.next_suspect(at, thread.number));
         }
         if self.workers[at].isolation == Isolation::None {
-            completion.next = self.next_of(at, slot);
+            completion.next = self.next_of(at, thread);
         }
         let worker = &self.workers[at];
         if worker.busy == 0 {
             self.utilization.observe(busy, Instant::now());
             // One worker at a time: the others serve requests.
-            if worker.may_go_out() && self.workers.iter().all(|worker| worker.out.is_none()) {
-                self.workers[at].go_out(Instant::now());
-                completion.goes_out = true;
+            if worker.may_run_out_of_band() && self.workers.iter().all(|worker| worker.out_of_band.is_none()) {
+                self.workers[at].begin_out_of_band(Instant::now());
+                completion.begins_out_of_band = true;
             }
         }
         completion
@@ -239,7 +240,7 @@ impl Dispatch {
 
     /// Assigns a request on its last try to an idle worker. If none is idle, the least busy one gets nothing new until
     /// it is. One worker at a time: the others serve the other requests.
-    fn place_suspect(&mut self) -> Option<(Arc<Slot>, Box<Job>)> {
+    fn place_suspect(&mut self) -> Option<(Arc<WorkerThread>, Box<Job>)> {
         self.suspects.retain(|job| !job.is_abandoned());
         let is_kept = |worker: &Worker| worker.isolation != Isolation::None && !worker.is_leaving;
         let kept = self.workers.iter().position(is_kept);
@@ -260,12 +261,12 @@ impl Dispatch {
             }
             return None;
         }
-        let slot = worker.slots().next()?.clone();
-        Some((slot, self.next_suspect(at, 0)?))
+        let thread = worker.threads().next()?.clone();
+        Some((thread, self.next_suspect(at, 0)?))
     }
 
     /// Takes requests from the queue for a worker thread that has become free.
-    fn next_of(&mut self, at: usize, slot: &Slot) -> Vec<Box<Job>> {
+    fn next_of(&mut self, at: usize, thread: &WorkerThread) -> Vec<Box<Job>> {
         let depth = self.service_time.depth();
         let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
@@ -275,7 +276,7 @@ impl Dispatch {
         }
         let now = Instant::now();
         loop {
-            let load = worker.load(slot.number);
+            let load = worker.load(thread.number);
             let Some(job) = queue.peek() else { break };
             if load > 0 && (load >= depth || !job.is_safe) {
                 break;
@@ -301,9 +302,9 @@ impl Dispatch {
 
     /// Returns the workers whose out-of-band hooks have run for longer than `time`, as pairs of worker number and
     /// process.
-    pub fn out_for(&self, time: Duration, now: Instant) -> Vec<(u32, u32)> {
+    pub fn out_of_band_for(&self, time: Duration, now: Instant) -> Vec<(u32, u32)> {
         let is_late = |out: Option<Instant>| out.is_some_and(|since| now.saturating_duration_since(since) > time);
-        let late = self.workers.iter().filter(|worker| is_late(worker.out));
+        let late = self.workers.iter().filter(|worker| is_late(worker.out_of_band));
         late.map(|worker| (worker.id, worker.pid.cast_unsigned())).collect()
     }
 
@@ -322,9 +323,9 @@ impl Dispatch {
         let mut orders: Orders = self.place_suspect().into_iter().collect();
         while let Some(job) = self.queue.peek() {
             let placement = Placement::of(job, now.saturating_duration_since(job.offered) > HOLD);
-            let Some(slot) = self.pick(&placement) else { break };
+            let Some(thread) = self.pick(&placement) else { break };
             let Some(job) = self.queue.pop(now) else { break };
-            orders.push((slot, job));
+            orders.push((thread, job));
         }
         orders
     }

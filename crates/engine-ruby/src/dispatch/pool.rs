@@ -22,8 +22,8 @@ use tokio::time::timeout;
 use super::board;
 use super::in_flight::Step;
 use super::job::{Death, Job};
-use super::slot::{Left, Slot};
 use super::worker::Worker;
+use super::worker_thread::{Left, WorkerThread};
 use super::{Admission, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
 use crate::fleet::View;
@@ -52,19 +52,19 @@ struct Gone {
 
 thread_local! {
     /// The number of this I/O thread.
-    static LANE: Cell<usize> = const { Cell::new(usize::MAX) };
+    static IO_THREAD: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
 /// The workers of one application.
 pub struct Pool {
     dispatch: Mutex<Dispatch>,
-    lanes: Vec<Handle>,
+    io_threads: Vec<Handle>,
     queue_places: usize,
     meter: Arc<Meter>,
     /// The name of the application in the log.
     app: Option<String>,
     messages: UnboundedSender<Message>,
-    ends: Mutex<BTreeMap<&'static str, u64>>,
+    exits: Mutex<BTreeMap<&'static str, u64>>,
     /// The last view from the supervisor: snapshots never wait for it.
     view: Mutex<View>,
     /// When a snapshot was last taken, in seconds since the start; 0 for never.
@@ -77,26 +77,26 @@ pub struct Pool {
     /// The count of out-of-memory kills by the kernel, as far as each has been attributed to a worker or dismissed.
     kernel_kills: AtomicU64,
     /// Workers whose exit was logged before their mold reported it.
-    told_ends: Mutex<HashSet<u32>>,
-    last_answers: Mutex<Vec<Arc<Slot>>>,
+    logged_exits: Mutex<HashSet<u32>>,
+    last_answers: Mutex<Vec<Arc<WorkerThread>>>,
 }
 
 impl Pool {
     /// Creates a pool without workers. Answers are read on these runtimes, each of which has one thread.
-    pub fn new(lanes: Vec<Handle>, settings: &Settings, messages: UnboundedSender<Message>) -> Arc<Pool> {
-        for (number, lane) in lanes.iter().enumerate() {
-            drop(lane.spawn(async move { LANE.set(number) }));
+    pub fn new(io_threads: Vec<Handle>, settings: &Settings, messages: UnboundedSender<Message>) -> Arc<Pool> {
+        for (number, io_thread) in io_threads.iter().enumerate() {
+            drop(io_thread.spawn(async move { IO_THREAD.set(number) }));
         }
         let memory = Memory::of_this_process();
         let kernel_kills = memory.kills().into();
         Arc::new(Pool {
             dispatch: Mutex::new(Dispatch::new(settings.queue_places)),
-            lanes,
+            io_threads,
             queue_places: settings.queue_places,
             meter: settings.meter.clone(),
             app: settings.app.clone(),
             messages,
-            ends: Mutex::default(),
+            exits: Mutex::default(),
             view: Mutex::default(),
             looked: AtomicU64::new(0),
             start: Instant::now(),
@@ -104,7 +104,7 @@ impl Pool {
             active: Notify::new(),
             memory,
             kernel_kills,
-            told_ends: Mutex::default(),
+            logged_exits: Mutex::default(),
             last_answers: Mutex::default(),
         })
     }
@@ -120,9 +120,9 @@ impl Pool {
     }
 
     /// Returns the I/O thread that reads the answers of a worker: its number and its runtime.
-    pub fn lane(&self, worker: u32) -> (usize, &Handle) {
-        let number = worker as usize % self.lanes.len();
-        (number, &self.lanes[number])
+    pub fn io_thread(&self, worker: u32) -> (usize, &Handle) {
+        let number = worker as usize % self.io_threads.len();
+        (number, &self.io_threads[number])
     }
 
     /// Adds a worker, and sends it waiting requests.
@@ -136,15 +136,15 @@ impl Pool {
     }
 
     /// Reads the answers of a worker thread until its connection ends, then removes the worker.
-    pub async fn read(self: Arc<Pool>, slot: Arc<Slot>, mut reader: OwnedReadHalf) {
+    pub async fn read(self: Arc<Pool>, thread: Arc<WorkerThread>, mut reader: OwnedReadHalf) {
         let mut buffer = BytesMut::with_capacity(READ_BYTES);
         let why = loop {
             if buffer.capacity() - buffer.len() < ROOM_BYTES {
                 buffer.reserve(READ_BYTES);
             }
-            slot.waits(true);
+            thread.waits(true);
             let read = reader.read_buf(&mut buffer).await;
-            slot.waits(false);
+            thread.waits(false);
             match read {
                 Ok(0) => break None,
                 Ok(_) => {}
@@ -152,40 +152,40 @@ impl Pool {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break None,
                 Err(error) => break Some(format!("its connection broke: {error}")),
             }
-            if let Err(error) = self.take_frames(&slot, &mut buffer).await {
+            if let Err(error) = self.take_frames(&thread, &mut buffer).await {
                 break Some(format!("it broke the protocol: {error}"));
             }
-            slot.flush();
+            thread.flush();
         };
-        slot.end_reading();
-        self.bury(slot.worker, why);
+        thread.end_reading();
+        self.remove(thread.worker, why);
     }
 
-    async fn take_frames(&self, slot: &Arc<Slot>, buffer: &mut BytesMut) -> Result<(), WireError> {
+    async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
         while let Some(frame) = frames::take(buffer)? {
-            match slot.receive(frame)? {
+            match thread.receive(frame)? {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
                     let went = sink.send(chunk).await;
-                    slot.sent(sink, went);
+                    thread.sent(sink, went);
                 }
                 Step::Done(took, was_interrupted) => {
                     if was_interrupted {
-                        self.retire(slot.worker, ExitReason::Timeout);
+                        self.retire(thread.worker, ExitReason::Timeout);
                     }
-                    let completion = self.dispatch().done(slot, took);
+                    let completion = self.dispatch().done(thread, took);
                     for job in completion.next {
-                        self.push(slot, job);
+                        self.push(thread, job);
                     }
-                    if completion.is_worn {
-                        let _ = self.messages.send(Message::Worn(slot.worker, ExitReason::MaxRequests));
+                    if completion.is_worker_expired {
+                        let _ = self.messages.send(Message::Expired(thread.worker, ExitReason::MaxRequests));
                     }
-                    if completion.goes_out {
-                        slot.control.out_of_band();
+                    if completion.begins_out_of_band {
+                        thread.control.out_of_band();
                     }
                     if completion.has_left {
-                        self.stop(slot.worker);
+                        self.stop(thread.worker);
                     }
                 }
             }
@@ -194,8 +194,8 @@ impl Pool {
     }
 
     /// Queues a request on a worker thread, or puts it back if the worker has just died.
-    fn push(&self, slot: &Arc<Slot>, job: Box<Job>) {
-        if let Err(job) = slot.push(job) {
+    fn push(&self, thread: &Arc<WorkerThread>, job: Box<Job>) {
+        if let Err(job) = thread.push(job) {
             self.dispatch().put_back(vec![job], Instant::now());
             self.pump();
         }
@@ -203,9 +203,9 @@ impl Pool {
 
     /// Sends requests to the worker threads that dispatch has chosen.
     pub fn send_all(&self, orders: Orders) {
-        for (slot, job) in orders {
-            self.push(&slot, job);
-            slot.flush();
+        for (thread, job) in orders {
+            self.push(&thread, job);
+            thread.flush();
         }
     }
 
@@ -250,9 +250,9 @@ impl Pool {
     }
 
     /// Notes that the out-of-band hooks of a worker are done.
-    pub fn is_back(&self, worker: u32) {
+    pub fn out_of_band_done(&self, worker: u32) {
         if let Some(worker) = self.dispatch().worker(worker) {
-            worker.out = None;
+            worker.out_of_band = None;
         }
         self.pump();
     }
@@ -263,10 +263,10 @@ impl Pool {
         dispatch.queue.pause(now);
         let mut back = Vec::new();
         for worker in &mut dispatch.workers {
-            let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
-            for slot in slots {
-                let jobs = slot.withdraw();
-                worker.release(slot.number, jobs.len());
+            let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
+            for thread in threads {
+                let jobs = thread.withdraw();
+                worker.release(thread.number, jobs.len());
                 back.extend(jobs);
             }
         }
@@ -297,32 +297,32 @@ impl Pool {
     /// Removes a worker that is gone, or must be ended for the given reason. It gets no more requests; those that it
     /// has left are replayed or answered with a fault. What it wrote before it ended is read first: the end of a
     /// process shows on one of its connections, while another one may still have the last bytes of an answer.
-    pub fn bury(self: &Arc<Pool>, id: u32, why: Option<String>) {
+    pub fn remove(self: &Arc<Pool>, id: u32, why: Option<String>) {
         let worker = {
             let mut dispatch = self.dispatch();
             let Some(at) = dispatch.workers.iter().position(|worker| worker.id == id) else { return };
             let worker = dispatch.workers.remove(at);
             // A thread that was chosen just now must not get its request any more.
-            worker.slots().for_each(|slot| slot.refuse());
-            self.last_answers().extend(worker.slots().filter(|slot| slot.load() > 0).cloned());
+            worker.threads().for_each(|thread| thread.refuse());
+            self.last_answers().extend(worker.threads().filter(|thread| thread.load() > 0).cloned());
             worker
         };
-        let slots = worker.slots().cloned();
-        let (unread, read): (Vec<_>, Vec<_>) = slots.partition(|slot| why.is_none() && slot.has_unread());
+        let threads = worker.threads().cloned();
+        let (unread, read): (Vec<_>, Vec<_>) = threads.partition(|thread| why.is_none() && thread.has_unread());
         let gone = self.gone(&worker);
         self.end_requests(gone, &read);
-        for slot in unread {
+        for thread in unread {
             let pool = self.clone();
-            drop(self.lane(id).1.spawn(async move {
-                let _ = timeout(LAST_ANSWERS, slot.until_read()).await;
-                pool.end_requests(gone, &[slot]);
+            drop(self.io_thread(id).1.spawn(async move {
+                let _ = timeout(LAST_ANSWERS, thread.until_read()).await;
+                pool.end_requests(gone, &[thread]);
             }));
         }
         let _ = self.messages.send(Message::WorkerGone(id, why));
     }
 
     /// Locks the connections of dead workers that are still being read.
-    pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<Slot>>> {
+    pub fn last_answers(&self) -> MutexGuard<'_, Vec<Arc<WorkerThread>>> {
         self.last_answers.lock()
     }
 
@@ -340,7 +340,7 @@ impl Pool {
         if died_of_memory {
             let words = reason.words();
             let name = reason.name();
-            self.has_told_end(id);
+            self.note_logged_exit(id);
             tracing::error!(
                 target: "engine",
                 worker = id, pid, reason = name, signal = "SIGKILL", app,
@@ -351,13 +351,13 @@ impl Pool {
         let is_ending = self.is_ending.load(Ordering::SeqCst);
         // Workers that end because the server ends have not crashed.
         if !is_ending || worker.reason.is_some() || died_of_memory {
-            *self.ends.lock().entry(reason.name()).or_default() += 1;
+            *self.exits.lock().entry(reason.name()).or_default() += 1;
         }
         Gone { id, pid, death }
     }
 
     /// Replays the requests that a dead worker has left on these threads, or answers them with a fault.
-    fn end_requests(&self, gone: Gone, slots: &[Arc<Slot>]) {
+    fn end_requests(&self, gone: Gone, threads: &[Arc<WorkerThread>]) {
         let Gone { id, pid, death } = gone;
         let app = self.app.as_deref();
         let mut lost = 0;
@@ -368,7 +368,7 @@ impl Pool {
         };
         let mut replays = Vec::new();
         let mut last_tries = Vec::new();
-        for Left { mut job, sink, has_begun } in slots.iter().flat_map(|slot| slot.close(fault.clone())) {
+        for Left { mut job, sink, has_begun } in threads.iter().flat_map(|thread| thread.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
             }
@@ -400,7 +400,7 @@ impl Pool {
             dispatch.put_back(replays, now);
             last_tries.into_iter().for_each(|job| dispatch.rest(job, now));
             self.wake_watch(&mut dispatch);
-            self.last_answers().retain(|other| !slots.iter().any(|slot| Arc::ptr_eq(other, slot)));
+            self.last_answers().retain(|other| !threads.iter().any(|thread| Arc::ptr_eq(other, thread)));
         }
         self.pump();
     }
@@ -414,14 +414,14 @@ impl Pool {
     }
 
     /// Notes that the log has the exit of this worker, and why.
-    pub fn has_told_end(&self, worker: u32) {
-        self.told_ends.lock().insert(worker);
+    pub fn note_logged_exit(&self, worker: u32) {
+        self.logged_exits.lock().insert(worker);
     }
 
     /// Returns whether the log has the exit of this worker, and forgets it; called once, when the end of the process is
     /// known.
-    pub fn is_end_told(&self, worker: u32) -> bool {
-        self.told_ends.lock().remove(&worker)
+    pub fn take_logged_exit(&self, worker: u32) -> bool {
+        self.logged_exits.lock().remove(&worker)
     }
 
     /// Dismisses all out-of-memory kills up to this count.
@@ -446,7 +446,7 @@ impl Pool {
 
     /// Returns how many workers have ended, by exit reason.
     pub fn restarts_by(&self) -> BTreeMap<String, u64> {
-        self.ends.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+        self.exits.lock().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
     }
 
     /// Publishes a new view from the supervisor.
@@ -479,16 +479,16 @@ impl Pool {
     }
 
     /// Returns the connection to this thread of this worker.
-    pub fn slot(&self, worker: u32, number: u32) -> Option<Arc<Slot>> {
+    pub fn thread(&self, worker: u32, number: u32) -> Option<Arc<WorkerThread>> {
         let mut dispatch = self.dispatch();
-        dispatch.worker(worker)?.slots().nth(number as usize).cloned()
+        dispatch.worker(worker)?.threads().nth(number as usize).cloned()
     }
 }
 
 impl Engine for Pool {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::metered(&self.meter, &request);
-        let job = match Job::new(request, responder, LANE.get()) {
+        let job = match Job::new(request, responder, IO_THREAD.get()) {
             Ok(job) => job,
             Err((responder, fault)) => {
                 responder.send(Err(fault), std::time::Duration::ZERO);
@@ -502,10 +502,10 @@ impl Engine for Pool {
             admission
         };
         match admission {
-            Admission::Send(slot, job) => {
-                let is_here = job.lane == self.lane(slot.worker).0;
-                self.push(&slot, job);
-                if is_here { slot.flush_later() } else { slot.flush() }
+            Admission::Send(thread, job) => {
+                let is_here = job.io_thread == self.io_thread(thread.worker).0;
+                self.push(&thread, job);
+                if is_here { thread.flush_later() } else { thread.flush() }
             }
             Admission::Queued => {}
             Admission::Late(job) => {
@@ -521,10 +521,10 @@ impl Engine for Pool {
     fn status(&self) -> Status {
         let dispatch = self.dispatch();
         let (restarts, gone) = {
-            let ends = self.ends.lock();
+            let exits = self.exits.lock();
             let gone =
-                [ExitReason::Scale, ExitReason::Idle].map(|reason| ends.get(reason.name()).copied().unwrap_or(0));
-            (ends.values().sum::<u64>(), gone.iter().sum())
+                [ExitReason::Scale, ExitReason::Idle].map(|reason| exits.get(reason.name()).copied().unwrap_or(0));
+            (exits.values().sum::<u64>(), gone.iter().sum())
         };
         let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();
         let busy: usize = dispatch.workers.iter().map(|worker| worker.busy).sum();

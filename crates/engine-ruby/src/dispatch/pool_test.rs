@@ -16,12 +16,12 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
     let (messages, inbox) = unbounded_channel();
     let pool = Pool {
         dispatch: Mutex::new(Dispatch::new(3)),
-        lanes: vec![Handle::current()],
+        io_threads: vec![Handle::current()],
         queue_places: 3,
         meter: Arc::default(),
         app: None,
         messages,
-        ends: Mutex::default(),
+        exits: Mutex::default(),
         view: Mutex::default(),
         looked: AtomicU64::new(0),
         start: Instant::now(),
@@ -29,23 +29,23 @@ fn pool() -> (Arc<Pool>, UnboundedReceiver<Message>) {
         active: Notify::new(),
         memory: Memory::of_this_process(),
         kernel_kills: AtomicU64::new(u64::MAX),
-        told_ends: Mutex::default(),
+        logged_exits: Mutex::default(),
         last_answers: Mutex::default(),
     };
     (Arc::new(pool), inbox)
 }
 
 /// A worker with two threads: for each the connection, its reader, and the end of the process.
-fn worker(pool: &Pool) -> Vec<(Arc<Slot>, OwnedReadHalf, UnixStream)> {
+fn worker(pool: &Pool) -> Vec<(Arc<WorkerThread>, OwnedReadHalf, UnixStream)> {
     let control = Arc::new(Control::new().0);
     let mut ends = Vec::new();
     for number in 0..2 {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let (reader, writer) = ours.into_split();
-        ends.push((Arc::new(Slot::new(1, number, control.clone(), writer)), reader, theirs));
+        ends.push((Arc::new(WorkerThread::new(1, number, control.clone(), writer)), reader, theirs));
     }
-    let slots = ends.iter().map(|(slot, ..)| slot.clone()).collect();
-    pool.add(Worker::new(1, 1, 0, control, slots));
+    let threads = ends.iter().map(|(thread, ..)| thread.clone()).collect();
+    pool.add(Worker::new(1, 1, 0, control, threads));
     ends
 }
 
@@ -101,7 +101,7 @@ async fn a_child_that_holds_the_connection_open_holds_up_no_request() {
     let reading = tokio::spawn(pool.clone().read(busy.0, busy.1));
     tokio::task::yield_now().await;
     let begun = Instant::now();
-    pool.bury(1, None);
+    pool.remove(1, None);
     until_read(&pool).await;
     assert!(begun.elapsed() < LAST_ANSWERS, "nothing is to be read, so nothing is waited for");
     assert_eq!(pool.dispatch().queue.len(), 1, "it waits for another worker");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::slot::Slot;
 use super::worker::Worker;
+use super::worker_thread::WorkerThread;
 
 /// The run time after which a request is shown in the title.
 const LONG: Duration = Duration::from_secs(1);
@@ -15,7 +15,7 @@ const PART: u32 = 10;
 const LETTERS: usize = 60;
 
 /// Shows the oldest request of a worker, and its age, in the process title.
-pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) {
+pub fn show(worker: &mut Worker, thread: &Arc<WorkerThread>, age: Duration, now: Instant) {
     if age < LONG {
         return clear(worker);
     }
@@ -24,7 +24,7 @@ pub fn show(worker: &mut Worker, slot: &Arc<Slot>, age: Duration, now: Instant) 
         return;
     }
     worker.titled = Some(now);
-    worker.control.title(&words(&slot.request_line(), age));
+    worker.control.title(&words(&thread.request_line(), age));
 }
 
 /// Removes the request from the process title.

@@ -49,16 +49,16 @@ impl Pool {
     pub fn unfinished(&self) -> usize {
         let dispatch = self.dispatch();
         let of_workers: usize = dispatch.workers.iter().map(|worker| worker.busy + worker.upgraded).sum();
-        let of_gone: usize = self.last_answers().iter().map(|slot| slot.load()).sum();
+        let of_gone: usize = self.last_answers().iter().map(|thread| thread.load()).sum();
         dispatch.waiting() + of_workers + of_gone
     }
 
     /// Returns the number of requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let dispatch = self.dispatch();
-        let of_workers = dispatch.workers.iter().flat_map(|worker| worker.slots());
-        let of_workers: usize = of_workers.map(|slot| slot.unanswered()).sum();
-        let of_gone: usize = self.last_answers().iter().map(|slot| slot.unanswered()).sum();
+        let of_workers = dispatch.workers.iter().flat_map(|worker| worker.threads());
+        let of_workers: usize = of_workers.map(|thread| thread.unanswered()).sum();
+        let of_gone: usize = self.last_answers().iter().map(|thread| thread.unanswered()).sum();
         dispatch.waiting() + of_workers + of_gone
     }
 }

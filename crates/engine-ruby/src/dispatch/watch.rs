@@ -11,7 +11,7 @@ use super::job::Job;
 use super::pool::Pool;
 use super::process_title;
 use super::service_time::LONG;
-use super::slot::{Look, Slot};
+use super::worker_thread::{Look, WorkerThread};
 use crate::exit_reason::ExitReason;
 use crate::process::kill_now;
 use crate::wire::control::Control;
@@ -49,25 +49,25 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                 process_title::clear(worker);
                 continue;
             }
-            let mut oldest: Option<(Duration, &Arc<Slot>)> = None;
-            let slots: Vec<Arc<Slot>> = worker.slots().cloned().collect();
-            for slot in &slots {
-                let look = slot.look(now, kill_time);
+            let mut oldest: Option<(Duration, &Arc<WorkerThread>)> = None;
+            let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
+            for thread in &threads {
+                let look = thread.look(now, kill_time);
                 is_long |= look.age > 2 * LONG;
-                if climb(worker.pid, &worker.control, slot, &look, pool.app()) {
+                if escalate(worker.pid, &worker.control, thread, &look, pool.app()) {
                     worker.reason = Some(ExitReason::Timeout);
                 }
                 if oldest.is_none_or(|(age, _)| look.age > age) {
-                    oldest = Some((look.age, slot));
+                    oldest = Some((look.age, thread));
                 }
                 if look.age > 2 * LONG && look.pipelined > 0 {
-                    let jobs = slot.withdraw();
-                    worker.release(slot.number, jobs.len());
+                    let jobs = thread.withdraw();
+                    worker.release(thread.number, jobs.len());
                     back.extend(jobs);
                 }
             }
-            if let Some((age, slot)) = oldest {
-                process_title::show(worker, slot, age, now);
+            if let Some((age, thread)) = oldest {
+                process_title::show(worker, thread, age, now);
             }
         }
         if is_long {
@@ -88,12 +88,12 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 
 /// Escalates a deadline that has passed. The client has been answered by now; the backtraces of all threads go to the
 /// log, the thread is interrupted, and at last the worker is killed. Returns whether it was killed.
-fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str>) -> bool {
+fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &Look, app: Option<&str>) -> bool {
     if look.expired.is_none() && !look.is_stuck {
         return false;
     }
-    let worker = slot.worker;
-    let run = slot.running(Instant::now()).unwrap_or_default();
+    let worker = thread.worker;
+    let run = thread.running(Instant::now()).unwrap_or_default();
     let RunView { id, method, path, .. } = &run;
     if let Some(seq) = look.expired {
         let left = if look.is_left { ", its client has gone" } else { "" };
@@ -102,8 +102,8 @@ fn climb(pid: i32, control: &Control, slot: &Slot, look: &Look, app: Option<&str
             worker, pid, id, method, path, app,
             "worker {worker} (pid {pid}): request {id}, {method} {path} timed out{left}; interrupting it"
         );
-        control.dump(slot.number, seq);
-        control.interrupt(slot.number, seq);
+        control.dump(thread.number, seq);
+        control.interrupt(thread.number, seq);
         return false;
     }
     tracing::error!(

@@ -7,7 +7,7 @@ use nix::time::ClockId;
 use nix::unistd::Pid;
 
 use super::relay::Leaving;
-use super::slot::Slot;
+use super::worker_thread::WorkerThread;
 use crate::exit_reason::ExitReason;
 use crate::wire::control::Control;
 
@@ -56,7 +56,7 @@ pub struct Worker {
     /// Its process id.
     pub pid: i32,
     /// The number of the I/O thread that reads its answers.
-    pub lane: usize,
+    pub io_thread: usize,
     /// The control connection, for orders to it.
     pub control: Arc<Control>,
     /// Number of its threads that have a request.
@@ -78,9 +78,9 @@ pub struct Worker {
     /// Number of requests after which it should be replaced.
     pub quota: Option<u64>,
     /// It has out-of-band hooks, which run between requests.
-    pub has_errands: bool,
+    pub has_out_of_band: bool,
     /// Since when its out-of-band hooks run; it gets no request meanwhile.
-    pub out: Option<Instant>,
+    pub out_of_band: Option<Instant>,
     /// Why it ends, if the server ends it.
     pub reason: Option<ExitReason>,
     /// When its process title was last changed, if that shows a request.
@@ -91,19 +91,19 @@ pub struct Worker {
     sample: Option<Sample>,
 }
 
-struct Thread {
-    slot: Arc<Slot>,
+struct ThreadLoad {
+    thread: Arc<WorkerThread>,
     load: usize,
 }
 
 impl Worker {
     /// Creates a worker with all threads free.
-    pub fn new(id: u32, pid: i32, lane: usize, control: Arc<Control>, slots: Vec<Arc<Slot>>) -> Worker {
-        let threads = slots.into_iter().map(|slot| Thread { slot, load: 0 }).collect();
+    pub fn new(id: u32, pid: i32, io_thread: usize, control: Arc<Control>, threads: Vec<Arc<WorkerThread>>) -> Worker {
+        let threads = threads.into_iter().map(|thread| ThreadLoad { thread, load: 0 }).collect();
         Worker {
             id,
             pid,
-            lane,
+            io_thread,
             control,
             busy: 0,
             upgraded: 0,
@@ -114,8 +114,8 @@ impl Worker {
             activity: Activity::Unknown,
             served: 0,
             quota: None,
-            has_errands: false,
-            out: None,
+            has_out_of_band: false,
+            out_of_band: None,
             reason: None,
             titled: None,
             is_due: false,
@@ -132,23 +132,23 @@ impl Worker {
     }
 
     /// Returns whether its out-of-band hooks may run now.
-    pub fn may_go_out(&self) -> bool {
-        self.has_errands && self.is_due && self.busy == 0 && self.is_taking()
+    pub fn may_run_out_of_band(&self) -> bool {
+        self.has_out_of_band && self.is_due && self.busy == 0 && self.is_taking()
     }
 
     /// Notes that its out-of-band hooks begin to run.
-    pub fn go_out(&mut self, now: Instant) {
-        (self.out, self.is_due) = (Some(now), false);
+    pub fn begin_out_of_band(&mut self, now: Instant) {
+        (self.out_of_band, self.is_due) = (Some(now), false);
     }
 
     /// Returns whether it may get requests.
     pub fn is_taking(&self) -> bool {
-        !self.is_leaving && self.out.is_none() && self.isolation == Isolation::None
+        !self.is_leaving && self.out_of_band.is_none() && self.isolation == Isolation::None
     }
 
     /// Returns whether it has nothing left to do, not even for an upgraded connection, opened or about to be.
     pub fn is_done(&self) -> bool {
-        self.busy == 0 && self.upgraded == 0 && !self.slots().any(|slot| slot.awaits_takeover())
+        self.busy == 0 && self.upgraded == 0 && !self.threads().any(|thread| thread.awaits_takeover())
     }
 
     /// Returns whether one of its threads has no request.
@@ -162,46 +162,46 @@ impl Worker {
     }
 
     /// Reserves the first free thread: the same one as long as one is enough, so that its stack and caches stay warm.
-    pub fn take_thread(&mut self) -> Option<Arc<Slot>> {
-        let thread = self.threads.iter_mut().find(|thread| thread.load == 0)?;
-        thread.load = 1;
+    pub fn take_thread(&mut self) -> Option<Arc<WorkerThread>> {
+        let entry = self.threads.iter_mut().find(|entry| entry.load == 0)?;
+        entry.load = 1;
         self.busy += 1;
-        Some(thread.slot.clone())
+        Some(entry.thread.clone())
     }
 
     /// Returns the smallest number of requests in flight on a busy thread.
     pub fn least_in_flight(&self) -> usize {
-        let busy = self.threads.iter().filter(|thread| thread.load > 0);
-        busy.map(|thread| thread.load).min().unwrap_or(usize::MAX)
+        let busy = self.threads.iter().filter(|entry| entry.load > 0);
+        busy.map(|entry| entry.load).min().unwrap_or(usize::MAX)
     }
 
     /// Reserves a place behind a running request, on the thread with the fewest requests if that has less than `depth`.
-    pub fn take_pipelined(&mut self, depth: usize) -> Option<Arc<Slot>> {
-        let busy = self.threads.iter_mut().filter(|thread| (1..depth).contains(&thread.load));
-        let thread = busy.min_by_key(|thread| thread.load)?;
-        thread.load += 1;
-        Some(thread.slot.clone())
+    pub fn take_pipelined(&mut self, depth: usize) -> Option<Arc<WorkerThread>> {
+        let busy = self.threads.iter_mut().filter(|entry| (1..depth).contains(&entry.load));
+        let entry = busy.min_by_key(|entry| entry.load)?;
+        entry.load += 1;
+        Some(entry.thread.clone())
     }
 
     /// Returns the number of requests in flight on a thread.
     pub fn load(&self, thread: u32) -> usize {
-        self.threads.get(thread as usize).map_or(usize::MAX, |thread| thread.load)
+        self.threads.get(thread as usize).map_or(usize::MAX, |entry| entry.load)
     }
 
     /// Counts one more request on a thread.
     pub fn take(&mut self, thread: u32) {
-        if let Some(thread) = self.threads.get_mut(thread as usize) {
-            self.busy += usize::from(thread.load == 0);
-            thread.load += 1;
+        if let Some(entry) = self.threads.get_mut(thread as usize) {
+            self.busy += usize::from(entry.load == 0);
+            entry.load += 1;
         }
     }
 
     /// Counts `count` requests fewer on a thread.
     pub fn release(&mut self, thread: u32, count: usize) {
-        if let Some(thread) = self.threads.get_mut(thread as usize) {
-            let was = thread.load;
-            thread.load = was.saturating_sub(count);
-            self.busy -= usize::from(was > 0 && thread.load == 0);
+        if let Some(entry) = self.threads.get_mut(thread as usize) {
+            let was = entry.load;
+            entry.load = was.saturating_sub(count);
+            self.busy -= usize::from(was > 0 && entry.load == 0);
         }
         if self.busy == 0 {
             // What comes next is another request, of which nothing is known.
@@ -215,8 +215,8 @@ impl Worker {
     }
 
     /// Returns the connections of its threads.
-    pub fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
-        self.threads.iter().map(|thread| &thread.slot)
+    pub fn threads(&self) -> impl Iterator<Item = &Arc<WorkerThread>> {
+        self.threads.iter().map(|entry| &entry.thread)
     }
 
     /// Looks whether it computes all the time. Only the kernel can tell: a request that waits for a database and one

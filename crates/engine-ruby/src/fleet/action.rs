@@ -47,8 +47,8 @@ pub enum Action {
     /// Drop the connections of a process that is gone.
     Forget(Speaker),
 
-    /// Add a worker to dispatch: answered by `TakenIn` or `NotTakenIn`.
-    TakeIn {
+    /// Add a worker to dispatch: answered by `WorkerAdded` or `WorkerNotAdded`.
+    AddWorker {
         worker: u32,
         pid: u32,
     },
@@ -57,11 +57,11 @@ pub enum Action {
     /// Record in dispatch why a worker is about to be killed.
     Mark(u32, ExitReason),
     /// Remove a worker that is gone from dispatch.
-    Bury(u32),
+    Remove(u32),
     /// Report the new size of the pool to dispatch.
     Grown(usize),
     /// Note that the log has the exit of a worker before its mold reports it.
-    EndIsLogged(u32),
+    ExitIsLogged(u32),
 
     /// Find out whether the kernel has killed a process for memory: answered by `KernelAsked`.
     AskKernel(Dead),
@@ -69,7 +69,7 @@ pub enum Action {
     LookAtMemory,
     /// Read the memory use of these processes: answered by `Weighed` or `NotWeighed`.
     Weigh(Vec<(Speaker, u32)>),
-    /// Send `WorkerSilent` again after this time.
+    /// Send `WorkerDisconnected` again after this time.
     LookAgain(u32, Duration),
 
     /// Take a place of the shared budget, if there is one: answered by `PlaceTaken` on success.

@@ -30,7 +30,7 @@ impl Fleet {
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.threads += 1;
         }
-        self.take_in(id);
+        self.add_worker(id);
     }
 
     /// Notes that a worker has opened all its connections and run its hooks.
@@ -40,12 +40,12 @@ impl Fleet {
         {
             worker.life = Life::Booted;
         }
-        self.take_in(id);
+        self.add_worker(id);
     }
 
     /// Adds a worker to dispatch when everything it needs is there. Its connections arrive in any order, so each event
     /// tries.
-    fn take_in(&mut self, id: u32) {
+    fn add_worker(&mut self, id: u32) {
         let Some(worker) = self.workers.get(&id) else { return };
         let Some(pid) = worker.pid else { return };
         if worker.life != Life::Booted || worker.threads < self.policy.threads {
@@ -54,10 +54,10 @@ impl Fleet {
         if self.is_stopping() {
             self.act(Action::Stop(Speaker::Worker(id)));
         }
-        self.act(Action::TakeIn { worker: id, pid });
+        self.act(Action::AddWorker { worker: id, pid });
     }
 
-    pub(super) fn taken_in(&mut self, id: u32, now: Instant) {
+    pub(super) fn worker_added(&mut self, id: u32, now: Instant) {
         let Some(worker) = self.workers.get_mut(&id).filter(|worker| worker.life == Life::Booted) else { return };
         worker.life = Life::Ready;
         let is_late = worker.leave.is_some();
@@ -71,7 +71,7 @@ impl Fleet {
         self.has_started();
     }
 
-    pub(super) fn not_taken_in(&mut self, id: u32) {
+    pub(super) fn worker_not_added(&mut self, id: u32) {
         self.workers.entry(id).and_modify(|worker| worker.threads = 0);
     }
 
@@ -96,7 +96,7 @@ impl Fleet {
     }
 
     /// Retires a worker: it finishes its requests and exits.
-    pub(super) fn send_away(&mut self, id: u32, reason: ExitReason) {
+    pub(super) fn retire(&mut self, id: u32, reason: ExitReason) {
         self.leaving(id, reason);
         self.act(Action::Retire(id, reason));
     }

@@ -20,7 +20,7 @@ fn ordered(policy: Policy) -> Scene {
 
 #[test]
 fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_comes_last() {
-    let taken_in = format!("TakeIn {{ worker: 1, pid: {} }}", pid(1));
+    let added = format!("AddWorker {{ worker: 1, pid: {} }}", pid(1));
     let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
     assert_eq!(scene.fleet.workers[&1].life, Life::Starting);
@@ -28,9 +28,9 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     scene.feed(Event::ThreadConnected(1));
     assert_eq!(scene.feed(Event::WorkerReady(1)), [""; 0], "a thread is missing");
     assert_eq!(scene.fleet.workers[&1].life, Life::Booted);
-    assert_eq!(scene.feed(Event::ThreadConnected(1))[0], taken_in);
+    assert_eq!(scene.feed(Event::ThreadConnected(1))[0], added);
     assert_eq!(scene.ready(), [1]);
-    assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0], "it is taken in once");
+    assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0], "it is added once");
 
     let mut scene = ordered(Policy { threads: 2, ..policy(1, 1) });
     // The connections may arrive before the report of the mold.
@@ -38,7 +38,7 @@ fn a_worker_serves_when_it_is_ready_and_all_its_connections_are_there_whatever_c
     scene.feed(Event::WorkerConnected(1, pid(1)));
     scene.feed(Event::ThreadConnected(1));
     assert_eq!(scene.fleet.workers[&1].life, Life::Starting);
-    assert_eq!(scene.feed(Event::WorkerReady(1))[0], taken_in);
+    assert_eq!(scene.feed(Event::WorkerReady(1))[0], added);
     scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
     assert_eq!((scene.ready(), scene.fleet.workers[&1].mold), (vec![1], Some(MOLD)));
 }
@@ -58,8 +58,8 @@ fn a_worker_whose_connections_cannot_be_used_is_still_booting() {
     scene.boot(MOLD, 1);
     // Without a scene, no worker is added to dispatch.
     let actions = scene.fleet.take(Event::WorkerReady(1), scene.now);
-    assert!(matches!(actions[..], [Action::TakeIn { worker: 1, .. }]));
-    scene.feed(Event::NotTakenIn(1));
+    assert!(matches!(actions[..], [Action::AddWorker { worker: 1, .. }]));
+    scene.feed(Event::WorkerNotAdded(1));
     assert_eq!((scene.fleet.workers[&1].life, scene.fleet.workers[&1].threads), (Life::Booted, 0));
     assert!(scene.ready().is_empty());
 }
@@ -83,7 +83,7 @@ fn a_worker_that_is_ready_after_the_end_began_is_stopped() {
     scene.feed(Event::WorkerReady(2));
     scene.feed(Event::Stop(scene.now + Duration::from_secs(1)));
     let done = scene.feed(Event::ThreadConnected(2));
-    assert_eq!(done, ["Stop(Worker(2))".to_owned(), format!("TakeIn {{ worker: 2, pid: {} }}", pid(2))]);
+    assert_eq!(done, ["Stop(Worker(2))".to_owned(), format!("AddWorker {{ worker: 2, pid: {} }}", pid(2))]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn later_a_worker_that_cannot_load_the_application_costs_a_pause_and_its_end_is_
     assert_eq!(scene.feed(Event::WorkerFailed(2, raised())), [""; 0]);
     assert_eq!((scene.fleet.workers[&2].life, scene.fleet.staying()), (Life::Failed, 0));
     assert_eq!(scene.feed(Event::WorkerReady(2)), [""; 0], "it has said that it cannot");
-    assert_eq!(scene.feed(Event::WorkerSilent(2)), ["Bury(2)", "Forget(Worker(2))"]);
+    assert_eq!(scene.feed(Event::WorkerDisconnected(2)), ["Remove(2)", "Forget(Worker(2))"]);
     assert!(matches!(scene.read_log()[..], [LogLine::BootFailed { .. }]));
 }
 

@@ -49,7 +49,7 @@ impl Fleet {
             let chosen = loads.iter().filter(stays).min_by_key(|load| (load.requests, u32::MAX - load.worker));
             let chosen = chosen.filter(|load| load.is_done || reason != ExitReason::Idle).map(|load| load.worker);
             match chosen {
-                Some(id) => self.send_away(id, reason),
+                Some(id) => self.retire(id, reason),
                 // None is ready yet: one that boots must be given up, or it would be one too many.
                 None if reason == ExitReason::Idle => return false,
                 None => self.forget_one(),

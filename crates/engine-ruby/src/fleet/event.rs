@@ -45,7 +45,7 @@ pub enum Event {
     /// A mold reports the exit of a worker that it forked.
     Exited { mold: u32, worker: u32, pid: u32, exit: Exit },
     /// The control connection of a mold has ended.
-    MoldSilent(u32),
+    MoldDisconnected(u32),
     /// The process of a mold has exited.
     MoldEnded(u32, Exit),
 
@@ -56,23 +56,23 @@ pub enum Event {
     /// A worker has opened its connections and run its hooks.
     WorkerReady(u32),
     /// Dispatch has added a worker.
-    TakenIn(u32),
+    WorkerAdded(u32),
     /// Dispatch could not add a worker, because its connections could not be used.
-    NotTakenIn(u32),
+    WorkerNotAdded(u32),
     /// A worker cannot load the application.
     WorkerFailed(u32, StartError),
     /// A hook keeps a worker from starting.
     HookFailed(u32, StartError),
     /// A worker has sent a frame, so it is alive.
-    Heard(u32),
+    Alive(u32),
     /// The control connection of a worker has ended, now or a while ago.
-    WorkerSilent(u32),
+    WorkerDisconnected(u32),
     /// Dispatch has removed a worker; with its error if the process must be killed.
     WorkerGone(u32, Option<String>),
     /// Dispatch has retired a worker, for this reason.
     Leaving(u32, ExitReason),
     /// A worker has expired and should be replaced when possible.
-    Worn(u32, ExitReason),
+    Expired(u32, ExitReason),
 
     /// The answer to `AskKernel`: whether the kernel has killed the process for memory.
     KernelAsked(Dead, bool),
@@ -97,9 +97,9 @@ pub enum Event {
     Needed(usize, Vec<Load>),
 
     /// A check of timeouts is due. The caller may have cancelled the start.
-    Late { is_called_off: bool },
+    TimeoutsDue { is_called_off: bool },
     /// A check is due whether processes that have exited may still send something.
-    LastWordsDue,
+    LastFramesDue,
     /// A health check of workers is due, this long after the last.
     HealthDue {
         passed: Duration,

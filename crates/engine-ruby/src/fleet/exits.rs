@@ -15,20 +15,20 @@ use crate::settings::Preload;
 use crate::start_error::StartError;
 
 /// The wait for the reason of a failed boot, which arrives on another connection than the exit, perhaps later.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const FAILURE_REPORT_TIME: Duration = Duration::from_millis(100);
 /// The time within which a mold reports the exit of a worker, unless it is busy with code of the application.
-const MOLDS_WORD: Duration = Duration::from_secs(5);
+const EXIT_REPORT_TIME: Duration = Duration::from_secs(5);
 /// The time within which the last frames of a process arrive after its exit.
-const WORDS_TIME: Duration = Duration::from_millis(100);
+const LAST_FRAMES_TIME: Duration = Duration::from_millis(100);
 
 impl Fleet {
     /// Handles the end of a worker's control connection. If the worker was booting, its mold knows its exit and reports
     /// it at once.
-    pub(super) fn worker_silent(&mut self, id: u32, now: Instant) {
+    pub(super) fn worker_disconnected(&mut self, id: u32, now: Instant) {
         match self.workers.get_mut(&id) {
             Some(worker) if worker.is_booting() && worker.mold.is_some() && worker.end.is_none() => {
-                worker.end = Some(End::Silent);
-                self.act(Action::LookAgain(id, MOLDS_WORD));
+                worker.end = Some(End::Disconnected);
+                self.act(Action::LookAgain(id, EXIT_REPORT_TIME));
             }
             _ => self.worker_ended(id, None, now),
         }
@@ -36,13 +36,13 @@ impl Fleet {
 
     /// Handles the exit of a worker, reported by its mold.
     pub(super) fn exited(&mut self, mold: u32, worker: u32, pid: u32, exit: Exit, now: Instant) {
-        self.molds.entry(mold).and_modify(|mold| mold.untold.retain(|(id, _)| *id != worker));
+        self.molds.entry(mold).and_modify(|mold| mold.unreported.retain(|(id, _)| *id != worker));
         if let Some(process) = self.workers.get_mut(&worker) {
             process.mold = None;
             // While a worker boots, its own report says more.
             if process.is_booting() {
-                process.end = Some(End::Told(exit));
-                return self.act(Action::LookAgain(worker, LAST_WORDS));
+                process.end = Some(End::Reported(exit));
+                return self.act(Action::LookAgain(worker, FAILURE_REPORT_TIME));
             }
         }
         self.worker_ended(worker, None, now);
@@ -57,7 +57,7 @@ impl Fleet {
         let end = worker.end;
         let is_booting = worker.is_booting();
         let stays = worker.stays();
-        self.act(Action::Bury(id));
+        self.act(Action::Remove(id));
         self.forget_worker(id);
         if let (Some(why), Some(killed)) = (why, pid) {
             self.log_worker(id, pid, WorkerLine::Killed { why });
@@ -65,7 +65,7 @@ impl Fleet {
         }
         if let (Some(mold), Some(pid)) = (mold, pid) {
             match self.molds.get_mut(&mold) {
-                Some(mold) => mold.untold.push((id, pid)),
+                Some(mold) => mold.unreported.push((id, pid)),
                 None => self.log_worker(id, Some(pid), WorkerLine::ExitUnknown),
             }
         }
@@ -73,7 +73,7 @@ impl Fleet {
             return;
         }
         if is_booting {
-            let exit = end.and_then(|end| if let End::Told(exit) = end { Some(exit) } else { None });
+            let exit = end.and_then(|end| if let End::Reported(exit) = end { Some(exit) } else { None });
             self.act(Action::AskKernel(Dead::Worker { id, pid, exit }));
         } else if stays {
             self.backoff.replaced(now);
@@ -83,7 +83,7 @@ impl Fleet {
     /// Drops everything that is known of a worker.
     pub(super) fn forget_worker(&mut self, id: u32) {
         self.workers.remove(&id);
-        self.worn.retain(|(worn, _)| *worn != id);
+        self.expired.retain(|(expired, _)| *expired != id);
         self.act(Action::Forget(Speaker::Worker(id)));
     }
 
@@ -92,7 +92,7 @@ impl Fleet {
         let killed = format!("exited: {}", ExitReason::OutOfMemory.words());
         match dead {
             Dead::Worker { id, pid, .. } if is_killed => {
-                self.act(Action::EndIsLogged(id));
+                self.act(Action::ExitIsLogged(id));
                 self.memory_was_full(id, now);
                 // The other workers may be enough. If there are none, the error says what happened.
                 if self.staying() > 0 {
@@ -118,7 +118,7 @@ impl Fleet {
         }
     }
 
-    pub(super) fn mold_silent(&mut self, pid: u32, now: Instant) {
+    pub(super) fn mold_disconnected(&mut self, pid: u32, now: Instant) {
         self.molds.entry(pid).and_modify(|mold| mold.connection = Connection::Closed);
         self.mold_may_be_gone(pid, now);
     }
@@ -130,12 +130,12 @@ impl Fleet {
 
     /// Closes the connections of molds that exited a while ago. A child may hold such a connection open, so that its
     /// end is never read; but the last frames may still be on their way.
-    pub(super) fn hear_the_dead(&mut self, now: Instant) {
+    pub(super) fn close_dead_connections(&mut self, now: Instant) {
         let is_dead = |mold: &Mold| {
-            mold.ended.as_ref().is_some_and(|(_, since)| now.saturating_duration_since(*since) >= WORDS_TIME)
+            mold.ended.as_ref().is_some_and(|(_, since)| now.saturating_duration_since(*since) >= LAST_FRAMES_TIME)
         };
         let ended = self.molds.iter().filter(|(_, mold)| is_dead(mold)).map(|(pid, _)| *pid);
-        ended.collect::<Vec<_>>().into_iter().for_each(|pid| self.mold_silent(pid, now));
+        ended.collect::<Vec<_>>().into_iter().for_each(|pid| self.mold_disconnected(pid, now));
     }
 
     /// Removes a mold if both its exit and the end of its connection have been reported.
@@ -145,7 +145,7 @@ impl Fleet {
         }
         let Some(mold) = self.molds.remove(&pid) else { return };
         self.act(Action::Forget(Speaker::Mold(pid)));
-        for (worker, pid) in &mold.untold {
+        for (worker, pid) in &mold.unreported {
             self.log_worker(*worker, Some(*pid), WorkerLine::ExitUnknown);
         }
         let Some((exit, _)) = mold.ended else { return };

@@ -26,16 +26,16 @@ fn booting(policy: Policy) -> Scene {
 
 #[test]
 fn a_worker_that_served_is_replaced_at_once_however_its_end_is_heard() {
-    for ends in [vec![Event::WorkerSilent(1), exited(1, -9)], vec![Event::WorkerGone(1, None), exited(1, -9)]] {
+    for ends in [vec![Event::WorkerDisconnected(1), exited(1, -9)], vec![Event::WorkerGone(1, None), exited(1, -9)]] {
         let mut scene = Scene::serving(policy(1, 1));
         let done: Vec<String> = ends.into_iter().flat_map(|event| scene.feed(event)).collect();
-        assert_eq!(done, ["Bury(1)", "Forget(Worker(1))"]);
+        assert_eq!(done, ["Remove(1)", "Forget(Worker(1))"]);
         assert_eq!(scene.read_log(), [line(1, WorkerLine::Exited(Exit::of(-9)))]);
         assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 2 }}")]);
     }
     let mut scene = Scene::serving(policy(1, 1));
-    assert_eq!(scene.feed(exited(1, 0)), ["Bury(1)", "Forget(Worker(1))"]);
-    assert_eq!(scene.feed(Event::WorkerSilent(1)), [""; 0], "nobody knows it any more");
+    assert_eq!(scene.feed(exited(1, 0)), ["Remove(1)", "Forget(Worker(1))"]);
+    assert_eq!(scene.feed(Event::WorkerDisconnected(1)), [""; 0], "nobody knows it any more");
 }
 
 #[test]
@@ -57,35 +57,35 @@ fn a_worker_that_breaks_the_protocol_is_killed() {
     let mut scene = Scene::serving(policy(1, 1));
     let why = "it broke the protocol".to_owned();
     let done = scene.feed(Event::WorkerGone(1, Some(why.clone())));
-    assert_eq!(done, ["Bury(1)".to_owned(), "Forget(Worker(1))".to_owned(), format!("Kill({})", pid(1))]);
+    assert_eq!(done, ["Remove(1)".to_owned(), "Forget(Worker(1))".to_owned(), format!("Kill({})", pid(1))]);
     assert_eq!(scene.read_log(), [line(1, WorkerLine::Killed { why })]);
 }
 
 #[test]
 fn how_a_worker_ended_that_was_not_ready_is_waited_for_and_then_it_is_no_more() {
     let mut scene = booting(policy(2, 2));
-    assert_eq!(scene.feed(Event::WorkerSilent(3)), ["LookAgain(3, 5s)"], "its mold will tell");
-    assert_eq!(scene.fleet.workers[&3].end, Some(End::Silent));
+    assert_eq!(scene.feed(Event::WorkerDisconnected(3)), ["LookAgain(3, 5s)"], "its mold will tell");
+    assert_eq!(scene.fleet.workers[&3].end, Some(End::Disconnected));
     assert_eq!(scene.feed(exited(3, FAILURE)), ["LookAgain(3, 100ms)"], "why, it may still say");
     assert!(scene.read_log().is_empty());
-    let done = scene.feed(Event::WorkerSilent(3));
-    assert_eq!(done[..2], ["Bury(3)", "Forget(Worker(3))"]);
+    let done = scene.feed(Event::WorkerDisconnected(3));
+    assert_eq!(done[..2], ["Remove(3)", "Forget(Worker(3))"]);
     let log = scene.read_log();
     let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
     let ended = format!("worker 3 (pid {}) exited with status 1 before it was ready", pid(3));
     assert!(error.ends_with(&ended), "{error}");
-    assert_eq!(scene.feed(Event::WorkerSilent(3)), [""; 0], "the other timer");
+    assert_eq!(scene.feed(Event::WorkerDisconnected(3)), [""; 0], "the other timer");
 }
 
 #[test]
 fn a_mold_that_does_not_tell_how_a_worker_ended_is_waited_for_so_long() {
     let mut scene = booting(policy(2, 2));
-    scene.feed(Event::WorkerSilent(3));
-    scene.feed(Event::WorkerSilent(3));
+    scene.feed(Event::WorkerDisconnected(3));
+    scene.feed(Event::WorkerDisconnected(3));
     let log = scene.read_log();
     let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
     assert!(error.ends_with("exited before it was ready"), "{error}");
-    assert_eq!(scene.fleet.molds[&MOLD].untold, [(3, pid(3))]);
+    assert_eq!(scene.fleet.molds[&MOLD].unreported, [(3, pid(3))]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_worker_of_which_no_mold_will_tell_is_no_more_when_its_connection_ends() {
     scene.feed(Event::Leaving(1, ExitReason::Recycle));
     scene.feed(Event::Fill);
     scene.feed(Event::WorkerConnected(2, pid(2)));
-    assert_eq!(scene.feed(Event::WorkerSilent(2))[..2], ["Bury(2)", "Forget(Worker(2))"]);
+    assert_eq!(scene.feed(Event::WorkerDisconnected(2))[..2], ["Remove(2)", "Forget(Worker(2))"]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_fork_that_fails_is_a_worker_that_ended() {
     scene.read_log();
     let no_fork = Event::Exited { mold: MOLD, worker: 2, pid: 0, exit: Exit::of(FAILURE) };
     assert_eq!(scene.feed(no_fork), ["LookAgain(2, 100ms)"]);
-    scene.feed(Event::WorkerSilent(2));
+    scene.feed(Event::WorkerDisconnected(2));
     assert!(scene.fleet.workers.is_empty() && matches!(scene.read_log()[..], [LogLine::BootFailed { .. }]));
 }
 
@@ -118,7 +118,7 @@ fn at_the_start_what_ends_after_the_application_was_loaded_ended_in_a_hook() {
         scene.feed(Event::Fill);
         scene.boot(MOLD, 1);
         scene.feed(exited(1, FAILURE));
-        scene.feed(Event::WorkerSilent(1));
+        scene.feed(Event::WorkerDisconnected(1));
         assert_eq!(scene.fleet.is_over(), is_over);
     }
 }
@@ -141,18 +141,18 @@ fn ends_of_workers_that_a_mold_did_not_live_to_tell_are_told_without_a_status() 
 fn a_mold_is_gone_when_its_process_and_its_connection_have_ended_in_either_order() {
     let forgotten = [format!("Forget(Mold({MOLD}))")];
     let mut scene = Scene::serving(policy(1, 1));
-    assert_eq!(scene.feed(Event::MoldSilent(MOLD)), [""; 0]);
+    assert_eq!(scene.feed(Event::MoldDisconnected(MOLD)), [""; 0]);
     assert_eq!(scene.feed(Event::MoldEnded(MOLD, Exit::of(0))), forgotten);
     assert_eq!(scene.read_log(), [LogLine::MoldExited { pid: MOLD, exit: Exit::of(0) }]);
     let mut scene = Scene::serving(policy(1, 1));
     assert_eq!(scene.feed(Event::MoldEnded(MOLD, Exit::of(0))), [""; 0]);
-    assert_eq!(scene.feed(Event::MoldSilent(MOLD)), forgotten);
+    assert_eq!(scene.feed(Event::MoldDisconnected(MOLD)), forgotten);
     // A child of the application holds the connection open.
     let mut scene = Scene::serving(policy(1, 1));
     scene.feed(Event::MoldEnded(MOLD, Exit::of(0)));
-    assert_eq!(scene.feed(Event::LastWordsDue), [""; 0]);
-    scene.pass(WORDS_TIME);
-    assert_eq!(scene.feed(Event::LastWordsDue), forgotten);
+    assert_eq!(scene.feed(Event::LastFramesDue), [""; 0]);
+    scene.pass(LAST_FRAMES_TIME);
+    assert_eq!(scene.feed(Event::LastFramesDue), forgotten);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_process_that_has_become_a_worker_ends_as_one() {
     assert_eq!(scene.ready(), [1]);
     scene.read_log();
     let done = scene.mold_ends(MOLD, 0);
-    assert_eq!(done, [format!("Forget(Mold({MOLD}))"), "Bury(1)".into(), "Forget(Worker(1))".into()]);
+    assert_eq!(done, [format!("Forget(Mold({MOLD}))"), "Remove(1)".into(), "Forget(Worker(1))".into()]);
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(MOLD), WorkerLine::Exited(Exit::of(0)))]);
     assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
 }
@@ -204,8 +204,8 @@ fn a_worker_that_the_kernel_has_killed_while_it_booted_is_told_and_not_tried_aga
     let mut scene = booting(policy(2, 2));
     scene.is_killed_by_kernel = true;
     scene.feed(exited(3, -9));
-    let done = scene.feed(Event::WorkerSilent(3));
-    assert_eq!(done[3..], ["EndIsLogged(3)", "LookAtMemory"], "{done:?}");
+    let done = scene.feed(Event::WorkerDisconnected(3));
+    assert_eq!(done[3..], ["ExitIsLogged(3)", "LookAtMemory"], "{done:?}");
     assert_eq!(scene.read_log(), [line(3, WorkerLine::OutOfMemory)]);
     assert!(scene.fleet.headroom.is_being_relieved(scene.now));
 }
@@ -219,7 +219,7 @@ fn where_no_worker_is_left_the_kernels_victim_is_a_failed_boot() {
     scene.read_log();
     scene.is_killed_by_kernel = true;
     scene.feed(exited(2, -9));
-    scene.feed(Event::WorkerSilent(2));
+    scene.feed(Event::WorkerDisconnected(2));
     let log = scene.read_log();
     let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
     assert!(error.contains("killed by the kernel, out of memory before it was ready"), "{error}");

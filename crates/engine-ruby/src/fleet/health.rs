@@ -30,34 +30,34 @@ const DRAIN_MAX: Duration = Duration::from_secs(60);
 impl Fleet {
     /// Pings workers, reads their memory, and replaces expired ones.
     pub(super) fn check_health(&mut self, passed: Duration, out: Vec<(u32, u32)>, is_watched: bool, now: Instant) {
-        self.listen_to_hearts(passed, out, now);
+        self.check_heartbeats(passed, out, now);
         self.weigh(is_watched, now);
-        self.replace_worn(now);
+        self.replace_expired(now);
     }
 
     /// Notes that a worker has expired and should be replaced.
-    pub(super) fn wear(&mut self, id: u32, reason: ExitReason, now: Instant) {
-        let is_known = self.worn.iter().any(|(worn, _)| *worn == id);
+    pub(super) fn expire(&mut self, id: u32, reason: ExitReason, now: Instant) {
+        let is_known = self.expired.iter().any(|(expired, _)| *expired == id);
         if !is_known && self.workers.get(&id).is_some_and(|worker| worker.stays()) {
-            self.worn.push_back((id, reason));
-            self.replace_worn(now);
+            self.expired.push_back((id, reason));
+            self.replace_expired(now);
         }
     }
 
     /// Returns 1 while an expired worker waits for its successor, which is started in addition to the wanted number.
     pub(super) fn surge(&self) -> usize {
-        usize::from(!self.worn.is_empty() && self.checks.draining.is_none())
+        usize::from(!self.expired.is_empty() && self.checks.draining.is_none())
     }
 
     /// Retires the next expired worker when its successor is ready and the one before it is gone.
-    fn replace_worn(&mut self, now: Instant) {
+    fn replace_expired(&mut self, now: Instant) {
         if let Some((id, since)) = self.checks.draining
             && (!self.workers.contains_key(&id) || now.saturating_duration_since(since) > DRAIN_MAX)
         {
             self.checks.draining = None;
         }
-        self.worn.retain(|(id, _)| self.workers.get(id).is_some_and(|worker| worker.stays()));
-        if self.is_stopping() || self.checks.draining.is_some() || self.worn.is_empty() {
+        self.expired.retain(|(id, _)| self.workers.get(id).is_some_and(|worker| worker.stays()));
+        if self.is_stopping() || self.checks.draining.is_some() || self.expired.is_empty() {
             return;
         }
         let serving = self.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays());
@@ -66,14 +66,14 @@ impl Fleet {
         if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
             return;
         }
-        if let Some((id, reason)) = self.worn.pop_front() {
+        if let Some((id, reason)) = self.expired.pop_front() {
             self.checks.draining = Some((id, now));
-            self.send_away(id, reason);
+            self.retire(id, reason);
         }
     }
 
     /// Notes that a worker has sent a frame, so it is alive.
-    pub(super) fn heard(&mut self, id: u32) {
+    pub(super) fn alive(&mut self, id: u32) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.silent = Duration::ZERO;
         if mem::take(&mut worker.is_silence_logged) {
@@ -83,7 +83,7 @@ impl Fleet {
     }
 
     /// Returns the silence after which a worker is shown as hung: two unanswered pings.
-    pub(super) fn hush(&self) -> Duration {
+    pub(super) fn hung_after(&self) -> Duration {
         2 * self.ping_every() + STEP_MAX
     }
 
@@ -91,14 +91,14 @@ impl Fleet {
         (self.policy.worker_timeout / 4).clamp(PINGS.0, PINGS.1)
     }
 
-    fn listen_to_hearts(&mut self, passed: Duration, out: Vec<(u32, u32)>, now: Instant) {
+    fn check_heartbeats(&mut self, passed: Duration, out: Vec<(u32, u32)>, now: Instant) {
         let limit = self.policy.worker_timeout;
         let is_due = now.saturating_duration_since(self.checks.pinged) >= self.ping_every();
         if is_due {
             self.checks.pinged = now;
         }
         let mut hung = Vec::new();
-        let hush = self.hush();
+        let hung_after = self.hung_after();
         for (id, worker) in self.workers.iter_mut().filter(|(_, worker)| !worker.is_booting()) {
             worker.silent += passed.min(STEP_MAX);
             if is_due {
@@ -107,7 +107,7 @@ impl Fleet {
             if !limit.is_zero() && worker.silent > limit {
                 hung.extend(worker.pid.map(|pid| (*id, pid)));
                 worker.silent = Duration::ZERO;
-            } else if worker.silent > hush && worker.stays() && !worker.is_silence_logged {
+            } else if worker.silent > hung_after && worker.stays() && !worker.is_silence_logged {
                 worker.is_silence_logged = true;
                 let line = WorkerLine::Silent { silent: worker.silent, limit };
                 self.actions.push(Action::Log(LogLine::Worker(*id, worker.pid, line)));
@@ -163,7 +163,7 @@ impl Fleet {
             match (limit_kib, pss_kib) {
                 (Some(limit_kib), Some(pss_kib)) if pss_kib > limit_kib => {
                     self.log_worker(id, pid, WorkerLine::TooLarge { pss_kib, limit_kib });
-                    self.wear(id, ExitReason::Memory, now);
+                    self.expire(id, ExitReason::Memory, now);
                 }
                 (Some(_), None) if !mem::replace(&mut self.checks.has_complained, true) => {
                     self.log_worker(id, pid, WorkerLine::WeightUnknown);

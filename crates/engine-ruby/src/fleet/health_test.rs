@@ -8,7 +8,7 @@ use crate::fleet::policy::Policy;
 const TICK: Duration = Duration::from_millis(100);
 
 /// The workers that the next check retires.
-fn sent_away(scene: &mut Scene) -> Vec<String> {
+fn retired(scene: &mut Scene) -> Vec<String> {
     let done = scene.check_health(TICK);
     done.into_iter().filter(|action| action.starts_with("Retire")).collect()
 }
@@ -16,58 +16,58 @@ fn sent_away(scene: &mut Scene) -> Vec<String> {
 #[test]
 fn a_worn_worker_leaves_when_its_successor_serves() {
     let mut scene = Scene::serving(policy(2, 2));
-    assert_eq!(scene.feed(Event::Worn(1, ExitReason::MaxRequests)), [""; 0]);
+    assert_eq!(scene.feed(Event::Expired(1, ExitReason::MaxRequests)), [""; 0]);
     assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 3 }}")], "one more than wanted");
-    assert_eq!(sent_away(&mut scene), [""; 0]);
+    assert_eq!(retired(&mut scene), [""; 0]);
     scene.serve(MOLD, 3);
-    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), ["Retire(1, MaxRequests)"]);
     assert_eq!((scene.ready(), scene.feed(Event::Fill).len()), (vec![2, 3], 0));
 }
 
 #[test]
 fn worn_workers_are_replaced_one_after_the_other() {
     let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Worn(1, ExitReason::MaxRequests));
-    scene.feed(Event::Worn(2, ExitReason::Memory));
-    scene.feed(Event::Worn(2, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(2, ExitReason::Memory));
+    scene.feed(Event::Expired(2, ExitReason::MaxRequests));
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
-    assert_eq!(sent_away(&mut scene), [""; 0], "the first has not ended");
+    assert_eq!(retired(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), [""; 0], "the first has not ended");
     assert_eq!(scene.feed(Event::Fill), [""; 0]);
     scene.worker_ends(1);
-    assert_eq!(sent_away(&mut scene), [""; 0]);
+    assert_eq!(retired(&mut scene), [""; 0]);
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(2, Memory)"], "once, and for the first reason");
+    assert_eq!(retired(&mut scene), ["Retire(2, Memory)"], "once, and for the first reason");
     scene.worker_ends(2);
-    assert_eq!((scene.ready(), sent_away(&mut scene).len()), (vec![3, 4], 0));
+    assert_eq!((scene.ready(), retired(&mut scene).len()), (vec![3, 4], 0));
 }
 
 #[test]
 fn a_worn_worker_that_does_not_end_holds_up_the_next_no_longer_than_that() {
     let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Worn(1, ExitReason::MaxRequests));
-    scene.feed(Event::Worn(2, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(2, ExitReason::MaxRequests));
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(1, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), ["Retire(1, MaxRequests)"]);
     scene.pass(DRAIN_MAX - TICK);
-    assert_eq!((sent_away(&mut scene).len(), scene.fleet.surge()), (0, 0));
-    assert_eq!((sent_away(&mut scene).len(), scene.fleet.surge()), (0, 1));
+    assert_eq!((retired(&mut scene).len(), scene.fleet.surge()), (0, 0));
+    assert_eq!((retired(&mut scene).len(), scene.fleet.surge()), (0, 1));
     scene.fill_and_serve();
-    assert_eq!(sent_away(&mut scene), ["Retire(2, MaxRequests)"]);
+    assert_eq!(retired(&mut scene), ["Retire(2, MaxRequests)"]);
 }
 
 #[test]
 fn a_worn_worker_that_leaves_or_ends_by_itself_is_not_replaced_twice() {
     let mut scene = Scene::serving(policy(2, 2));
-    scene.feed(Event::Worn(1, ExitReason::MaxRequests));
-    scene.feed(Event::Worn(2, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(2, ExitReason::MaxRequests));
     scene.worker_ends(1);
     scene.feed(Event::Leaving(2, ExitReason::Order));
     scene.check_health(TICK);
     assert_eq!(scene.fleet.surge(), 0);
     assert_eq!(scene.feed(Event::Fill).len(), 2);
-    scene.feed(Event::Worn(2, ExitReason::MaxRequests));
-    scene.feed(Event::Worn(9, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(2, ExitReason::MaxRequests));
+    scene.feed(Event::Expired(9, ExitReason::MaxRequests));
     assert_eq!(scene.fleet.surge(), 0, "it leaves, and the other is nobody");
 }
 
@@ -77,9 +77,9 @@ fn where_memory_does_not_hold_a_successor_the_worn_worker_goes_first_unless_it_i
     scene.weigh(&[(1, 100), (2, 100)]);
     scene.standing = used(890);
     scene.feed(Event::MemoryDue);
-    assert_eq!(scene.feed(Event::Worn(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
+    assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
     scene.worker_ends(1);
-    assert_eq!(scene.feed(Event::Worn(2, ExitReason::Recycle)), [""; 0]);
+    assert_eq!(scene.feed(Event::Expired(2, ExitReason::Recycle)), [""; 0]);
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn workers_are_asked_whether_they_are_there_and_a_silent_one_is_told_and_then_ki
     let silent = WorkerLine::Silent { silent: 12 * second, limit: 60 * second };
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), silent)]);
     assert_eq!(scene.fleet.view().workers[0].state, "hung");
-    scene.feed(Event::Heard(1));
-    scene.feed(Event::Heard(1));
+    scene.feed(Event::Alive(1));
+    scene.feed(Event::Alive(1));
     assert_eq!(scene.read_log(), [LogLine::Worker(1, Some(pid(1)), WorkerLine::AnswersAgain)]);
     (0..60).for_each(|_| drop(scene.check_health(second)));
     scene.read_log();
@@ -132,7 +132,7 @@ fn a_worker_that_is_too_large_is_replaced_and_one_that_cannot_be_weighed_is_told
     let line = |worker, line| LogLine::Worker(worker, Some(pid(worker)), line);
     let large = WorkerLine::TooLarge { pss_kib: 51 * 1024, limit_kib: 50 * 1024 };
     assert_eq!(scene.read_log(), [line(2, large)]);
-    assert_eq!(scene.fleet.worn, [(2, ExitReason::Memory)]);
+    assert_eq!(scene.fleet.expired, [(2, ExitReason::Memory)]);
     let unknown = || Event::Weighed(vec![(Speaker::Worker(1), None), (Speaker::Worker(7), None)]);
     scene.feed(unknown());
     scene.feed(unknown());

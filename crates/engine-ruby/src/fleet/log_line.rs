@@ -6,7 +6,7 @@ use engine::snapshot::Shortage;
 
 use crate::exit::Exit;
 
-/// What a slow start waits for.
+/// The process, or fork, that a slow start waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
     /// The mold in this process loads the application.

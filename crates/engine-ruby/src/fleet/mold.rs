@@ -40,7 +40,7 @@ pub struct Mold {
     /// How its process exited, and when that was reported.
     pub ended: Option<(Exit, Instant)>,
     /// Workers that it forked and that are gone, with their processes, whose exit it has not reported yet.
-    pub untold: Vec<(u32, u32)>,
+    pub unreported: Vec<(u32, u32)>,
     /// Its proportional share of memory in KiB, as last read.
     pub pss_kib: Option<u64>,
 }
@@ -53,7 +53,7 @@ impl Mold {
             state: MoldState::Loading,
             connection: Connection::Awaited,
             ended: None,
-            untold: Vec::new(),
+            unreported: Vec::new(),
             pss_kib: None,
         }
     }

@@ -15,7 +15,7 @@ impl Fleet {
         let booted = self.workers.iter().filter(|(_, worker)| !worker.is_booting());
         let ids: Vec<u32> = booted.map(|(id, _)| *id).collect();
         let workers = count(ids.len(), "worker");
-        ids.into_iter().for_each(|id| self.wear(id, ExitReason::Recycle, now));
+        ids.into_iter().for_each(|id| self.expire(id, ExitReason::Recycle, now));
         self.answer(Ok(format!("replacing {workers}, one at a time")));
     }
 
@@ -23,7 +23,7 @@ impl Fleet {
         let outcome = match self.known(id) {
             Ok((pid, true)) => Err(format!("worker {id} (pid {pid}) is booting: it can only be ended at once")),
             Ok((pid, false)) => {
-                self.send_away(id, ExitReason::Order);
+                self.retire(id, ExitReason::Order);
                 Ok(format!("worker {id} (pid {pid}) ends when it has finished what it runs"))
             }
             Err(why) => Err(why),

@@ -50,7 +50,7 @@ fn all_that_serve_are_replaced() {
     let mut scene = scene();
     scene.serve(MOLD, 2);
     assert_eq!(scene.feed(Event::Recycle), [ok("replacing 2 workers, one at a time")]);
-    assert_eq!(scene.fleet.worn, [(1, ExitReason::Recycle), (2, ExitReason::Recycle)]);
+    assert_eq!(scene.fleet.expired, [(1, ExitReason::Recycle), (2, ExitReason::Recycle)]);
 }
 
 #[test]

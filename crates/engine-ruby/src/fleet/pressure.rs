@@ -159,7 +159,7 @@ impl Fleet {
         if self.wanted > self.policy.min_workers.max(1) {
             self.wanted -= 1;
         }
-        self.send_away(worker, ExitReason::Pressure);
+        self.retire(worker, ExitReason::Pressure);
     }
 }
 

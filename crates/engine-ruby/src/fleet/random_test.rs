@@ -123,7 +123,7 @@ impl World {
             assert_eq!(worker.life == Life::Ordered, worker.pid.is_none(), "worker {id}: {worker:?}");
             assert!(self.known.contains(&Speaker::Worker(*id)));
         }
-        assert!(fleet.worn.iter().all(|(id, _)| fleet.workers.contains_key(id)), "{:?}", fleet.worn);
+        assert!(fleet.expired.iter().all(|(id, _)| fleet.workers.contains_key(id)), "{:?}", fleet.expired);
         assert!(fleet.is_over() || fleet.molds.keys().all(|pid| self.molds.contains_key(pid)));
     }
 
@@ -161,19 +161,19 @@ impl World {
                 assert!(self.known.remove(&speaker), "{speaker} was forgotten before");
                 self.workers.retain(|id, worker| worker.pid.is_some() || speaker != Speaker::Worker(*id));
             }
-            Action::TakeIn { worker, pid } => {
+            Action::AddWorker { worker, pid } => {
                 let fails = !self.is_calm && self.dice.one_in(20);
                 let process = self.worker(worker)?;
                 if fails {
                     process.is_dead = true;
-                    return Some(Event::NotTakenIn(worker));
+                    return Some(Event::WorkerNotAdded(worker));
                 }
                 assert!(process.pid == Some(pid) && !process.is_in_dispatch && process.has_spoken);
                 process.is_in_dispatch = true;
-                return Some(Event::TakenIn(worker));
+                return Some(Event::WorkerAdded(worker));
             }
             Action::Retire(worker, reason) => return self.retire(worker, reason),
-            Action::Bury(worker) => self.worker(worker)?.is_in_dispatch = false,
+            Action::Remove(worker) => self.worker(worker)?.is_in_dispatch = false,
             Action::AskKernel(dead) => {
                 let is_killed = !self.is_calm && self.dice.one_in(4);
                 return Some(Event::KernelAsked(dead, is_killed));
@@ -194,7 +194,7 @@ impl World {
             Action::TakePlace { .. } => return self.dice.one_in(2).then_some(Event::PlaceTaken),
             Action::CannotStart(error) => assert!(self.fleet.is_over(), "{error}"),
             Action::Grown(_)
-            | Action::EndIsLogged(_)
+            | Action::ExitIsLogged(_)
             | Action::KeepPlace
             | Action::Answer(_)
             | Action::AskForBacktraces { .. }
@@ -331,7 +331,7 @@ impl World {
             }
             // If it had not connected, the fleet might never hear of it when its mold died just then.
             if !mem::replace(&mut worker.is_silence_heard, true) {
-                return Some(Event::WorkerSilent(id));
+                return Some(Event::WorkerDisconnected(id));
             }
             self.workers.remove(&id);
             if has_mold {
@@ -345,7 +345,7 @@ impl World {
         let event = match (mold.is_silence_heard, mold.is_end_heard) {
             (false, _) if mold.is_connected => {
                 mold.is_silence_heard = true;
-                Event::MoldSilent(pid)
+                Event::MoldDisconnected(pid)
             }
             (_, false) => {
                 mold.is_end_heard = true;
@@ -369,15 +369,15 @@ impl World {
         let (due, later) = self.timers.drain(..).partition(|(at, _)| *at <= now);
         self.timers = later;
         let due: Vec<(Instant, u32)> = due;
-        due.into_iter().for_each(|(_, worker)| self.feed(Event::WorkerSilent(worker)));
-        self.feed(Event::Late { is_called_off: false });
+        due.into_iter().for_each(|(_, worker)| self.feed(Event::WorkerDisconnected(worker)));
+        self.feed(Event::TimeoutsDue { is_called_off: false });
         self.feed(Event::MemoryDue);
         let needed = self.dice.below(8);
         let loads = self.loads();
         self.feed(Event::Needed(needed, loads));
         self.feed(Event::HealthDue { passed, out: Vec::new(), is_watched: false });
         let living: Vec<u32> = self.workers.iter().filter(|(_, one)| !one.is_dead).map(|(id, _)| *id).collect();
-        living.into_iter().for_each(|id| self.feed(Event::Heard(id)));
+        living.into_iter().for_each(|id| self.feed(Event::Alive(id)));
     }
 
     /// Makes an operator or another part want something.
@@ -393,7 +393,7 @@ impl World {
             2 => Event::EndWorker(worker),
             3 => Event::KillWorker(worker),
             4 => Event::GiveUp(self.loads()),
-            5 => Event::Worn(worker, ExitReason::MaxRequests),
+            5 => Event::Expired(worker, ExitReason::MaxRequests),
             6 => Event::Backtraces(worker),
             7 => Event::OutOfMemory(worker),
             _ => Event::Wanted,
@@ -427,7 +427,7 @@ impl World {
     fn is_as_it_should_be(&self) -> bool {
         let ready = self.fleet.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays()).count();
         let dead = self.workers.values().any(|worker| worker.is_dead);
-        ready == self.fleet.wanted && self.fleet.workers.len() == ready && !dead && self.fleet.worn.is_empty()
+        ready == self.fleet.wanted && self.fleet.workers.len() == ready && !dead && self.fleet.expired.is_empty()
     }
 }
 
@@ -470,7 +470,7 @@ fn a_stop_ends_everything_wherever_it_comes() {
         world.feed(Event::Stop(until));
         for _ in 0..1000 {
             world.step();
-            world.feed(Event::LastWordsDue);
+            world.feed(Event::LastFramesDue);
             world.feed(Event::StopDue { has_last_answers: false });
         }
         assert!(world.fleet.is_over(), "seed {seed}: {:#?}", world.fleet);

@@ -121,7 +121,7 @@ impl Scene {
                         events.push_back(Event::MoldStarted(self.next_mold));
                         self.next_mold += 1;
                     }
-                    Action::TakeIn { worker, .. } => events.push_back(Event::TakenIn(worker)),
+                    Action::AddWorker { worker, .. } => events.push_back(Event::WorkerAdded(worker)),
                     Action::AskKernel(dead) => {
                         events.push_back(Event::KernelAsked(dead, self.is_killed_by_kernel));
                     }
@@ -152,7 +152,7 @@ impl Scene {
 
     /// The process of a mold and its connection end.
     pub fn mold_ends(&mut self, mold: u32, code: i32) -> Vec<String> {
-        let mut done = self.feed(Event::MoldSilent(mold));
+        let mut done = self.feed(Event::MoldDisconnected(mold));
         done.extend(self.feed(Event::MoldEnded(mold, Exit::of(code))));
         done
     }

@@ -79,7 +79,7 @@ fn it_is_told_to_stop_once() {
     scene.feed(Event::Stop(until));
     assert_eq!(scene.feed(Event::Stop(until + TIME)), [""; 0]);
     assert_eq!(scene.fleet.stops_by(), Some(until));
-    for event in [Event::Wanted, Event::MemoryDue, Event::Worn(1, ExitReason::Recycle)] {
+    for event in [Event::Wanted, Event::MemoryDue, Event::Expired(1, ExitReason::Recycle)] {
         assert_eq!(scene.feed(event), [""; 0]);
     }
 }

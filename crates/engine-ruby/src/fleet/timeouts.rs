@@ -26,12 +26,12 @@ impl Fleet {
     }
 
     /// Ends processes that have timed out.
-    pub(super) fn look_for_late(&mut self, is_called_off: bool, now: Instant) {
+    pub(super) fn check_timeouts(&mut self, is_called_off: bool, now: Instant) {
         let is_start = self.stage == Stage::Starting;
         if is_start {
             self.remind(now);
         }
-        self.hear_the_dead(now);
+        self.close_dead_connections(now);
         let is_start = is_start && self.stage == Stage::Starting;
         if is_start && is_called_off {
             return self.cannot_start(StartError::CalledOff, now);

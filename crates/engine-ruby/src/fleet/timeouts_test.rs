@@ -4,7 +4,7 @@ use super::super::scene::{MOLD, Scene, pid, policy};
 use super::*;
 use crate::fleet::event::Event;
 
-const LATE: Event = Event::Late { is_called_off: false };
+const LATE: Event = Event::TimeoutsDue { is_called_off: false };
 const BOOT_TIME: Duration = Duration::from_secs(60);
 
 fn past(scene: &mut Scene) -> Vec<String> {
@@ -14,7 +14,7 @@ fn past(scene: &mut Scene) -> Vec<String> {
 
 #[test]
 fn a_start_that_was_called_off_ends_and_a_service_does_not() {
-    let called_off = || Event::Late { is_called_off: true };
+    let called_off = || Event::TimeoutsDue { is_called_off: true };
     let mut scene = Scene::new(policy(1, 1));
     scene.feed(Event::Fill);
     assert_eq!(scene.feed(called_off()), [format!("Kill({MOLD})"), "CannotStart(CalledOff)".to_owned()]);

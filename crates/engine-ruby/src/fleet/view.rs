@@ -43,13 +43,13 @@ impl Fleet {
             pool: Bounds { min, max, wanted: self.wanted, is_held_by_memory: shortage.is_some(), shortage },
             molds: molds.map(|(pid, mold)| mold_view(*pid, mold)).collect(),
             workers: self.workers.iter().map(|(id, worker)| self.card(*id, worker)).collect(),
-            processes: self.workers.len() + self.molds.values().map(|mold| mold.untold.len()).sum::<usize>(),
+            processes: self.workers.len() + self.molds.values().map(|mold| mold.unreported.len()).sum::<usize>(),
         }
     }
 
     fn card(&self, id: u32, worker: &WorkerProcess) -> Card {
         let state = match worker.life {
-            _ if !worker.is_booting() && worker.silent > self.hush() => "hung",
+            _ if !worker.is_booting() && worker.silent > self.hung_after() => "hung",
             _ if !worker.stays() => "draining",
             Life::Ready => "ready",
             _ => "booting",

@@ -21,16 +21,16 @@ pub enum Life {
     Failed,
 }
 
-/// What is known of the end of a worker that ended before it was ready.
+/// The end of a worker that ended before it was ready, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Its control connection has ended; its mold has not reported its exit yet.
-    Silent,
+    Disconnected,
     /// Its mold has reported its exit.
-    Told(Exit),
+    Reported(Exit),
 }
 
-/// What happens to the place of a worker that leaves.
+/// The use of a place after its worker has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave {
     /// A successor takes the place.

@@ -1,10 +1,10 @@
-//! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork. Submodules: `place`
+//! Ruby processes that the front starts itself: molds, and workers of a Ruby that cannot fork. Submodules: `folder`
 //! (their folder), `scripts` (the server's Ruby files), `user`, `reader` (configuration files of other servers),
 //! `native` (the C extension) and `memory` (their memory use).
 
+pub mod folder;
 pub mod memory;
 pub mod native;
-pub mod place;
 pub mod reader;
 pub mod scripts;
 pub mod user;

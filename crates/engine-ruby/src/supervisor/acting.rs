@@ -10,8 +10,8 @@ use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
+use crate::process::folder::ProcessFolder;
 use crate::process::memory::weigh;
-use crate::process::place::Place;
 use crate::process::{self, Endpoint, Loading, is_stopped, kill_now};
 use crate::start_error::StartError;
 use crate::wire::control::Control;
@@ -31,12 +31,12 @@ impl EventLoop {
             Action::Kill(pid) => kill_now(pid),
             Action::Forget(speaker) => self.forget(speaker),
 
-            Action::TakeIn { worker, pid } => return Some(self.take_in(worker, pid)),
+            Action::AddWorker { worker, pid } => return Some(self.add_worker(worker, pid)),
             Action::Retire(worker, reason) => self.pool.retire(worker, reason),
             Action::Mark(worker, reason) => self.pool.mark(worker, reason),
-            Action::Bury(worker) => self.pool.bury(worker, None),
+            Action::Remove(worker) => self.pool.remove(worker, None),
             Action::Grown(workers) => self.pool.dispatch().utilization.grown(workers, Instant::now()),
-            Action::EndIsLogged(worker) => self.pool.has_told_end(worker),
+            Action::ExitIsLogged(worker) => self.pool.note_logged_exit(worker),
 
             Action::AskKernel(dead) => return Some(Event::KernelAsked(dead, self.pool.kernel_has_killed())),
             Action::LookAtMemory => return Some(self.look_at_memory()),
@@ -70,11 +70,11 @@ impl EventLoop {
     }
 
     fn start_mold(&mut self) -> Event {
-        if let Err(error) = self.keep_place() {
+        if let Err(error) = self.keep_folder() {
             return Event::MoldNotStarted(error);
         }
         let endpoint =
-            Endpoint { scripts: self.place.scripts(), socket: self.place.socket(), token: &self.handshake.token };
+            Endpoint { scripts: self.folder.scripts(), socket: self.folder.socket(), token: &self.handshake.token };
         match process::start(&self.settings, &endpoint, self.messages.clone()) {
             Ok(pid) => {
                 let link = Link { loading: Some(Loading::begin()), ..Link::default() };
@@ -87,19 +87,19 @@ impl EventLoop {
 
     /// Creates a new process folder if the old one, or a part of it, was removed. Processes that connected through the
     /// old one are not affected: they need no path to its socket.
-    fn keep_place(&mut self) -> Result<(), StartError> {
-        if self.place.is_whole() {
+    fn keep_folder(&mut self) -> Result<(), StartError> {
+        if self.folder.is_whole() {
             return Ok(());
         }
-        let (place, listener) = Place::new(self.settings.user.as_ref())?;
+        let (folder, listener) = ProcessFolder::new(self.settings.user.as_ref())?;
         tracing::warn!(
             target: "engine",
             "{} is gone, or not whole any more: the folder of the Ruby processes is now {}. Whatever cleans temporary \
              folders should leave those alone that are locked (flock), or TMPDIR name another place",
-            self.place.path().display(),
-            place.path().display()
+            self.folder.path().display(),
+            folder.path().display()
         );
-        self.old_places.push(mem::replace(&mut self.place, place));
+        self.old_folders.push(mem::replace(&mut self.folder, folder));
         drop(tokio::spawn(ipc_listener::accept(
             listener,
             self.handshake.clone(),
@@ -134,7 +134,7 @@ impl EventLoop {
     }
 
     fn look_again(&self, worker: u32, later: Duration) {
-        self.say_later(later, Message::Silent(Speaker::Worker(worker)));
+        self.say_later(later, Message::Disconnected(Speaker::Worker(worker)));
     }
 
     pub(super) fn say_later(&self, later: Duration, message: Message) {

@@ -8,8 +8,8 @@ use tokio::net::UnixStream;
 
 use super::control_frames::listen;
 use super::event_loop::EventLoop;
-use crate::dispatch::slot::Slot;
 use crate::dispatch::worker::Worker;
+use crate::dispatch::worker_thread::WorkerThread;
 use crate::fleet::{Event, Speaker};
 use crate::wire::control::Control;
 
@@ -55,10 +55,10 @@ impl EventLoop {
     }
 
     /// Adds a worker whose connections are complete to dispatch.
-    pub(super) fn take_in(&mut self, id: u32, pid: u32) -> Event {
-        let Some(worker) = self.worker(id, pid) else { return Event::NotTakenIn(id) };
+    pub(super) fn add_worker(&mut self, id: u32, pid: u32) -> Event {
+        let Some(worker) = self.worker(id, pid) else { return Event::WorkerNotAdded(id) };
         self.pool.add(worker);
-        Event::TakenIn(id)
+        Event::WorkerAdded(id)
     }
 
     fn worker(&mut self, id: u32, pid: u32) -> Option<Worker> {
@@ -66,31 +66,32 @@ impl EventLoop {
         let mut streams = std::mem::take(&mut link.threads);
         streams.sort_by_key(|(number, _)| *number);
         let control = link.control.clone()?;
-        let has_errands = link.has_errands;
-        let (lane_number, lane) = self.pool.lane(id);
-        let mut slots = Vec::new();
+        let has_out_of_band = link.has_out_of_band;
+        let (io_thread_number, io_thread) = self.pool.io_thread(id);
+        let mut threads = Vec::new();
         for (number, stream) in streams {
             let stream = {
-                let _in = lane.enter();
+                let _in = io_thread.enter();
                 UnixStream::from_std(stream).ok()?
             };
             let (reader, writer) = stream.into_split();
-            let slot = Slot::new(id, number, control.clone(), writer).of_process(pid, self.settings.user.is_none());
-            let slot = Arc::new(slot);
-            let flushing = slot.clone();
-            let reading = self.pool.clone().read(slot.clone(), reader);
-            drop(lane.spawn(async move {
+            let thread =
+                WorkerThread::new(id, number, control.clone(), writer).of_process(pid, self.settings.user.is_none());
+            let thread = Arc::new(thread);
+            let flushing = thread.clone();
+            let reading = self.pool.clone().read(thread.clone(), reader);
+            drop(io_thread.spawn(async move {
                 // The flusher ends with the reader.
                 tokio::select! {
                     () = reading => {}
                     () = flushing.keep_flushing() => {}
                 }
             }));
-            slots.push(slot);
+            threads.push(thread);
         }
-        let mut worker = Worker::new(id, pid.cast_signed(), lane_number, control, slots);
+        let mut worker = Worker::new(id, pid.cast_signed(), io_thread_number, control, threads);
         worker.quota = quota(self.settings.max_requests, self.settings.max_requests_jitter);
-        worker.has_errands = has_errands;
+        worker.has_out_of_band = has_out_of_band;
         Some(worker)
     }
 }

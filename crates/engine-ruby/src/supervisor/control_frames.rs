@@ -19,7 +19,7 @@ use crate::wire::control::Control;
 use crate::wire::frames::{self, Frame, Reader, WireError, kind};
 
 /// The time within which the front has received a signal that was sent to all processes of the service.
-const FRONTS_OWN: Duration = Duration::from_secs(1);
+const SIGNAL_TIME: Duration = Duration::from_secs(1);
 
 /// Starts to read and write a control connection, and returns its sending end.
 pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Message>) -> Control {
@@ -27,15 +27,15 @@ pub fn listen(stream: UnixStream, speaker: Speaker, messages: UnboundedSender<Me
     let (control, orders) = Control::new();
     drop(tokio::spawn(Control::write(orders, writer)));
     drop(tokio::spawn(async move {
-        if let Err(error) = hear(reader, speaker, &messages).await {
+        if let Err(error) = read_frames(reader, speaker, &messages).await {
             tracing::error!(target: "engine", "{speaker} broke the protocol: {error}");
         }
-        let _ = messages.send(Message::Silent(speaker));
+        let _ = messages.send(Message::Disconnected(speaker));
     }));
     control
 }
 
-async fn hear(
+async fn read_frames(
     mut reader: OwnedReadHalf,
     speaker: Speaker,
     messages: &UnboundedSender<Message>,
@@ -43,7 +43,7 @@ async fn hear(
     let mut buffer = BytesMut::new();
     loop {
         while let Some(frame) = frames::take(&mut buffer)? {
-            let _ = messages.send(Message::Said(speaker, frame));
+            let _ = messages.send(Message::Received(speaker, frame));
         }
         match reader.read_buf(&mut buffer).await {
             Ok(count) if count > 0 => {}
@@ -54,21 +54,21 @@ async fn hear(
 
 impl EventLoop {
     /// Handles a frame of a mold or a worker.
-    pub(super) fn hear(&mut self, speaker: Speaker, frame: Frame) {
+    pub(super) fn receive(&mut self, speaker: Speaker, frame: Frame) {
         let number = frame.kind;
         if let Speaker::Worker(worker) = speaker {
-            self.feed(Event::Heard(worker));
+            self.feed(Event::Alive(worker));
         }
         let heard = match speaker {
-            Speaker::Mold(pid) => self.hear_mold(pid, frame),
-            Speaker::Worker(worker) => self.hear_worker(worker, frame),
+            Speaker::Mold(pid) => self.receive_from_mold(pid, frame),
+            Speaker::Worker(worker) => self.receive_from_worker(worker, frame),
         };
         if let Err(error) = heard {
             tracing::error!(target: "engine", "{speaker} sent an invalid frame of kind {number}: {error}");
         }
     }
 
-    fn hear_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
+    fn receive_from_mold(&mut self, mold: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
         let event = match frame.kind {
             kind::LOG => {
@@ -106,7 +106,7 @@ impl EventLoop {
         Ok(())
     }
 
-    fn hear_worker(&mut self, worker: u32, frame: Frame) -> Result<(), WireError> {
+    fn receive_from_worker(&mut self, worker: u32, frame: Frame) -> Result<(), WireError> {
         let mut reader = Reader::new(frame.payload, "a frame of orders");
         let event = match frame.kind {
             kind::PING => return Ok(()),
@@ -129,7 +129,7 @@ impl EventLoop {
                 return Ok(());
             }
             kind::OUT_OF_BAND => {
-                self.pool.is_back(worker);
+                self.pool.out_of_band_done(worker);
                 return Ok(());
             }
             kind::ENDING => {
@@ -137,8 +137,8 @@ impl EventLoop {
                 return Ok(());
             }
             kind::READY => {
-                let has_errands = pairs(reader.list()).contains(&("out_of_band".to_owned(), "yes".to_owned()));
-                self.links.entry(Speaker::Worker(worker)).and_modify(|link| link.has_errands = has_errands);
+                let has_out_of_band = pairs(reader.list()).contains(&("out_of_band".to_owned(), "yes".to_owned()));
+                self.links.entry(Speaker::Worker(worker)).and_modify(|link| link.has_out_of_band = has_out_of_band);
                 Event::WorkerReady(worker)
             }
             kind::FAILED => Event::WorkerFailed(worker, self.failed(reader.list())),
@@ -171,7 +171,7 @@ impl EventLoop {
         if is_own {
             self.pool.retire(worker, ExitReason::Signal);
         } else {
-            self.say_later(FRONTS_OWN, Message::Worn(worker, ExitReason::Signal));
+            self.say_later(SIGNAL_TIME, Message::Expired(worker, ExitReason::Signal));
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::dispatch::worker::Worker;
 use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
 use crate::message::{Message, Prepared};
-use crate::process::place::Place;
+use crate::process::folder::ProcessFolder;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -33,9 +33,9 @@ pub struct EventLoop {
     pub(super) fleet: Fleet,
     pub(super) settings: Settings,
     pub(super) pool: Arc<Pool>,
-    pub(super) place: Place,
+    pub(super) folder: ProcessFolder,
     /// Process folders that are not complete any more: workers may still connect there.
-    pub(super) old_places: Vec<Place>,
+    pub(super) old_folders: Vec<ProcessFolder>,
     pub(super) handshake: Arc<Handshake>,
     pub(super) messages: UnboundedSender<Message>,
     /// The connections of processes that the fleet knows.
@@ -57,7 +57,7 @@ impl EventLoop {
     pub fn new(
         settings: Settings,
         pool: Arc<Pool>,
-        (place, handshake): (Place, Arc<Handshake>),
+        (folder, handshake): (ProcessFolder, Arc<Handshake>),
         messages: UnboundedSender<Message>,
         start: SyncSender<Result<Facts, StartError>>,
     ) -> EventLoop {
@@ -69,8 +69,8 @@ impl EventLoop {
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
             settings,
             pool,
-            place,
-            old_places: Vec::new(),
+            folder,
+            old_folders: Vec::new(),
             handshake,
             messages,
             links: HashMap::new(),
@@ -119,7 +119,7 @@ impl EventLoop {
             match timeout(left.min(LOOK), inbox.recv()).await {
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => return,
-                Err(_) => self.feed(Event::LastWordsDue),
+                Err(_) => self.feed(Event::LastFramesDue),
             }
         }
     }
@@ -138,16 +138,16 @@ impl EventLoop {
         match message {
             Message::Mold(pid, stream) => self.mold_came(pid, stream),
             Message::Control(worker, pid, stream) => self.control_came(worker, pid, stream),
-            Message::Slot(worker, number, stream) => self.thread_came(worker, number, stream),
-            Message::Said(speaker, frame) => self.hear(speaker, frame),
-            Message::Silent(Speaker::Mold(pid)) => self.feed(Event::MoldSilent(pid)),
-            Message::Silent(Speaker::Worker(worker)) => self.feed(Event::WorkerSilent(worker)),
+            Message::Thread(worker, number, stream) => self.thread_came(worker, number, stream),
+            Message::Received(speaker, frame) => self.receive(speaker, frame),
+            Message::Disconnected(Speaker::Mold(pid)) => self.feed(Event::MoldDisconnected(pid)),
+            Message::Disconnected(Speaker::Worker(worker)) => self.feed(Event::WorkerDisconnected(worker)),
             Message::Ended(pid, exit) => self.feed(Event::MoldEnded(pid, exit)),
             Message::WorkerGone(worker, why) => self.feed(Event::WorkerGone(worker, why)),
             Message::Leaving(worker, reason) => self.feed(Event::Leaving(worker, reason)),
             // The signal was for the whole service.
-            Message::Worn(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
-            Message::Worn(worker, reason) => self.feed(Event::Worn(worker, reason)),
+            Message::Expired(_, ExitReason::Signal) if self.pool.dispatch().is_closed => {}
+            Message::Expired(worker, reason) => self.feed(Event::Expired(worker, reason)),
             Message::Wanted => self.feed(Event::Wanted),
             Message::GiveUp => self.give_up(),
             Message::OutOfMemory(worker) => self.feed(Event::OutOfMemory(worker)),
@@ -161,12 +161,12 @@ impl EventLoop {
     /// Makes the periodic checks: timeouts, idle workers, memory and health.
     fn look(&mut self, passed: Duration, now: Instant) {
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
-        self.feed(Event::Late { is_called_off });
+        self.feed(Event::TimeoutsDue { is_called_off });
         self.pool.stop_lingering(now, self.settings.linger);
         self.feed(Event::MemoryDue);
         self.shrink(now);
         let limit = self.settings.worker_timeout;
-        let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_for(limit, now) };
+        let out = if limit.is_zero() { Vec::new() } else { self.pool.dispatch().out_of_band_for(limit, now) };
         let is_watched = self.pool.is_watched_by_somebody();
         self.feed(Event::HealthDue { passed, out, is_watched });
     }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::dispatch::pool::Pool;
 use crate::dispatch::relay::relay;
-use crate::dispatch::slot::Slot;
+use crate::dispatch::worker_thread::WorkerThread;
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
 
@@ -106,12 +106,12 @@ async fn handle(
         }
         Role::Slot => {
             let stream = stream.into_std().map_err(broken)?;
-            let _ = messages.send(Message::Slot(hello.worker, hello.slot, stream));
+            let _ = messages.send(Message::Thread(hello.worker, hello.slot, stream));
         }
         Role::Body => {
             let stream = stream.into_std().map_err(broken)?;
-            let slot = pool.slot(hello.worker, hello.slot);
-            let file = slot.and_then(|slot| slot.file(hello.seq));
+            let thread = pool.thread(hello.worker, hello.slot);
+            let file = thread.and_then(|thread| thread.file(hello.seq));
             let file = file.ok_or_else(|| WireError("a body was asked for that is not there".into()))?;
             send_file(&stream, &file).map_err(broken)?;
         }
@@ -146,10 +146,10 @@ fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
 
 /// Waits for the application's end of an upgraded connection. The answer was sent before this connection was opened,
 /// but on another connection, which may be read a little later.
-async fn upgraded(slot: &Slot, seq: u32) -> Option<Duplex> {
+async fn upgraded(thread: &WorkerThread, seq: u32) -> Option<Duplex> {
     let until = Instant::now() + HELLO_TIME;
     loop {
-        let duplex = slot.upgrade(seq);
+        let duplex = thread.upgrade(seq);
         if duplex.is_some() || Instant::now() > until {
             return duplex;
         }
@@ -158,10 +158,10 @@ async fn upgraded(slot: &Slot, seq: u32) -> Option<Duplex> {
 }
 
 async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::Result<()> {
-    let slot = pool.slot(hello.worker, hello.slot);
-    let duplex = match (slot, hello.role) {
-        (Some(slot), Role::Full) => slot.take_over(hello.seq),
-        (Some(slot), _) => upgraded(&slot, hello.seq).await,
+    let thread = pool.thread(hello.worker, hello.slot);
+    let duplex = match (thread, hello.role) {
+        (Some(thread), Role::Full) => thread.take_over(hello.seq),
+        (Some(thread), _) => upgraded(&thread, hello.seq).await,
         (None, _) => None,
     };
     let Some(duplex) = duplex else {
@@ -169,11 +169,11 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     };
     stream.write_all(&[1]).await?;
     let stream = stream.into_std()?;
-    let (_, lane) = pool.lane(hello.worker);
-    let _in = lane.enter();
+    let (_, io_thread) = pool.io_thread(hello.worker);
+    let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
     let (counted, leaving) = pool.count_upgraded(hello.worker);
-    drop(lane.spawn(async move {
+    drop(io_thread.spawn(async move {
         relay(stream, duplex, leaving).await;
         drop(counted);
     }));

@@ -14,7 +14,7 @@ pub struct Link {
     /// The connections of its threads with their numbers, until dispatch takes them.
     pub threads: Vec<(u32, StdStream)>,
     /// It has out-of-band hooks, which run between requests.
-    pub has_errands: bool,
+    pub has_out_of_band: bool,
     /// Counts the mold as loading until it has loaded the application.
     pub loading: Option<Loading>,
 }

@@ -87,12 +87,12 @@ impl EventLoop {
             }
             WorkerLine::Exited(exit) => {
                 let (status, signal) = (exit.status, exit.signal());
-                if !self.pool.is_end_told(worker) {
+                if !self.pool.take_logged_exit(worker) {
                     tracing::info!(target: "engine", worker, pid, status, signal, app, "{who} {exit}");
                 }
             }
             WorkerLine::ExitUnknown => {
-                if !self.pool.is_end_told(worker) {
+                if !self.pool.take_logged_exit(worker) {
                     let why = "its mold exited first";
                     tracing::info!(target: "engine", worker, pid, app, "{who} exited, status unknown: {why}");
                 }

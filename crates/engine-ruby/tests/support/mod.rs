@@ -15,9 +15,9 @@ use tempfile::TempDir;
 use tokio::runtime::{Builder, Handle};
 
 /// One event loop for all tests of this file.
-pub fn lane() -> Handle {
-    static LANE: OnceLock<Handle> = OnceLock::new();
-    let lane = LANE.get_or_init(|| {
+pub fn io_thread() -> Handle {
+    static IO_THREAD: OnceLock<Handle> = OnceLock::new();
+    let io_thread = IO_THREAD.get_or_init(|| {
         let (told, telling) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -26,7 +26,7 @@ pub fn lane() -> Handle {
         });
         telling.recv().unwrap()
     });
-    lane.clone()
+    io_thread.clone()
 }
 
 /// A running application.
@@ -92,7 +92,7 @@ pub fn start_with(source: &str, with: impl FnOnce(&Path) -> Settings) -> Result<
     let folder = tempfile::tempdir().unwrap();
     let rackup = folder.path().join("config.ru");
     std::fs::write(&rackup, source).unwrap();
-    let engine = RubyEngine::start(with(&rackup), vec![lane()])?;
+    let engine = RubyEngine::start(with(&rackup), vec![io_thread()])?;
     Ok(App { engine, folder })
 }
 
@@ -115,7 +115,7 @@ impl App {
     pub fn ask(&self, request: Request) -> mpsc::Receiver<Answer> {
         let reply: Reply = self.engine.call(request);
         let (told, telling) = mpsc::channel();
-        lane().spawn(async move {
+        io_thread().spawn(async move {
             let _ = told.send(reply.await);
         });
         telling

@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const UPGRADES_MAX: usize = 15;
 
 /// The connection to one thread of a worker.
-pub struct Slot {
+pub struct WorkerThread {
     /// The number of the worker.
     pub worker: u32,
     /// The number of the thread in the worker.
@@ -85,7 +85,7 @@ struct State {
     is_writing: bool,
 }
 
-/// What the deadline timer sees of a worker thread.
+/// The state of a worker thread, as the deadline timer sees it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look {
     /// How long the current request has been running.
@@ -100,9 +100,9 @@ pub struct Look {
     pub pipelined: usize,
 }
 
-impl Slot {
+impl WorkerThread {
     /// Creates the state of a connection whose HELLO has been received.
-    pub fn new(worker: u32, number: u32, control: Arc<Control>, writer: OwnedWriteHalf) -> Slot {
+    pub fn new(worker: u32, number: u32, control: Arc<Control>, writer: OwnedWriteHalf) -> WorkerThread {
         let state = State {
             shapes: Shapes::default(),
             out: BytesMut::new(),
@@ -113,7 +113,7 @@ impl Slot {
             closed_by: None,
             is_writing: false,
         };
-        Slot {
+        WorkerThread {
             worker,
             number,
             control,
@@ -129,11 +129,11 @@ impl Slot {
     }
 
     /// Sets the process id of the worker, and whether its answers may name files.
-    pub fn of_process(self, pid: u32, may_name_files: bool) -> Slot {
-        Slot { pid, may_name_files, ..self }
+    pub fn of_process(self, pid: u32, may_name_files: bool) -> WorkerThread {
+        WorkerThread { pid, may_name_files, ..self }
     }
 
-    /// Queues a request to be sent; [`Slot::flush`] sends it. Returns the request if the worker has just died.
+    /// Queues a request to be sent; [`WorkerThread::flush`] sends it. Returns the request if the worker has just died.
     pub fn push(&self, mut job: Box<Job>) -> Result<(), Box<Job>> {
         let mut state = self.state.lock();
         if !state.is_open {

@@ -14,23 +14,23 @@ use super::user::User;
 use crate::start_error::StartError;
 
 /// The process folder, which other users of the machine cannot read.
-pub struct Place {
+pub struct ProcessFolder {
     folder: TempFolder,
     scripts: PathBuf,
     socket: PathBuf,
 }
 
-impl Place {
+impl ProcessFolder {
     /// Creates the folder with its socket, accessible to processes of `user` if there is one.
-    pub fn new(user: Option<&User>) -> Result<(Place, UnixListener), StartError> {
-        let (place, listener) = Place::made().map_err(StartError::Machine)?;
+    pub fn new(user: Option<&User>) -> Result<(ProcessFolder, UnixListener), StartError> {
+        let (created, listener) = ProcessFolder::create().map_err(StartError::Machine)?;
         if let Some(user) = user {
-            place.give_to(user).map_err(|error| StartError::User(user.name.clone(), error))?;
+            created.give_to(user).map_err(|error| StartError::User(user.name.clone(), error))?;
         }
-        Ok((place, listener))
+        Ok((created, listener))
     }
 
-    fn made() -> io::Result<(Place, UnixListener)> {
+    fn create() -> io::Result<(ProcessFolder, UnixListener)> {
         let (folder, (scripts, socket, listener)) = TempFolder::with("foolsgold-wire-", |folder| {
             let (scripts, socket) = (folder.join("ruby"), folder.join("wire.sock"));
             scripts::write(&scripts)?;
@@ -38,7 +38,7 @@ impl Place {
             Ok((scripts, socket, listener))
         })?;
         listener.set_nonblocking(true)?;
-        Ok((Place { folder, scripts, socket }, listener))
+        Ok((ProcessFolder { folder, scripts, socket }, listener))
     }
 
     /// Gives the folder to the user that runs the application; no other user may enter it.
@@ -78,32 +78,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_whole_until_something_in_it_is_gone() {
-        let made = || Place::new(None).unwrap().0;
-        assert!(made().is_whole());
-        let removals: [fn(&Place); 4] = [
-            |place| fs::remove_file(place.socket()).unwrap(),
-            |place| fs::remove_file(place.scripts().join("wire.rb")).unwrap(),
-            |place| fs::write(place.scripts().join("mold.rb"), "").unwrap(),
-            |place| fs::rename(place.path(), place.path().with_extension("away")).unwrap(),
+    fn a_folder_is_whole_until_something_in_it_is_gone() {
+        let new_folder = || ProcessFolder::new(None).unwrap().0;
+        assert!(new_folder().is_whole());
+        let removals: [fn(&ProcessFolder); 4] = [
+            |folder| fs::remove_file(folder.socket()).unwrap(),
+            |folder| fs::remove_file(folder.scripts().join("wire.rb")).unwrap(),
+            |folder| fs::write(folder.scripts().join("mold.rb"), "").unwrap(),
+            |folder| fs::rename(folder.path(), folder.path().with_extension("away")).unwrap(),
         ];
         for (number, remove) in removals.into_iter().enumerate() {
-            let place = made();
-            remove(&place);
-            assert!(!place.is_whole(), "{number}");
-            let _ = fs::remove_dir_all(place.path().with_extension("away"));
+            let folder = new_folder();
+            remove(&folder);
+            assert!(!folder.is_whole(), "{number}");
+            let _ = fs::remove_dir_all(folder.path().with_extension("away"));
         }
     }
 
     #[test]
     fn a_folder_of_the_same_name_is_another_one() {
-        let (place, _listener) = Place::new(None).unwrap();
-        let away = place.path().with_extension("away");
-        fs::rename(place.path(), &away).unwrap();
+        let (folder, _listener) = ProcessFolder::new(None).unwrap();
+        let away = folder.path().with_extension("away");
+        fs::rename(folder.path(), &away).unwrap();
         // Complete, and locked: other processes that start meanwhile sweep the temporary folder.
-        let (theirs, _listener) = Place::new(None).unwrap();
-        fs::rename(theirs.path(), place.path()).unwrap();
-        assert!(scripts::are_in(place.scripts()) && !place.is_whole());
+        let (theirs, _listener) = ProcessFolder::new(None).unwrap();
+        fs::rename(theirs.path(), folder.path()).unwrap();
+        assert!(scripts::are_in(folder.scripts()) && !folder.is_whole());
         fs::remove_dir_all(away).unwrap();
     }
 }
