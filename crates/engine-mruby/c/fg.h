@@ -172,12 +172,14 @@ typedef struct fg_vm {
   size_t place_count;
 } fg_vm;
 
-/* vm.c: the life of an interpreter. */
+/* vm.c, load.c, guard.c: the life of an interpreter. Functions that return int return FG_DONE and so on, and report an
+ * exception by fg_host_error before that. Only one thread may use an interpreter at a time; fg_deadline_timer_set alone
+ * may be called by another one meanwhile. */
 fg_vm *fg_vm_open(void *host, size_t limit);
 void fg_vm_close(fg_vm *vm);
 void *fg_vm_deadline_timer(fg_vm *vm); /* the address that fg_deadline_timer_set writes to */
 void fg_deadline_timer_set(void *address);
-void fg_vm_calm(fg_vm *vm);
+void fg_vm_calm(fg_vm *vm); /* resets timer and limits, after each call */
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
 int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name);
@@ -186,9 +188,10 @@ int fg_vm_start(fg_vm *vm, const char *rackup, size_t length);
 uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
 void fg_seed(uint64_t seed);
-size_t fg_vm_used(const fg_vm *vm);
-bool fg_vm_hit_limit(const fg_vm *vm);
+size_t fg_vm_used(const fg_vm *vm); /* bytes of memory, with those that Rust holds for its objects */
+bool fg_vm_hit_limit(const fg_vm *vm); /* since the last fg_vm_calm */
 const char *fg_version(void);
+/* What the linked mruby can do: interrupt a script (MRB_USE_DEBUG_HOOK); `$!` and causes (our patch). */
 int fg_can_stop(void);
 int fg_can_rescue(void);
 
@@ -202,6 +205,7 @@ int fg_vm_call(fg_vm *vm, const fg_request *request);
 typedef mrb_value fg_body(mrb_state *mrb, void *data);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
 void fg_report(fg_vm *vm, mrb_value exception);
+/* trace.c: the frames of an interruption, recorded now and reported later. */
 void fg_note_places(fg_vm *vm);
 void fg_report_places(fg_vm *vm);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
@@ -224,6 +228,7 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
 void fg_look_at_clock(mrb_state *mrb);
 mrb_noreturn void fg_out_of_time(mrb_state *mrb, int why);
+/* Memory of Rust that counts towards the interpreter's limit; false where it does not fit. */
 bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);
