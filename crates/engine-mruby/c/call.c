@@ -16,7 +16,7 @@ struct call {
   const fg_request *request;
   bool bad;         /* the answer was refused; the host knows why */
   mrb_value env, answer, error;
-  mrb_value odd;    /* names and values of headers that are no Strings */
+  mrb_value odd;    /* headers whose values need Ruby code: names and values in turn */
 };
 
 #define SYM(mrb, name) (fg_of(mrb)->symbols.name)

@@ -16,8 +16,8 @@
  * call of Rust for this interpreter. */
 typedef enum {
   FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR,
-  FG_BYTES, /* a String that is not read as UTF-8 */
-  FG_HANDLE /* what Rust holds for an object, by its number; `length` bytes of memory */
+  FG_BYTES, /* a String of bytes (ASCII-8BIT) */
+  FG_HANDLE /* a value that Rust holds, by its number; `length` bytes of memory */
 } fg_tag;
 
 typedef struct {
@@ -143,32 +143,32 @@ typedef struct { char file[200], method[56]; int line; } fg_place;
 typedef struct fg_vm {
   mrb_state *mrb;
   void *host;
-  size_t used, limit;     /* bytes of memory; only the allocator writes `used` */
-  bool out_of_memory;     /* the limit was met since the last call */
+  size_t used, limit;     /* bytes of memory; the allocator, fg_reserve and fg_release write `used` */
+  bool out_of_memory;     /* the limit was met since the last fg_vm_calm */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
-  uint32_t stops;         /* instructions seen since the script was told to stop */
+  uint32_t stops;         /* instructions since the script was interrupted; 0 while it was not */
   struct {
     mrb_sym id, closed, run, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
-  const char *stack; /* where the C stack stood when Ruby was entered; it grows downwards */
-  bool streaming; /* a body is being read: its stream or block takes bytes */
-  mrb_int run;    /* the number of the request, by which a stream or block of another one is known */
+  const char *stack; /* top of the C stack when Ruby was entered; it grows downwards */
+  bool streaming; /* a body is being read: its stream or block may write */
+  mrb_int run;    /* number of the request; streams and blocks of others have another one */
   void *call;     /* the call whose headers are being read */
   struct fg_handled *handled;
   size_t handled_count, handled_room;
   mrb_value handled_exceptions;
   struct RClass *regexp_class, *match_class;
   mrb_sym scanner_string, scanner_pattern;
-  mrb_value regexps;      /* those that were made last, by their hash */
+  mrb_value regexps;      /* the last match, and the table of regexp.c */
   mrb_sym match_symbols[24];
   struct fg_alias { mrb_sym name, means; } *aliases; /* of global variables */
   size_t alias_count;
 #define FG_GLOBAL_KINDS 25
   mrb_sym global_kinds[FG_GLOBAL_KINDS]; /* global variables that take only some values */
   uint64_t regexp_timeout;
-  fg_place places[FG_PLACES]; /* where it was when it was stopped, or met its memory limit */
+  fg_place places[FG_PLACES]; /* frames when it was interrupted, or met its memory limit */
   size_t place_count;
 } fg_vm;
 

@@ -13,8 +13,8 @@
 
 struct scanner {
   size_t position, before; /* now, and before the last match */
-  size_t *slots, count;    /* of the last match; no slots where nothing matched */
-  uint8_t kind;            /* of the string, while it has the length it had then */
+  size_t *slots, count;    /* of the last match; a count of 0 where there is none */
+  uint8_t kind;            /* of the text, as long as it has the length below */
   size_t length;
 };
 

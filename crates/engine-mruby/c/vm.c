@@ -16,8 +16,8 @@
 #include <mruby/variable.h>
 #include <mruby/version.h>
 
-/* The allocator of mruby, which counts the real size of each block against the limit. On NULL mruby collects garbage
- * and asks again, so that `out_of_memory` can be set although the second attempt succeeds. */
+/* The allocator of mruby, which counts the real size of each block against the limit. When it returns NULL, mruby
+ * collects garbage and asks again, so that `out_of_memory` may be set although the second attempt succeeds. */
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
 {
   fg_vm *vm = data;
