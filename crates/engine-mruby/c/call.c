@@ -16,7 +16,7 @@ struct call {
   const fg_request *request;
   bool bad;         /* the answer was refused; the host knows why */
   mrb_value env, answer, error;
-  mrb_value odd;    /* names and values of headers that are no Strings */
+  mrb_value odd;    /* headers whose values need Ruby code: names and values in turn */
 };
 
 #define SYM(mrb, name) (fg_of(mrb)->symbols.name)
@@ -31,6 +31,7 @@ static bool responds(mrb_state *mrb, mrb_value object, mrb_sym name)
   /* A proxy such as Rack::BodyProxy defines respond_to? or respond_to_missing? itself, and must be asked. */
   struct RClass *owner = mrb_class(mrb, object);
   if (MRB_METHOD_UNDEF_P(mrb_method_search_vm(mrb, &owner, SYM(mrb, respond_to)))) return false;
+  /* Whether respond_to? is Kernel's own. */
   bool usual = owner->tt == MRB_TT_ICLASS && owner->c == mrb->kernel_module;
   if (usual && mrb_respond_to(mrb, object, name)) return true;
   if (usual && !mrb_respond_to(mrb, object, SYM(mrb, respond_to_missing))) return false;
@@ -333,6 +334,7 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
   struct part part = {call, body};
   mrb_bool failed = FALSE, close_failed = FALSE;
   mrb_value error = mrb_nil_value(), close_error;
+  /* A refused answer is closed without being read. */
   if (!call->bad) error = mrb_protect_error(mrb, body_part, &part, &failed);
   mrb->exc = NULL;
   close_error = mrb_protect_error(mrb, close_part, &part, &close_failed);
@@ -342,6 +344,7 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
     fg_report(fg_of(mrb), close_error);
     fg_host_late_error(fg_of(mrb)->host, "the body of an answer could not be closed");
   }
+  /* An error while the body was read comes before one of `close`. */
   if (failed) mrb_exc_raise(mrb, error);
   if (close_failed && !usual) mrb_exc_raise(mrb, close_error);
 }
@@ -392,11 +395,13 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   int arena = mrb_gc_arena_save(mrb);
   mrb_value nil = mrb_nil_value();
   vm->streaming = false;
+  /* Streams and blocks of earlier requests no longer match this number. */
   vm->run += 1;
   vm->call = NULL;
   struct call call = {request, false, nil, nil, nil, nil};
   int ended = fg_guard(vm, call_body, &call);
   vm->call = NULL;
+  /* The client gets the answer before rack.response_finished runs. */
   fg_host_answered(vm->host, ended);
   if (ended == FG_DONE) {
     mrb_gc_protect(mrb, call.env);

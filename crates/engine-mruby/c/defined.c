@@ -139,6 +139,7 @@ static mrb_value defined(mrb_state *mrb, mrb_value self)
   switch (mrb_sym_name_len(mrb, kind, &length)[0]) {
   case 'i': return word(mrb, mrb_iv_defined(mrb, self, name), "instance-variable");
   case 'g': return word(mrb, has_global(mrb, name), "global-variable");
+  /* `$&`, `$1` and so on are defined only where they have a value. */
   case 'n': return word(mrb, !mrb_nil_p(mrb_gv_get(mrb, name)), "global-variable");
   case 'v': return word(mrb, has_class_variable(mrb, name), "class variable");
   case 'c': return word(mrb, has_constant(mrb, name), "constant");

@@ -16,8 +16,8 @@
  * call of Rust for this interpreter. */
 typedef enum {
   FG_NIL, FG_FALSE, FG_TRUE, FG_INT, FG_FLOAT, FG_STR, FG_SYM, FG_TREE, FG_ERROR,
-  FG_BYTES, /* a String that is not read as UTF-8 */
-  FG_HANDLE /* what Rust holds for an object, by its number; `length` bytes of memory */
+  FG_BYTES, /* a String of bytes (ASCII-8BIT) */
+  FG_HANDLE /* a value that Rust holds, by its number; `length` bytes of memory */
 } fg_tag;
 
 typedef struct {
@@ -143,41 +143,43 @@ typedef struct { char file[200], method[56]; int line; } fg_place;
 typedef struct fg_vm {
   mrb_state *mrb;
   void *host;
-  size_t used, limit;     /* bytes of memory; only the allocator writes `used` */
-  bool out_of_memory;     /* the limit was met since the last call */
+  size_t used, limit;     /* bytes of memory; the allocator, fg_reserve and fg_release write `used` */
+  bool out_of_memory;     /* the limit was met since the last fg_vm_calm */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
-  uint32_t stops;         /* instructions seen since the script was told to stop */
+  uint32_t stops;         /* instructions since the script was interrupted; 0 while it was not */
   struct {
     mrb_sym id, closed, run, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
   mrb_value stream_class, gone_class, timeout_class;
-  const char *stack; /* where the C stack stood when Ruby was entered; it grows downwards */
-  bool streaming; /* a body is being read: its stream or block takes bytes */
-  mrb_int run;    /* the number of the request, by which a stream or block of another one is known */
+  const char *stack; /* top of the C stack when Ruby was entered; it grows downwards */
+  bool streaming; /* a body is being read: its stream or block may write */
+  mrb_int run;    /* number of the request; streams and blocks of others have another one */
   void *call;     /* the call whose headers are being read */
   struct fg_handled *handled;
   size_t handled_count, handled_room;
   mrb_value handled_exceptions;
   struct RClass *regexp_class, *match_class;
   mrb_sym scanner_string, scanner_pattern;
-  mrb_value regexps;      /* those that were made last, by their hash */
+  mrb_value regexps;      /* the last match, and the table of regexp.c */
   mrb_sym match_symbols[24];
   struct fg_alias { mrb_sym name, means; } *aliases; /* of global variables */
   size_t alias_count;
 #define FG_GLOBAL_KINDS 25
   mrb_sym global_kinds[FG_GLOBAL_KINDS]; /* global variables that take only some values */
   uint64_t regexp_timeout;
-  fg_place places[FG_PLACES]; /* where it was when it was stopped, or met its memory limit */
+  fg_place places[FG_PLACES]; /* frames when it was interrupted, or met its memory limit */
   size_t place_count;
 } fg_vm;
 
-/* vm.c: the life of an interpreter. */
+/* vm.c, load.c, guard.c: the life of an interpreter. Functions that return int return FG_DONE and so on, and report an
+ * exception by fg_host_error before that. Only one thread may use an interpreter at a time; fg_deadline_timer_set alone
+ * may be called by another one meanwhile. */
 fg_vm *fg_vm_open(void *host, size_t limit);
 void fg_vm_close(fg_vm *vm);
 void *fg_vm_deadline_timer(fg_vm *vm); /* the address that fg_deadline_timer_set writes to */
 void fg_deadline_timer_set(void *address);
-void fg_vm_calm(fg_vm *vm);
+void fg_vm_calm(fg_vm *vm); /* resets timer and limits, after each call */
 void fg_vm_define(fg_vm *vm, const fg_native *natives, size_t count);
 int fg_vm_load(fg_vm *vm, const char *source, size_t length, const char *name);
 int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name);
@@ -186,9 +188,10 @@ int fg_vm_start(fg_vm *vm, const char *rackup, size_t length);
 uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
 void fg_seed(uint64_t seed);
-size_t fg_vm_used(const fg_vm *vm);
-bool fg_vm_hit_limit(const fg_vm *vm);
+size_t fg_vm_used(const fg_vm *vm); /* bytes of memory, with those that Rust holds for its objects */
+bool fg_vm_hit_limit(const fg_vm *vm); /* since the last fg_vm_calm */
 const char *fg_version(void);
+/* What the linked mruby can do: interrupt a script (MRB_USE_DEBUG_HOOK); `$!` and causes (our patch). */
 int fg_can_stop(void);
 int fg_can_rescue(void);
 
@@ -202,6 +205,7 @@ int fg_vm_call(fg_vm *vm, const fg_request *request);
 typedef mrb_value fg_body(mrb_state *mrb, void *data);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
 void fg_report(fg_vm *vm, mrb_value exception);
+/* trace.c: the frames of an interruption, recorded now and reported later. */
 void fg_note_places(fg_vm *vm);
 void fg_report_places(fg_vm *vm);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
@@ -224,6 +228,7 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm);
 void fg_native_init(mrb_state *mrb, const fg_native *natives, size_t count);
 void fg_look_at_clock(mrb_state *mrb);
 mrb_noreturn void fg_out_of_time(mrb_state *mrb, int why);
+/* Memory of Rust that counts towards the interpreter's limit; false where it does not fit. */
 bool fg_reserve(mrb_state *mrb, size_t bytes);
 void fg_release(mrb_state *mrb, size_t bytes);
 struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, const char *name, mrb_int line);

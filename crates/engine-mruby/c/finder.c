@@ -78,6 +78,7 @@ static bool find_text(fg_finder *finder, size_t start, bool anchored)
   const char *text = RSTRING_PTR(finder->text), *needle = RSTRING_PTR(finder->pattern);
   size_t length = (size_t)RSTRING_LEN(finder->text), wanted = (size_t)RSTRING_LEN(finder->pattern);
   if (start > length || wanted > length - start) return false;
+  /* Declared by string.h only with _GNU_SOURCE. */
   extern void *memmem(const void *, size_t, const void *, size_t);
   const char *at = text + start;
   if (!anchored) at = memmem(at, length - start, needle, wanted);

@@ -183,6 +183,7 @@ int fg_guard(fg_vm *vm, fg_body *body, void *data)
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
   mrb_bool failed = FALSE;
+  /* Guards nest: rack.response_finished and keys of environments run in guards of their own. */
   const char *outer = vm->stack;
   vm->stack = __builtin_frame_address(0);
   mrb_value result = mrb_protect_error(mrb, body, data, &failed);
@@ -190,6 +191,7 @@ int fg_guard(fg_vm *vm, fg_body *body, void *data)
   int ended = FG_DONE;
   if (failed) {
     struct RClass *klass = mrb_obj_class(mrb, result);
+    /* By the flags and not by the exception alone: the application may have rescued it and raised another one. */
     if (vm->stops > 0) ended = FG_STOPPED;
     else if (vm->out_of_memory && klass == mrb_obj_class(mrb, mrb_obj_value(mrb->nomem_err))) ended = FG_NO_MEMORY;
     else ended = FG_RAISED;

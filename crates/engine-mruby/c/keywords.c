@@ -14,6 +14,7 @@ static mrb_value called_by(mrb_state *mrb, mrb_value self)
   mrb_sym name;
   (void)self;
   mrb_get_args(mrb, "n", &name);
+  /* One frame up is the method that asks, two up its caller. */
   const mrb_callinfo *ci = mrb->c->ci - 2;
   return mrb_bool_value(ci >= mrb->c->cibase && ci->mid == name);
 }
@@ -24,6 +25,7 @@ static void init_blocks(mrb_state *mrb)
 }
 
 #ifdef FG_PROC_KEYWORDS
+/* Marks the proc behind aliases: a call finds the flags there. */
 static void mark(struct RProc *proc)
 {
   while (MRB_PROC_ALIAS_P(proc)) proc = (struct RProc *)proc->upper;
@@ -68,6 +70,7 @@ static mrb_value with_keywords(mrb_state *mrb, mrb_value self)
   return hash;
 }
 
+/* Hash#compare_by_identity. The pairs are inserted anew, since their hashes are others from now on. */
 static mrb_value by_identity(mrb_state *mrb, mrb_value self)
 {
   mrb_check_frozen(mrb, mrb_hash_ptr(self));

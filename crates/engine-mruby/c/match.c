@@ -11,6 +11,7 @@
 #include <mruby/range.h>
 #include <mruby/string.h>
 
+/* The values of a MatchData; a TypeError for one that `allocate` has left empty. */
 static mrb_value *values_of(mrb_state *mrb, mrb_value match)
 {
   if (mrb_type(match) != MRB_TT_STRUCT || RARRAY_LEN(match) < FG_MATCH_SLOTS + 2) {
@@ -127,6 +128,8 @@ static mrb_value slot(mrb_state *mrb, mrb_value self, mrb_value which, int end)
   return values_of(mrb, self)[FG_MATCH_SLOTS + 2 * number + end];
 }
 
+/* Ruby counts positions in characters. They are converted when asked for: most programs never do, and it takes linear
+ * time. */
 static mrb_value in_characters(mrb_state *mrb, mrb_value self, mrb_value at)
 {
   if (mrb_nil_p(at)) return at;
@@ -188,6 +191,7 @@ static mrb_value size(mrb_state *mrb, mrb_value self)
   return mrb_fixnum_value((mrb_int)fg_match_size(self));
 }
 
+/* MatchData#regexp: a match by a String has none, so that one is made of it. */
 static mrb_value regexp(mrb_state *mrb, mrb_value self)
 {
   mrb_value pattern = values_of(mrb, self)[FG_MATCH_PATTERN];

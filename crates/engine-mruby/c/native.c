@@ -84,6 +84,7 @@ static void to_plain(mrb_state *mrb, mrb_value value, const mrb_value *json, fg_
   }
 }
 
+/* Whether a value may need Ruby code to be converted. */
 static bool is_structure(mrb_value value)
 {
   switch (mrb_type(value)) {
@@ -147,6 +148,7 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
   mrb_int row = mrb_integer(mrb_proc_cfunc_env_get(mrb, 0));
   bool receiver = row & 1;
   if (count > ARGUMENTS_MAX) mrb_raisef(mrb, E_ARGUMENT_ERROR, "%i arguments are too many", count);
+  /* For JSON the options are argument 1, which also governs how objects inside the value are encoded. */
   mrb_value options = (row & 2) && count > 1 ? args[1] : mrb_nil_value();
   const mrb_value *json = (row & 2) ? &options : NULL;
   /* Copied at once: the arguments are on Ruby's stack, which moves when Ruby code runs. */
@@ -157,6 +159,7 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
     for (size_t i = receiver ? 1 : 0; i < used; i++) {
       if (!is_structure(values[i])) continue;
       values[i] = fg_plain(mrb, values[i]);
+      /* What a conversion has made is held by nothing else until Rust has read it. */
       if (!mrb_immediate_p(values[i])) mrb_gc_protect(mrb, values[i]);
     }
   }
@@ -164,6 +167,7 @@ static mrb_value trampoline(mrb_state *mrb, mrb_value self)
   for (size_t i = 0; i < used; i++) if (is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
   for (size_t i = 0; i < used; i++) if (!is_structure(values[i])) to_plain(mrb, values[i], json, &plain[i]);
   fg_host_native(fg_of(mrb)->host, (uint32_t)(row >> 2), plain, used, &result);
+  /* The result's bytes belong to Rust, so that the arguments may go now. from_plain may raise. */
   mrb_gc_arena_restore(mrb, arena);
   return from_plain(mrb, &result);
 }

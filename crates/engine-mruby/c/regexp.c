@@ -82,6 +82,8 @@ static mrb_value make(mrb_state *mrb, struct RClass *klass, const char *source, 
   fg_value error = {0};
   const fg_pattern *pattern = fg_pattern_new(fg_of(mrb)->host, source, length, options, &error);
   if (pattern == NULL) refuse(mrb, source, length, &error);
+  /* The pattern may be shared with other interpreters (ruby-regexp, cache.rs), and yet counts for each of them: else
+   * one could hold patterns without end. */
   if (!fg_reserve(mrb, fg_pattern_bytes(pattern))) {
     fg_pattern_free(pattern);
     mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
@@ -125,6 +127,7 @@ mrb_value fg_regexp_new(mrb_state *mrb, const char *source, size_t length, uint3
   return made;
 }
 
+/* The options of an argument: an Integer, the letters of a literal, or anything true for IGNORECASE, as in CRuby. */
 static uint32_t options_of(mrb_state *mrb, mrb_value value)
 {
   if (mrb_integer_p(value)) return (uint32_t)mrb_integer(value) & (IGNORECASE | EXTENDED | MULTILINE | NOENCODING);
@@ -184,6 +187,7 @@ static mrb_value s_new(mrb_state *mrb, mrb_value klass)
     source = RSTRING_PTR(text);
     length = (size_t)RSTRING_LEN(text);
   }
+  /* Only plain Regexps are shared: one of a subclass or with a timeout has a state of its own. */
   struct RClass *made = mrb_class_ptr(klass);
   if (made == fg_of(mrb)->regexp_class && mrb_nil_p(timeout)) return fg_regexp_new(mrb, source, length, options);
   mrb_value regexp = make(mrb, made, source, length, options);
@@ -192,6 +196,7 @@ static mrb_value s_new(mrb_state *mrb, mrb_value klass)
   return regexp;
 }
 
+/* The source of a Regexp that matches exactly this text. Blanks are escaped too, for the option `x`. */
 mrb_value fg_regexp_quote(mrb_state *mrb, const char *text, size_t length)
 {
   static const char special[] = "[]{}()|-*.\\?+^$# ", spaces[] = "\t\f\v\n\r", names[] = "tfvnr";
@@ -318,6 +323,7 @@ static mrb_value hash(mrb_state *mrb, mrb_value self)
   return mrb_funcall(mrb, inspect(mrb, self), "hash", 0);
 }
 
+/* Regexp#fixed_encoding?: whether the source has characters beyond ASCII. */
 static mrb_value is_fixed(mrb_state *mrb, mrb_value self)
 {
   size_t length;

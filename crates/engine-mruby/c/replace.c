@@ -14,6 +14,7 @@ static mrb_value cut(mrb_state *mrb, mrb_value text, size_t from, size_t to)
   return fg_bytes_part(mrb, text, (mrb_int)from, (mrb_int)(to - from));
 }
 
+/* The texts of the groups of a match, as String#scan returns them. */
 static mrb_value groups(mrb_state *mrb, fg_finder *finder)
 {
   mrb_value all = mrb_ary_new_capa(mrb, (mrb_int)finder->room / 2);
@@ -42,6 +43,7 @@ static mrb_value string_scan(mrb_state *mrb, mrb_value self)
     mrb_gc_arena_restore(mrb, arena);
     start = fg_after(&finder);
   }
+  /* One frame up (1): the caller is String#scan in ruby/substitute.rb, and `$~` is for its caller. */
   if (found != FG_UNSET && fg_find(mrb, &finder, found, false)) last = fg_match_new(mrb, &finder);
   fg_match_set(mrb, last, 1);
   return all;

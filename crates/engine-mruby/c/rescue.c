@@ -157,6 +157,7 @@ static void on_raise(mrb_state *mrb, mrb_value exception)
   if (vm == NULL || vm->handled_count == 0 || mrb_type(exception) != MRB_TT_EXCEPTION) return;
   if (mrb_frozen_p(mrb_obj_ptr(exception)) || mrb->gc.out_of_memory) return;
   mrb_sym name = mrb_intern_lit(mrb, "__cause");
+  /* An exception that is raised again keeps its first cause, as in CRuby. */
   if (mrb_iv_defined(mrb, exception, name)) return;
   mrb_value cause = current(mrb);
   if (mrb_obj_equal(mrb, cause, exception)) return;

@@ -13,11 +13,12 @@
 
 struct scanner {
   size_t position, before; /* now, and before the last match */
-  size_t *slots, count;    /* of the last match; no slots where nothing matched */
-  uint8_t kind;            /* of the string, while it has the length it had then */
+  size_t *slots, count;    /* of the last match; a count of 0 where there is none */
+  uint8_t kind;            /* of the text, as long as it has the length below */
   size_t length;
 };
 
+/* Finalizer, and also called by a second `initialize`. */
 static void scanner_free(mrb_state *mrb, void *data)
 {
   if (data) mrb_free(mrb, ((struct scanner *)data)->slots);
@@ -60,6 +61,7 @@ static mrb_value initialize(mrb_state *mrb, mrb_value self)
   if (count < 1) mrb_argnum_error(mrb, count, 1, 2);
   mrb_value string = args[0];
   scanner_free(mrb, DATA_PTR(self));
+  /* NULL first: should mrb_calloc raise, the finalizer must not free the old memory again. */
   mrb_data_init(self, NULL, &scanner_type);
   mrb_data_init(self, mrb_calloc(mrb, 1, sizeof(struct scanner)), &scanner_type);
   begin(mrb, self, string);
@@ -74,6 +76,7 @@ static mrb_value set_string(mrb_state *mrb, mrb_value self)
   return string;
 }
 
+/* Keeps the positions of a match. The pattern is kept for groups by name. */
 static void remember(mrb_state *mrb, mrb_value self, const size_t *slots, size_t count, mrb_value pattern)
 {
   struct scanner *scanner = scanner_of(mrb, self);
@@ -98,6 +101,8 @@ static mrb_value scan(mrb_state *mrb, mrb_value self)
   bool found = false;
   fg_finder finder;
   if (scanner->position <= length) {
+    /* The kind of the text is found once: to look at all of it at each step would take quadratic time. A String that is
+     * changed in place without a change of its length is not noticed. */
     if (scanner->length != length) scanner->kind = FG_TEXT_UNKNOWN;
     fg_finder_begin(mrb, &finder, pattern, string, scanner->position, scanner->kind);
     scanner->kind = finder.kind;

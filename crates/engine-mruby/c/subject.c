@@ -76,6 +76,7 @@ static mrb_value is_match(mrb_state *mrb, mrb_value regexp, mrb_value text, mrb_
   fg_finder finder;
   fg_finder_init(mrb, &finder, regexp, text);
   size_t start = byte_of(text, position);
+  /* Without slots the automaton need not find the positions. */
   if (finder.native) finder.room = 0;
   return mrb_bool_value(start != FG_UNSET && fg_find(mrb, &finder, start, false));
 }
@@ -109,6 +110,7 @@ static mrb_value regexp_case(mrb_state *mrb, mrb_value self)
 {
   mrb_value text;
   mrb_get_args(mrb, "o", &text);
+  /* `case` may pass any object: others do not match, and raise nothing. */
   text = mrb_symbol_p(text) ? mrb_sym_str(mrb, mrb_symbol(text)) : mrb_check_string_type(mrb, text);
   if (mrb_nil_p(text)) {
     fg_match_set(mrb, text, 0);
@@ -153,6 +155,8 @@ static mrb_value string_is_match(mrb_state *mrb, mrb_value self)
   return is_match(mrb, pattern_of(mrb, pattern), self, position);
 }
 
+/* Whether the first argument is a Regexp. Without reading the arguments by mrb_get_args, since mruby's own method does
+ * that. */
 static bool has_pattern(mrb_state *mrb)
 {
   return mrb_get_argc(mrb) > 0 && fg_is_regexp(mrb, mrb_get_argv(mrb)[0]);
@@ -204,6 +208,7 @@ static mrb_value find_index(mrb_state *mrb, mrb_value self, bool bytes, bool las
   else if (bytes) start = position < 0 ? (size_t)(position + (mrb_int)length) : (size_t)position;
   else start = byte_of(self, position);
   if (last && (start == FG_UNSET || start > length) && position >= 0) start = length;
+  /* A position outside of the text wraps to a huge number, which is greater than the length. */
   bool found = start <= length && (last ? fg_find_last(mrb, &finder, start) : fg_find(mrb, &finder, start, false));
   fg_match_set(mrb, found ? fg_match_new(mrb, &finder) : mrb_nil_value(), 0);
   if (!found) return mrb_nil_value();
@@ -230,6 +235,7 @@ static mrb_value string_byterindex(mrb_state *mrb, mrb_value self)
   return has_pattern(mrb) ? find_index(mrb, self, true, true) : plain_byterindex(mrb, self);
 }
 
+/* String#start_with?. With a Regexp among the arguments all of them are tested here, else by mruby's own method. */
 static mrb_value string_starts(mrb_state *mrb, mrb_value self)
 {
   const mrb_value *args = mrb_get_argv(mrb);

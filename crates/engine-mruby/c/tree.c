@@ -259,6 +259,7 @@ static mrb_value decode_array(mrb_state *mrb, struct reader *reader, int depth)
   mrb_value array = mrb_ary_new(mrb);
   for (uint32_t i = 0; i < count; i++) {
     if (i % PAUSE == 0) fg_look_at_clock(mrb);
+    /* The Array holds the item once it is pushed; without this a long Array would fill the arena. */
     int arena = mrb_gc_arena_save(mrb);
     mrb_ary_push(mrb, array, decode(mrb, reader, depth + 1));
     mrb_gc_arena_restore(mrb, arena);

@@ -70,6 +70,7 @@ static struct RProc *own_proc(mrb_state *mrb, mrb_method_t method)
   return proc;
 }
 
+/* The method of a name. A module may change the visibility of Object's methods, as in CRuby. */
 static mrb_method_t found(mrb_state *mrb, struct RClass *klass, mrb_sym name, struct RClass **owner)
 {
   *owner = klass;
@@ -81,6 +82,7 @@ static mrb_method_t found(mrb_state *mrb, struct RClass *klass, mrb_sym name, st
   return method;
 }
 
+/* Defines a method with this proc, whose flags are changed: it must be a copy. */
 static void define(mrb_state *mrb, struct RClass *klass, mrb_sym name, struct RProc *proc, int visibility)
 {
   mrb_method_t method;
@@ -119,6 +121,8 @@ static void set_all(mrb_state *mrb, struct RClass *klass, const mrb_value *names
   }
 }
 
+/* public, private and so on. Without names, sets the visibility of the methods that the caller's frame defines from now
+ * on; bit 2 of its byte belongs to the patch `frames`. */
 static mrb_value change(mrb_state *mrb, struct RClass *klass, int visibility)
 {
   const mrb_value *names;
@@ -215,6 +219,7 @@ static mrb_value named_only(mrb_state *mrb, mrb_value self)
 {
   const mrb_callinfo *ci = mrb->c->ci - 2;
   (void)self;
+  /* Two frames up: method_missing has called this, and the frame above it made the call. */
   if (ci < mrb->c->cibase || !ci->proc || MRB_PROC_CFUNC_P(ci->proc) || !ci->pc) return mrb_false_value();
   return mrb_bool_value(*ci->pc == OP_NOP);
 }
@@ -233,6 +238,8 @@ static mrb_value hidden(mrb_state *mrb, mrb_value self)
   return mrb_symbol_value(mrb_intern_cstr(mrb, private ? "private" : "protected"));
 }
 
+/* Methods found so far. `seen` has those of all visibilities: a method hides the same name further up, also where it is
+ * undefined or private. */
 struct listing { mrb_value seen, names; mrb_int wanted; };
 
 static int list_one(mrb_state *mrb, mrb_sym name, mrb_method_t method, void *data)
@@ -308,6 +315,7 @@ static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
 #ifdef FG_PROC_METHOD
   if (!method) proc->flags |= FG_PROC_METHOD;
 #endif
+  /* A block that becomes a method checks the number of its arguments, like a lambda. */
   if (!method) proc->flags |= MRB_PROC_STRICT;
   int visibility = PUBLIC;
 #ifndef NO_VISIBILITY

@@ -16,13 +16,14 @@
 #include <mruby/variable.h>
 #include <mruby/version.h>
 
-/* The allocator of mruby, which counts the real size of each block against the limit. On NULL mruby collects garbage
- * and asks again, so that `out_of_memory` can be set although the second attempt succeeds. */
+/* The allocator of mruby, which counts the real size of each block against the limit. When it returns NULL, mruby
+ * collects garbage and asks again, so that `out_of_memory` may be set although the second attempt succeeds. */
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
 {
   fg_vm *vm = data;
   (void)mrb;
   size_t before = pointer ? malloc_usable_size(pointer) : 0;
+  /* mruby frees by a size of 0. A failed realloc below leaves the old block, and its count, as they are. */
   if (size == 0) {
     vm->used -= before;
     free(pointer);
@@ -59,6 +60,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   }
   vm->mrb = mrb;
   mrb->ud = vm;
+  /* Before anything can run the garbage collector or report an error. These values are protected when they are set. */
   vm->app = vm->template = vm->context_class = vm->input_class = mrb_nil_value();
   vm->stream_class = vm->gone_class = vm->timeout_class = mrb_nil_value();
   vm->keys = mrb_ary_new(mrb);
@@ -67,6 +69,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   mrb_gc_register(mrb, vm->kept);
   vm->shapes = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->shapes);
+  /* In the order of FG_KEY_FINISHED, FG_KEY_CONTEXT and FG_KEY_INPUT. */
   fg_vm_key(vm, "rack.response_finished", 22);
   fg_vm_key(vm, "fools_gold.context", 18);
   fg_vm_key(vm, "rack.input", 10);
@@ -91,6 +94,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
 
 void fg_vm_close(fg_vm *vm)
 {
+  /* From now on the limit does not apply: finalizers may allocate. */
   vm->closing = true;
   fg_rescue_close(vm);
   fg_globals_close(vm);
@@ -166,6 +170,7 @@ int fg_vm_start(fg_vm *vm, const char *rackup, size_t length)
   struct source source = {rackup, length, NULL};
   if (fg_watch_operators) fg_watch_operators(vm->mrb);
   int ended = fg_guard(vm, start_body, &source);
+  /* Loading leaves much garbage, which would otherwise be collected during the first requests. */
   if (ended == FG_DONE) mrb_full_gc(vm->mrb);
   return ended;
 }

@@ -67,7 +67,7 @@ class MatchData
   end
 
   def match(group)
-    self.begin(group) # an IndexError where there is none
+    self.begin(group) # raises an IndexError where there is no such group
     self[group]
   end
 

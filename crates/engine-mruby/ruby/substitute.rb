@@ -83,7 +83,7 @@ class String
       return [match.pre_match, match[0], match.post_match] if found
       return [byteslice(0, 0), byteslice(0, 0), String.new(self)]
     end
-    match(pattern) unless pattern.is_a?(String) # a TypeError
+    match(pattern) unless pattern.is_a?(String) # raises a TypeError
     found = byterindex(pattern)
     return [byteslice(0, 0), byteslice(0, 0), String.new(self)] unless found
     after = found + pattern.bytesize

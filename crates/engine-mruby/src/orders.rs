@@ -58,7 +58,7 @@ impl Pool {
             }
             Order::Recycle => {
                 let generation = self.generation.fetch_add(1, Ordering::Relaxed) + 1;
-                // Those that run are replaced when they have done.
+                // Interpreters that run a request are replaced after it.
                 while let Some(interpreter) = self.queue.take_idle(|one| one.generation() < generation) {
                     self.renew_idle(interpreter);
                 }

@@ -47,11 +47,11 @@ fn others(table: &str) -> Vec<String> {
 
 /// Beginnings of expressions that differ on purpose, or cannot be supported.
 const KNOWN: [&str; 5] = [
-    "[[1, 2]].each { |a, *b| return",          // `return` outside of a method ends the file
-    "{ a: [1, 2] }.each { |k, (x, y)| return", // as above
-    "[__FILE__.class, __LINE__",               // __dir__ of text that is no file
-    "OuterC.class_eval { self::V }",           // private_constant is taken, not kept
-    "(1..10) % 4",                             // an Enumerator, not an arithmetic sequence
+    "[[1, 2]].each { |a, *b| return", // here `return` outside of a method ends the file
+    "{ a: [1, 2] }.each { |k, (x, y)| return", // here `return` in a block at the top level ends the file
+    "[__FILE__.class, __LINE__",      // __dir__ differs for text that is not in a file
+    "OuterC.class_eval { self::V }",  // private_constant is accepted and has no effect
+    "(1..10) % 4",                    // returns an Enumerator, not an arithmetic sequence
 ];
 
 #[test]
