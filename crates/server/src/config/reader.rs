@@ -12,7 +12,7 @@ use crate::config::size::{
 };
 
 /// Reads settings from the parsed arguments and collects errors. The result for a wrong value does not matter, since
-/// [`crate::config::settings::settle`] then returns only the errors.
+/// [`crate::config::settings::resolve`] then returns only the errors.
 pub struct SettingsReader<'a> {
     pub asked: &'a Arguments,
     /// Index of the application whose settings are read; `None` for the server's.

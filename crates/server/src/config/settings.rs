@@ -65,7 +65,7 @@ pub struct Settings {
 }
 
 /// Resolves all settings; the error lists all problems.
-pub fn settle(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Problem>> {
+pub fn resolve(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Problem>> {
     let (settings, problems) = read(asked, machine);
     if problems.is_empty() { Ok(settings) } else { Err(problems) }
 }

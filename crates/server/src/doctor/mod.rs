@@ -26,7 +26,7 @@ use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::arguments::{self, Command, Problem};
 use crate::config::engine_kind::EngineKind;
 use crate::config::invocation::Invocation;
-use crate::config::settings::{Settings, settle};
+use crate::config::settings::{Settings, resolve};
 use crate::process::exit;
 use captured_output::CapturedOutput;
 use recommendation::Recommendation;
@@ -56,7 +56,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     if asked.command != Command::Serve {
         return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
-    let settings = match settle(asked, invocation.machine) {
+    let settings = match resolve(asked, invocation.machine) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);

@@ -58,7 +58,7 @@ pub fn run(program: &Program, environment: &[(OsString, OsString)]) -> Option<Re
 }
 
 /// Must be called first in a child of process 1: rewrites variables that name process 1, by starting the program again.
-pub fn settle(program: &Program) -> Result<(), String> {
+pub fn fix_variables(program: &Program) -> Result<(), String> {
     if !is_below() {
         return Ok(());
     }

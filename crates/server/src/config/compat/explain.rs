@@ -11,7 +11,7 @@ use super::{Kind, left, translate};
 use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Place, Problem, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
-use crate::config::settings::settle;
+use crate::config::settings::resolve;
 
 /// Column of comments, if the setting is short enough.
 const COLUMN: usize = 40;
@@ -75,7 +75,7 @@ fn unusable(translation: &Translation) -> Vec<Problem> {
         let origin = Origin::File(setting.place.clone());
         RawValue { name, value, origin, app: None }
     });
-    settle(Arguments { given: given.collect(), ..Arguments::default() }, Machine::here()).err().unwrap_or_default()
+    resolve(Arguments { given: given.collect(), ..Arguments::default() }, Machine::here()).err().unwrap_or_default()
 }
 
 fn page(translation: &Translation, unusable: &[Problem]) -> String {
