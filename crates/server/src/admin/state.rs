@@ -28,7 +28,7 @@ const SHARE_TIME: Duration = Duration::from_secs(5);
 
 /// Folders by which commands find the server.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
+pub struct ServerFolders {
     /// The working directory at the start, by the shell's name for it: perhaps a symlink.
     pub started_in: String,
     /// Folder of the served application.
@@ -45,7 +45,7 @@ pub struct Running {
 
 /// State shared by the admin listener and the control socket.
 pub struct AdminState {
-    pub place: Place,
+    pub place: ServerFolders,
     pub history: History,
     /// Memory of this process and of its control groups, which are found once.
     pub memory: Memory,
@@ -66,7 +66,7 @@ pub struct AdminState {
 
 impl AdminState {
     /// The state of a server that starts.
-    pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
+    pub fn new(place: ServerFolders, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
         let history = History::default();
         let control = Mutex::default();
         let since = SystemTime::now();

@@ -68,7 +68,7 @@ struct Search<'a> {
 }
 
 /// Position of a statement.
-struct Place<'a> {
+struct StatementPosition<'a> {
     path: &'a Path,
     folder: &'a Path,
     line: usize,
@@ -98,7 +98,7 @@ impl Search<'_> {
             }
             let (certain, rest) = statements::certain(text);
             for required in certain {
-                self.required(&required, &Place { path: &path, folder, line, is_certain });
+                self.required(&required, &StatementPosition { path: &path, folder, line, is_certain });
             }
             let is_plain =
                 text.starts_with("require") && [" if ", " unless ", " rescue "].iter().all(|w| !text.contains(w));
@@ -106,7 +106,7 @@ impl Search<'_> {
                 self.doubt(|| format!("{shown} uses {what} ({shown}:{line})"));
             }
             for possible in statements::possible(rest) {
-                let place = Place { path: &path, folder, line, is_certain: is_certain && is_plain };
+                let place = StatementPosition { path: &path, folder, line, is_certain: is_certain && is_plain };
                 self.possible(&possible, &place);
             }
             if self.found.unmet.is_some() {
@@ -115,9 +115,9 @@ impl Search<'_> {
         }
     }
 
-    fn possible(&mut self, possible: &Possible, place: &Place<'_>) {
+    fn possible(&mut self, possible: &Possible, place: &StatementPosition<'_>) {
         match possible {
-            Possible::Named(required) => self.required(required, &Place { is_certain: false, ..*place }),
+            Possible::Named(required) => self.required(required, &StatementPosition { is_certain: false, ..*place }),
             Possible::Computed(words) => match computed(words, place, &self.app) {
                 Some(found) => self.file(&found, place.is_certain),
                 None => {
@@ -129,7 +129,7 @@ impl Search<'_> {
         }
     }
 
-    fn required(&mut self, required: &Required, place: &Place<'_>) {
+    fn required(&mut self, required: &Required, place: &StatementPosition<'_>) {
         self.looked += 1;
         if self.looked > REQUIRED_MAX {
             return self.doubt(|| format!("more than {REQUIRED_MAX} libraries are required"));
@@ -186,7 +186,7 @@ impl Search<'_> {
 
 /// The file that `File.expand_path("../app", __FILE__)` and similar code names: the quoted words are parts of a path
 /// that begins at the file, at its folder, or in the application's folder.
-fn computed(words: &[String], place: &Place<'_>, app: &Path) -> Option<PathBuf> {
+fn computed(words: &[String], place: &StatementPosition<'_>, app: &Path) -> Option<PathBuf> {
     let tail: PathBuf = words.iter().map(|word| word.replace("#{__dir__}/", "")).collect();
     let tail = tail.strip_prefix("/").unwrap_or(&tail);
     if tail.as_os_str().is_empty() {

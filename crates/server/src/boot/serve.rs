@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
-use crate::admin::state::{Place, Running};
+use crate::admin::state::{Running, ServerFolders};
 use crate::apps::app::App;
 use crate::apps::context::{AppContext, ReloadSettings};
 use crate::apps::engines;
@@ -247,12 +247,12 @@ fn deaf(error: io::Error) -> String {
 }
 
 /// The folders by which commands find this server.
-fn place(found: &[AppSpec]) -> Place {
+fn place(found: &[AppSpec]) -> ServerFolders {
     let served = match found {
         [one] => one.rackup.parent().map(Path::to_owned),
         _ => None,
     };
-    Place {
+    ServerFolders {
         started_in: folder::current().display().to_string(),
         folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
     }

@@ -18,14 +18,14 @@ pub enum Origin {
     /// A variable of the environment.
     Variable(String),
     /// A settings file.
-    File(Place),
+    File(SourcePosition),
     /// The default.
     Default,
 }
 
 /// A position in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     /// The path as messages show it.
     pub file: String,
     /// `None` for a default of another server.
@@ -54,7 +54,7 @@ pub struct AppArguments {
     pub path: PathBuf,
     pub host: Option<String>,
     pub prefix: String,
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// An error in the arguments: what is wrong, and what would be right.
@@ -129,7 +129,7 @@ impl fmt::Display for Origin {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         self.line.map_or(Ok(()), |line| write!(f, ":{line}"))

@@ -8,7 +8,7 @@ use machine::Machine;
 
 use super::translation::{Remark, Setting, Translation, What};
 use super::{Kind, left, translate};
-use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Place, Problem, RawValue};
+use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue, SourcePosition};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
 use crate::config::settings::resolve;
@@ -130,7 +130,7 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
     out
 }
 
-fn line(out: &mut String, text: &str, place: &Place) {
+fn line(out: &mut String, text: &str, place: &SourcePosition) {
     let line = place.line.map_or_else(String::new, |line| format!("line {line}: "));
     let _ = writeln!(out, "{text:COLUMN$} # {line}{}", place.written.replace('\n', " "));
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Kind;
 use super::left::Left;
 use super::record::Call;
-use crate::config::arguments::Place;
+use crate::config::arguments::SourcePosition;
 use crate::config::options::DAY_MS;
 use crate::config::options::{Kind as Takes, Row};
 use crate::config::size::{parse_time, show_time};
@@ -53,7 +53,7 @@ pub enum What {
 /// A remark on a directive.
 #[derive(Debug, Clone)]
 pub struct Remark {
-    pub place: Place,
+    pub place: SourcePosition,
     pub what: What,
     pub why: String,
 }
@@ -75,7 +75,7 @@ impl Remark {
 pub struct Setting {
     pub row: &'static Row,
     pub value: String,
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// A translated configuration.
@@ -175,10 +175,10 @@ impl Translation {
     }
 
     /// Position of a call.
-    pub fn place(&self, call: &Call) -> Place {
+    pub fn place(&self, call: &Call) -> SourcePosition {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
-        Place { file, line: call.line, written: call.written.clone(), is_old: true }
+        SourcePosition { file, line: call.line, written: call.written.clone(), is_old: true }
     }
 
     /// Adds a remark on a directive.
@@ -231,7 +231,7 @@ impl Translation {
             return;
         }
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = Place { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
+        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
         self.put(place, key, value.to_owned());
     }
 
@@ -244,7 +244,7 @@ impl Translation {
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+            let place = SourcePosition { file: self.shown.clone(), line: None, written, is_old: true };
             self.put(place, "environment", value.to_owned());
         }
     }
@@ -252,11 +252,11 @@ impl Translation {
     /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_old: true };
         self.put(place, key, value.to_owned());
     }
 
-    fn put(&mut self, place: Place, key: &str, value: String) {
+    fn put(&mut self, place: SourcePosition, key: &str, value: String) {
         let row = Row::called(key).filter(|row| !matches!(row.kind, Takes::Refused(_)));
         let Some(row) = row else {
             let why = format!("{key} is not in this version");
