@@ -25,15 +25,15 @@ pub struct Route {
     is_order: bool,
 }
 
-const fn look(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Answer) -> Route {
+const fn look(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Handler) -> Route {
     Route { method: "GET", path, takes, help, answer, is_order: false }
 }
 
-const fn order(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Answer) -> Route {
+const fn order(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Handler) -> Route {
     Route { method: "POST", path, takes, help, answer, is_order: true }
 }
 
-type Answer = fn(&AdminState, &Running, &Params) -> Outcome;
+type Handler = fn(&AdminState, &Running, &Params) -> Outcome;
 
 const APP: &[&str] = &["app"];
 
