@@ -7,9 +7,9 @@ use super::translation::Does;
 use super::*;
 use crate::config::options::Row;
 
-fn call(name: &str, args: Value) -> Call {
+fn call(name: &str, args: Value) -> Directive {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
-    Call { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
+    Directive { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
 }
 
 fn translated(kind: Kind, calls: &[(&str, Value)]) -> Translation {

@@ -21,7 +21,7 @@ use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
-use record::Call;
+use record::Directive;
 use translation::{Known, Translation, What};
 
 pub use explain::explain;
@@ -160,7 +160,7 @@ fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str
             Ok(translation)
         }
         Some(failure) => {
-            let so_far: Vec<Call> = record.calls;
+            let so_far: Vec<Directive> = record.calls;
             let mut translation = Translation::of(kind, shown.clone(), home, so_far);
             if let Some(call) = &failure.call {
                 translation.unknown(call);
