@@ -311,7 +311,7 @@ fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str)
         (None, Some(evaluated)) => (Some(evaluated.path.clone()), evaluated.kind),
         (None, None) => (None, ""),
     };
-    Ok((path, if ruby.is_single && kind == compat::Kind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
+    Ok((path, if ruby.is_single && kind == compat::ServerKind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
 }
 
 /// The application's name in process titles.

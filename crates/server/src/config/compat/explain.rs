@@ -7,7 +7,7 @@ use std::path::Path;
 use machine::Machine;
 
 use super::translation::{Remark, Setting, Translation, What};
-use super::{Kind, left, translate};
+use super::{ServerKind, left, translate};
 use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue, SourcePosition};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
@@ -29,7 +29,7 @@ pub struct Explained {
 pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>> {
     let shown = path.display();
     let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
-    match Kind::of(path, &text) {
+    match ServerKind::of(path, &text) {
         Err(why) => Err(vec![Problem(why)]),
         Ok(None) => {
             Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use engine_ruby::Evaluated;
 use serde_json::Value;
 
-use super::Kind;
+use super::ServerKind;
 use super::left::Left;
 use super::record::Directive;
 use crate::config::arguments::SourcePosition;
@@ -40,7 +40,7 @@ pub enum Does {
 /// A directive and its translation.
 pub type Known = (&'static str, Does);
 
-/// Kind of a remark.
+/// ServerKind of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Refused,
@@ -81,7 +81,7 @@ pub struct Setting {
 /// A translated configuration.
 #[derive(Debug)]
 pub struct Translation {
-    pub kind: Kind,
+    pub kind: ServerKind,
     /// Path of the file, as messages show it.
     pub shown: String,
     pub settings: Vec<Setting>,
@@ -106,7 +106,7 @@ impl Translation {
     }
 
     /// Translates these calls.
-    pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
+    pub fn of(kind: ServerKind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
         let settings = Vec::new();
         let remarks = Vec::new();
         let rackup = None;
@@ -121,7 +121,7 @@ impl Translation {
         let folders = ["directory", "working_directory", "chdir", "app_root"];
         let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
         translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
-        if kind == Kind::Passenger && translation.folder.is_none() {
+        if kind == ServerKind::Passenger && translation.folder.is_none() {
             // In Passenger, paths and the search for the application start at the file's folder.
             let beside = Path::new(&translation.shown).parent().filter(|folder| !folder.as_os_str().is_empty());
             translation.folder = beside.map(Path::to_owned);
@@ -163,11 +163,11 @@ impl Translation {
         let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
         let name = self.kind.name();
         match self.kind {
-            Kind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
+            ServerKind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
                 self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
             }
             // These servers go on, Passenger with a warning.
-            Kind::Passenger | Kind::Thin => {
+            ServerKind::Passenger | ServerKind::Thin => {
                 self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
             }
             _ => self.remark(call, What::Refused, &format!("{name} has no such directive{hint}")),

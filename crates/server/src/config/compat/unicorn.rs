@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Kind;
+use super::ServerKind;
 use super::puma::{absolute, tcp};
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, text};
@@ -145,8 +145,8 @@ fn user(to: &mut Translation, call: &Directive) {
 pub fn finish(to: &mut Translation) {
     to.assume("threads", "1", false);
     to.assume("workers", "1", false);
-    to.assume("preload", if to.kind == Kind::Pitchfork { "yes" } else { "no" }, false);
-    let time = if to.kind == Kind::Pitchfork { "20s" } else { "60s" };
+    to.assume("preload", if to.kind == ServerKind::Pitchfork { "yes" } else { "no" }, false);
+    let time = if to.kind == ServerKind::Pitchfork { "20s" } else { "60s" };
     let port = "tcp://0.0.0.0:8080";
     to.assume("request-time", time, false);
     to.assume_none(&["queue-wait", "body-bytes"]);
