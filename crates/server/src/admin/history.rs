@@ -1,4 +1,4 @@
-//! Past numbers, by second and by minute, so that users see what led to the present.
+//! AppHistory numbers, by second and by minute, so that users see what led to the present.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -110,10 +110,10 @@ pub struct Recent {
 
 /// The history of all applications, by name.
 #[derive(Debug, Default)]
-pub struct History(Mutex<HashMap<String, Past>>);
+pub struct History(Mutex<HashMap<String, AppHistory>>);
 
 #[derive(Debug, Default)]
-struct Past {
+struct AppHistory {
     tracks: HashMap<Step, Track>,
     last: VecDeque<(Instant, Reading)>,
     /// Maximum times of each second.

@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tracing::warn;
 
 use crate::apps::context::AppContext;
-use crate::apps::deploy::{Deploy, Outcome};
+use crate::apps::deploy::{Deploy, DeployOutcome};
 use crate::apps::engines::{EngineContext, Size};
 use crate::apps::generation::{Generation, ShutdownState, wait_until};
 use crate::apps::shared_turns::SharedTurns;
@@ -36,7 +36,7 @@ pub struct App {
     pub(crate) shutdown: ShutdownState,
     /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
-    log: Mutex<Log>,
+    log: Mutex<DeployLog>,
     overrides: Mutex<Overrides>,
 }
 
@@ -57,25 +57,25 @@ struct Times {
 }
 
 #[derive(Default)]
-struct Log {
+struct DeployLog {
     deploys: VecDeque<Deploy>,
     /// Old generations that still finish requests.
     leaving: Vec<Arc<Generation>>,
     /// The generation that is being replaced; it may get requests until it is.
     outgoing: Option<Arc<Generation>>,
     /// Counts of generations that have ended.
-    past: Past,
+    past: PastCounts,
 }
 
 /// Counts that outlive a generation.
 #[derive(Default, Clone)]
-struct Past {
+struct PastCounts {
     served: u64,
     restarts: u64,
     restarts_by: BTreeMap<String, u64>,
 }
 
-impl Past {
+impl PastCounts {
     fn add(&mut self, snapshot: &Snapshot) {
         self.served += snapshot.status.served;
         self.restarts += snapshot.status.restarts;
@@ -108,7 +108,7 @@ impl App {
         let turns = SharedTurns::new();
         let begun_ones = AtomicU64::new(1);
         let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
-        app.note(Deploy::new(1, begun, Outcome::Started, None));
+        app.note(Deploy::new(1, begun, DeployOutcome::Started, None));
         Ok(app)
     }
 

@@ -9,7 +9,7 @@ use engine::{Order, brief, count};
 use tracing::{error, info, warn};
 
 use crate::apps::app::App;
-use crate::apps::deploy::{Deploy, Outcome};
+use crate::apps::deploy::{Deploy, DeployOutcome};
 use crate::apps::engines::Size;
 use crate::apps::generation::{Generation, wait_until};
 use crate::apps::probe;
@@ -33,7 +33,7 @@ impl App {
         info!(target: "server", "reload of {name}: loading generation {number}");
         let made = self.make(number, begun);
         let failed = made.as_ref().err().cloned();
-        let outcome = if failed.is_some() { Outcome::Failed } else { Outcome::Live };
+        let outcome = if failed.is_some() { DeployOutcome::Failed } else { DeployOutcome::Live };
         match made {
             Ok((new, workers)) => {
                 self.shift(&new, workers);

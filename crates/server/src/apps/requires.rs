@@ -38,7 +38,7 @@ impl fmt::Display for Unmet {
 
 /// Result of reading the files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Requirements {
     /// The first library that is certainly required and missing, in the order in which Ruby would load it.
     pub unmet: Option<Unmet>,
     /// The first thing that may need another engine, as a text.
@@ -46,10 +46,10 @@ pub struct Found {
 }
 
 /// Reads the application's files. `provides` says whether the engine has a library.
-pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Found {
+pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Requirements {
     let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
     let app = fs::canonicalize(&app).unwrap_or(app);
-    let found = Found::default();
+    let found = Requirements::default();
     let mut search = Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0, found };
     search.file(rackup, true);
     search.found
@@ -64,7 +64,7 @@ struct Search<'a> {
     seen: HashSet<PathBuf>,
     /// Number of libraries that were looked for.
     looked: usize,
-    found: Found,
+    found: Requirements,
 }
 
 /// Position of a statement.
