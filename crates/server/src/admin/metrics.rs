@@ -10,7 +10,7 @@ use crate::admin::histogram::{Peaks, Reading};
 use crate::admin::history::History;
 use crate::admin::process::Process;
 use crate::admin::prometheus::{Family, Value};
-use crate::admin::state::{AdminState, Running};
+use crate::admin::state::{AdminState, RunningServer};
 use crate::admin::view::by_hundreds;
 use crate::apps::app::App;
 use crate::apps::deploy::DeployOutcome;
@@ -125,7 +125,7 @@ fn of_log(log: &LogView) -> Vec<Family> {
     ]
 }
 
-fn of_server(running: &Running) -> Vec<Family> {
+fn of_server(running: &RunningServer) -> Vec<Family> {
     let server = &running.server;
     let counts = &running.counts;
     let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();

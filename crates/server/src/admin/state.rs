@@ -36,7 +36,7 @@ pub struct ServerFolders {
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     pub server: ServerHandle,
     pub counts: Arc<front::Counts>,
     /// Addresses of its listeners.
@@ -53,7 +53,7 @@ pub struct AdminState {
     pub logs: Arc<LogFiles>,
     /// When the program started.
     pub since: SystemTime,
-    running: OnceLock<Running>,
+    running: OnceLock<RunningServer>,
     /// Cancels the loading of applications when set.
     called_off: Arc<AtomicBool>,
     /// A shutdown was requested before the server ran.
@@ -109,12 +109,12 @@ impl AdminState {
     }
 
     /// Shows a server that runs.
-    pub fn open(&self, running: Running) {
+    pub fn open(&self, running: RunningServer) {
         let _ = self.running.set(running);
     }
 
     /// The server, once it runs.
-    pub fn running(&self) -> Option<&Running> {
+    pub fn running(&self) -> Option<&RunningServer> {
         self.running.get()
     }
 
@@ -155,7 +155,7 @@ impl AdminState {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// `draining`, `serving` or `starting`.
     pub fn state(&self) -> &'static str {
         if self.server.is_draining() {

@@ -90,7 +90,7 @@ pub fn budget(workers: usize) -> Arc<Budget> {
 }
 
 /// The engine that runs an application.
-pub enum Running {
+pub enum RunningEngine {
     Mruby(Arc<MrubyEngine>),
     Ruby(Arc<RubyEngine>),
 }
@@ -120,17 +120,17 @@ impl From<String> for Refusal {
     }
 }
 
-impl Running {
+impl RunningEngine {
     /// Loads the application.
     pub fn start(
         found: &AppSpec,
         settings: &AppSettings,
         size: Size,
         base: &EngineContext,
-    ) -> Result<Running, Refusal> {
+    ) -> Result<RunningEngine, Refusal> {
         let engine = match found.engine {
-            EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
-            EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
+            EngineKind::Mruby => start_mruby(found, settings, base).map(RunningEngine::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, base).map(RunningEngine::Ruby),
         };
         engine.map_err(|refusal| {
             let words = match refusal.kind {
@@ -158,22 +158,22 @@ impl Running {
     /// The engine, as the front calls it.
     pub fn engine(&self) -> Arc<dyn Engine> {
         match self {
-            Running::Mruby(engine) => engine.clone(),
-            Running::Ruby(engine) => engine.clone(),
+            RunningEngine::Mruby(engine) => engine.clone(),
+            RunningEngine::Ruby(engine) => engine.clone(),
         }
     }
 
     /// A description with numbers of workers or interpreters, for the log.
     pub fn in_words(&self, settings: &AppSettings) -> String {
         match self {
-            Running::Mruby(_) => {
+            RunningEngine::Mruby(_) => {
                 for lack in engine_mruby::lacks() {
                     warn!(target: "server", "{}: {lack}", engine_mruby::version());
                 }
                 let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
                 format!("{} of {}{mode}", count(settings.mruby.interpreters, "interpreter"), engine_mruby::version())
             }
-            Running::Ruby(engine) => {
+            RunningEngine::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
                 let threads = count(settings.ruby.threads, "thread");
@@ -190,8 +190,8 @@ impl Running {
     /// Stops the engine; its processes exit within this time.
     pub fn stop(&self, time: Duration) {
         match self {
-            Running::Mruby(engine) => engine.close(),
-            Running::Ruby(engine) => engine.stop(time),
+            RunningEngine::Mruby(engine) => engine.close(),
+            RunningEngine::Ruby(engine) => engine.stop(time),
         }
     }
 }

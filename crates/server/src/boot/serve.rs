@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
-use crate::admin::state::{Running, ServerFolders};
+use crate::admin::state::{RunningServer, ServerFolders};
 use crate::apps::app::App;
 use crate::apps::context::{AppContext, ReloadSettings};
 use crate::apps::engines;
@@ -220,7 +220,11 @@ async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals
     server.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
-    admin.open(Running { server: server.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    admin.open(RunningServer {
+        server: server.clone(),
+        counts: front_settings.counts.clone(),
+        listeners: addresses,
+    })?;
     if admin.is_unwanted() {
         server.stop(false);
     }

@@ -11,7 +11,7 @@ use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
 use super::scan;
-use crate::apps::engines::{EngineContext, RefusalKind, Running, Size};
+use crate::apps::engines::{EngineContext, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
 
@@ -70,10 +70,10 @@ fn start_there(
     settings: &AppSettings,
     base: &Arc<EngineContext>,
     report: &mut Report,
-) -> Option<Running> {
+) -> Option<RunningEngine> {
     match start(there, settings, Size::Workers(1), base) {
         Ok(running) => {
-            if let Running::Ruby(engine) = &running {
+            if let RunningEngine::Ruby(engine) = &running {
                 report.ruby = engine.fact("ruby").map(str::to_owned);
             }
             report.on_ruby = OnRuby::Loads;
@@ -91,10 +91,10 @@ fn start_there(
 }
 
 /// Sends the same requests to both, and again if the responses differ.
-fn asked(ours: &Running, theirs: Option<&Running>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
+fn asked(ours: &RunningEngine, theirs: Option<&RunningEngine>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
     let usual = ["/".to_owned()];
     let paths = if paths.is_empty() { &usual } else { paths };
-    let get = |running: &Running, path: &str| ask(&*running.engine(), settings, path, settings.request_time);
+    let get = |running: &RunningEngine, path: &str| ask(&*running.engine(), settings, path, settings.request_time);
     let first = |path: &String| {
         let here = get(ours, path);
         let there = theirs.map_or(There::NotAsked, |theirs| match get(theirs, path) {

@@ -11,7 +11,7 @@ use files::TempFolder;
 use serde::Deserialize;
 
 use super::answer;
-use crate::apps::engines::{EngineContext, Refusal, RefusalKind, Running, Size};
+use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
 use crate::apps::trial::Verdict;
 use crate::config::app_settings::AppSettings;
@@ -95,10 +95,10 @@ pub fn start(
     settings: &AppSettings,
     size: Size,
     base: &Arc<EngineContext>,
-) -> Result<Running, Refusal> {
+) -> Result<RunningEngine, Refusal> {
     if found.engine == EngineKind::Ruby {
         // Its processes are killed when their time is over.
-        return Running::start(found, settings, size, base);
+        return RunningEngine::start(found, settings, size, base);
     }
     load(found, settings, base).map_err(|error| match error {
         LoadError::Refused(refusal) => refusal,
@@ -106,14 +106,14 @@ pub fn start(
     })
 }
 
-fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, LoadError> {
-    Running::try_in_a_child(found, settings, base).map_err(LoadError::Refused)?;
+fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<RunningEngine, LoadError> {
+    RunningEngine::try_in_a_child(found, settings, base).map_err(LoadError::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
     let own_found = found.clone();
     let own_settings = settings.clone();
     let own_base = base.clone();
     let work = move || {
-        if let Err(unheard) = tell.send(Running::start(&own_found, &own_settings, Size::Full, &own_base))
+        if let Err(unheard) = tell.send(RunningEngine::start(&own_found, &own_settings, Size::Full, &own_base))
             && let Ok(running) = unheard.0
         {
             running.stop(Duration::ZERO);
