@@ -1,4 +1,4 @@
-//! AppHistory numbers, by second and by minute, so that users see what led to the present.
+//! Past numbers, by second and by minute, so that users see what led to the present.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -18,7 +18,7 @@ pub struct Deploy {
     pub took_ms: f64,
 }
 
-/// DeployOutcome of a deploy.
+/// Outcome of a deploy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeployOutcome {

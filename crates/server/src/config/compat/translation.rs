@@ -40,7 +40,7 @@ pub enum Does {
 /// A directive and its translation.
 pub type Known = (&'static str, Does);
 
-/// ServerKind of a remark.
+/// Kind of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Refused,
