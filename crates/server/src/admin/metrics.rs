@@ -22,7 +22,7 @@ const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pres
 
 type MetricRow = (Vec<(&'static str, String)>, Value);
 
-/// What an application's metrics are made of.
+/// State of an application from which its metrics are made.
 struct Shown {
     labels: Vec<(&'static str, String)>,
     snapshot: Snapshot,

@@ -40,8 +40,8 @@ pub struct App {
     overrides: Mutex<Overrides>,
 }
 
-/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once nobody holds the
-/// previous entry, the old generation gets no more requests.
+/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once the previous entry
+/// has no other holder, the old generation gets no more requests.
 struct Entry {
     generation: Arc<Generation>,
     /// The previous generation, while both get requests.

@@ -24,9 +24,9 @@ pub struct Deploy {
 pub enum DeployOutcome {
     /// The server started with it.
     Started,
-    /// It replaced the generation before.
+    /// The new generation replaced the one before.
     Live,
-    /// It failed; the generation before went on.
+    /// The new generation failed; the one before went on.
     Failed,
 }
 

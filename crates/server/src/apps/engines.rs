@@ -32,7 +32,7 @@ pub enum Size {
     Workers(usize),
 }
 
-/// What outlives a generation of an application and is given to each.
+/// State that outlives a generation of an application and is given to each.
 pub struct EngineContext {
     /// Event loops of the I/O threads.
     pub lanes: Vec<Handle>,

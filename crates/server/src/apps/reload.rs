@@ -99,7 +99,7 @@ impl App {
         (surge < current.workers_now()).then_some(surge)
     }
 
-    /// As many workers as the old code has, within the bounds: the load is the same after a reload.
+    /// Number of workers of the old code, within the bounds: the load is the same after a reload.
     fn as_many(&self, settings: &AppSettings) -> usize {
         let own = (settings.ruby.min_workers, settings.ruby.max_workers);
         let (min, max) = self.overrides().scale.unwrap_or(own);

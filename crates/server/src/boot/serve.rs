@@ -148,7 +148,7 @@ impl Drop for Loaded {
     }
 }
 
-/// What the applications run on: threads, admin listeners, settings of the front.
+/// Parts of the server that its applications run on: threads, admin listeners, settings of the front.
 struct ServerContext {
     threads: Threads,
     /// Answers until no request is running.

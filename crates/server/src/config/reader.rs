@@ -161,7 +161,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// One of the words of its row.
+    /// A choice: one of the words of its row.
     pub fn choice(&mut self, name: Name) -> String {
         let given = self.pick(name);
         if let Kind::Choice(words) = name.row().kind

@@ -60,7 +60,7 @@ pub struct Settings {
     pub chosen: Vec<String>,
     /// Warnings for the log at the start.
     pub notices: Vec<String>,
-    /// Of a reload: changes that need a restart.
+    /// Changes that a reload cannot apply, since they need a restart.
     pub waiting: Vec<String>,
 }
 

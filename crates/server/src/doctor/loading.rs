@@ -41,7 +41,7 @@ pub struct Finding {
     pub words: String,
     /// `file:line`, perhaps with the method.
     pub places: Vec<String>,
-    /// What the user's Ruby says about a file that does not parse.
+    /// Opinion of the user's Ruby on a file that does not parse.
     #[serde(default)]
     pub remark: Option<String>,
 }

@@ -70,7 +70,7 @@ impl Remark {
     }
 }
 
-/// One of our settings.
+/// A setting of this server, translated from a directive.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub row: &'static Row,
