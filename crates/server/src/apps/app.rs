@@ -29,7 +29,7 @@ const GIVE_UP_TIME: Duration = Duration::from_secs(2);
 /// An application.
 pub struct App {
     name: String,
-    pub(crate) base: EngineContext,
+    pub(crate) engine_context: EngineContext,
     pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
     pub(crate) turns: SharedTurns<Result<String, String>>,
@@ -100,14 +100,14 @@ impl App {
         let name = settings.name.clone();
         let begun = Instant::now();
         let shutdown = ShutdownState::new(context.called_off.clone());
-        let base = context.base();
-        let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
+        let engine_context = context.engine_context();
+        let generation = Generation::start(1, (found, settings), Size::Full, &engine_context)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
         let overrides = Mutex::default();
         let turns = SharedTurns::new();
         let begun_ones = AtomicU64::new(1);
-        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
+        let app = App { name, engine_context, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
         app.note(Deploy::new(1, begun, DeployOutcome::Started, None));
         Ok(app)
     }
@@ -119,7 +119,7 @@ impl App {
 
     /// Counts and times of its requests, over all generations.
     pub fn meter(&self) -> &Arc<Meter> {
-        &self.base.meter
+        &self.engine_context.meter
     }
 
     /// The engine that gets its requests now.

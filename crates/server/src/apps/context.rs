@@ -42,7 +42,7 @@ pub struct AppContext {
 
 impl AppContext {
     /// The engine context of a new application.
-    pub fn base(&self) -> EngineContext {
+    pub fn engine_context(&self) -> EngineContext {
         EngineContext {
             called_off: self.called_off.clone(),
             drain_time: self.drain_time,

@@ -48,16 +48,16 @@ impl Generation {
         number: u64,
         (found, settings): (AppSpec, AppSettings),
         size: Size,
-        base: &EngineContext,
+        engine_context: &EngineContext,
     ) -> Result<Generation, String> {
         // At the start there is no server yet that could be ended, so the application is loaded only once.
-        let tried = if number > 1 { RunningEngine::try_in_a_child(&found, &settings, base) } else { Ok(()) };
-        let running = tried.and_then(|()| RunningEngine::start(&found, &settings, size, base));
+        let tried = if number > 1 { RunningEngine::try_in_a_child(&found, &settings, engine_context) } else { Ok(()) };
+        let running = tried.and_then(|()| RunningEngine::start(&found, &settings, size, engine_context));
         let (running, found, settings) = match (running, found.instead.clone()) {
             (Ok(running), _) => (running, found, settings),
             (Err(refusal), Some(instead)) if refusal.kind == RefusalKind::App => {
                 let (theirs, settings) = (*instead).clone();
-                (start_instead(&refusal, &theirs, &settings, size, base)?, theirs, settings)
+                (start_instead(&refusal, &theirs, &settings, size, engine_context)?, theirs, settings)
             }
             (Err(refusal), _) => return Err(refusal.words),
         };
@@ -169,11 +169,11 @@ fn start_instead(
     found: &AppSpec,
     settings: &AppSettings,
     size: Size,
-    base: &EngineContext,
+    engine_context: &EngineContext,
 ) -> Result<RunningEngine, String> {
     let began = Instant::now();
     let first = refusal.words.lines().next().unwrap_or_default();
-    let running = RunningEngine::start(found, settings, size, base).map_err(|second| {
+    let running = RunningEngine::start(found, settings, size, engine_context).map_err(|second| {
         if second.words.lines().next() == Some(first) {
             return second.words;
         }

@@ -64,7 +64,7 @@ impl App {
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
         let workers = surge.unwrap_or_else(|| self.as_many(&settings));
-        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.base)?;
+        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.engine_context)?;
         let ready = self.until_ready(&new, workers, until).and_then(|()| self.probe(&new, until));
         match ready {
             Ok(()) => Ok((Arc::new(new), surge)),

@@ -25,17 +25,17 @@ pub fn run(
     here: &AppSpec,
     there: &AppSpec,
     settings: &AppSettings,
-    base: &Arc<EngineContext>,
+    engine_context: &Arc<EngineContext>,
     paths: &[String],
 ) -> Report {
     let rackup = here.rackup.clone();
-    let told = all_missing(here, settings, base);
+    let told = all_missing(here, settings, engine_context);
     let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
     let doubts = scan::doubts(&rackup, &own, &told.methods);
     let mut report = Report { rackup, gemfile: here.gemfile.clone(), files: own, doubts, ..Report::default() };
     let began = Instant::now();
     // If it did not finish with parts left out, it would not do so now.
-    let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, base), Err);
+    let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, engine_context), Err);
     let ours = match real {
         Ok(running) => {
             report.loaded = Some(began.elapsed());
@@ -53,7 +53,7 @@ pub fn run(
     let load_path = told.gems.iter().filter(|gem| Path::new(&gem.folder).starts_with(report.folder()));
     let load_path = load_path.flat_map(|gem| gem.paths.clone()).collect();
     report.gems = told.gems;
-    let theirs = start_there(&AppSpec { load_path, ..there.clone() }, settings, base, &mut report);
+    let theirs = start_there(&AppSpec { load_path, ..there.clone() }, settings, engine_context, &mut report);
     if let Some(ours) = &ours {
         report.asked = asked(ours, theirs.as_ref(), settings, paths);
     }
@@ -68,10 +68,10 @@ fn is_of(gems: &[Gem], file: &str) -> bool {
 fn start_there(
     there: &AppSpec,
     settings: &AppSettings,
-    base: &Arc<EngineContext>,
+    engine_context: &Arc<EngineContext>,
     report: &mut Report,
 ) -> Option<RunningEngine> {
-    match start(there, settings, Size::Workers(1), base) {
+    match start(there, settings, Size::Workers(1), engine_context) {
         Ok(running) => {
             if let RunningEngine::Ruby(engine) = &running {
                 report.ruby = engine.fact("ruby").map(str::to_owned);

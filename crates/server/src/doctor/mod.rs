@@ -101,7 +101,7 @@ fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String])
         let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
-        reports.push(checks::run(&here, &there, app, &alone.base, paths));
+        reports.push(checks::run(&here, &there, app, &alone.engine_context, paths));
     }
     Ok(reports)
 }
