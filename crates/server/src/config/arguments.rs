@@ -33,7 +33,7 @@ pub struct SourcePosition {
     /// The text there, such as `threads = 5`.
     pub written: String,
     /// Whether the file is another server's: it then counts more than variables that are not this program's own.
-    pub is_old: bool,
+    pub is_compat: bool,
 }
 
 /// An option's value before it is checked.
@@ -107,7 +107,7 @@ pub struct Arguments {
     /// The working directory by the user's name for it; empty before it was entered.
     pub folder: PathBuf,
     /// Another server's configuration that was read: its path as messages show it, and the server's name.
-    pub old: Option<(String, &'static str)>,
+    pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
     /// Another server's configuration that exists and is not read, as messages show it.
@@ -142,7 +142,7 @@ impl RawValue {
         match &self.origin {
             Origin::Flag(_) => 0,
             Origin::Variable(name) if name.starts_with(OWN_VARIABLES) => 1,
-            Origin::File(place) if place.is_old => 2,
+            Origin::File(place) if place.is_compat => 2,
             Origin::Variable(_) => 3,
             Origin::File(_) if self.app.is_some() => 4,
             Origin::File(_) => 5,

@@ -76,7 +76,7 @@ impl Reader<'_> {
     fn place(&self, (key, value): &Entry<'_>) -> SourcePosition {
         let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
         let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
-        SourcePosition { file: self.shown.clone(), line: Some(self.line(key.span().start)), written, is_old: false }
+        SourcePosition { file: self.shown.clone(), line: Some(self.line(key.span().start)), written, is_compat: false }
     }
 
     fn refuse(&mut self, entry: &Entry<'_>, why: &str) {
@@ -144,7 +144,7 @@ impl Reader<'_> {
                 file: self.shown.clone(),
                 line: Some(line),
                 written: "[[app]]".to_owned(),
-                is_old: false,
+                is_compat: false,
             };
             self.app(table, at, several, place);
         }

@@ -46,7 +46,7 @@ pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>
 /// Replaces defaults by variables that the other server would read: a settings file counts less there, so the output
 /// has the same values.
 fn take_variables(translation: &mut Translation, asked: &Arguments) {
-    let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_old;
+    let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_compat;
     for setting in translation.settings.iter_mut().filter(is_assumed) {
         let given = asked.values(setting.row.name).into_iter().next_back();
         if let Some(RawValue { value, origin: Origin::Variable(variable), .. }) = given

@@ -74,7 +74,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
         Ok(translation) => translation,
         Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
     };
-    asked.old = Some((translation.shown.clone(), kind.name()));
+    asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
     let mut others: Vec<String> = Vec::new();
     translation.refused().for_each(|why| asked.refuse(why));

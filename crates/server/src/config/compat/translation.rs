@@ -178,7 +178,7 @@ impl Translation {
     pub fn place(&self, call: &Directive) -> SourcePosition {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
-        SourcePosition { file, line: call.line, written: call.written.clone(), is_old: true }
+        SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true }
     }
 
     /// Adds a remark on a directive.
@@ -231,7 +231,7 @@ impl Translation {
             return;
         }
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
+        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: !asks_environment };
         self.put(place, key, value.to_owned());
     }
 
@@ -244,7 +244,7 @@ impl Translation {
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            let place = SourcePosition { file: self.shown.clone(), line: None, written, is_old: true };
+            let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
             self.put(place, "environment", value.to_owned());
         }
     }
@@ -252,7 +252,7 @@ impl Translation {
     /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_old: true };
+        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
         self.put(place, key, value.to_owned());
     }
 
