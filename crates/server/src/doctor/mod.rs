@@ -64,10 +64,10 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
         }
     };
     let examined = match CapturedOutput::begin() {
-        Ok(aside) => {
+        Ok(captured) => {
             let examined = check_apps(settings, invocation, &words.paths);
             // It may be closed; then the report is not read either.
-            let _ = aside.end();
+            let _ = captured.end();
             examined
         }
         Err(error) => Err(Missing::File(format!("what the application prints cannot be put aside: {error}"))),
