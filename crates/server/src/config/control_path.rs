@@ -148,9 +148,9 @@ fn is_private(folder: &Path) -> Result<u32, String> {
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
-        let is_compat = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
+        let is_old = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
         let is_dead = || front::listener_of(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if found.file_type().is_socket() && is_compat && is_dead() {
+        if found.file_type().is_socket() && is_old && is_dead() {
             // Another process may have removed it.
             let _ = fs::remove_file(&path);
         }

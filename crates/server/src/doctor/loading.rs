@@ -115,9 +115,9 @@ fn load(
     let (tell, told) = mpsc::sync_channel(1);
     let own_found = found.clone();
     let own_settings = settings.clone();
-    let own_base = engine_context.clone();
+    let own_context = engine_context.clone();
     let work = move || {
-        if let Err(unheard) = tell.send(RunningEngine::start(&own_found, &own_settings, Size::Full, &own_base))
+        if let Err(unheard) = tell.send(RunningEngine::start(&own_found, &own_settings, Size::Full, &own_context))
             && let Ok(running) = unheard.0
         {
             running.stop(Duration::ZERO);
