@@ -173,7 +173,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Whether a text is a size or duration except for its many digits.
+/// Whether a text is a size or duration with too many digits for a number.
 fn is_too_large(text: &str) -> bool {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let one = format!("1{unit}");
