@@ -84,7 +84,7 @@ pub fn present(folder: &Path, options: &Options, place: &Place) -> Result<(Vec<C
             None => here.push(contender),
         }
     }
-    if here.is_empty() { Err(format!("nobody is here to be measured: {missing:?}")) } else { Ok((here, missing)) }
+    if here.is_empty() { Err(format!("no contender is installed: {missing:?}")) } else { Ok((here, missing)) }
 }
 
 /// How to get a contender; `None` if it is installed.
