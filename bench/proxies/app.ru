@@ -1,17 +1,17 @@
-# What bin/proxies asks for through each proxy: the environment, uploads, events, WebSockets, answers that tell.
+# The application of bin/proxies: environment, uploads, events, WebSockets, and echoes.
 
 require "digest"
 require "json"
 
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-# Where the client says that it has seen the first event.
+# The client creates a file here when it has received the first event.
 FOLDER = ENV.fetch("PROXIES_FOLDER")
 
 def text(words)
   [200, { "content-type" => "text/plain" }, [words]]
 end
 
-# Sends the second event when the client has the first one, or says that it never got it.
+# Sends the second event when the client has received the first one, or `late` if it never does.
 def events(name)
   body = Enumerator.new do |out|
     out << "data: first\n\n"
@@ -26,7 +26,7 @@ def events(name)
   [200, { "content-type" => "text/event-stream", "cache-control" => "no-cache" }, body]
 end
 
-# Sends each short text message back, until the client has gone.
+# Echoes each short text message until the client is gone.
 def websocket(env)
   io = env["rack.hijack"].call
   accept = [Digest::SHA1.digest(env["HTTP_SEC_WEBSOCKET_KEY"] + GUID)].pack("m0")

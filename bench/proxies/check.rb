@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Starts each proxy with its example of docs/examples in front of FoolsGold and looks whether all that the examples
-# promise is so. Prints a table; exit code 1 when something is not.
+# Starts each proxy with its example of docs/examples in front of FoolsGold and checks everything that the examples
+# promise. Prints a table; exit code 1 if a check fails.
 # Usage: ruby bench/proxies/check.rb PROGRAM SECONDS [PROXY...]
 
 require "digest"
@@ -13,12 +13,12 @@ require_relative "proxies"
 require_relative "server"
 require_relative "site"
 
-# What a client says that only a proxy may say. None of it may reach the application.
+# Headers that only a proxy may send. A client sends them here, and none may reach the application.
 FORGED = %w[X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Forwarded-Scheme X-Forwarded-Ssl
             X-Forwarded-Server X-Forwarded-User Forwarded X-Real-IP Client-IP Remote-User X-Original-URL X-Rewrite-URL
             X-Script-Name X-Sendfile-Type X-Accel-Mapping X-Request-Id X-Request-Start].freeze
 
-# What one proxy does right, and what not.
+# Results of the checks of one proxy.
 class Report
   attr_reader :troubles, :notes
 
@@ -28,7 +28,7 @@ class Report
     @notes = {}
   end
 
-  # Runs one check, which says what is wrong by raising.
+  # Runs a check, which raises if it fails.
   def check(name)
     return unless name.include?(ENV.fetch("PROXIES_CHECK", ""))
 
@@ -55,7 +55,7 @@ def environment(proxy)
     same("the scheme", env["rack.url_scheme"], "https")
     same("HTTP_HOST", env["HTTP_HOST"], Client::HOST)
     same("HTTP_X_FORWARDED_FOR", env["HTTP_X_FORWARDED_FOR"], "127.0.0.1")
-    # Apache says what the client asked for, Caddy nothing, the others where they listen.
+    # Apache sends the port of the request's Host, Caddy none, the others the port that they listen on.
     port = env["HTTP_X_FORWARDED_PORT"]
     raise Site::Trouble, "HTTP_X_FORWARDED_PORT is #{port}" unless [nil, "443", proxy.port.to_s].include?(port)
 
@@ -130,7 +130,7 @@ def late(proxy)
   end
 end
 
-# Load while something happens at the server. None of it may fail, or none of the safe requests.
+# Runs a load during the block. No request may fail; with :safe, no safe request.
 def under_load(proxy, seconds, what = :all)
   load = Load.new(proxy.port)
   deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
@@ -162,7 +162,7 @@ ensure
   proxy&.stop
 end
 
-# All that is asked of one request or connection.
+# The checks of single requests and connections.
 def look(report, proxy, site, over)
   report.check("environment, #{over}") { environment(proxy) }
   report.check("upload, #{over}") { upload(proxy) }
@@ -215,7 +215,7 @@ ensure
   server&.end_all
 end
 
-# Two servers, of which one after the other ends and is started again.
+# Stops and starts two servers, one after the other.
 def balanced(kind, site, program, seconds)
   admin = Site.port
   servers = { "one" => "127.0.0.1", "two" => "127.0.0.2" }.map do |name, address|

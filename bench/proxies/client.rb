@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One connection over TLS, as a browser's, that sends exactly what it is told and repeats nothing.
+# A client with one connection, over TLS by default, that sends exact bytes and never retries.
 
 require "openssl"
 require "socket"
@@ -8,12 +8,12 @@ require "timeout"
 
 class Client
   HOST = "shop.example"
-  # Longer than anything may take here.
+  # Timeout in seconds, longer than any step may take.
   PATIENCE = 30
 
   Reply = Struct.new(:status, :headers, :body)
 
-  # An answer that could not be read.
+  # Raised for a response that cannot be parsed.
   class Broken < StandardError; end
 
   def self.open(port, tls: true)
@@ -47,7 +47,7 @@ class Client
     end
   end
 
-  # Sends a body of unknown length.
+  # Sends a chunked body.
   def post_chunks(path, pieces)
     within do
       head("POST", path, "Transfer-Encoding" => "chunked")
@@ -57,7 +57,7 @@ class Client
     end
   end
 
-  # Sends a request and yields what arrives, until the block says that it is enough.
+  # Sends a request and yields all bytes so far, until the block returns true.
   def stream(path)
     within do
       head("GET", path, {})
@@ -67,7 +67,7 @@ class Client
     end
   end
 
-  # Becomes a WebSocket; the status of the answer.
+  # Upgrades to a WebSocket and returns the status.
   def websocket(path)
     within do
       head("GET", path, "Upgrade" => "websocket", "Connection" => "Upgrade", "Sec-WebSocket-Version" => "13",
@@ -76,7 +76,7 @@ class Client
     end
   end
 
-  # Sends a short message over a WebSocket and waits for one.
+  # Sends a short WebSocket message and returns the next one.
   def say(words)
     within do
       mask = [1, 2, 3, 4]
@@ -91,7 +91,7 @@ class Client
 
   def encrypted(tcp)
     context = OpenSSL::SSL::SSLContext.new
-    # The certificate is of this run.
+    # The certificate was made for this run.
     context.verify_mode = OpenSSL::SSL::VERIFY_NONE
     io = OpenSSL::SSL::SSLSocket.new(tcp, context)
     io.hostname = HOST

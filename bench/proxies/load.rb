@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Clients that ask through a proxy until they are told to stop, half of it GET, half of it POST, some on kept
-# connections. Each answer must be what was sent. Nothing is repeated: what fails counts.
+# Clients that send requests through a proxy until they are stopped, half GET, half POST, some with keep-alive
+# connections. Each response must have what was sent. No request is retried: failures count.
 
 require "json"
 
@@ -9,10 +9,10 @@ require_relative "client"
 
 class Load
   CLIENTS = 6
-  # Requests of a connection.
+  # Requests of a keep-alive connection.
   KEPT = 20
 
-  # Right answers, and failures by kind, of requests that are safe and of those that are not.
+  # Number of right responses, and failures by kind, of safe and of unsafe requests.
   Count = Struct.new(:right, :safe, :unsafe) do
     def failed
       safe.values.sum + unsafe.values.sum

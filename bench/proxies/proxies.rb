@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# The four proxies, each with its example of docs/examples, in which only ports and paths are replaced, and with what a
-# distribution's own configuration would have around it.
+# The four proxies, each with its example of docs/examples, in which only ports and paths are replaced, and with the
+# configuration that a distribution has around it.
 
 require "fileutils"
 require "open3"
 
 require_relative "site"
 
-# What all of them have in common.
+# Base class of the proxies.
 class Proxy
   EXAMPLES = File.expand_path("../../docs/examples", __dir__)
 
@@ -18,7 +18,7 @@ class Proxy
     [Nginx, Caddy, Apache, Haproxy]
   end
 
-  # In front of a path or a port, or of several servers.
+  # A proxy in front of a path, a port, or several servers.
   def initialize(site, upstream)
     @site = site
     @upstream = upstream
@@ -47,15 +47,15 @@ class Proxy
     Dir[@site.path("proxy/*log")].flat_map { |path| File.readlines(path).last(15) }.join
   end
 
-  # What serves files of the application itself.
+  # Whether it serves files of the application itself.
   def serves_files?
     true
   end
 
-  # Whether the example has lines for several servers whose health it asks for.
+  # Whether the example has lines for several servers with health checks.
   def self.balances? = false
 
-  # Which requests wait for a server that is started again over TCP, by the example's own word.
+  # Requests that wait while a server on TCP is restarted, according to the example: :all, :safe or :none.
   def waiting
     :none
   end
@@ -73,7 +73,7 @@ class Proxy
     false
   end
 
-  # The example with its ports and paths replaced; each of them must be there.
+  # The example with its ports and paths replaced; each of them must occur.
   def example(name, replaced)
     text = File.read(File.join(EXAMPLES, name))
     replaced.each do |old, new|
@@ -153,7 +153,7 @@ class Caddy < Proxy
 end
 
 class Apache < Proxy
-  # Those of a2enmod in the example, and Debian's own.
+  # The modules that the example enables, and Debian's default ones.
   MODULES = %w[mpm_event authz_core alias dir mime socache_shmcb
                proxy proxy_http headers ssl unique_id http2].freeze
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# FoolsGold behind the proxies, in one of two ways: with its own sockets, as `--user` (where this is root); or with a
-# socket that is held for it and outlives it, as by systemd.
+# FoolsGold behind the proxies, in one of two ways: with its own sockets, with `--user` if this is root; or with a
+# socket that is held open and outlives it, as by systemd.
 
 require "etc"
 require "socket"
@@ -35,10 +35,10 @@ class Server
     spawn_server([], ["-b", "unix://#{socket}", "-b", "tcp://#{@address}:#{@port}", *as], {})
   end
 
-  # Starts it with the socket that is held.
+  # Starts it with the held socket.
   def start_held
     @held ||= UNIXServer.new(socket).tap { File.chmod(0o666, socket) }
-    # The shell knows its process, which becomes the server.
+    # The shell knows its process id, and becomes the server.
     shell = ["sh", "-c", "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"", "sh", *@site.as(Site::SERVER_USER)]
     spawn_server(shell, ["--bind-to-activated-sockets"], { 3 => @held })
   end
@@ -48,7 +48,7 @@ class Server
     raise Site::Trouble, "the reload failed: #{told}" unless $?.success?
   end
 
-  # Another process takes over.
+  # Upgrades the server: another process takes over.
   def upgrade
     before = pid
     Process.kill("USR2", before)
@@ -60,7 +60,7 @@ class Server
     Site.wait("the end of the server; see #{tail}") { ended?(@started) && !File.exist?(pidfile) }
   end
 
-  # Gives up the socket that was held.
+  # Closes the held socket.
   def let_go
     @held&.close
     @held = nil
@@ -110,7 +110,7 @@ class Server
   rescue Errno::ECHILD
     begin
       Process.kill(0, id)
-      # A successor, whose parent is another.
+      # A successor, which is no child of this process.
       false
     rescue Errno::ESRCH
       true

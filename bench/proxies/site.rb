@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# The folder of a run and what is in it: the application, the certificate, the socket, and who owns what. As root the
-# server and the proxies are two different users, neither of them root.
+# The folder of a run with application, certificate, socket, and owners. If this is root, the server and the proxies run
+# as two different users, neither of them root.
 
 require "etc"
 require "fileutils"
@@ -10,7 +10,7 @@ require "socket"
 require "tmpdir"
 
 class Site
-  # Those of Debian; whoever is not root runs all as themselves.
+  # Users of Debian; without root all run as the current user.
   SERVER_USER = "daemon"
   PROXY_USER = "www-data"
 
@@ -25,7 +25,7 @@ class Site
     site&.remove
   end
 
-  # Waits until the block says yes; says what was waited for when it does not.
+  # Waits until the block returns true; the error names what was waited for.
   def self.wait(what, seconds: 60)
     deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     until (found = yield)
@@ -60,7 +60,7 @@ class Site
     Process.uid.zero?
   end
 
-  # Words before a command that make it run as this user.
+  # The beginning of a command that runs as this user.
   def as(user)
     return [] unless root?
 
@@ -75,7 +75,7 @@ class Site
     server&.close
   end
 
-  # Ends a process that this program started, and waits for it.
+  # Stops a process that this program started, and reaps it.
   def self.end_process(pid, signal = "TERM")
     Process.kill(signal, pid)
     wait("process #{pid} ends") { Process.wait(pid, Process::WNOHANG) }

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A server under test: started by its name in a folder with an application, on a free port of 127.0.0.1, and ended with
-# all its processes. For bin/rack-env and bin/compatibility.
+# A server under test: started by its name in a folder with an application, on a free port of 127.0.0.1, and stopped
+# with all its processes. For bin/rack-env and bin/compatibility.
 
 require "fileutils"
 require "socket"
@@ -14,8 +14,8 @@ class Contender
   STOP_S = 10
   ROOT = File.expand_path("../..", __dir__)
 
-  # How it is started. `bind` is an address as Puma writes it, "tcp" that of its port, nil the default with its port.
-  # `options` go to the command as they are; `environment` and `limits` (of Process.spawn) to the process.
+  # How it is started. `bind` is an address as in Puma, "tcp" for 127.0.0.1 and its port, nil for the default with its
+  # port. `options` are added to the command; `environment` and `limits` (of Process.spawn) are for the process.
   Setup = Struct.new(:workers, :threads, :bind, :options, :environment, :limits, :mode, :stdin,
                      keyword_init: true) do
     def self.one(**more)
@@ -26,7 +26,7 @@ class Contender
 
   attr_reader :name, :port, :folder, :pid
 
-  # The files, name => text, are the application's; config.ru must be one of them.
+  # `files` are the application's, as name => text; config.ru must be one of them.
   def initialize(name, files, setup = Setup.one)
     @name = name
     @setup = setup
@@ -45,7 +45,7 @@ class Contender
     File.write(File.join(@folder, path), text)
   end
 
-  # Whether it serves, within BOOT_S.
+  # Starts the server; returns whether it serves within BOOT_S.
   def start
     log = File.join(@folder, "server.log")
     @pid = spawn({ "RACK_ENV" => @setup.mode, **@setup.environment }, *command, **streams(log), **@setup.limits,
@@ -56,7 +56,7 @@ class Contender
     false
   end
 
-  # Whether a plain request is answered in time.
+  # Whether a plain request gets a response in time.
   def serves?(seconds)
     limit = now + seconds
     until answers?([limit - now, 0.1].max)
@@ -74,7 +74,7 @@ class Contender
     @pid.nil?
   end
 
-  # TERM, and KILL for all that is left after a while.
+  # Sends TERM, and later KILL to the remaining processes.
   def stop
     unless ended?
       signal(:TERM)
@@ -176,7 +176,7 @@ class Contender
     [program, "-e", @setup.mode, *(url ? ["-b", url] : ["-p", @port.to_s]), *options, *@setup.options]
   end
 
-  # The same folder, seen from inside of the ring.
+  # The command with the folder's path inside the ring.
   def inside(command)
     home = @folder.delete_prefix(RING)
     ["chroot", RING, "env", "-i", "-C", home, "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/root", "LANG=C.UTF-8",

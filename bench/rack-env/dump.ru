@@ -1,5 +1,5 @@
-# Answers with its environment: a line for each pair, with the value's class, its encoding, whether it is frozen, and
-# its bytes in hexadecimal. For every server and for the embedded engine, so with the plainest Ruby there is.
+# Returns its environment: a line for each pair, with the value's class, encoding, whether it is frozen, and its bytes
+# in hexadecimal. For every server and for the embedded engine, so in plain Ruby.
 
 def hex(text) = text.unpack("H*").first.to_s
 

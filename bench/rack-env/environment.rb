@@ -1,20 +1,20 @@
 # frozen_string_literal: true
 
-# The environment as dump.ru answers with it, and how one differs from another.
+# Request environments from the responses of dump.ru, and their differences.
 
 require "io/wait"
 require "socket"
 
-# A value as it is shown, and its class, encoding and whether it is frozen.
+# A value as text, with its class, encoding and whether it is frozen.
 Pair = Struct.new(:value, :kind)
 
 module Environment
   ANSWER_S = 5
-  # What is another in every request: an id, a time.
+  # Keys whose values change with each request: an id, a time.
   PASSING = /\AHTTP_X_REQUEST_|\A\(input has\)/.freeze
 
   class << self
-    # The pairs of the environment by key; or a status, as "(status)", where it did not get so far.
+    # The pairs of the environment by key; or the status, as "(status)", of a request that was refused.
     def ask(port, request)
       answer = Socket.tcp("127.0.0.1", port, connect_timeout: ANSWER_S) do |socket|
         socket.write(request)
@@ -31,7 +31,7 @@ module Environment
       { "(status)" => Pair.new("reset", "") }
     end
 
-    # The pairs in the body of an answer of dump.ru.
+    # The pairs in the body of a response of dump.ru.
     def parse(body, port)
       body.each_line(chomp: true).to_h do |line|
         key, key_class, kind, encoding, frozen, value = line.split("\t", -1)
@@ -41,7 +41,7 @@ module Environment
       end
     end
 
-    # What one environment has that the other has not: key => words.
+    # Differences of two environments: key => text.
     def differences(ours, theirs)
       if [ours, theirs].any? { |env| env.key?("(status)") }
         return status(ours) == status(theirs) ? {} : { "(status)" => "#{status(theirs)}  =>  #{status(ours)}" }
@@ -64,7 +64,7 @@ module Environment
       value.force_encoding("UTF-8").valid_encoding? ? value.inspect : value.b.inspect
     end
 
-    # Until the other side closes, or is silent: some keep the connection whatever the request says.
+    # Reads until the server closes or is silent: some keep the connection, whatever the request says.
     def read(socket)
       text = "".b
       while socket.wait_readable(text.empty? ? ANSWER_S : 0.5)

@@ -1,4 +1,4 @@
-# Requests by name, as they stand on the wire; a line feed stands for CRLF.
+# Requests by name, as they are sent; a line feed stands for CRLF.
 
 def plain(line, headers = "")
   "#{line} HTTP/1.1\nHost: a.example\n#{headers}Connection: close\n\n"

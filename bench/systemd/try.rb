@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 # Runs under a systemd of its own (bin/systemd): shop.service, with shop.socket and without it, behind nginx as www-data
-# and under load, over reloads, upgrades and starts. Prints what was seen; exit code 1 when something is not right.
+# and under load, over reloads, upgrades and restarts. Prints the results; exit code 1 if one is wrong.
 
 require "fileutils"
 require "net/http"
 
 HERE = "/opt/try"
 PORT = 8080
-# The proxy's port on this machine, which is nobody else's: the network is of this run.
+# The proxy's URL; its port is free, since the run has a network namespace of its own.
 URL = URI("http://127.0.0.1:#{PORT}/")
 NGINX = <<~TEXT
   user www-data; pid /run/try-nginx.pid; error_log /run/try-nginx.log warn;
@@ -57,7 +57,7 @@ def wait(seconds = 60)
   found
 end
 
-# What goes wrong for four clients while the block runs, and how many asked.
+# The number of requests of four clients while the block runs, and their failures by kind.
 def under_load
   over = false
   clients = Array.new(4) do
@@ -110,7 +110,7 @@ def stop(name)
   say("#{name}, the end: #{shown("Result")}", shown("Result") == "success")
 end
 
-# Longer than WatchdogSec, on the process of the upgrade.
+# Stays longer than WatchdogSec with the process of the upgrade.
 def watchdog(name)
   before = shown("MainPID")
   sleep 25

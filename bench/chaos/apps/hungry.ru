@@ -1,5 +1,5 @@
-# An application that needs memory: each worker comes to hold HUNGRY_MIB of its own, `/leak` leaves more behind with
-# each request, and what is loaded takes LOADED_MIB.
+# An application that needs memory: each worker grows to HUNGRY_MIB of its own, `/leak` leaks more with each request,
+# and loading takes LOADED_MIB.
 
 LOADED = "z" * (Integer(ENV.fetch("LOADED_MIB", "1")) << 20)
 OWN = []

@@ -1,4 +1,4 @@
-# The page of FoolsGold on embedded interpreters, with what a bad day needs beside it.
+# FoolsGold's page on embedded interpreters, with endpoints for bad days.
 
 require_relative "boot"
 require_relative "../../../apps/fools-gold/page"
@@ -21,7 +21,7 @@ class Ticks
   end
 end
 
-# More memory than an interpreter has.
+# Takes more memory than an interpreter has.
 def hog
   words = "x" * 1024
   loop { words += words }

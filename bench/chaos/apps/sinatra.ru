@@ -1,18 +1,18 @@
-# The Sinatra application of the arena, with what a bad day needs beside it.
+# The arena's Sinatra application, with endpoints for bad days.
 
 require "digest"
 require_relative "boot"
 require_relative "../../../apps/arena/arena"
 
-# Long answers, slow ones, ones that never come, and memory that is never given back.
+# Long, slow and missing responses, and memory that is never freed.
 class BadDay < Arena
-  # Of a stream: ten bytes each, a tenth of a second apart.
+  # Pieces of a stream: ten bytes each, a tenth of a second apart.
   TICKS = 50
   PIECE = ("gold and pyrite " * 4096).freeze
   PIECES = 64
   KEPT = []
 
-  # A body that takes its time.
+  # A slow body.
   class Ticks
     def initialize(pause)
       @pause = pause
@@ -27,7 +27,7 @@ class BadDay < Arena
     end
   end
 
-  # A body of four megabytes and a little.
+  # A body of a little more than four megabytes.
   class Big
     def each
       PIECES.times { yield PIECE }
@@ -42,7 +42,7 @@ class BadDay < Arena
   post("/digest") { plain Digest::SHA256.hexdigest(request.body.read) }
   get("/stream") { [200, { "content-type" => "text/plain" }, Ticks.new(0.1)] }
   get("/big") { [200, { "content-type" => "text/plain" }, Big.new] }
-  # Interrupted by the server.
+  # These are interrupted by the server.
   get("/stuck") { sleep }
   get("/spin") { loop { Math.sqrt(2) } }
 
@@ -51,7 +51,7 @@ class BadDay < Arena
     plain "short\n"
   end
 
-  # Deaf to interrupts: its worker must be killed.
+  # Ignores interruption: its worker must be killed.
   get "/deaf" do
     begin
       sleep
@@ -60,7 +60,7 @@ class BadDay < Arena
     end
   end
 
-  # Forty kilobytes that stay.
+  # Leaks forty kilobytes.
   get "/leak" do
     KEPT << "x" * 40_000
     plain "leaked\n"

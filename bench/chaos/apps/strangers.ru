@@ -1,5 +1,5 @@
-# What applications do that others wrote: a connection that is opened while they are loaded, code that ends its worker,
-# WebSockets in their own hands, requests that hold their thread, orphans, large bodies.
+# Behaviour of users' applications: a connection opened while they are loaded, code that ends its worker, hijacked
+# WebSockets, requests that hold their thread, orphans, large bodies.
 
 require "digest"
 require "socket"
@@ -12,7 +12,7 @@ def text(words)
   [200, { "content-type" => "text/plain" }, [words]]
 end
 
-# Asks the upstream to say this, on the one connection that there is.
+# Sends a line to the upstream on the shared connection and returns its response.
 def asked(words)
   LOCK.synchronize do
     UPSTREAM.write("#{words}\n")
@@ -20,7 +20,7 @@ def asked(words)
   end
 end
 
-# Two processes that lose their parents at once and end a little later, one of them in a session of its own.
+# Leaves two orphans, which exit a little later; one of them has a session of its own.
 def orphans
   system("(sleep 0.3) & (setsid sleep 0.5 &)")
   text("orphans\n")
@@ -32,7 +32,7 @@ def websocket(env)
   io.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
            "Sec-WebSocket-Accept: #{accept}\r\n\r\n")
   Thread.new do
-    # A message now and then, until the client has gone.
+    # Sends messages until the client is gone.
     loop do
       io.write("\x81\x04tick".b)
       break unless IO.select([io], nil, nil, 0.05).nil?

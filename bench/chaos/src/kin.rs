@@ -26,7 +26,7 @@ pub struct Kin {
     pub title: String,
 }
 
-/// What the processes are recognised by.
+/// Marks by which the processes are recognised.
 #[derive(Debug, Clone)]
 pub struct Marks<'a> {
     /// Leaders of sessions.

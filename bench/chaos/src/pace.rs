@@ -49,11 +49,11 @@ pub fn slowest() -> Duration {
 /// Processor time so far, in clock ticks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Of all processors together, idle or not.
+    /// Time of all processors together, idle or not.
     all: u64,
     /// Without idle time; with time that the host gave to other machines.
     busy: u64,
-    /// Of the given processes and this one.
+    /// Time of the given processes and this one.
     own: u64,
 }
 

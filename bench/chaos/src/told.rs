@@ -16,9 +16,9 @@ pub struct Told {
     pub shed: u64,
     /// Longest latency in milliseconds.
     pub longest_ms: f64,
-    /// What was done.
+    /// Texts about what was done.
     pub remarks: Vec<String>,
-    /// What went wrong; empty if all is well.
+    /// Texts about failures; empty if all is well.
     pub complaints: Vec<String>,
     /// Whether it was skipped, as this machine lacks something.
     pub is_skipped: bool,

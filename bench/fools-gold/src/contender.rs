@@ -84,7 +84,7 @@ pub fn start_all(options: &Options, folder: &Path) -> Result<(Vec<Running>, Vec<
             None => running.push(start(name, options, &template, folder)?),
         }
     }
-    if running.is_empty() { Err(format!("nobody is here to be measured: {missing:?}")) } else { Ok((running, missing)) }
+    if running.is_empty() { Err(format!("no contender is installed: {missing:?}")) } else { Ok((running, missing)) }
 }
 
 /// How to get a program; `None` if it is installed.

@@ -69,7 +69,7 @@ impl fmt::Display for Contender {
     }
 }
 
-/// Of the requested contenders, those that are installed, and those that are missing.
+/// The requested contenders that are installed, and those that are missing.
 pub fn present(folder: &Path, options: &Options, place: &Place) -> Result<(Vec<Contender>, Vec<Missing>), String> {
     let names = Contender::ALL.map(Contender::name);
     if let Some(unknown) = options.only.iter().find(|name| !names.contains(&name.as_str())) {
@@ -84,7 +84,7 @@ pub fn present(folder: &Path, options: &Options, place: &Place) -> Result<(Vec<C
             None => here.push(contender),
         }
     }
-    if here.is_empty() { Err(format!("nobody is here to be measured: {missing:?}")) } else { Ok((here, missing)) }
+    if here.is_empty() { Err(format!("no contender is installed: {missing:?}")) } else { Ok((here, missing)) }
 }
 
 /// How to get a contender; `None` if it is installed.

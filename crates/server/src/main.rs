@@ -98,7 +98,7 @@ fn explain(asked: &Arguments) -> ExitCode {
 }
 
 fn build_native(asked: Arguments) -> ExitCode {
-    let ruby = match settings::settle(asked, Machine::here()) {
+    let ruby = match settings::resolve(asked, Machine::here()) {
         Ok(settings) => settings.apps[0].ruby.program.clone(),
         Err(problems) => return refuse(&problems),
     };

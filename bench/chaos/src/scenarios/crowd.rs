@@ -38,7 +38,7 @@ const FIRST_PORT: u16 = 10_240;
 /// Ports that are tried for one connection.
 const TRIES: usize = 1_000;
 
-/// What each connection of the crowd sends, once.
+/// The bytes that each connection of the crowd sends, once.
 #[derive(Clone, Copy)]
 enum Says {
     Request,

@@ -34,7 +34,7 @@ struct Shortage {
     path: &'static str,
     /// Whether there are two applications in one server, below `/one` and `/two`.
     are_two: bool,
-    /// One of these texts must be in the log.
+    /// Texts of which one must be in the log.
     log: &'static [&'static str],
     /// Whether the code is reloaded meanwhile.
     reloads: bool,

@@ -1,5 +1,5 @@
-# Answers with the number it was asked for, so that an answer given to the wrong request is seen. A little work keeps
-# requests in the workers when those are killed. A POST answers with its own body.
+# Returns the number in the request, so that a response to the wrong request is noticed. A little work keeps requests in
+# the workers when those are killed. A POST returns its own body.
 
 run lambda { |env|
   done = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_millisecond) + 0.2

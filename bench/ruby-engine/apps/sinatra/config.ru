@@ -1,4 +1,4 @@
-# One Sinatra route with a short text, set as in production.
+# A Sinatra route with a short text, in production mode.
 
 require "sinatra/base"
 

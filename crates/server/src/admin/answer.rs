@@ -18,7 +18,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiError {
     pub status: StatusCode,
-    /// What is wrong, and what would be right.
+    /// Text for the user: what is wrong, and what would be right.
     pub message: String,
 }
 

@@ -9,7 +9,7 @@ use http::header::{self, HeaderMap};
 
 use crate::config::admin::Token;
 
-/// What a request must fulfil.
+/// Condition that a request must fulfil.
 #[derive(Debug, Clone)]
 pub enum Guard {
     /// Nothing: the file system decides who may open the socket, or it is configured so.

@@ -110,7 +110,7 @@ pub struct Reading {
     pub answers: [u64; 5],
     /// Requests without an answer of the application, except those whose client went away.
     pub failed: u64,
-    /// Those of `failed` that were never begun: the queue was full or timed out, or the server was shutting down.
+    /// Requests among `failed` that were never begun: the queue was full or timed out, or the server was shutting down.
     pub refused: u64,
     pub gone: u64,
 }

@@ -110,10 +110,10 @@ pub struct Recent {
 
 /// The history of all applications, by name.
 #[derive(Debug, Default)]
-pub struct History(Mutex<HashMap<String, Past>>);
+pub struct History(Mutex<HashMap<String, AppHistory>>);
 
 #[derive(Debug, Default)]
-struct Past {
+struct AppHistory {
     tracks: HashMap<Step, Track>,
     last: VecDeque<(Instant, Reading)>,
     /// Maximum times of each second.

@@ -10,19 +10,19 @@ use crate::admin::histogram::{Peaks, Reading};
 use crate::admin::history::History;
 use crate::admin::process::Process;
 use crate::admin::prometheus::{Family, Value};
-use crate::admin::state::{AdminState, Running};
+use crate::admin::state::{AdminState, RunningServer};
 use crate::admin::view::by_hundreds;
 use crate::apps::app::App;
-use crate::apps::deploy::Outcome;
+use crate::apps::deploy::DeployOutcome;
 use crate::apps::engines;
 use crate::log::files::LogView;
 
 /// Exit reasons of workers that are always shown.
 const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];
 
-type Row = (Vec<(&'static str, String)>, Value);
+type MetricRow = (Vec<(&'static str, String)>, Value);
 
-/// What an application's metrics are made of.
+/// State of an application from which its metrics are made.
 struct Shown {
     labels: Vec<(&'static str, String)>,
     snapshot: Snapshot,
@@ -47,16 +47,16 @@ impl Shown {
             longest: history.longest(app.name(), &reading),
             faults: app.meter().faults(),
             generation: current.number,
-            last_deploy: last.map(|deploy| (deploy.outcome != Outcome::Failed, deploy.at_ms as f64 / 1e3)),
+            last_deploy: last.map(|deploy| (deploy.outcome != DeployOutcome::Failed, deploy.at_ms as f64 / 1e3)),
             is_reloading: app.is_reloading(),
         }
     }
 
-    fn row(&self, value: Value) -> Row {
+    fn row(&self, value: Value) -> MetricRow {
         (self.labels.clone(), value)
     }
 
-    fn with(&self, more: &[(&'static str, &str)], value: Value) -> Row {
+    fn with(&self, more: &[(&'static str, &str)], value: Value) -> MetricRow {
         let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
         (self.labels.iter().cloned().chain(more).collect(), value)
     }
@@ -125,7 +125,7 @@ fn of_log(log: &LogView) -> Vec<Family> {
     ]
 }
 
-fn of_server(running: &Running) -> Vec<Family> {
+fn of_server(running: &RunningServer) -> Vec<Family> {
     let server = &running.server;
     let counts = &running.counts;
     let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
@@ -223,7 +223,7 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         for worker in &app.snapshot.workers {
             *counts.entry(worker.state.as_str()).or_default() += 1;
         }
-        let rows: Vec<Row> = counts
+        let rows: Vec<MetricRow> = counts
             .into_iter()
             .map(|(state, count)| app.with(&[("state", state)], Value::Gauge(f64::from(count))))
             .collect();
@@ -233,7 +233,7 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         // From the start, so that the first exit of each kind is seen as a step.
         let mut counts: BTreeMap<&str, u64> = ENDS.into_iter().map(|reason| (reason, 0)).collect();
         counts.extend(app.snapshot.restarts_by.iter().map(|(reason, count)| (reason.as_str(), *count)));
-        let rows: Vec<Row> =
+        let rows: Vec<MetricRow> =
             counts.into_iter().map(|(reason, count)| app.with(&[("reason", reason)], Value::Count(count))).collect();
         rows
     });
@@ -272,7 +272,7 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
 fn of_deploys(apps: &[Shown]) -> Vec<Family> {
     let last = |of: fn((bool, f64)) -> Value| {
         let rows = apps.iter().filter_map(move |app| app.last_deploy.map(|last| app.row(of(last))));
-        rows.collect::<Vec<Row>>()
+        rows.collect::<Vec<MetricRow>>()
     };
     vec![
         each(apps, "foolsgold_generation", "Number of the generation that gets requests", |app| {

@@ -29,7 +29,7 @@ use tracing::{info, warn};
 use crate::admin::guard::Guard;
 use crate::admin::routes::Door;
 use crate::admin::service::Serving;
-use crate::admin::state::{AdminState, Place, Running};
+use crate::admin::state::{AdminState, RunningServer, ServerFolders};
 use crate::config::admin::{AdminSettings, Control, Token};
 use crate::config::control_path;
 use crate::log::files::LogFiles;
@@ -54,7 +54,7 @@ impl Admin {
     /// the previous process keeps both until this one serves; `called_off` cancels the loading of applications.
     pub fn start(
         settings: &AdminSettings,
-        (place, logs): (Place, Arc<LogFiles>),
+        (place, logs): (ServerFolders, Arc<LogFiles>),
         (listener, made): (Option<Listener>, Option<Listener>),
         is_successor: bool,
         called_off: Arc<AtomicBool>,
@@ -85,7 +85,7 @@ impl Admin {
     }
 
     /// Shows a server that runs from now on, and opens the listeners of a successor.
-    pub fn open(&self, running: Running) -> Result<(), String> {
+    pub fn open(&self, running: RunningServer) -> Result<(), String> {
         self.state.open(running);
         if self.waits {
             self.listen()?;

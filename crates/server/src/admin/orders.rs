@@ -8,7 +8,7 @@ use tracing::{info, warn};
 
 use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::params::Params;
-use crate::admin::state::Running;
+use crate::admin::state::RunningServer;
 use crate::apps::app::App;
 use crate::apps::registry::named;
 
@@ -16,31 +16,31 @@ use crate::apps::registry::named;
 const WORKERS_MAX: u64 = 1024;
 
 /// Reloads one application or all: new code and settings.
-pub fn reload(running: &Running, params: &Params) -> Outcome {
+pub fn reload(running: &RunningServer, params: &Params) -> Outcome {
     let app = one_or_all(running, params)?;
     told(running.server.reload(app.as_ref().map(|app| app.name())))
 }
 
 /// Upgrades the server: new code, settings and program.
-pub fn restart(running: &Running, _: &Params) -> Outcome {
+pub fn restart(running: &RunningServer, _: &Params) -> Outcome {
     told(running.server.upgrade())
 }
 
 /// Shuts the server down.
-pub fn stop(running: &Running, params: &Params) -> Outcome {
+pub fn stop(running: &RunningServer, params: &Params) -> Outcome {
     let now = params.is("now")?;
     running.server.stop(now);
     told(Ok(if now { "shutting down now" } else { "shutting down; running requests are finished" }.to_owned()))
 }
 
 /// Shuts the server down after load balancers have noticed.
-pub fn drain(running: &Running, _: &Params) -> Outcome {
+pub fn drain(running: &RunningServer, _: &Params) -> Outcome {
     running.server.drain();
     told(Ok("draining: no longer ready; then no new connections; running requests are finished".to_owned()))
 }
 
 /// Reopens the log files, after they were renamed.
-pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
+pub fn reopen_logs(running: &RunningServer, _: &Params) -> Outcome {
     let outcome = running.server.reopen_logs();
     match &outcome {
         Ok(words) => info!(target: "server", "{words}"),
@@ -50,22 +50,22 @@ pub fn reopen_logs(running: &Running, _: &Params) -> Outcome {
 }
 
 /// Makes requests wait.
-pub fn pause(running: &Running, params: &Params) -> Outcome {
+pub fn pause(running: &RunningServer, params: &Params) -> Outcome {
     order(running, params, &Order::Pause)
 }
 
 /// Ends a pause.
-pub fn resume(running: &Running, params: &Params) -> Outcome {
+pub fn resume(running: &RunningServer, params: &Params) -> Outcome {
     order(running, params, &Order::Resume)
 }
 
 /// Replaces the workers without loading the application again.
-pub fn recycle(running: &Running, params: &Params) -> Outcome {
+pub fn recycle(running: &RunningServer, params: &Params) -> Outcome {
     order(running, params, &Order::Recycle)
 }
 
 /// Sets the bounds of the number of workers.
-pub fn scale(running: &Running, params: &Params) -> Outcome {
+pub fn scale(running: &RunningServer, params: &Params) -> Outcome {
     let app = the_one(running, params)?;
     let (min, max, workers) = (params.number("min")?, params.number("max")?, params.number("workers")?);
     let now = app.engine().snapshot().pool;
@@ -98,19 +98,19 @@ fn unusable(min: u64, max: u64) -> Option<String> {
 }
 
 /// Stops one worker.
-pub fn kill(running: &Running, params: &Params) -> Outcome {
+pub fn kill(running: &RunningServer, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     told(app.order(Order::EndWorker { worker, now: params.is("now")? }))
 }
 
 /// Backtraces of the threads of one worker.
-pub fn backtraces(running: &Running, params: &Params) -> Outcome {
+pub fn backtraces(running: &RunningServer, params: &Params) -> Outcome {
     let (app, worker) = worker(running, params)?;
     let text = app.order(Order::Backtraces(worker)).map_err(ApiError::failed)?;
     Ok(json!({ "app": app.name(), "worker": worker, "backtraces": text }))
 }
 
-fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), ApiError> {
+fn worker(running: &RunningServer, params: &Params) -> Result<(Arc<App>, u32), ApiError> {
     let app = the_one(running, params)?;
     let number = params.number("worker")?.and_then(|number| u32::try_from(number).ok());
     let number = number.ok_or_else(|| ApiError::wrong("the worker must be a number, such as 3"))?;
@@ -125,7 +125,7 @@ fn worker(running: &Running, params: &Params) -> Result<(Arc<App>, u32), ApiErro
 }
 
 /// Runs an order on one application or on each; a failure does not keep it from the others.
-fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
+fn order(running: &RunningServer, params: &Params, order: &Order) -> Outcome {
     let apps = match one_or_all(running, params)? {
         Some(app) => vec![app],
         None => running.server.apps().all().to_vec(),
@@ -139,7 +139,7 @@ fn order(running: &Running, params: &Params, order: &Order) -> Outcome {
 }
 
 /// The application that `app` names; `None` if it is absent, for all.
-pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>, ApiError> {
+pub fn one_or_all(running: &RunningServer, params: &Params) -> Result<Option<Arc<App>>, ApiError> {
     let Some(name) = params.text("app") else { return Ok(None) };
     let apps = running.server.apps();
     match apps.get(name) {
@@ -148,7 +148,7 @@ pub fn one_or_all(running: &Running, params: &Params) -> Result<Option<Arc<App>>
     }
 }
 
-fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, ApiError> {
+fn the_one(running: &RunningServer, params: &Params) -> Result<Arc<App>, ApiError> {
     if let Some(app) = one_or_all(running, params)? {
         return Ok(app);
     }
@@ -164,7 +164,7 @@ fn the_one(running: &Running, params: &Params) -> Result<Arc<App>, ApiError> {
     }
 }
 
-fn names(running: &Running) -> String {
+fn names(running: &RunningServer) -> String {
     let names: Vec<&str> = running.server.apps().all().iter().map(|app| app.name()).collect();
     names.join(", ")
 }

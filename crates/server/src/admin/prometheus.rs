@@ -86,9 +86,9 @@ fn put(row: &mut MetricEncoder<'_>, value: &Value) -> Result<(), fmt::Error> {
         Value::Count(count) => row.encode_counter::<NoLabelSet, u64, u64>(count, None),
         Value::Sum(sum) => row.encode_counter::<NoLabelSet, f64, u64>(sum, None),
         Value::Gauge(number) => row.encode_gauge(number),
-        Value::Times(classes) => {
-            let total = classes.total_us as f64 / 1e6;
-            row.encode_histogram::<NoLabelSet>(total, classes.count(), &classes.buckets_s(), None)
+        Value::Times(histogram) => {
+            let total = histogram.total_us as f64 / 1e6;
+            row.encode_histogram::<NoLabelSet>(total, histogram.count(), &histogram.buckets_s(), None)
         }
     }
 }
@@ -128,13 +128,13 @@ mod tests {
 
     #[test]
     fn all_kinds_are_written_and_labels_escaped() {
-        let mut classes = Histogram { total_us: 1_500_000, ..Histogram::default() };
-        (classes.counts[0], classes.counts[128]) = (2, 1);
+        let mut histogram = Histogram { total_us: 1_500_000, ..Histogram::default() };
+        (histogram.counts[0], histogram.counts[128]) = (2, 1);
         let label = |value: &str| vec![("app", value.to_owned())];
         let mut registry = Registry::default();
         registry.register_collector(Box::new(MetricSet(vec![
             Family { name: "n", help: "N", rows: vec![(label("a\"b\\"), Value::Count(3))] },
-            Family { name: "t_seconds", help: "T", rows: vec![(label("x"), Value::Times(Box::new(classes)))] },
+            Family { name: "t_seconds", help: "T", rows: vec![(label("x"), Value::Times(Box::new(histogram)))] },
         ])));
         let mut text = String::new();
         encode(&mut text, &registry).unwrap();

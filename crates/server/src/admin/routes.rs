@@ -9,7 +9,7 @@ use crate::admin::answer::{ApiError, Outcome};
 use crate::admin::history::Step;
 use crate::admin::orders;
 use crate::admin::params::Params;
-use crate::admin::state::{AdminState, Running};
+use crate::admin::state::{AdminState, RunningServer};
 use crate::admin::view::{ServerView, StatusView};
 
 /// A route of the control API.
@@ -20,20 +20,20 @@ pub struct Route {
     /// Names of its parameters.
     pub takes: &'static [&'static str],
     pub help: &'static str,
-    answer: fn(&AdminState, &Running, &Params) -> Outcome,
+    answer: fn(&AdminState, &RunningServer, &Params) -> Outcome,
     /// Only on the control socket: it changes something, or is expensive.
     is_order: bool,
 }
 
-const fn look(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Answer) -> Route {
+const fn look(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Handler) -> Route {
     Route { method: "GET", path, takes, help, answer, is_order: false }
 }
 
-const fn order(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Answer) -> Route {
+const fn order(path: &'static str, takes: &'static [&'static str], help: &'static str, answer: Handler) -> Route {
     Route { method: "POST", path, takes, help, answer, is_order: true }
 }
 
-type Answer = fn(&AdminState, &Running, &Params) -> Outcome;
+type Handler = fn(&AdminState, &RunningServer, &Params) -> Outcome;
 
 const APP: &[&str] = &["app"];
 
@@ -155,27 +155,27 @@ fn index() -> Value {
     json!({ "routes": ROUTES.iter().map(row).collect::<Vec<_>>() })
 }
 
-fn status(state: &AdminState, running: &Running, params: &Params) -> Outcome {
+fn status(state: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let app = orders::one_or_all(running, params)?;
     json_value(StatusView::look(state, running, app.as_ref().map(|app| app.name())))
 }
 
 /// A JSON array with one row for each application, made by `of`.
-fn each(running: &Running, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
+fn each(running: &RunningServer, params: &Params, of: impl Fn(&crate::apps::app::App) -> Outcome) -> Outcome {
     let one = orders::one_or_all(running, params)?;
     let apps = running.server.apps().all().iter().filter(|app| one.as_ref().is_none_or(|one| one.name() == app.name()));
     let rows: Result<Vec<Value>, ApiError> = apps.map(|app| of(app)).collect();
     Ok(json!({ "apps": rows? }))
 }
 
-fn workers(_: &AdminState, running: &Running, params: &Params) -> Outcome {
+fn workers(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     each(running, params, |app| {
         let snapshot = app.engine().snapshot();
         Ok(json!({ "name": app.name(), "pool": snapshot.pool, "workers": snapshot.workers, "molds": snapshot.molds }))
     })
 }
 
-fn recorder(_: &AdminState, running: &Running, params: &Params) -> Outcome {
+fn recorder(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     each(running, params, |app| {
         let engine = app.engine();
         let (snapshot, recorded) = (engine.snapshot(), engine.recorded());
@@ -202,11 +202,11 @@ fn answered(mut requests: Vec<Past>) -> Vec<Past> {
     requests
 }
 
-fn deploys(_: &AdminState, running: &Running, params: &Params) -> Outcome {
+fn deploys(_: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     each(running, params, |app| Ok(json!({ "name": app.name(), "deploys": app.deploys() })))
 }
 
-fn history(state: &AdminState, running: &Running, params: &Params) -> Outcome {
+fn history(state: &AdminState, running: &RunningServer, params: &Params) -> Outcome {
     let word = params.text("step").unwrap_or("second");
     let step = Step::named(word).ok_or_else(|| ApiError::wrong(format!("step: {word:?} must be second or minute")))?;
     let from = params.number("from")?.unwrap_or(0);

@@ -95,11 +95,11 @@ impl Drop for Serving {
 impl Service {
     /// Serves this listener, too, until the shutdown.
     pub fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard) {
-        let desktop = AdminEngine { state: self.state.clone(), door, guard, runtime: self.runtime.clone() };
+        let engine = AdminEngine { state: self.state.clone(), door, guard, runtime: self.runtime.clone() };
         let stop = if door == Door::Control { self.control.clone() } else { self.admin.clone() };
         let service = self.clone();
         let task = self.runtime.spawn(async move {
-            front::serve(vec![listener], &service.lanes, Arc::new(desktop), Arc::new(front_settings()), stop).await;
+            front::serve(vec![listener], &service.lanes, Arc::new(engine), Arc::new(front_settings()), stop).await;
         });
         self.serving.lock().push(task);
     }

@@ -28,7 +28,7 @@ const SHARE_TIME: Duration = Duration::from_secs(5);
 
 /// Folders by which commands find the server.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
+pub struct ServerFolders {
     /// The working directory at the start, by the shell's name for it: perhaps a symlink.
     pub started_in: String,
     /// Folder of the served application.
@@ -36,7 +36,7 @@ pub struct Place {
 }
 
 /// A server that runs.
-pub struct Running {
+pub struct RunningServer {
     pub server: ServerHandle,
     pub counts: Arc<front::Counts>,
     /// Addresses of its listeners.
@@ -45,7 +45,7 @@ pub struct Running {
 
 /// State shared by the admin listener and the control socket.
 pub struct AdminState {
-    pub place: Place,
+    pub place: ServerFolders,
     pub history: History,
     /// Memory of this process and of its control groups, which are found once.
     pub memory: Memory,
@@ -53,7 +53,7 @@ pub struct AdminState {
     pub logs: Arc<LogFiles>,
     /// When the program started.
     pub since: SystemTime,
-    running: OnceLock<Running>,
+    running: OnceLock<RunningServer>,
     /// Cancels the loading of applications when set.
     called_off: Arc<AtomicBool>,
     /// A shutdown was requested before the server ran.
@@ -66,7 +66,7 @@ pub struct AdminState {
 
 impl AdminState {
     /// The state of a server that starts.
-    pub fn new(place: Place, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
+    pub fn new(place: ServerFolders, logs: Arc<LogFiles>, called_off: Arc<AtomicBool>) -> AdminState {
         let history = History::default();
         let control = Mutex::default();
         let since = SystemTime::now();
@@ -109,12 +109,12 @@ impl AdminState {
     }
 
     /// Shows a server that runs.
-    pub fn open(&self, running: Running) {
+    pub fn open(&self, running: RunningServer) {
         let _ = self.running.set(running);
     }
 
     /// The server, once it runs.
-    pub fn running(&self) -> Option<&Running> {
+    pub fn running(&self) -> Option<&RunningServer> {
         self.running.get()
     }
 
@@ -155,7 +155,7 @@ impl AdminState {
     }
 }
 
-impl Running {
+impl RunningServer {
     /// `draining`, `serving` or `starting`.
     pub fn state(&self) -> &'static str {
         if self.server.is_draining() {

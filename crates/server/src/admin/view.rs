@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::admin::histogram::{Histogram, Reading, Summary, rounded};
 use crate::admin::history::{Recent, Sample, ServerSample};
 use crate::admin::process::Process;
-use crate::admin::state::{AdminState, Running};
+use crate::admin::state::{AdminState, RunningServer};
 use crate::apps::app::App;
 use crate::apps::deploy::Deploy;
 use crate::log::files::LogView;
@@ -99,7 +99,7 @@ pub struct AppView {
 
 impl StatusView {
     /// The status with all applications, or with the one of this name.
-    pub fn look(state: &AdminState, running: &Running, app: Option<&str>) -> StatusView {
+    pub fn look(state: &AdminState, running: &RunningServer, app: Option<&str>) -> StatusView {
         let apps = running.server.apps().all().iter().filter(|one| app.is_none_or(|name| one.name() == name));
         StatusView {
             server: ServerView::look(state, running),
@@ -134,7 +134,7 @@ impl ServerView {
         }
     }
 
-    fn look(state: &AdminState, running: &Running) -> ServerView {
+    fn look(state: &AdminState, running: &RunningServer) -> ServerView {
         let server = &running.server;
         let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let counts = &running.counts;

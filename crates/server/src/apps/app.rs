@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tracing::warn;
 
 use crate::apps::context::AppContext;
-use crate::apps::deploy::{Deploy, Outcome};
+use crate::apps::deploy::{Deploy, DeployOutcome};
 use crate::apps::engines::{EngineContext, Size};
 use crate::apps::generation::{Generation, ShutdownState, wait_until};
 use crate::apps::shared_turns::SharedTurns;
@@ -29,19 +29,19 @@ const GIVE_UP_TIME: Duration = Duration::from_secs(2);
 /// An application.
 pub struct App {
     name: String,
-    pub(crate) base: EngineContext,
+    pub(crate) engine_context: EngineContext,
     pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
     pub(crate) turns: SharedTurns<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
     /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
-    log: Mutex<Log>,
+    log: Mutex<DeployLog>,
     overrides: Mutex<Overrides>,
 }
 
-/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once nobody holds the
-/// previous entry, the old generation gets no more requests.
+/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once the previous entry
+/// has no other holder, the old generation gets no more requests.
 struct Entry {
     generation: Arc<Generation>,
     /// The previous generation, while both get requests.
@@ -57,25 +57,25 @@ struct Times {
 }
 
 #[derive(Default)]
-struct Log {
+struct DeployLog {
     deploys: VecDeque<Deploy>,
     /// Old generations that still finish requests.
     leaving: Vec<Arc<Generation>>,
     /// The generation that is being replaced; it may get requests until it is.
     outgoing: Option<Arc<Generation>>,
     /// Counts of generations that have ended.
-    past: Past,
+    past: PastCounts,
 }
 
 /// Counts that outlive a generation.
 #[derive(Default, Clone)]
-struct Past {
+struct PastCounts {
     served: u64,
     restarts: u64,
     restarts_by: BTreeMap<String, u64>,
 }
 
-impl Past {
+impl PastCounts {
     fn add(&mut self, snapshot: &Snapshot) {
         self.served += snapshot.status.served;
         self.restarts += snapshot.status.restarts;
@@ -100,15 +100,15 @@ impl App {
         let name = settings.name.clone();
         let begun = Instant::now();
         let shutdown = ShutdownState::new(context.called_off.clone());
-        let base = context.base();
-        let generation = Generation::start(1, (found, settings), Size::Full, &base)?;
+        let engine_context = context.engine_context();
+        let generation = Generation::start(1, (found, settings), Size::Full, &engine_context)?;
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
         let overrides = Mutex::default();
         let turns = SharedTurns::new();
         let begun_ones = AtomicU64::new(1);
-        let app = App { name, base, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
-        app.note(Deploy::new(1, begun, Outcome::Started, None));
+        let app = App { name, engine_context, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
+        app.note(Deploy::new(1, begun, DeployOutcome::Started, None));
         Ok(app)
     }
 
@@ -119,7 +119,7 @@ impl App {
 
     /// Counts and times of its requests, over all generations.
     pub fn meter(&self) -> &Arc<Meter> {
-        &self.base.meter
+        &self.engine_context.meter
     }
 
     /// The engine that gets its requests now.

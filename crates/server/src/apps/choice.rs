@@ -6,7 +6,7 @@ use crate::apps::requires;
 use crate::config::engine_kind::EngineKind;
 use crate::process::program;
 
-/// What is known of an application before it is loaded.
+/// Facts about an application before it is loaded, by which its engine is chosen.
 pub struct AppTraits<'a> {
     pub rackup: &'a Path,
     /// The Gemfile that Bundler would use.

@@ -1,4 +1,4 @@
-//! What all applications of a server share.
+//! State that all applications of a server share.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::config::settings::Settings;
 /// Reads the settings again.
 pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send + Sync>;
 
-/// What all applications of a server share.
+/// State that all applications of a server share.
 pub struct AppContext {
     /// Event loops of the I/O threads.
     pub lanes: Vec<Handle>,
@@ -42,7 +42,7 @@ pub struct AppContext {
 
 impl AppContext {
     /// The engine context of a new application.
-    pub fn base(&self) -> EngineContext {
+    pub fn engine_context(&self) -> EngineContext {
         EngineContext {
             called_off: self.called_off.clone(),
             drain_time: self.drain_time,
@@ -52,7 +52,7 @@ impl AppContext {
         }
     }
 
-    /// Those of these notices that were not logged yet; they count as logged from now on.
+    /// The notices that were not logged yet; they count as logged from now on.
     pub fn news(&self, notices: &[String]) -> Vec<String> {
         let mut noticed = self.noticed.lock();
         let news: Vec<String> = notices.iter().filter(|notice| !noticed.contains(notice)).cloned().collect();

@@ -11,7 +11,7 @@ pub struct Deploy {
     pub at_ms: u64,
     /// Number of the generation; a failed one's is not used again.
     pub generation: u64,
-    pub outcome: Outcome,
+    pub outcome: DeployOutcome,
     /// Why it failed.
     pub error: Option<String>,
     /// Time until it was ready for requests, or had failed.
@@ -21,18 +21,18 @@ pub struct Deploy {
 /// Outcome of a deploy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum DeployOutcome {
     /// The server started with it.
     Started,
-    /// It replaced the generation before.
+    /// The new generation replaced the one before.
     Live,
-    /// It failed; the generation before went on.
+    /// The new generation failed; the one before went on.
     Failed,
 }
 
 impl Deploy {
     /// A deploy that has its outcome now.
-    pub fn new(generation: u64, begun: Instant, outcome: Outcome, error: Option<String>) -> Deploy {
+    pub fn new(generation: u64, begun: Instant, outcome: DeployOutcome, error: Option<String>) -> Deploy {
         let took = begun.elapsed();
         let at = SystemTime::now().checked_sub(took).and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let at_ms = u64::try_from(at.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);

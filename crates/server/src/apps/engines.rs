@@ -32,7 +32,7 @@ pub enum Size {
     Workers(usize),
 }
 
-/// What outlives a generation of an application and is given to each.
+/// State that outlives a generation of an application and is given to each.
 pub struct EngineContext {
     /// Event loops of the I/O threads.
     pub lanes: Vec<Handle>,
@@ -66,7 +66,7 @@ impl EngineContext {
 
 /// An engine context without a server, with its runtime.
 pub struct Alone {
-    pub base: Arc<EngineContext>,
+    pub engine_context: Arc<EngineContext>,
     _runtime: Runtime,
 }
 
@@ -74,8 +74,8 @@ impl Alone {
     /// With one event loop, on a thread of its own.
     pub fn new() -> io::Result<Alone> {
         let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let base = EngineContext::new(vec![runtime.handle().clone()]);
-        Ok(Alone { base: Arc::new(base), _runtime: runtime })
+        let engine_context = EngineContext::new(vec![runtime.handle().clone()]);
+        Ok(Alone { engine_context: Arc::new(engine_context), _runtime: runtime })
     }
 }
 
@@ -90,7 +90,7 @@ pub fn budget(workers: usize) -> Arc<Budget> {
 }
 
 /// The engine that runs an application.
-pub enum Running {
+pub enum RunningEngine {
     Mruby(Arc<MrubyEngine>),
     Ruby(Arc<RubyEngine>),
 }
@@ -120,17 +120,17 @@ impl From<String> for Refusal {
     }
 }
 
-impl Running {
+impl RunningEngine {
     /// Loads the application.
     pub fn start(
         found: &AppSpec,
         settings: &AppSettings,
         size: Size,
-        base: &EngineContext,
-    ) -> Result<Running, Refusal> {
+        engine_context: &EngineContext,
+    ) -> Result<RunningEngine, Refusal> {
         let engine = match found.engine {
-            EngineKind::Mruby => start_mruby(found, settings, base).map(Running::Mruby),
-            EngineKind::Ruby => start_ruby(found, settings, size, base).map(Running::Ruby),
+            EngineKind::Mruby => start_mruby(found, settings, engine_context).map(RunningEngine::Mruby),
+            EngineKind::Ruby => start_ruby(found, settings, size, engine_context).map(RunningEngine::Ruby),
         };
         engine.map_err(|refusal| {
             let words = match refusal.kind {
@@ -145,35 +145,41 @@ impl Running {
 
     /// Loads the application in a child process first if its code could end this process (embedded engine): for a
     /// server that must go on.
-    pub fn try_in_a_child(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> Result<(), Refusal> {
+    pub fn try_in_a_child(
+        found: &AppSpec,
+        settings: &AppSettings,
+        engine_context: &EngineContext,
+    ) -> Result<(), Refusal> {
         if found.engine != EngineKind::Mruby {
             return Ok(());
         }
-        trial::load(&mruby_settings(found, settings, base), &base.called_off).map_err(|verdict| Refusal {
-            words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
-            kind: if verdict == Verdict::CalledOff { RefusalKind::Engine } else { RefusalKind::App },
+        trial::load(&mruby_settings(found, settings, engine_context), &engine_context.called_off).map_err(|verdict| {
+            Refusal {
+                words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
+                kind: if verdict == Verdict::CalledOff { RefusalKind::Engine } else { RefusalKind::App },
+            }
         })
     }
 
     /// The engine, as the front calls it.
     pub fn engine(&self) -> Arc<dyn Engine> {
         match self {
-            Running::Mruby(engine) => engine.clone(),
-            Running::Ruby(engine) => engine.clone(),
+            RunningEngine::Mruby(engine) => engine.clone(),
+            RunningEngine::Ruby(engine) => engine.clone(),
         }
     }
 
     /// A description with numbers of workers or interpreters, for the log.
     pub fn in_words(&self, settings: &AppSettings) -> String {
         match self {
-            Running::Mruby(_) => {
+            RunningEngine::Mruby(_) => {
                 for lack in engine_mruby::lacks() {
                     warn!(target: "server", "{}: {lack}", engine_mruby::version());
                 }
                 let mode = if settings.mruby.fresh { ", a fresh one for every request" } else { "" };
                 format!("{} of {}{mode}", count(settings.mruby.interpreters, "interpreter"), engine_mruby::version())
             }
-            Running::Ruby(engine) => {
+            RunningEngine::Ruby(engine) => {
                 let fact = |name| engine.fact(name).unwrap_or("unknown");
                 let kind = if fact("native") == "yes" { "native" } else { "plain Ruby" };
                 let threads = count(settings.ruby.threads, "thread");
@@ -190,13 +196,13 @@ impl Running {
     /// Stops the engine; its processes exit within this time.
     pub fn stop(&self, time: Duration) {
         match self {
-            Running::Mruby(engine) => engine.close(),
-            Running::Ruby(engine) => engine.stop(time),
+            RunningEngine::Mruby(engine) => engine.close(),
+            RunningEngine::Ruby(engine) => engine.stop(time),
         }
     }
 }
 
-fn mruby_settings(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> engine_mruby::Settings {
+fn mruby_settings(found: &AppSpec, settings: &AppSettings, engine_context: &EngineContext) -> engine_mruby::Settings {
     engine_mruby::Settings {
         rackup: found.rackup.clone(),
         app: name(settings).cloned(),
@@ -206,16 +212,20 @@ fn mruby_settings(found: &AppSpec, settings: &AppSettings, base: &EngineContext)
         max_requests: settings.max_requests,
         max_requests_jitter: settings.max_requests_jitter,
         slow_time: settings.slow_time,
-        meter: base.meter.clone(),
+        meter: engine_context.meter.clone(),
         memory_bytes: settings.mruby.memory_bytes,
         queue_places: settings.queue_places,
         boot_time: settings.ruby.boot_time,
-        keep: base.keep.clone(),
+        keep: engine_context.keep.clone(),
     }
 }
 
-fn start_mruby(found: &AppSpec, settings: &AppSettings, base: &EngineContext) -> Result<Arc<MrubyEngine>, Refusal> {
-    MrubyEngine::start(mruby_settings(found, settings, base)).map_err(|error| Refusal {
+fn start_mruby(
+    found: &AppSpec,
+    settings: &AppSettings,
+    engine_context: &EngineContext,
+) -> Result<Arc<MrubyEngine>, Refusal> {
+    MrubyEngine::start(mruby_settings(found, settings, engine_context)).map_err(|error| Refusal {
         kind: match error {
             engine_mruby::StartError::App(_) => RefusalKind::App,
             engine_mruby::StartError::Machine(_) | engine_mruby::StartError::Path(_) => RefusalKind::Engine,
@@ -228,7 +238,7 @@ fn start_ruby(
     found: &AppSpec,
     settings: &AppSettings,
     size: Size,
-    base: &EngineContext,
+    engine_context: &EngineContext,
 ) -> Result<Arc<RubyEngine>, Refusal> {
     let ruby = &settings.ruby;
     let (min_workers, max_workers) = match size {
@@ -244,7 +254,7 @@ fn start_ruby(
             gemfile: found.gemfile.clone(),
             load_path: found.load_path.clone(),
             hooks,
-            retries_hooks: base.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
+            retries_hooks: engine_context.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
             hooks_names: compat::directives(hooks_kind),
             hooks_kind: hooks_kind.to_owned(),
             evaluated: ruby.evaluated.clone(),
@@ -258,7 +268,7 @@ fn start_ruby(
             min_workers,
             max_workers,
             idle_time: ruby.idle_time,
-            budget: base.budget.clone(),
+            budget: engine_context.budget.clone(),
             max_requests: settings.max_requests,
             max_requests_jitter: settings.max_requests_jitter,
             worker_memory: ruby.worker_memory,
@@ -266,15 +276,15 @@ fn start_ruby(
             oob_gc: ruby.oob_gc,
             early_hints: ruby.early_hints,
             slow_time: settings.slow_time,
-            meter: base.meter.clone(),
+            meter: engine_context.meter.clone(),
             threads: ruby.threads,
             queue_places: settings.queue_places,
             boot_time: ruby.boot_time,
             kill_time: ruby.kill_time,
-            linger: base.drain_time,
-            called_off: base.called_off.clone(),
+            linger: engine_context.drain_time,
+            called_off: engine_context.called_off.clone(),
         },
-        base.lanes.clone(),
+        engine_context.lanes.clone(),
     );
     let engine = engine.map_err(|error| Refusal {
         kind: match error {
@@ -311,7 +321,7 @@ fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str)
         (None, Some(evaluated)) => (Some(evaluated.path.clone()), evaluated.kind),
         (None, None) => (None, ""),
     };
-    Ok((path, if ruby.is_single && kind == compat::Kind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
+    Ok((path, if ruby.is_single && kind == compat::ServerKind::Puma.word() { engine_ruby::PUMA_SINGLE } else { kind }))
 }
 
 /// The application's name in process titles.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use engine::{Engine, brief};
 use tracing::warn;
 
-use crate::apps::engines::{EngineContext, Refusal, RefusalKind, Running, Size};
+use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, FOREVER};
 
@@ -30,7 +30,7 @@ pub struct Generation {
     pub number: u64,
     pub found: AppSpec,
     pub settings: AppSettings,
-    running: Running,
+    running: RunningEngine,
     engine: Arc<dyn Engine>,
 }
 
@@ -48,16 +48,16 @@ impl Generation {
         number: u64,
         (found, settings): (AppSpec, AppSettings),
         size: Size,
-        base: &EngineContext,
+        engine_context: &EngineContext,
     ) -> Result<Generation, String> {
         // At the start there is no server yet that could be ended, so the application is loaded only once.
-        let tried = if number > 1 { Running::try_in_a_child(&found, &settings, base) } else { Ok(()) };
-        let running = tried.and_then(|()| Running::start(&found, &settings, size, base));
+        let tried = if number > 1 { RunningEngine::try_in_a_child(&found, &settings, engine_context) } else { Ok(()) };
+        let running = tried.and_then(|()| RunningEngine::start(&found, &settings, size, engine_context));
         let (running, found, settings) = match (running, found.instead.clone()) {
             (Ok(running), _) => (running, found, settings),
             (Err(refusal), Some(instead)) if refusal.kind == RefusalKind::App => {
                 let (theirs, settings) = (*instead).clone();
-                (start_instead(&refusal, &theirs, &settings, size, base)?, theirs, settings)
+                (start_instead(&refusal, &theirs, &settings, size, engine_context)?, theirs, settings)
             }
             (Err(refusal), _) => return Err(refusal.words),
         };
@@ -78,7 +78,7 @@ impl Generation {
     /// Configured least and greatest number of workers; `None` for the embedded engine.
     pub fn bounds(&self) -> Option<(usize, usize)> {
         let ruby = &self.settings.ruby;
-        matches!(self.running, Running::Ruby(_)).then_some((ruby.min_workers, ruby.max_workers))
+        matches!(self.running, RunningEngine::Ruby(_)).then_some((ruby.min_workers, ruby.max_workers))
     }
 
     /// Number of workers now, including those that are exiting.
@@ -89,8 +89,8 @@ impl Generation {
     /// Number of worker processes now, including those that were stopped and have not exited.
     pub fn processes_now(&self) -> usize {
         match &self.running {
-            Running::Ruby(engine) => engine.processes(),
-            Running::Mruby(_) => 0,
+            RunningEngine::Ruby(engine) => engine.processes(),
+            RunningEngine::Mruby(_) => 0,
         }
     }
 
@@ -169,11 +169,11 @@ fn start_instead(
     found: &AppSpec,
     settings: &AppSettings,
     size: Size,
-    base: &EngineContext,
-) -> Result<Running, String> {
+    engine_context: &EngineContext,
+) -> Result<RunningEngine, String> {
     let began = Instant::now();
     let first = refusal.words.lines().next().unwrap_or_default();
-    let running = Running::start(found, settings, size, base).map_err(|second| {
+    let running = RunningEngine::start(found, settings, size, engine_context).map_err(|second| {
         if second.words.lines().next() == Some(first) {
             return second.words;
         }

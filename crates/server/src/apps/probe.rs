@@ -17,8 +17,8 @@ const USUAL: [&str; 2] = ["/up", "/"];
 /// Sends the configured probe. The response must come within `time`, with a status from 200 to 399.
 pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<(), String> {
     match answer(engine, settings, path, Scheme::Http, time) {
-        Answer::Status(status, _) if status.is_success() || status.is_redirection() => Ok(()),
-        Answer::Status(status, _) => {
+        ProbeResult::Status(status, _) if status.is_success() || status.is_redirection() => Ok(()),
+        ProbeResult::Status(status, _) => {
             let status = status.as_u16();
             Err(format!("the probe failed: GET {path} was answered with {status}; a status from 200 to 399 is wanted"))
         }
@@ -35,9 +35,9 @@ pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Durati
     for path in USUAL {
         let new = with_tls(engine, settings, path, time);
         match &new {
-            Answer::Status(status, _) if status.is_success() || status.is_redirection() => return Ok(()),
+            ProbeResult::Status(status, _) if status.is_success() || status.is_redirection() => return Ok(()),
             // The path does not exist, or needs a login.
-            Answer::Status(status, _) if !status.is_server_error() => {}
+            ProbeResult::Status(status, _) if !status.is_server_error() => {}
             _ => {
                 let before = old.map(|(engine, settings)| with_tls(engine, settings, path, time));
                 return judge(path, &new, before.as_ref());
@@ -47,7 +47,7 @@ pub fn compare((engine, settings): Side<'_>, old: Option<Side<'_>>, time: Durati
     Ok(())
 }
 
-fn judge(path: &str, new: &Answer, old: Option<&Answer>) -> Result<(), String> {
+fn judge(path: &str, new: &ProbeResult, old: Option<&ProbeResult>) -> Result<(), String> {
     let skip = "with probe = \"none\" in foolsgold.toml (or --probe none at the start) it asks for nothing, with a \
                 path for something else";
     let new = new.in_words();
@@ -64,7 +64,7 @@ fn judge(path: &str, new: &Answer, old: Option<&Answer>) -> Result<(), String> {
 }
 
 /// Outcome of a probe.
-enum Answer {
+enum ProbeResult {
     /// The status, and the value of Location.
     Status(StatusCode, Option<String>),
     Fault(Fault),
@@ -72,50 +72,50 @@ enum Answer {
     Unheard(io::Error),
 }
 
-impl Answer {
+impl ProbeResult {
     fn in_words(&self) -> String {
         match self {
-            Answer::Status(status, _) => format!("was answered with {}", status.as_u16()),
-            Answer::Fault(fault) => format!("had no answer: {fault}"),
-            Answer::Late(time) => format!("had no answer within {}", brief(*time)),
-            Answer::Unheard(error) => format!("could not be waited for: {error}"),
+            ProbeResult::Status(status, _) => format!("was answered with {}", status.as_u16()),
+            ProbeResult::Fault(fault) => format!("had no answer: {fault}"),
+            ProbeResult::Late(time) => format!("had no answer within {}", brief(*time)),
+            ProbeResult::Unheard(error) => format!("could not be waited for: {error}"),
         }
     }
 
     /// Whether the application does not work. One that is only busy may work.
     fn is_broken(&self) -> bool {
         match self {
-            Answer::Status(status, _) => status.is_server_error(),
-            Answer::Fault(fault) => fault.culprit() != Culprit::Load,
-            Answer::Late(_) => true,
-            Answer::Unheard(_) => false,
+            ProbeResult::Status(status, _) => status.is_server_error(),
+            ProbeResult::Fault(fault) => fault.culprit() != Culprit::Load,
+            ProbeResult::Late(_) => true,
+            ProbeResult::Unheard(_) => false,
         }
     }
 }
 
 /// The response over TLS, if the application redirects to that: behind a proxy that ends TLS it gets nothing else.
-fn with_tls(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Answer {
+fn with_tls(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> ProbeResult {
     match answer(engine, settings, path, Scheme::Http, time) {
-        Answer::Status(status, Some(location)) if status.is_redirection() && location.starts_with("https://") => {
+        ProbeResult::Status(status, Some(location)) if status.is_redirection() && location.starts_with("https://") => {
             answer(engine, settings, path, Scheme::Https, time)
         }
         answer => answer,
     }
 }
 
-fn answer(engine: &dyn Engine, settings: &AppSettings, path: &str, scheme: Scheme, time: Duration) -> Answer {
+fn answer(engine: &dyn Engine, settings: &AppSettings, path: &str, scheme: Scheme, time: Duration) -> ProbeResult {
     let reply = engine.call(Request { scheme, ..request(settings, path, time) });
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
         Ok(runtime) => runtime,
-        Err(error) => return Answer::Unheard(error),
+        Err(error) => return ProbeResult::Unheard(error),
     };
     match runtime.block_on(async { tokio::time::timeout(time, reply).await }) {
-        Err(_) => Answer::Late(time),
+        Err(_) => ProbeResult::Late(time),
         Ok(answer) => match answer.result {
-            Err(fault) => Answer::Fault(fault),
+            Err(fault) => ProbeResult::Fault(fault),
             Ok(response) => {
                 let location = response.head.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
-                Answer::Status(response.head.status, location.map(str::to_owned))
+                ProbeResult::Status(response.head.status, location.map(str::to_owned))
             }
         },
     }

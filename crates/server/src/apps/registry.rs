@@ -62,7 +62,7 @@ impl Apps {
         self.0.iter().find(|app| app.name() == name).cloned()
     }
 
-    /// Reloads the application of this name, or all one after the other. Returns a report for the user.
+    /// Reloads the application of this name, or all in turn. Returns a report for the user.
     pub fn reload(&self, name: Option<&str>) -> Result<String, String> {
         let told = match name.map(|name| self.get(name)) {
             None => self.reload_all()?,

@@ -9,7 +9,7 @@ use engine::{Order, brief, count};
 use tracing::{error, info, warn};
 
 use crate::apps::app::App;
-use crate::apps::deploy::{Deploy, Outcome};
+use crate::apps::deploy::{Deploy, DeployOutcome};
 use crate::apps::engines::Size;
 use crate::apps::generation::{Generation, wait_until};
 use crate::apps::probe;
@@ -33,7 +33,7 @@ impl App {
         info!(target: "server", "reload of {name}: loading generation {number}");
         let made = self.make(number, begun);
         let failed = made.as_ref().err().cloned();
-        let outcome = if failed.is_some() { Outcome::Failed } else { Outcome::Live };
+        let outcome = if failed.is_some() { DeployOutcome::Failed } else { DeployOutcome::Live };
         match made {
             Ok((new, workers)) => {
                 self.shift(&new, workers);
@@ -64,7 +64,7 @@ impl App {
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
         let workers = surge.unwrap_or_else(|| self.as_many(&settings));
-        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.base)?;
+        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.engine_context)?;
         let ready = self.until_ready(&new, workers, until).and_then(|()| self.probe(&new, until));
         match ready {
             Ok(()) => Ok((Arc::new(new), surge)),
@@ -99,7 +99,7 @@ impl App {
         (surge < current.workers_now()).then_some(surge)
     }
 
-    /// As many workers as the old code has, within the bounds: the load is the same after a reload.
+    /// Number of workers of the old code, within the bounds: the load is the same after a reload.
     fn as_many(&self, settings: &AppSettings) -> usize {
         let own = (settings.ruby.min_workers, settings.ruby.max_workers);
         let (min, max) = self.overrides().scale.unwrap_or(own);

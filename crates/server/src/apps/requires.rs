@@ -38,7 +38,7 @@ impl fmt::Display for Unmet {
 
 /// Result of reading the files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Requirements {
     /// The first library that is certainly required and missing, in the order in which Ruby would load it.
     pub unmet: Option<Unmet>,
     /// The first thing that may need another engine, as a text.
@@ -46,10 +46,10 @@ pub struct Found {
 }
 
 /// Reads the application's files. `provides` says whether the engine has a library.
-pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Found {
+pub fn look(rackup: &Path, provides: &dyn Fn(&str) -> bool) -> Requirements {
     let app = rackup.parent().unwrap_or(Path::new("/")).to_owned();
     let app = fs::canonicalize(&app).unwrap_or(app);
-    let found = Found::default();
+    let found = Requirements::default();
     let mut search = Search { app, provides, load_path: Vec::new(), seen: HashSet::new(), looked: 0, found };
     search.file(rackup, true);
     search.found
@@ -64,11 +64,11 @@ struct Search<'a> {
     seen: HashSet<PathBuf>,
     /// Number of libraries that were looked for.
     looked: usize,
-    found: Found,
+    found: Requirements,
 }
 
 /// Position of a statement.
-struct Place<'a> {
+struct StatementPosition<'a> {
     path: &'a Path,
     folder: &'a Path,
     line: usize,
@@ -98,7 +98,7 @@ impl Search<'_> {
             }
             let (certain, rest) = statements::certain(text);
             for required in certain {
-                self.required(&required, &Place { path: &path, folder, line, is_certain });
+                self.required(&required, &StatementPosition { path: &path, folder, line, is_certain });
             }
             let is_plain =
                 text.starts_with("require") && [" if ", " unless ", " rescue "].iter().all(|w| !text.contains(w));
@@ -106,7 +106,7 @@ impl Search<'_> {
                 self.doubt(|| format!("{shown} uses {what} ({shown}:{line})"));
             }
             for possible in statements::possible(rest) {
-                let place = Place { path: &path, folder, line, is_certain: is_certain && is_plain };
+                let place = StatementPosition { path: &path, folder, line, is_certain: is_certain && is_plain };
                 self.possible(&possible, &place);
             }
             if self.found.unmet.is_some() {
@@ -115,9 +115,9 @@ impl Search<'_> {
         }
     }
 
-    fn possible(&mut self, possible: &Possible, place: &Place<'_>) {
+    fn possible(&mut self, possible: &Possible, place: &StatementPosition<'_>) {
         match possible {
-            Possible::Named(required) => self.required(required, &Place { is_certain: false, ..*place }),
+            Possible::Named(required) => self.required(required, &StatementPosition { is_certain: false, ..*place }),
             Possible::Computed(words) => match computed(words, place, &self.app) {
                 Some(found) => self.file(&found, place.is_certain),
                 None => {
@@ -129,7 +129,7 @@ impl Search<'_> {
         }
     }
 
-    fn required(&mut self, required: &Required, place: &Place<'_>) {
+    fn required(&mut self, required: &Required, place: &StatementPosition<'_>) {
         self.looked += 1;
         if self.looked > REQUIRED_MAX {
             return self.doubt(|| format!("more than {REQUIRED_MAX} libraries are required"));
@@ -186,7 +186,7 @@ impl Search<'_> {
 
 /// The file that `File.expand_path("../app", __FILE__)` and similar code names: the quoted words are parts of a path
 /// that begins at the file, at its folder, or in the application's folder.
-fn computed(words: &[String], place: &Place<'_>, app: &Path) -> Option<PathBuf> {
+fn computed(words: &[String], place: &StatementPosition<'_>, app: &Path) -> Option<PathBuf> {
     let tail: PathBuf = words.iter().map(|word| word.replace("#{__dir__}/", "")).collect();
     let tail = tail.strip_prefix("/").unwrap_or(&tail);
     if tail.as_os_str().is_empty() {

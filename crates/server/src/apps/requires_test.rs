@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-fn found(files: &[(&str, &str)]) -> Found {
+fn found(files: &[(&str, &str)]) -> Requirements {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);
@@ -51,7 +51,7 @@ fn what_is_not_required_at_all_does_not_count() {
         "TEXT = <<~RUBY\nrequire \"roda\"\nRUBY\n",
         "page(<<-'TEXT')\nrequire \"roda\"\n  TEXT\n",
     ] {
-        assert_eq!(found(&[("config.ru", text)]), Found::default(), "{text}");
+        assert_eq!(found(&[("config.ru", text)]), Requirements::default(), "{text}");
     }
 }
 
@@ -82,7 +82,11 @@ fn computed_paths_of_the_usual_kinds_are_followed() {
         "load File.expand_path(\"../lib/app.rb\", __FILE__)",
     ] {
         let config = format!("$:.unshift File.expand_path('../lib', __FILE__)\n{line}\n");
-        assert_eq!(found(&[("config.ru", &config), ("lib/app.rb", "require 'set'")]), Found::default(), "{line}");
+        assert_eq!(
+            found(&[("config.ru", &config), ("lib/app.rb", "require 'set'")]),
+            Requirements::default(),
+            "{line}"
+        );
         let found = found(&[("config.ru", &config), ("lib/app.rb", "require 'roda'")]);
         let told = found.unmet.map(|unmet| unmet.to_string()).or(found.doubt).unwrap();
         let word = if line.starts_with("require") { "requires" } else { "may require" };

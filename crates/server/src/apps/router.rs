@@ -10,10 +10,10 @@ use http::{HeaderValue, StatusCode, header};
 use crate::apps::app::App;
 
 /// Several applications behind one front.
-pub struct Router(Vec<Route>);
+pub struct Router(Vec<AppRoute>);
 
 /// Host and prefix of an application.
-struct Route {
+struct AppRoute {
     host: Option<String>,
     prefix: String,
     app: Arc<App>,
@@ -24,13 +24,13 @@ struct Route {
 impl Router {
     /// Routes to all these applications.
     pub fn new(apps: &[Arc<App>]) -> Router {
-        let mut routes: Vec<Route> = apps.iter().map(Route::to).collect();
+        let mut routes: Vec<AppRoute> = apps.iter().map(AppRoute::to).collect();
         // The most specific first, so that the first match is the right one.
         routes.sort_by_key(|route| std::cmp::Reverse((route.host.is_some(), route.prefix.len())));
         Router(routes)
     }
 
-    fn find(&self, request: &Request) -> Option<&Route> {
+    fn find(&self, request: &Request) -> Option<&AppRoute> {
         let host = host(request);
         self.0.iter().find(|route| route.fits(host, &request.path))
     }
@@ -40,11 +40,11 @@ impl Router {
     }
 }
 
-impl Route {
-    fn to(app: &Arc<App>) -> Route {
+impl AppRoute {
+    fn to(app: &Arc<App>) -> AppRoute {
         let current = app.current();
         let settings = &current.settings;
-        Route {
+        AppRoute {
             host: settings.host.clone(),
             prefix: settings.prefix.clone(),
             app: app.clone(),

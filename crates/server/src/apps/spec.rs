@@ -1,4 +1,5 @@
-//! What is to be loaded: an application's file, its Gemfile and its engine. Determined at the start and at each reload.
+//! The specification of an application: its file, its Gemfile and its engine. Determined at the start and at each
+//! reload.
 
 use std::ffi::OsStr;
 use std::fmt;

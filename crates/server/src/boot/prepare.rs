@@ -1,5 +1,5 @@
-//! What a process does before it loads anything: finds out who started it, goes into the background if configured, and
-//! redirects its output to the log files.
+//! The first step of a start: finds out who started this process, goes into the background if configured, and redirects
+//! the output to the log files.
 
 use std::ffi::OsString;
 use std::sync::Arc;

@@ -22,7 +22,7 @@ pub fn serve(invocation: Invocation, program: Program) -> ExitCode {
     if let Some(ended) = init::run(&program, &invocation.environment) {
         return ended.unwrap_or_else(|why| fail(&why));
     }
-    if let Err(why) = init::settle(&program) {
+    if let Err(why) = init::fix_variables(&program) {
         return fail(&why);
     }
     // Before any process is started that would inherit the handed-over sockets or the old terminal.
@@ -46,7 +46,7 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     if arrived.parent.is_none() && invocation.leaves_file_to_background() {
         return daemon::start(&program, &arrived.sockets, None).map(drop);
     }
-    let mut settings = invocation.settle(invocation.asked()).map_err(|problems| NotServing::refused(&problems))?;
+    let mut settings = invocation.resolve(invocation.asked()).map_err(|problems| NotServing::refused(&problems))?;
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
     let mut found = Vec::new();

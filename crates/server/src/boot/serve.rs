@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use tracing::{info, warn};
 
 use crate::admin::Admin;
-use crate::admin::state::{Place, Running};
+use crate::admin::state::{RunningServer, ServerFolders};
 use crate::apps::app::App;
 use crate::apps::context::{AppContext, ReloadSettings};
 use crate::apps::engines;
@@ -148,7 +148,7 @@ impl Drop for Loaded {
     }
 }
 
-/// What the applications run on: threads, admin listeners, settings of the front.
+/// Parts of the server that its applications run on: threads, admin listeners, settings of the front.
 struct ServerContext {
     threads: Threads,
     /// Answers until no request is running.
@@ -220,7 +220,11 @@ async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals
     server.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
-    admin.open(Running { server: server.clone(), counts: front_settings.counts.clone(), listeners: addresses })?;
+    admin.open(RunningServer {
+        server: server.clone(),
+        counts: front_settings.counts.clone(),
+        listeners: addresses,
+    })?;
     if admin.is_unwanted() {
         server.stop(false);
     }
@@ -247,12 +251,12 @@ fn deaf(error: io::Error) -> String {
 }
 
 /// The folders by which commands find this server.
-fn place(found: &[AppSpec]) -> Place {
+fn place(found: &[AppSpec]) -> ServerFolders {
     let served = match found {
         [one] => one.rackup.parent().map(Path::to_owned),
         _ => None,
     };
-    Place {
+    ServerFolders {
         started_in: folder::current().display().to_string(),
         folder: served.or_else(|| std::env::current_dir().ok()).unwrap_or_default(),
     }

@@ -1,4 +1,4 @@
-//! What this process takes while it may still be root, and what it reports, once it serves, to the process and the
+//! Takes addresses and files while this process may still be root; and reports, once it serves, to the process and the
 //! service manager that started it.
 
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lexopt::Arg;
 
 use crate::client::outcome::Failure;
-use crate::config::commands::{Command, Flag};
+use crate::config::commands::{ClientCommand, Flag};
 use crate::config::suggest::nearest;
 
 /// Options of all commands.
@@ -38,7 +38,7 @@ pub struct Call {
 impl Call {
     /// Parses the words after the command; `None` if help is requested.
     pub fn read(
-        command: &Command,
+        command: &ClientCommand,
         arguments: &[OsString],
         environment: &[(OsString, OsString)],
     ) -> Result<Option<Call>, Failure> {
@@ -109,7 +109,7 @@ fn value(parser: &mut lexopt::Parser, usage: &str) -> Result<OsString, Failure> 
         .ok_or_else(|| Failure::usage(format!("needs a value: {usage}")))
 }
 
-fn unknown(command: &Command, word: &str) -> Failure {
+fn unknown(command: &ClientCommand, word: &str) -> Failure {
     let known = command.flags.iter().map(|flag| flag.word()).chain(WHICH);
     Failure::usage(match nearest(word, known) {
         Some(near) => format!("--{word}: there is no such option; --{near} is the nearest"),

@@ -25,7 +25,7 @@ struct Living {
     pid: u64,
     folder: String,
     started_in: String,
-    /// It did not answer within this time.
+    /// The time within which it did not answer.
     silent: Option<Duration>,
 }
 

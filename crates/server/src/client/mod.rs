@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use call::Call;
 use outcome::{Failure, fail, say};
 
-use crate::config::commands::{self, Action, COMMANDS, Command};
+use crate::config::commands::{self, Action, COMMANDS, ClientCommand};
 use crate::config::invocation::Invocation;
 
 /// Runs the command that the first word names, if it is one of these.
@@ -60,7 +60,7 @@ fn action(action: Action) -> fn(&Call) -> Result<(), Failure> {
 }
 
 /// The error about an unexpected word: most often it is meant as an application.
-fn surplus(command: &Command, word: &str, call: &Call) -> String {
+fn surplus(command: &ClientCommand, word: &str, call: &Call) -> String {
     let status = find::server(call).ok().and_then(|line| line.look("/v1/status").ok());
     let status = status.unwrap_or_default();
     let names: Vec<String> = show::rows(&status["apps"]).iter().map(|app| show::text(&app["name"])).collect();

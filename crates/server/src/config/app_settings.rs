@@ -131,7 +131,7 @@ pub struct AppSettings {
     pub queue_wait: Duration,
     /// Warnings for the log at the start.
     pub notices: Vec<String>,
-    /// What does not fit each engine, if no engine is configured.
+    /// Settings that do not fit an engine, for each engine, if none is configured.
     pub incompatible: Vec<(EngineKind, Incompatible)>,
 }
 

@@ -18,14 +18,14 @@ pub enum Origin {
     /// A variable of the environment.
     Variable(String),
     /// A settings file.
-    File(Place),
+    File(SourcePosition),
     /// The default.
     Default,
 }
 
 /// A position in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     /// The path as messages show it.
     pub file: String,
     /// `None` for a default of another server.
@@ -33,7 +33,7 @@ pub struct Place {
     /// The text there, such as `threads = 5`.
     pub written: String,
     /// Whether the file is another server's: it then counts more than variables that are not this program's own.
-    pub is_old: bool,
+    pub is_compat: bool,
 }
 
 /// An option's value before it is checked.
@@ -54,7 +54,7 @@ pub struct AppArguments {
     pub path: PathBuf,
     pub host: Option<String>,
     pub prefix: String,
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// An error in the arguments: what is wrong, and what would be right.
@@ -107,7 +107,7 @@ pub struct Arguments {
     /// The working directory by the user's name for it; empty before it was entered.
     pub folder: PathBuf,
     /// Another server's configuration that was read: its path as messages show it, and the server's name.
-    pub old: Option<(String, &'static str)>,
+    pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
     /// Another server's configuration that exists and is not read, as messages show it.
@@ -129,7 +129,7 @@ impl fmt::Display for Origin {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         self.line.map_or(Ok(()), |line| write!(f, ":{line}"))
@@ -142,7 +142,7 @@ impl RawValue {
         match &self.origin {
             Origin::Flag(_) => 0,
             Origin::Variable(name) if name.starts_with(OWN_VARIABLES) => 1,
-            Origin::File(place) if place.is_old => 2,
+            Origin::File(place) if place.is_compat => 2,
             Origin::Variable(_) => 3,
             Origin::File(_) if self.app.is_some() => 4,
             Origin::File(_) => 5,

@@ -34,7 +34,7 @@ pub enum Action {
 }
 
 /// A command for a running server.
-pub struct Command {
+pub struct ClientCommand {
     pub word: &'static str,
     /// Name of its value, if it takes one.
     pub value: &'static str,
@@ -48,8 +48,8 @@ pub struct Command {
 use Flag::{App, Backtraces, Json, NoWait, Now, Watch};
 
 /// All commands.
-pub static COMMANDS: [Command; 15] = [
-    Command {
+pub static COMMANDS: [ClientCommand; 15] = [
+    ClientCommand {
         word: "status",
         value: "",
         flags: &[App, Watch, Json],
@@ -57,7 +57,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "Load, times, workers and the last deploy. With --watch it is redrawn each second.",
         action: Action::Status,
     },
-    Command {
+    ClientCommand {
         word: "workers",
         value: "",
         flags: &[App, Json],
@@ -65,7 +65,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "",
         action: Action::Workers,
     },
-    Command {
+    ClientCommand {
         word: "recorder",
         value: "",
         flags: &[App, Json, Backtraces],
@@ -73,7 +73,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "With --backtraces also the current backtraces of busy workers.",
         action: Action::Recorder,
     },
-    Command {
+    ClientCommand {
         word: "deploys",
         value: "",
         flags: &[App, Json],
@@ -81,7 +81,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "",
         action: Action::Deploys,
     },
-    Command {
+    ClientCommand {
         word: "reload",
         value: "",
         flags: &[App],
@@ -90,7 +90,7 @@ pub static COMMANDS: [Command; 15] = [
                error is shown, and the exit code is 1.",
         action: Action::Reload,
     },
-    Command {
+    ClientCommand {
         word: "restart",
         value: "",
         flags: &[],
@@ -99,7 +99,7 @@ pub static COMMANDS: [Command; 15] = [
                enough.",
         action: Action::Restart,
     },
-    Command {
+    ClientCommand {
         word: "recycle",
         value: "",
         flags: &[App],
@@ -107,7 +107,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "",
         action: Action::Recycle,
     },
-    Command {
+    ClientCommand {
         word: "scale",
         value: "N|MIN:MAX",
         flags: &[App],
@@ -115,7 +115,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "",
         action: Action::Scale,
     },
-    Command {
+    ClientCommand {
         word: "pause",
         value: "",
         flags: &[App],
@@ -123,8 +123,8 @@ pub static COMMANDS: [Command; 15] = [
         more: "For example while a database is moved. A request that waits too long gets 503, as always.",
         action: Action::Pause,
     },
-    Command { word: "resume", value: "", flags: &[App], help: "end a pause", more: "", action: Action::Resume },
-    Command {
+    ClientCommand { word: "resume", value: "", flags: &[App], help: "end a pause", more: "", action: Action::Resume },
+    ClientCommand {
         word: "kill-worker",
         value: "N",
         flags: &[App, Now],
@@ -132,7 +132,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "It finishes what it runs; with --now it is killed at once.",
         action: Action::KillWorker,
     },
-    Command {
+    ClientCommand {
         word: "drain",
         value: "",
         flags: &[NoWait],
@@ -141,7 +141,7 @@ pub static COMMANDS: [Command; 15] = [
                requests. Waits until it has exited.",
         action: Action::Drain,
     },
-    Command {
+    ClientCommand {
         word: "stop",
         value: "",
         flags: &[Now, NoWait],
@@ -149,7 +149,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "Waits until the server has exited. With --now, running requests are cut off.",
         action: Action::Stop,
     },
-    Command {
+    ClientCommand {
         word: "reopen-logs",
         value: "",
         flags: &[],
@@ -157,7 +157,7 @@ pub static COMMANDS: [Command; 15] = [
         more: "",
         action: Action::ReopenLogs,
     },
-    Command {
+    ClientCommand {
         word: "control",
         value: "",
         flags: &[],
@@ -203,8 +203,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The text of `foolsgold COMMAND --help`.
-pub fn help(command: &Command) -> String {
-    let Command { word, value, flags, help, more, .. } = command;
+pub fn help(command: &ClientCommand) -> String {
+    let ClientCommand { word, value, flags, help, more, .. } = command;
     let value = if value.is_empty() { String::new() } else { format!(" {value}") };
     let mut out = format!("Usage: foolsgold {word}{value} [OPTIONS]\n\n{help}\n");
     let mut line = |text: &str| {

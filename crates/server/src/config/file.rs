@@ -67,13 +67,14 @@ pub fn is_code(asked: &Arguments) -> bool {
     let path = named.or_else(|| unnamed(asked, &folder(asked.rackup.as_deref(), &home), &home).ok());
     let Some(path) = path else { return false };
     let path = home.join(path);
-    text_of(&path)
-        .is_ok_and(|text| compat::Kind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(compat::Kind::is_code)))
+    text_of(&path).is_ok_and(|text| {
+        compat::ServerKind::of(&path, &text).is_ok_and(|kind| kind.is_some_and(compat::ServerKind::is_code))
+    })
 }
 
 fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
     asked.file = Some(path.to_owned());
-    match compat::Kind::of(path, text) {
+    match compat::ServerKind::of(path, text) {
         Ok(None) => toml_file::read(asked, path, home, text),
         Ok(Some(kind)) => compat::add(asked, kind, path, home, text),
         Err(why) => asked.refuse(why),

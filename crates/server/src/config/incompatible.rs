@@ -48,7 +48,7 @@ pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named:
 /// this program that only one engine has, unless they have their default.
 pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, String)> {
     let mut leanings = Vec::new();
-    if let Some((file, server)) = &asked.old {
+    if let Some((file, server)) = &asked.compat {
         leanings.push((EngineKind::Ruby, format!("{file} is a configuration of {server}")));
     }
     if let Some(file) = &asked.unread {
@@ -70,7 +70,7 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
 fn is_ours(given: &RawValue) -> bool {
     match &given.origin {
         Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
-        Origin::File(place) => !place.is_old,
+        Origin::File(place) => !place.is_compat,
         _ => true,
     }
 }
@@ -141,7 +141,7 @@ mod tests {
             let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
             let mut asked =
                 crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
-            asked.old = (arguments.first() == Some(&"-C")).then(|| ("puma.rb".to_owned(), "Puma"));
+            asked.compat = (arguments.first() == Some(&"-C")).then(|| ("puma.rb".to_owned(), "Puma"));
             leanings(&asked, None)
         };
         assert_eq!(leanings(&["-t", "3", "-w", "1"], &[("WEB_CONCURRENCY", "3"), ("RAILS_MAX_THREADS", "3")]), []);

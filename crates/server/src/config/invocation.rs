@@ -12,7 +12,7 @@ use crate::config::file;
 use crate::config::operating;
 use crate::config::options::{Kind, Name, TABLE};
 use crate::config::reader::SettingsReader;
-use crate::config::settings::{Settings, settle};
+use crate::config::settings::{Settings, resolve};
 use crate::process::folder;
 
 /// The arguments after the program's name, and the environment.
@@ -104,9 +104,9 @@ impl Invocation {
     }
 
     /// Resolves the settings at the start.
-    pub fn settle(&self, asked: Arguments) -> Result<Settings, Vec<Problem>> {
+    pub fn resolve(&self, asked: Arguments) -> Result<Settings, Vec<Problem>> {
         let fixed = Fixed::of(&asked, self.machine);
-        let settings = settle(asked, self.machine)?;
+        let settings = resolve(asked, self.machine)?;
         let _ = self.first.set(fixed);
         Ok(settings)
     }
@@ -115,7 +115,7 @@ impl Invocation {
     pub fn reload_settings(&self) -> Result<Settings, Vec<Problem>> {
         let asked = self.asked();
         let now = Fixed::of(&asked, self.machine);
-        let mut settings = settle(asked, self.machine)?;
+        let mut settings = resolve(asked, self.machine)?;
         if let Some(first) = self.first.get() {
             settings.waiting = now.changed_from(first);
         }

@@ -12,7 +12,7 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, memory: None });
     let apps = |shop: &str| format!("[[app]]\nname = \"shop\"\nprefix = \"{shop}\"\nthreads = 7\n");
     fs::write(&file, format!("io-threads = 2\nthreads = 3\n{}", apps("/shop"))).unwrap();
-    let first = invocation.settle(invocation.asked()).unwrap();
+    let first = invocation.resolve(invocation.asked()).unwrap();
     assert_eq!((first.apps[0].mruby.interpreters, first.apps[0].environment.as_str()), (7, "test"));
     assert!(invocation.reload_settings().unwrap().waiting.is_empty());
 

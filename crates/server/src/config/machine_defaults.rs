@@ -15,22 +15,23 @@ const MOST: usize = 1024;
 const CONNECTIONS_MOST: usize = 16_384;
 const CONNECTIONS_LEAST: usize = 256;
 
-/// Two per core, since a request may wait for something, and at least four; but no more than half of the memory holds.
+/// Default number of interpreters: two per core, since a request may wait for something, and at least four; but no more
+/// than half of the memory holds.
 pub fn interpreters(machine: Machine) -> usize {
     (2 * machine.cores).clamp(4, MOST).min((machine.holds(INTERPRETER) / 2).max(1))
 }
 
-/// One per core, as far as memory allows.
+/// Default number of workers: one per core, as far as memory allows.
 pub fn workers(machine: Machine) -> usize {
     machine.cores.min(machine.holds(WORKER)).clamp(1, MOST)
 }
 
-/// As many as a quarter of the memory holds.
+/// Default of `--connections`: as many as a quarter of the memory holds.
 pub fn connections(machine: Machine) -> usize {
     (machine.holds(CONNECTION) / 4).clamp(CONNECTIONS_LEAST, CONNECTIONS_MOST)
 }
 
-/// One per core.
+/// Default number of I/O threads: one per core.
 pub fn io_threads(machine: Machine) -> usize {
     machine.cores.clamp(1, MOST)
 }

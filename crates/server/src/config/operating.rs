@@ -66,13 +66,13 @@ impl SettingsReader<'_> {
             stderr: or(&stderr, &stdout),
             logs_to_stderr: self
                 .asked
-                .old
+                .compat
                 .as_ref()
                 .is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server)),
             identity: self.identity(),
             umask: self.octal(Name::Umask, "027"),
             activated: self.activated(),
-            makes_folders: self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Thin"),
+            makes_folders: self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Thin"),
             is_default_bind: [Name::Bind, Name::Port, Name::Host]
                 .iter()
                 .all(|name| self.asked.values(*name).iter().all(|given| given.is_assumed())),

@@ -134,7 +134,7 @@ pub enum Kind {
     Path,
     /// Words separated by commas; several occurrences add up.
     List,
-    /// One of these words.
+    /// A choice: one of these words.
     Choice(&'static [&'static str]),
     /// A whole number in this range.
     Count(u64, u64),

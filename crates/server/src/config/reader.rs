@@ -12,7 +12,7 @@ use crate::config::size::{
 };
 
 /// Reads settings from the parsed arguments and collects errors. The result for a wrong value does not matter, since
-/// [`crate::config::settings::settle`] then returns only the errors.
+/// [`crate::config::settings::resolve`] then returns only the errors.
 pub struct SettingsReader<'a> {
     pub asked: &'a Arguments,
     /// Index of the application whose settings are read; `None` for the server's.
@@ -161,7 +161,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// One of the words of its row.
+    /// A choice: one of the words of its row.
     pub fn choice(&mut self, name: Name) -> String {
         let given = self.pick(name);
         if let Kind::Choice(words) = name.row().kind
@@ -173,7 +173,7 @@ impl SettingsReader<'_> {
     }
 }
 
-/// Whether a text is a size or duration except for its many digits.
+/// Whether a text is a size or duration with too many digits for a number.
 fn is_too_large(text: &str) -> bool {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let one = format!("1{unit}");

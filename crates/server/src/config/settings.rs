@@ -60,12 +60,12 @@ pub struct Settings {
     pub chosen: Vec<String>,
     /// Warnings for the log at the start.
     pub notices: Vec<String>,
-    /// Of a reload: changes that need a restart.
+    /// Changes that a reload cannot apply, since they need a restart.
     pub waiting: Vec<String>,
 }
 
 /// Resolves all settings; the error lists all problems.
-pub fn settle(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Problem>> {
+pub fn resolve(asked: Arguments, machine: Machine) -> Result<Settings, Vec<Problem>> {
     let (settings, problems) = read(asked, machine);
     if problems.is_empty() { Ok(settings) } else { Err(problems) }
 }

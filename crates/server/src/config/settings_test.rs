@@ -7,19 +7,19 @@ use crate::config::app_settings::FOREVER;
 
 const MACHINE: Machine = Machine { cores: 2, memory: None };
 
-fn settled(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
+fn resolved(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
     let asked = crate::config::arguments::read(arguments.iter().map(OsString::from).collect(), &environment);
-    settle(asked, MACHINE).map_err(|problems| problems.iter().map(Problem::to_string).collect())
+    resolve(asked, MACHINE).map_err(|problems| problems.iter().map(Problem::to_string).collect())
 }
 
 fn binds(arguments: &[&str], environment: &[(&str, &str)]) -> Vec<String> {
-    settled(arguments, environment).unwrap().binds.iter().map(|one| one.bind.to_string()).collect()
+    resolved(arguments, environment).unwrap().binds.iter().map(|one| one.bind.to_string()).collect()
 }
 
 #[test]
 fn nothing_asked_gives_the_defaults() {
-    let settings = settled(&[], &[]).unwrap();
+    let settings = resolved(&[], &[]).unwrap();
     assert_eq!(binds(&[], &[]), ["tcp://[::]:9292"]);
     assert_eq!(
         (settings.apps[0].mruby.interpreters, settings.io_threads, settings.apps[0].queue_places),
@@ -52,13 +52,13 @@ fn nothing_asked_gives_the_defaults() {
 #[test]
 fn defaults_follow_the_cores() {
     let threads =
-        |cores| settle(Arguments::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
+        |cores| resolve(Arguments::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
 
 #[test]
 fn good_values_are_taken() {
-    let settings = settled(
+    let settings = resolved(
         &["-t", "16", "-e", "production", "--fresh", "--memory-limit=32MiB", "--queue-wait", "500ms"],
         &[("FOOLS_GOLD_MAX_REQUESTS", "1000"), ("FOOLS_GOLD_ACCESS_LOG", "json"), ("FOOLS_GOLD_THREADS", "3")],
     )
@@ -85,11 +85,11 @@ fn good_values_are_taken() {
 fn pumas_pair_of_threads_is_taken_with_a_word() {
     for least in ["0", "1"] {
         let pair = format!("{least}:16");
-        let settings = settled(&["-t", &pair], &[]).unwrap();
+        let settings = resolved(&["-t", &pair], &[]).unwrap();
         assert_eq!((settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads), (16, 16));
         assert_eq!(settings.notices, [format!("-t {pair}: all 16 threads are started at once")]);
     }
-    assert!(settled(&["-t", "5:5"], &[]).unwrap().notices.is_empty());
+    assert!(resolved(&["-t", "5:5"], &[]).unwrap().notices.is_empty());
     for (pair, right) in [
         ("0:0", "must be from 1 to 1024"),
         ("5:2", "of MIN:MAX, MIN must not be more than MAX"),
@@ -98,14 +98,14 @@ fn pumas_pair_of_threads_is_taken_with_a_word() {
         ("5:", "must be a whole number"),
         ("x:y", "must be a whole number"),
     ] {
-        assert_eq!(settled(&["-t", pair], &[]).unwrap_err(), [format!("-t {pair}: {right}")]);
+        assert_eq!(resolved(&["-t", pair], &[]).unwrap_err(), [format!("-t {pair}: {right}")]);
     }
 }
 
 #[test]
 fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
     let threads = |arguments: &[&str], environment: &[(&str, &str)]| {
-        let settings = settled(arguments, environment).unwrap();
+        let settings = resolved(arguments, environment).unwrap();
         (settings.apps[0].mruby.interpreters, settings.apps[0].ruby.threads)
     };
     let rails = [("RAILS_MAX_THREADS", "3")];
@@ -115,16 +115,16 @@ fn rails_own_number_of_threads_counts_for_ruby_and_an_option_for_both() {
     // As Puma reads them without a file.
     assert_eq!(threads(&[], &[("MAX_THREADS", "8"), rails[0]]), (4, 8));
     assert_eq!(threads(&[], &[("PUMA_MAX_THREADS", "9"), ("MAX_THREADS", "8"), ("PUMA_MIN_THREADS", "2")]), (4, 9));
-    let problems = settled(&[], &[("PUMA_MAX_THREADS", "many")]).unwrap_err();
+    let problems = resolved(&[], &[("PUMA_MAX_THREADS", "many")]).unwrap_err();
     assert_eq!(problems, ["PUMA_MAX_THREADS=many: must be a whole number"]);
-    let persistent = settled(&[], &[("PUMA_PERSISTENT_TIMEOUT", "20")]).unwrap().limits.keep_alive;
+    let persistent = resolved(&[], &[("PUMA_PERSISTENT_TIMEOUT", "20")]).unwrap().limits.keep_alive;
     assert_eq!(persistent, Duration::from_secs(20));
 }
 
 #[test]
 fn the_fewest_and_the_most_workers_can_be_said_in_part() {
     let workers = |words: &[&str], environment: &[(&str, &str)]| {
-        let ruby = settled(words, environment).unwrap().apps[0].ruby.clone();
+        let ruby = resolved(words, environment).unwrap().apps[0].ruby.clone();
         (ruby.min_workers, ruby.max_workers)
     };
     assert_eq!(workers(&["--max-workers", "8"], &[]), (1, 8));
@@ -135,7 +135,7 @@ fn the_fewest_and_the_most_workers_can_be_said_in_part() {
     assert_eq!(workers(&["--min-workers", "5"], &[]), (5, 5));
     assert_eq!(workers(&["--min-workers", "0", "--max-workers", "1"], &[("WEB_CONCURRENCY", "4")]), (0, 1));
     for words in [&["-w", "3", "--max-workers", "2"][..], &["--min-workers", "3", "--max-workers", "2"]] {
-        let problem = settled(words, &[]).unwrap_err()[0].to_string();
+        let problem = resolved(words, &[]).unwrap_err()[0].to_string();
         assert!(problem.starts_with("--max-workers 2: must be at least 3"), "{problem}");
     }
 }
@@ -143,7 +143,7 @@ fn the_fewest_and_the_most_workers_can_be_said_in_part() {
 #[test]
 fn workers_are_counted_as_puma_does() {
     let workers = |words: &[&str], environment: &[(&str, &str)]| {
-        let ruby = settled(words, environment).unwrap().apps[0].ruby.clone();
+        let ruby = resolved(words, environment).unwrap().apps[0].ruby.clone();
         assert_eq!(ruby.min_workers, ruby.max_workers);
         ruby.max_workers
     };
@@ -156,7 +156,7 @@ fn workers_are_counted_as_puma_does() {
 fn options_of_ruby_processes_are_taken() {
     let words = ["--engine", "ruby", "--ruby", "/opt/jruby", "--hooks", "h.rb", "--ruby-worker", "plain"];
     let more = ["--boot-time", "5m", "--kill-time", "0", "--tag", "shop", "--preload"];
-    let settings = settled(&[&words[..], &more[..]].concat(), &[("RAILS_ENV", "test")]).unwrap();
+    let settings = resolved(&[&words[..], &more[..]].concat(), &[("RAILS_ENV", "test")]).unwrap();
     let ruby = &settings.apps[0].ruby;
     assert_eq!((settings.apps[0].engine, ruby.worker), (Some(EngineKind::Ruby), RubyWorker::Plain));
     assert_eq!(
@@ -170,7 +170,7 @@ fn options_of_ruby_processes_are_taken() {
 
 #[test]
 fn the_application_is_preloaded_where_there_may_be_several_workers_or_somebody_says_so() {
-    let preload = |words: &[&str]| settled(words, &[]).unwrap().apps[0].ruby.preload;
+    let preload = |words: &[&str]| resolved(words, &[]).unwrap().apps[0].ruby.preload;
     assert_eq!(preload(&["-w", "2"]), Preload::Yes);
     assert_eq!(preload(&["--min-workers", "1", "--max-workers", "2"]), Preload::Yes);
     assert_eq!(preload(&["-w", "1"]), Preload::No);
@@ -180,25 +180,25 @@ fn the_application_is_preloaded_where_there_may_be_several_workers_or_somebody_s
     assert_eq!(preload(&["-w", "2", "--preload=FALSE"]), Preload::No);
     assert_eq!(preload(&["-w", "2", "--preload=force"]), Preload::Force);
     assert_eq!(preload(&["-w", "2", "--spawn-method", "direct"]), Preload::No);
-    let refused = settled(&["--preload=never"], &[]).unwrap_err();
+    let refused = resolved(&["--preload=never"], &[]).unwrap_err();
     assert_eq!(refused, ["--preload never: must be yes, no, auto, force"]);
 }
 
 #[test]
 fn what_does_not_fit_a_named_engine_is_told_with_all_else_and_otherwise_when_it_is_known() {
-    let refused = settled(&["--engine", "mruby", "-w", "4", "-t", "0"], &[]).unwrap_err();
+    let refused = resolved(&["--engine", "mruby", "-w", "4", "-t", "0"], &[]).unwrap_err();
     assert_eq!(refused.len(), 2, "{refused:?}");
-    let mut settings = settled(&["-w", "4", "--fresh"], &[]).unwrap();
+    let mut settings = resolved(&["-w", "4", "--fresh"], &[]).unwrap();
     assert!(settings.notices.is_empty());
     settings.apps[0].fit_to(EngineKind::Mruby).unwrap();
     assert!(settings.apps[0].notices[0].starts_with("-w 4: the embedded engine"), "{:?}", settings.apps[0].notices);
-    let refused = settled(&["--fresh"], &[]).unwrap().apps[0].fit_to(EngineKind::Ruby).unwrap_err();
+    let refused = resolved(&["--fresh"], &[]).unwrap().apps[0].fit_to(EngineKind::Ruby).unwrap_err();
     assert_eq!(refused.len(), 1);
 }
 
 #[test]
 fn proxies_are_a_list() {
-    let trusted = |words: &[&str]| settled(words, &[]).map(|settings| settings.trusted);
+    let trusted = |words: &[&str]| resolved(words, &[]).map(|settings| settings.trusted);
     let two = [front::Trusted::Private, "10.0.0.0/8".parse().unwrap()];
     assert_eq!(trusted(&["--trust-proxy", "private,10.0.0.0/8"]).unwrap(), two);
     assert_eq!(trusted(&["--trust-proxy", "none"]).unwrap(), [front::Trusted::None]);
@@ -261,10 +261,10 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
             _ => vec![flag.into(), value.into()],
         };
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        assert_eq!(settled(&words, &[]).unwrap_err(), expected);
+        assert_eq!(resolved(&words, &[]).unwrap_err(), expected);
         if let Some(row) = TABLE.iter().find(|row| flag == format!("--{}", row.long)) {
             let variable = row.variables().remove(0);
-            let refused = settled(&[], &[(variable.as_str(), value)]).unwrap_err();
+            let refused = resolved(&[], &[(variable.as_str(), value)]).unwrap_err();
             assert_eq!(refused, [format!("{variable}={value}: {right}")]);
         }
     }
@@ -273,7 +273,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
 #[test]
 fn bad_addresses_and_filters_are_refused() {
     for words in [["-b", "http://x"], ["-b", "tcp://"], ["-o", "no such host"], ["--log", "loud"], ["--log", ",,"]] {
-        let refused = settled(&words, &[]).unwrap_err();
+        let refused = resolved(&words, &[]).unwrap_err();
         assert_eq!(refused.len(), 1);
         assert!(refused[0].starts_with(&format!("{} {}: ", words[0], words[1])), "{refused:?}");
     }
@@ -281,7 +281,7 @@ fn bad_addresses_and_filters_are_refused() {
 
 #[test]
 fn all_problems_are_told_at_once() {
-    let refused = settled(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
+    let refused = resolved(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
         .unwrap_err();
     assert_eq!(refused.len(), 5, "{refused:?}");
 }

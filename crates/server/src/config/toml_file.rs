@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::arguments::{AppArguments, Arguments, Origin, Place, RawValue};
+use crate::config::arguments::{AppArguments, Arguments, Origin, RawValue, SourcePosition};
 use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::suggest::nearest;
 
@@ -73,10 +73,10 @@ impl Reader<'_> {
     }
 
     /// Position and text of an entry.
-    fn place(&self, (key, value): &Entry<'_>) -> Place {
+    fn place(&self, (key, value): &Entry<'_>) -> SourcePosition {
         let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
         let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
-        Place { file: self.shown.clone(), line: Some(self.line(key.span().start)), written, is_old: false }
+        SourcePosition { file: self.shown.clone(), line: Some(self.line(key.span().start)), written, is_compat: false }
     }
 
     fn refuse(&mut self, entry: &Entry<'_>, why: &str) {
@@ -140,13 +140,17 @@ impl Reader<'_> {
                 return;
             };
             let line = self.line(app.span().start);
-            let place =
-                Place { file: self.shown.clone(), line: Some(line), written: "[[app]]".to_owned(), is_old: false };
+            let place = SourcePosition {
+                file: self.shown.clone(),
+                line: Some(line),
+                written: "[[app]]".to_owned(),
+                is_compat: false,
+            };
             self.app(table, at, several, place);
         }
     }
 
-    fn app(&mut self, table: &DeTable<'_>, at: usize, several: bool, place: Place) {
+    fn app(&mut self, table: &DeTable<'_>, at: usize, several: bool, place: SourcePosition) {
         let mut seen = Vec::new();
         let mut app =
             AppArguments { name: String::new(), path: self.folder.clone(), host: None, prefix: String::new(), place };

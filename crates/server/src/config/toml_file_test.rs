@@ -4,7 +4,7 @@ use machine::Machine;
 
 use super::*;
 use crate::config::arguments::{self, Problem};
-use crate::config::settings::{Settings, settle};
+use crate::config::settings::{Settings, resolve};
 
 fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Arguments {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
@@ -13,13 +13,13 @@ fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Argume
     asked
 }
 
-fn settled(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
-    let settled = settle(asked(text, arguments, environment), Machine { cores: 2, memory: None });
-    settled.map_err(|problems| problems.iter().map(Problem::to_string).collect())
+fn resolved(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
+    let resolved = resolve(asked(text, arguments, environment), Machine { cores: 2, memory: None });
+    resolved.map_err(|problems| problems.iter().map(Problem::to_string).collect())
 }
 
 fn problems(text: &str) -> Vec<String> {
-    let told = settled(text, &[], &[]).unwrap_err();
+    let told = resolved(text, &[], &[]).unwrap_err();
     told.iter().map(|line| line.trim_start_matches("srv/foolsgold.toml").to_owned()).collect()
 }
 
@@ -28,7 +28,7 @@ fn values_are_natural_or_text() {
     let text = "threads = 16\nfresh = true\nmemory-limit = \"32MiB\"\nheader-bytes = 0x10000\nrequest-time = 5\n\
                 queue = \"7\"\naccess-log = false\ntrust-proxy = [\"private\", \"10.0.0.0/8\"]\n\
                 bind = [\"tcp://127.0.0.1:1\", \"unix:///tmp/x\"]\nengine = \"mruby\"\nboot-time = \"5m\"\n";
-    let settings = settled(text, &[], &[]).unwrap();
+    let settings = resolved(text, &[], &[]).unwrap();
     let app = &settings.apps[0];
     assert_eq!((app.mruby.interpreters, app.mruby.fresh, app.mruby.memory_bytes), (16, true, 32 << 20));
     assert_eq!((app.request_time.as_secs(), app.queue_places, app.ruby.boot_time.as_secs()), (5, 7, 300));
@@ -42,14 +42,14 @@ fn values_are_natural_or_text() {
 #[test]
 fn flags_count_before_variables_and_these_before_the_file() {
     let threads = |arguments: &[&str], environment: &[(&str, &str)]| {
-        settled("threads = 3\nqueue = 5", arguments, environment).unwrap().apps[0].mruby.interpreters
+        resolved("threads = 3\nqueue = 5", arguments, environment).unwrap().apps[0].mruby.interpreters
     };
     let variable = [("FOOLS_GOLD_THREADS", "6")];
     assert_eq!([threads(&[], &[]), threads(&[], &variable), threads(&["-t", "9"], &variable)], [3, 6, 9]);
-    let settings = settled("environment = \"production\"", &[], &[("RACK_ENV", "test")]).unwrap();
+    let settings = resolved("environment = \"production\"", &[], &[("RACK_ENV", "test")]).unwrap();
     assert_eq!(settings.apps[0].environment, "test");
     let binds = |environment: &[(&str, &str)]| {
-        let settings = settled("bind = \"unix:///x\"\nport = 7", &[], environment).unwrap();
+        let settings = resolved("bind = \"unix:///x\"\nport = 7", &[], environment).unwrap();
         settings.binds.iter().map(|one| one.bind.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(binds(&[]), ["unix:///x", "tcp://[::]:7"]);
@@ -92,7 +92,7 @@ fn what_is_not_toml_is_told_with_its_line_and_nothing_else() {
 
 #[test]
 fn underscores_are_taken_with_a_word() {
-    let settings = settled("request_time = \"5s\"", &[], &[]).unwrap();
+    let settings = resolved("request_time = \"5s\"", &[], &[]).unwrap();
     assert_eq!(settings.apps[0].request_time.as_secs(), 5);
     assert_eq!(settings.notices, ["srv/foolsgold.toml:1: request_time: is written request-time"]);
     assert_eq!(
@@ -103,7 +103,7 @@ fn underscores_are_taken_with_a_word() {
 
 #[test]
 fn paths_begin_at_the_file() {
-    let ruby = |text: &str| settled(text, &[], &[]).unwrap().apps[0].ruby.clone();
+    let ruby = |text: &str| resolved(text, &[], &[]).unwrap().apps[0].ruby.clone();
     assert_eq!(ruby("hooks = \"h.rb\"").hooks, Some(PathBuf::from("srv/h.rb")));
     assert_eq!(ruby("hooks = \"/h.rb\"").hooks, Some(PathBuf::from("/h.rb")));
     assert_eq!(ruby("ruby = \"jruby\"").program, PathBuf::from("jruby"));
@@ -119,7 +119,7 @@ const SHOPS: &str = "workers = 4\nenvironment = \"production\"\n\n[[app]]\nname 
 
 #[test]
 fn each_application_has_what_it_says_and_else_what_is_said_for_all() {
-    let settings = settled(SHOPS, &[], &[]).unwrap();
+    let settings = resolved(SHOPS, &[], &[]).unwrap();
     let [shop, blog] = settings.apps.as_slice() else { panic!("{settings:?}") };
     assert_eq!((shop.name.as_str(), shop.prefix.as_str(), shop.host.as_deref()), ("shop", "/shop", None));
     assert_eq!(
@@ -133,7 +133,7 @@ fn each_application_has_what_it_says_and_else_what_is_said_for_all() {
     assert!(blog.mruby.fresh && !shop.mruby.fresh);
     assert_eq!((shop.request_time.as_secs(), blog.request_time.as_secs()), (90, 30));
     assert_eq!(settings.limits.request_time.as_secs(), 90, "the longest of all");
-    let settings = settled(SHOPS, &["-w", "7"], &[]).unwrap();
+    let settings = resolved(SHOPS, &["-w", "7"], &[]).unwrap();
     assert_eq!((settings.apps[0].ruby.max_workers, settings.apps[1].ruby.max_workers), (7, 7));
 }
 
@@ -166,9 +166,9 @@ fn applications_are_checked() {
         assert_eq!(problems(text), [line], "{text}");
     }
     let app = "[[app]]\nname = \"a\"\n";
-    let told = settled(app, &["other.ru"], &[]).unwrap_err();
+    let told = resolved(app, &["other.ru"], &[]).unwrap_err();
     assert_eq!(told, ["other.ru: srv/foolsgold.toml names the applications: leave it out, or say --no-config"]);
-    assert_eq!(settled("[[app]]\npath = \"x\"", &[], &[]).unwrap().apps[0].name, "app");
+    assert_eq!(resolved("[[app]]\npath = \"x\"", &[], &[]).unwrap().apps[0].name, "app");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_is_wrong_for_all_applications_is_told_once() {
 
 #[test]
 fn what_is_said_for_all_is_not_held_against_one_with_another_engine() {
-    let settings = settled(SHOPS, &[], &[]).unwrap();
+    let settings = resolved(SHOPS, &[], &[]).unwrap();
     assert!(settings.notices.is_empty(), "{:?}", settings.notices);
     let told = problems("[[app]]\nengine = \"mruby\"\nworkers = 4");
     assert!(told[0].starts_with(":3: workers = 4: the embedded engine has threads"), "{told:?}");
@@ -187,7 +187,7 @@ fn what_is_said_for_all_is_not_held_against_one_with_another_engine() {
 #[test]
 fn a_number_of_workers_on_the_command_line_replaces_the_fewest_and_the_most_of_the_file() {
     let workers = |arguments: &[&str], environment: &[(&str, &str)]| {
-        let settings = settled("min-workers = 1\nmax-workers = 6", arguments, environment).unwrap();
+        let settings = resolved("min-workers = 1\nmax-workers = 6", arguments, environment).unwrap();
         (settings.apps[0].ruby.min_workers, settings.apps[0].ruby.max_workers)
     };
     assert_eq!(workers(&[], &[]), (1, 6));
@@ -200,7 +200,7 @@ fn a_number_of_workers_on_the_command_line_replaces_the_fewest_and_the_most_of_t
 #[test]
 fn bits_are_octal_however_they_are_written() {
     for text in ["umask = 0o27", "umask = 0o027", "umask = 27", "umask = \"027\"", "umask = \"27\""] {
-        assert_eq!(settled(text, &[], &[]).unwrap().operating.umask, Some(0o27), "{text}");
+        assert_eq!(resolved(text, &[], &[]).unwrap().operating.umask, Some(0o27), "{text}");
     }
     assert_eq!(problems("umask = 0x17"), [":1: umask = 0x17: must be octal, such as 0o027 or \"027\""]);
     assert_eq!(problems("umask = 28"), [":1: umask = 28: must be an octal number up to 777, such as 027"]);

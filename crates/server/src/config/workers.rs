@@ -49,8 +49,8 @@ impl SettingsReader<'_> {
     pub fn is_puma_single(&self) -> bool {
         let given = self.pick(Name::Workers);
         // A default of Puma has no line, and counts less than a variable.
-        let is_said = !matches!(&given.origin, Origin::File(place) if place.line.is_none() && !place.is_old);
-        let is_puma = self.asked.old.as_ref().is_some_and(|(_, server)| *server == "Puma");
+        let is_said = !matches!(&given.origin, Origin::File(place) if place.line.is_none() && !place.is_compat);
+        let is_puma = self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Puma");
         is_puma && (!is_said || given.value == "0")
     }
 

@@ -35,7 +35,8 @@ pub struct Upgrade {
     apps: Arc<Apps>,
     /// Time for a successor to be ready.
     limit: Duration,
-    /// As in Unicorn, both processes serve until one gets SIGQUIT; the successor's hooks may send it before it serves.
+    /// Whether both processes serve until one gets SIGQUIT, as in Unicorn; the successor's hooks may send it before it
+    /// serves.
     stays: bool,
     /// A shutdown was requested while the successor was being started: it begins when that serves.
     leaves: AtomicBool,
@@ -51,11 +52,11 @@ struct Successor {
 
 /// Why a successor was given up.
 enum NoSuccessor {
-    /// It reported a failure.
+    /// The successor reported a failure.
     NotServing(NotServing),
-    /// It did not serve within this time.
+    /// The successor did not serve within this time.
     Late(Duration),
-    /// It exited without a report.
+    /// The successor exited without a report.
     Ended,
     Meaningless(io::Error),
     Unreachable(io::Error),
@@ -180,7 +181,7 @@ impl Upgrade {
         matches!(*self.state.lock(), State::Replaced)
     }
 
-    /// Of the successor: takes over the files of Unix sockets that the previous process has left.
+    /// Takes over, in the successor, the files of Unix sockets that the previous process has left.
     pub fn inherit(&self) {
         let state = self.state.lock();
         if matches!(*state, State::Replaced) {

@@ -40,9 +40,9 @@ pub struct Content {
 pub enum End {
     #[default]
     Whole,
-    /// It is longer than [`LOOKED_MAX`].
+    /// The body is longer than [`LOOKED_MAX`].
     Long,
-    /// It had not ended when the request's time was over.
+    /// The body had not ended within this time.
     Late(Duration),
 }
 

@@ -11,7 +11,7 @@ use super::difference;
 use super::loading::{END, Finding, Gem, all_missing, start};
 use super::report::{Asked, OnRuby, Report, There};
 use super::scan;
-use crate::apps::engines::{EngineContext, RefusalKind, Running, Size};
+use crate::apps::engines::{EngineContext, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::AppSettings;
 
@@ -25,17 +25,17 @@ pub fn run(
     here: &AppSpec,
     there: &AppSpec,
     settings: &AppSettings,
-    base: &Arc<EngineContext>,
+    engine_context: &Arc<EngineContext>,
     paths: &[String],
 ) -> Report {
     let rackup = here.rackup.clone();
-    let told = all_missing(here, settings, base);
+    let told = all_missing(here, settings, engine_context);
     let own: Vec<String> = told.files.into_iter().filter(|file| !is_of(&told.gems, file)).collect();
     let doubts = scan::doubts(&rackup, &own, &told.methods);
     let mut report = Report { rackup, gemfile: here.gemfile.clone(), files: own, doubts, ..Report::default() };
     let began = Instant::now();
     // If it did not finish with parts left out, it would not do so now.
-    let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, base), Err);
+    let real = told.stuck.map_or_else(|| start(here, settings, Size::Full, engine_context), Err);
     let ours = match real {
         Ok(running) => {
             report.loaded = Some(began.elapsed());
@@ -53,7 +53,7 @@ pub fn run(
     let load_path = told.gems.iter().filter(|gem| Path::new(&gem.folder).starts_with(report.folder()));
     let load_path = load_path.flat_map(|gem| gem.paths.clone()).collect();
     report.gems = told.gems;
-    let theirs = start_there(&AppSpec { load_path, ..there.clone() }, settings, base, &mut report);
+    let theirs = start_there(&AppSpec { load_path, ..there.clone() }, settings, engine_context, &mut report);
     if let Some(ours) = &ours {
         report.asked = asked(ours, theirs.as_ref(), settings, paths);
     }
@@ -68,12 +68,12 @@ fn is_of(gems: &[Gem], file: &str) -> bool {
 fn start_there(
     there: &AppSpec,
     settings: &AppSettings,
-    base: &Arc<EngineContext>,
+    engine_context: &Arc<EngineContext>,
     report: &mut Report,
-) -> Option<Running> {
-    match start(there, settings, Size::Workers(1), base) {
+) -> Option<RunningEngine> {
+    match start(there, settings, Size::Workers(1), engine_context) {
         Ok(running) => {
-            if let Running::Ruby(engine) = &running {
+            if let RunningEngine::Ruby(engine) = &running {
                 report.ruby = engine.fact("ruby").map(str::to_owned);
             }
             report.on_ruby = OnRuby::Loads;
@@ -91,10 +91,10 @@ fn start_there(
 }
 
 /// Sends the same requests to both, and again if the responses differ.
-fn asked(ours: &Running, theirs: Option<&Running>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
+fn asked(ours: &RunningEngine, theirs: Option<&RunningEngine>, settings: &AppSettings, paths: &[String]) -> Vec<Asked> {
     let usual = ["/".to_owned()];
     let paths = if paths.is_empty() { &usual } else { paths };
-    let get = |running: &Running, path: &str| ask(&*running.engine(), settings, path, settings.request_time);
+    let get = |running: &RunningEngine, path: &str| ask(&*running.engine(), settings, path, settings.request_time);
     let first = |path: &String| {
         let here = get(ours, path);
         let there = theirs.map_or(There::NotAsked, |theirs| match get(theirs, path) {

@@ -22,7 +22,7 @@ use crate::config::workers;
 use crate::doctor::config_check;
 
 /// A setting.
-struct Line {
+struct SettingLine {
     row: &'static Row,
     value: String,
     origin: Origin,
@@ -34,13 +34,13 @@ struct AppLines {
     rackup: String,
     place: String,
     engine: String,
-    lines: Vec<Line>,
+    lines: Vec<SettingLine>,
 }
 
 /// The output of `foolsgold config`.
 pub struct Effective {
     file: Option<String>,
-    server: Vec<Line>,
+    server: Vec<SettingLine>,
     apps: Vec<AppLines>,
     notices: Vec<String>,
 }
@@ -115,7 +115,12 @@ fn look(app: &mut AppSettings, invocation: &Invocation, is_only_one: bool) -> Re
 }
 
 /// Settings of the server, or of one of several applications.
-fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby): (EngineKind, &Ruby)) -> Vec<Line> {
+fn lines(
+    asked: &Arguments,
+    machine: Machine,
+    app: Option<usize>,
+    (engine, ruby): (EngineKind, &Ruby),
+) -> Vec<SettingLine> {
     let problems = Vec::new();
     let notices = Vec::new();
     let reader = SettingsReader { asked, app, machine, problems, notices };
@@ -142,13 +147,13 @@ fn lines(asked: &Arguments, machine: Machine, app: Option<usize>, (engine, ruby)
             }
             _ => reader.all(row.name),
         };
-        Line { row, value, origin }
+        SettingLine { row, value, origin }
     })
     .collect()
 }
 
 /// Sets the row of `--bind` to what `--bind`, `--host` and `--port` make together.
-fn put_binds(lines: &mut [Line], asked: &Arguments, settings: &Settings, machine: Machine) {
+fn put_binds(lines: &mut [SettingLine], asked: &Arguments, settings: &Settings, machine: Machine) {
     let problems = Vec::new();
     let notices = Vec::new();
     let mut reader = SettingsReader { asked, app: None, machine, problems, notices };
@@ -168,10 +173,10 @@ impl Effective {
             None => "settings file: none\n\n".to_owned(),
         };
         let lines = || self.server.iter().chain(self.apps.iter().flat_map(|app| &app.lines));
-        let width = |of: fn(&Line) -> usize| lines().map(of).max().unwrap_or(0);
+        let width = |of: fn(&SettingLine) -> usize| lines().map(of).max().unwrap_or(0);
         let (names, values) = (width(|line| line.row.long.len()), width(|line| line.value.len()).min(40));
-        let rows = |out: &mut String, lines: &[Line]| {
-            for Line { row, value, origin } in lines {
+        let rows = |out: &mut String, lines: &[SettingLine]| {
+            for SettingLine { row, value, origin } in lines {
                 let value = if value.is_empty() { "-" } else { value };
                 let _ = writeln!(out, "  {:names$}  {value:values$}  {}", row.long, short(origin));
             }
@@ -189,7 +194,7 @@ impl Effective {
 
     /// JSON for programs.
     pub fn json(&self) -> String {
-        let lines = |lines: &[Line]| lines.iter().map(as_json).collect::<Vec<Value>>();
+        let lines = |lines: &[SettingLine]| lines.iter().map(as_json).collect::<Vec<Value>>();
         let apps = self.apps.iter().map(|app| {
             let place = app.place.trim_start_matches(", at ");
             json!({ "name": app.name, "path": app.rackup, "at": place, "engine": app.engine,
@@ -210,7 +215,7 @@ impl Effective {
 }
 
 /// A setting as JSON, with the parts of its source.
-fn as_json(line: &Line) -> Value {
+fn as_json(line: &SettingLine) -> Value {
     let (kind, file, at) = match &line.origin {
         Origin::Flag(_) => ("flag", None, None),
         Origin::Variable(_) => ("variable", None, None),

@@ -11,7 +11,7 @@ use files::TempFolder;
 use serde::Deserialize;
 
 use super::answer;
-use crate::apps::engines::{EngineContext, Refusal, RefusalKind, Running, Size};
+use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
 use crate::apps::trial::Verdict;
 use crate::config::app_settings::AppSettings;
@@ -41,7 +41,7 @@ pub struct Finding {
     pub words: String,
     /// `file:line`, perhaps with the method.
     pub places: Vec<String>,
-    /// What the user's Ruby says about a file that does not parse.
+    /// Opinion of the user's Ruby on a file that does not parse.
     #[serde(default)]
     pub remark: Option<String>,
 }
@@ -94,26 +94,30 @@ pub fn start(
     found: &AppSpec,
     settings: &AppSettings,
     size: Size,
-    base: &Arc<EngineContext>,
-) -> Result<Running, Refusal> {
+    engine_context: &Arc<EngineContext>,
+) -> Result<RunningEngine, Refusal> {
     if found.engine == EngineKind::Ruby {
         // Its processes are killed when their time is over.
-        return Running::start(found, settings, size, base);
+        return RunningEngine::start(found, settings, size, engine_context);
     }
-    load(found, settings, base).map_err(|error| match error {
+    load(found, settings, engine_context).map_err(|error| match error {
         LoadError::Refused(refusal) => refusal,
         LoadError::Stuck => stuck(found, settings),
     })
 }
 
-fn load(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Result<Running, LoadError> {
-    Running::try_in_a_child(found, settings, base).map_err(LoadError::Refused)?;
+fn load(
+    found: &AppSpec,
+    settings: &AppSettings,
+    engine_context: &Arc<EngineContext>,
+) -> Result<RunningEngine, LoadError> {
+    RunningEngine::try_in_a_child(found, settings, engine_context).map_err(LoadError::Refused)?;
     let (tell, told) = mpsc::sync_channel(1);
     let own_found = found.clone();
     let own_settings = settings.clone();
-    let own_base = base.clone();
+    let own_context = engine_context.clone();
     let work = move || {
-        if let Err(unheard) = tell.send(Running::start(&own_found, &own_settings, Size::Full, &own_base))
+        if let Err(unheard) = tell.send(RunningEngine::start(&own_found, &own_settings, Size::Full, &own_context))
             && let Ok(running) = unheard.0
         {
             running.stop(Duration::ZERO);
@@ -135,13 +139,13 @@ fn stuck(found: &AppSpec, settings: &AppSettings) -> Refusal {
 
 /// Finds everything that is missing: as long as something ends the loading, loads again without it, within the time
 /// limit.
-pub fn all_missing(found: &AppSpec, settings: &AppSettings, base: &Arc<EngineContext>) -> Told {
+pub fn all_missing(found: &AppSpec, settings: &AppSettings, engine_context: &Arc<EngineContext>) -> Told {
     let mut spared: Vec<Cause> = Vec::new();
     let mut last = Told::default();
     let time = settings.ruby.boot_time * TIMES;
     let end = Instant::now() + time;
     loop {
-        match load_with_stubs(found, &spared, settings, base) {
+        match load_with_stubs(found, &spared, settings, engine_context) {
             Ok(told) => last = told,
             // If the first attempt fails, so does the real loading, with a better error.
             Err(LoadError::Refused(_)) if spared.is_empty() => return last,
@@ -175,7 +179,7 @@ fn load_with_stubs(
     found: &AppSpec,
     spared: &[Cause],
     settings: &AppSettings,
-    base: &Arc<EngineContext>,
+    engine_context: &Arc<EngineContext>,
 ) -> Result<Told, LoadError> {
     let folder = TempFolder::new("foolsgold-doctor-").map_err(|error| error.to_string())?;
     let rackup = folder.path().join(NAME);
@@ -185,7 +189,7 @@ fn load_with_stubs(
     // In one line, so that the following lines keep their numbers.
     let text = format!("CONFIG = {config}; DOCTOR = {doctor}; SPARED = [{}]; {STUB_MISSING}", pairs.join(", "));
     fs::write(&rackup, text).map_err(|error| format!("{}: {error}", rackup.display()))?;
-    let running = load(&AppSpec { rackup, ..found.clone() }, settings, base)?;
+    let running = load(&AppSpec { rackup, ..found.clone() }, settings, engine_context)?;
     let answer = answer::body(&*running.engine(), settings, "/", settings.ruby.boot_time);
     running.stop(END);
     let told = serde_json::from_slice(&answer?);

@@ -26,7 +26,7 @@ use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::arguments::{self, Command, Problem};
 use crate::config::engine_kind::EngineKind;
 use crate::config::invocation::Invocation;
-use crate::config::settings::{Settings, settle};
+use crate::config::settings::{Settings, resolve};
 use crate::process::exit;
 use captured_output::CapturedOutput;
 use recommendation::Recommendation;
@@ -56,7 +56,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     if asked.command != Command::Serve {
         return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
-    let settings = match settle(asked, invocation.machine) {
+    let settings = match resolve(asked, invocation.machine) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);
@@ -64,10 +64,10 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
         }
     };
     let examined = match CapturedOutput::begin() {
-        Ok(aside) => {
+        Ok(captured) => {
             let examined = check_apps(settings, invocation, &words.paths);
             // It may be closed; then the report is not read either.
-            let _ = aside.end();
+            let _ = captured.end();
             examined
         }
         Err(error) => Err(Missing::File(format!("what the application prints cannot be put aside: {error}"))),
@@ -101,7 +101,7 @@ fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String])
         let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
-        reports.push(checks::run(&here, &there, app, &alone.base, paths));
+        reports.push(checks::run(&here, &there, app, &alone.engine_context, paths));
     }
     Ok(reports)
 }

@@ -20,7 +20,7 @@ pub struct Report {
     pub loaded: Option<Duration>,
     /// Why it did not load.
     pub refusal: Option<String>,
-    /// What keeps it from loading.
+    /// Missing things and errors that prevent loading.
     pub findings: Vec<Finding>,
     /// Why `findings` may be incomplete.
     pub unfinished: Option<String>,
@@ -39,7 +39,7 @@ pub enum OnRuby {
     #[default]
     NotTried,
     Loads,
-    /// It does not, for this reason.
+    /// The application does not load, for this reason.
     Fails(String),
     /// There was no Ruby to try it on, for this reason.
     Absent(String),

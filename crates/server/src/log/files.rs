@@ -49,7 +49,7 @@ pub struct LogFiles {
 pub struct LogView {
     /// Lines lost since the start: they could not be written, or were dropped.
     pub lost_lines: u64,
-    /// Those of them that were dropped because the log is written too slowly.
+    /// Lines of these that were dropped because the log is written too slowly.
     pub dropped_lines: u64,
     /// The log files, or standard output.
     pub files: Vec<FileView>,

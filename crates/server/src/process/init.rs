@@ -29,7 +29,7 @@ use crate::process::program::Program;
 const NAME: &str = "FOOLSGOLD_INIT";
 /// Length of a decimal process id, with room to spare.
 const MESSAGE_BYTES: usize = 16;
-/// What shells add to the number of the signal that killed a program, for its exit code.
+/// Added to the number of a fatal signal for the exit code, as in shells.
 const BY_SIGNAL: i32 = 128;
 /// `si_code` of signals that the kernel sends, such as a terminal's Ctrl-C, which goes to the whole group.
 const FROM_KERNEL: i32 = 0x80;
@@ -58,7 +58,7 @@ pub fn run(program: &Program, environment: &[(OsString, OsString)]) -> Option<Re
 }
 
 /// Must be called first in a child of process 1: rewrites variables that name process 1, by starting the program again.
-pub fn settle(program: &Program) -> Result<(), String> {
+pub fn fix_variables(program: &Program) -> Result<(), String> {
     if !is_below() {
         return Ok(());
     }

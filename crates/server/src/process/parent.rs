@@ -49,9 +49,9 @@ pub enum StartedAs {
 /// Report of a process about its start, for its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartOutcome {
-    /// It serves, and has taken the sockets of these addresses.
+    /// The child serves, and has taken the sockets of these addresses.
     Serving(Vec<String>),
-    /// It does not serve, and exits.
+    /// The child does not serve, and exits.
     NotServing(NotServing),
 }
 

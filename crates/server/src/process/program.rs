@@ -92,7 +92,7 @@ pub fn find_program(name: &Path) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(is_program)
 }
 
-/// What a shell would start by this name, without resolving symlinks.
+/// The file that a shell would start by this name, without resolving symlinks.
 fn find(name: &OsStr, folder: &Path, path: Option<OsString>) -> Option<PathBuf> {
     let named = Path::new(name);
     if name.is_empty() {

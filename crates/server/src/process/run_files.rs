@@ -9,7 +9,7 @@ use tracing::{info, warn};
 use crate::process::pidfile::{OldPidfile, Pidfile};
 use crate::process::state_file::StateFile;
 
-/// Both files, as far as they are configured.
+/// The pid file and the state file, as far as they are configured.
 #[derive(Debug)]
 pub struct RunFiles {
     pid_path: Option<PathBuf>,
@@ -46,8 +46,8 @@ enum Pid {
 }
 
 impl RunFiles {
-    /// Claims both; the error says why one cannot be claimed. A successor gets the pid file when the previous process
-    /// leaves it: see [`RunFiles::follow`].
+    /// Claims the configured files; the error says why one cannot be claimed. A successor gets the pid file when the
+    /// previous process leaves it: see [`RunFiles::follow`].
     pub fn claim(
         pid: Option<&Path>,
         state: Option<(&Path, Option<u32>)>,

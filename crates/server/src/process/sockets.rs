@@ -51,7 +51,7 @@ pub struct Shared {
     pub is_taken: bool,
 }
 
-struct Found {
+struct FoundSocket {
     listener: Listener,
     asked: String,
     is_activated: bool,
@@ -63,7 +63,7 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Socke
     let mut found = Vec::new();
     for InheritedSocket { socket, asked, is_activated } in handed {
         let bind = asked.parse().map_err(|why| format!("a socket was handed over as {asked}: {why}"))?;
-        found.push(Found { listener: Listener::adopt(socket, bind).map_err(told)?, asked, is_activated });
+        found.push(FoundSocket { listener: Listener::adopt(socket, bind).map_err(told)?, asked, is_activated });
     }
     let has_activated = found.iter().any(|one| one.is_activated);
     if wanted.activated == Activated::Only && !has_activated {
@@ -102,9 +102,9 @@ pub fn gather(wanted: &Wanted<'_>, handed: Vec<InheritedSocket>) -> Result<Socke
 }
 
 /// Takes out the sockets for this bind: those configured with the same text, or of one of its addresses.
-fn of(bind: &Bind, found: &mut Vec<Found>) -> Vec<Found> {
+fn of(bind: &Bind, found: &mut Vec<FoundSocket>) -> Vec<FoundSocket> {
     let words = bind.to_string();
-    let same: Vec<Found> = found.extract_if(.., |one| one.asked == words).collect();
+    let same: Vec<FoundSocket> = found.extract_if(.., |one| one.asked == words).collect();
     if !same.is_empty() {
         return same;
     }
@@ -142,7 +142,7 @@ impl Sockets {
         Ok(())
     }
 
-    fn take(&mut self, one: Found) -> Result<(), String> {
+    fn take(&mut self, one: FoundSocket) -> Result<(), String> {
         self.taken.push(one.asked);
         self.add(one.listener, one.is_activated, true)
     }

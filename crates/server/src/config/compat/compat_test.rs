@@ -7,18 +7,18 @@ use super::translation::Does;
 use super::*;
 use crate::config::options::Row;
 
-fn call(name: &str, args: Value) -> Call {
+fn call(name: &str, args: Value) -> Directive {
     let Value::Array(args) = args else { panic!("{args} must be a list") };
-    Call { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
+    Directive { name: name.to_owned(), line: Some(1), file: None, args, written: name.to_owned() }
 }
 
-fn translated(kind: Kind, calls: &[(&str, Value)]) -> Translation {
+fn translated(kind: ServerKind, calls: &[(&str, Value)]) -> Translation {
     let calls = calls.iter().map(|(name, args)| call(name, args.clone())).collect();
     Translation::of(kind, "the file".to_owned(), Path::new(""), calls)
 }
 
 /// Translation of one directive: `option=value`, and the kinds of remarks.
-fn of(kind: Kind, name: &str, args: Value) -> (Vec<String>, Vec<What>) {
+fn of(kind: ServerKind, name: &str, args: Value) -> (Vec<String>, Vec<What>) {
     let translation = translated(kind, &[(name, args)]);
     let said = translation.settings.iter().filter(|setting| setting.place.line.is_some());
     let settings = said.map(|setting| format!("{}={}", setting.row.long, setting.value)).collect();
@@ -27,29 +27,29 @@ fn of(kind: Kind, name: &str, args: Value) -> (Vec<String>, Vec<What>) {
 
 #[test]
 fn files_are_known_by_name_and_by_content() {
-    let of = |name: &str, text: &str| Kind::of(Path::new(name), text);
+    let of = |name: &str, text: &str| ServerKind::of(Path::new(name), text);
     for (name, kind) in [
-        ("config/puma.rb", Kind::Puma),
-        ("config/puma/production.rb", Kind::Puma),
-        ("config/unicorn.conf.rb", Kind::Unicorn),
-        ("/etc/pitchfork.rb", Kind::Pitchfork),
-        ("thin.yml", Kind::Thin),
-        ("config/thin.production.yaml", Kind::Thin),
-        ("Passengerfile.json", Kind::Passenger),
+        ("config/puma.rb", ServerKind::Puma),
+        ("config/puma/production.rb", ServerKind::Puma),
+        ("config/unicorn.conf.rb", ServerKind::Unicorn),
+        ("/etc/pitchfork.rb", ServerKind::Pitchfork),
+        ("thin.yml", ServerKind::Thin),
+        ("config/thin.production.yaml", ServerKind::Thin),
+        ("Passengerfile.json", ServerKind::Passenger),
     ] {
         assert_eq!(of(name, ""), Ok(Some(kind)), "{name}");
     }
     assert_eq!(of("server.toml", "worker_processes 4"), Ok(None));
     assert_eq!(of("server", "threads = 3\nbind = \"x\""), Ok(None));
-    assert_eq!(of("server", "threads 1, 3\nbind \"x\""), Ok(Some(Kind::Puma)));
-    assert_eq!(of("server.rb", "# x\nworker_processes(4)\nlisten 3\n"), Ok(Some(Kind::Unicorn)));
-    assert_eq!(of("server.rb", "refork_after [50]\nlisten 3\nspawn_timeout 3"), Ok(Some(Kind::Pitchfork)));
+    assert_eq!(of("server", "threads 1, 3\nbind \"x\""), Ok(Some(ServerKind::Puma)));
+    assert_eq!(of("server.rb", "# x\nworker_processes(4)\nlisten 3\n"), Ok(Some(ServerKind::Unicorn)));
+    assert_eq!(of("server.rb", "refork_after [50]\nlisten 3\nspawn_timeout 3"), Ok(Some(ServerKind::Pitchfork)));
     assert!(of("server.rb", "before_fork { }").unwrap_err().contains("call it *.toml, puma.rb"));
 }
 
 #[test]
 fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
-    for kind in [Kind::Puma, Kind::Unicorn, Kind::Thin, Kind::Passenger] {
+    for kind in [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Thin, ServerKind::Passenger] {
         let mut names: Vec<&str> = kind.known().iter().map(|(name, _)| *name).collect();
         let all = names.len();
         names.sort_unstable();
@@ -67,7 +67,7 @@ fn no_directive_is_known_twice_and_every_option_that_is_named_is_one() {
 
 #[test]
 fn addresses_of_puma() {
-    let bind = |args: Value| of(Kind::Puma, "bind", args);
+    let bind = |args: Value| of(ServerKind::Puma, "bind", args);
     assert_eq!(bind(json!(["tcp://[::1]:3"])), (vec!["bind=tcp://[::1]:3".to_owned()], vec![]));
     for (written, query) in [
         ("?umask=0111&mode=0660", "?umask=0111&mode=0660"),
@@ -82,9 +82,9 @@ fn addresses_of_puma() {
     assert_eq!(unknown, (vec!["bind=tcp://a:1?low_latency=true".to_owned()], vec![What::Needless]));
     assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));
     assert!(bind(json!(["unix://tmp/x"])).0[0].starts_with("bind=unix:///"));
-    assert_eq!(of(Kind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
+    assert_eq!(of(ServerKind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
     let several = translated(
-        Kind::Puma,
+        ServerKind::Puma,
         &[("port", json!([1])), ("clear_binds!", json!([])), ("port", json!([2])), ("port", json!([3]))],
     );
     let binds: Vec<&str> =
@@ -107,9 +107,9 @@ fn numbers_and_times_of_puma() {
         ("log_requests", json!([]), "access-log=text"),
         ("quiet", json!([]), "access-log=off"),
     ] {
-        assert_eq!(of(Kind::Puma, name, args).0, [expected], "{name}");
+        assert_eq!(of(ServerKind::Puma, name, args).0, [expected], "{name}");
     }
-    let twice = translated(Kind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
+    let twice = translated(ServerKind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
     assert_eq!(twice.settings.iter().filter(|one| one.row.long == "workers").count(), 1, "the last counts");
 }
 
@@ -121,9 +121,9 @@ fn what_requests_and_answers_may_have_in_puma() {
         ("allow_underscore_headers", json!([false]), "underscore-headers=drop"),
         ("allow_underscore_headers", json!([]), "underscore-headers=pass"),
     ] {
-        assert_eq!(of(Kind::Puma, name, args), (vec![expected.to_owned()], vec![]), "{name}");
+        assert_eq!(of(ServerKind::Puma, name, args), (vec![expected.to_owned()], vec![]), "{name}");
     }
-    assert_eq!(of(Kind::Unicorn, "early_hints", json!([true])), (vec!["early-hints=yes".to_owned()], vec![]));
+    assert_eq!(of(ServerKind::Unicorn, "early_hints", json!([true])), (vec!["early-hints=yes".to_owned()], vec![]));
     for (args, settings, whats) in [
         (json!([]), vec!["remote-address=socket"], vec![]),
         (json!(["socket"]), vec!["remote-address=socket"], vec![]),
@@ -133,7 +133,7 @@ fn what_requests_and_answers_may_have_in_puma() {
         (json!([{"proxy_protocol": "v1"}]), vec![], vec![What::Refused]),
     ] {
         let settings: Vec<String> = settings.into_iter().map(str::to_owned).collect();
-        assert_eq!(of(Kind::Puma, "set_remote_address", args.clone()), (settings, whats), "{args}");
+        assert_eq!(of(ServerKind::Puma, "set_remote_address", args.clone()), (settings, whats), "{args}");
     }
 }
 
@@ -151,57 +151,60 @@ fn addresses_and_users_of_unicorn() {
         (json!("/tmp/x.sock"), "bind=unix:///tmp/x.sock"),
         (json!("unix:/tmp/x.sock"), "bind=unix:///tmp/x.sock"),
     ] {
-        assert_eq!(of(Kind::Unicorn, "listen", json!([address])).0, [expected]);
+        assert_eq!(of(ServerKind::Unicorn, "listen", json!([address])).0, [expected]);
     }
-    let (_, remarks) = of(Kind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
+    let (_, remarks) = of(ServerKind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
     assert_eq!(remarks, [What::Missing]);
     let (settings, remarks) =
-        of(Kind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
+        of(ServerKind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
     assert_eq!((settings, remarks), (vec!["bind=unix:///x?backlog=64&umask=077".to_owned()], vec![]));
-    assert_eq!(of(Kind::Unicorn, "timeout", json!([15])), (vec!["request-time=15s".to_owned()], vec![What::Differs]));
+    assert_eq!(
+        of(ServerKind::Unicorn, "timeout", json!([15])),
+        (vec!["request-time=15s".to_owned()], vec![What::Differs])
+    );
 }
 
 #[test]
 fn what_servers_do_without_being_told() {
-    let assumed = |kind: Kind| {
+    let assumed = |kind: ServerKind| {
         let translation = translated(kind, &[]);
         let said =
             |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
         [said("bind"), said("threads"), said("request-time")].map(Option::unwrap_or_default)
     };
-    assert_eq!(assumed(Kind::Puma), ["", "", "none"]);
-    assert_eq!(assumed(Kind::Unicorn), ["tcp://0.0.0.0:8080", "1", "60s"]);
-    assert_eq!(assumed(Kind::Pitchfork), ["tcp://0.0.0.0:8080", "1", "20s"]);
-    assert_eq!(assumed(Kind::Thin), ["tcp://0.0.0.0:3000", "1", "none"]);
-    assert_eq!(assumed(Kind::Passenger), ["tcp://0.0.0.0:3000", "1", "none"]);
+    assert_eq!(assumed(ServerKind::Puma), ["", "", "none"]);
+    assert_eq!(assumed(ServerKind::Unicorn), ["tcp://0.0.0.0:8080", "1", "60s"]);
+    assert_eq!(assumed(ServerKind::Pitchfork), ["tcp://0.0.0.0:8080", "1", "20s"]);
+    assert_eq!(assumed(ServerKind::Thin), ["tcp://0.0.0.0:3000", "1", "none"]);
+    assert_eq!(assumed(ServerKind::Passenger), ["tcp://0.0.0.0:3000", "1", "none"]);
 }
 
 #[test]
 fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
-    let limits = |kind: Kind, calls: &[(&str, Value)]| {
+    let limits = |kind: ServerKind, calls: &[(&str, Value)]| {
         let translation = translated(kind, calls);
         ["request-time", "queue-wait", "body-bytes", "worker-timeout"]
             .map(|key| translation.value(key).unwrap_or_default().to_owned())
     };
-    assert_eq!(limits(Kind::Puma, &[]), ["none", "none", "none", ""]);
-    assert_eq!(limits(Kind::Unicorn, &[]), ["60s", "none", "none", "1m"]);
-    assert_eq!(limits(Kind::Thin, &[("timeout", json!([30]))]), ["none", "none", "none", "0s"]);
-    assert_eq!(limits(Kind::Passenger, &[]), ["none", "none", "", "0s"]);
-    assert_eq!(limits(Kind::Puma, &[("http_content_length_limit", json!([9]))])[2], "9");
-    assert_eq!(limits(Kind::Puma, &[("http_content_length_limit", json!([null]))])[2], "none");
-    assert_eq!(limits(Kind::Unicorn, &[("timeout", json!([300]))]), ["5m", "none", "none", "5m"]);
-    assert_eq!(limits(Kind::Unicorn, &[("timeout", json!([2_592_000]))])[0], "none");
+    assert_eq!(limits(ServerKind::Puma, &[]), ["none", "none", "none", ""]);
+    assert_eq!(limits(ServerKind::Unicorn, &[]), ["60s", "none", "none", "1m"]);
+    assert_eq!(limits(ServerKind::Thin, &[("timeout", json!([30]))]), ["none", "none", "none", "0s"]);
+    assert_eq!(limits(ServerKind::Passenger, &[]), ["none", "none", "", "0s"]);
+    assert_eq!(limits(ServerKind::Puma, &[("http_content_length_limit", json!([9]))])[2], "9");
+    assert_eq!(limits(ServerKind::Puma, &[("http_content_length_limit", json!([null]))])[2], "none");
+    assert_eq!(limits(ServerKind::Unicorn, &[("timeout", json!([300]))]), ["5m", "none", "none", "5m"]);
+    assert_eq!(limits(ServerKind::Unicorn, &[("timeout", json!([2_592_000]))])[0], "none");
     let times = [("max_request_time", json!([7])), ("max_request_queue_time", json!([3]))];
-    assert_eq!(limits(Kind::Passenger, &times)[..2], ["7s", "3s"]);
-    assert_eq!(limits(Kind::Passenger, &[("max_request_queue_time", json!([0]))])[1], "none");
-    let queue = |size: u64| of(Kind::Passenger, "max_request_queue_size", json!([size])).0;
+    assert_eq!(limits(ServerKind::Passenger, &times)[..2], ["7s", "3s"]);
+    assert_eq!(limits(ServerKind::Passenger, &[("max_request_queue_time", json!([0]))])[1], "none");
+    let queue = |size: u64| of(ServerKind::Passenger, "max_request_queue_size", json!([size])).0;
     assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }
 
 #[test]
 fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     let binds = |calls: &[(&str, Value)]| {
-        let translation = translated(Kind::Thin, calls);
+        let translation = translated(ServerKind::Thin, calls);
         let binds = translation.settings.into_iter().filter(|one| one.row.long == "bind");
         binds.map(|one| one.value).collect::<Vec<_>>()
     };
@@ -212,7 +215,11 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     assert_eq!(sockets, ["unix:///tmp/thin.0.sock", "unix:///tmp/thin.1.sock"]);
     assert_eq!(binds(&[("socket", json!(["/tmp/thin.sock"]))]), ["unix:///tmp/thin.sock"]);
     let threads = |calls: &[(&str, Value)]| {
-        translated(Kind::Thin, calls).settings.iter().find(|one| one.row.long == "threads").map(|one| one.value.clone())
+        translated(ServerKind::Thin, calls)
+            .settings
+            .iter()
+            .find(|one| one.row.long == "threads")
+            .map(|one| one.value.clone())
     };
     assert_eq!(threads(&[("threadpool_size", json!([7])), ("require", json!([[]]))]).as_deref(), Some("1"));
     assert_eq!(threads(&[("threaded", json!([true]))]).as_deref(), Some("20"));
@@ -227,7 +234,8 @@ fn keys_of_passenger_have_their_lines() {
     let lines: Vec<_> = calls.iter().map(|call| (call.name.as_str(), call.line)).collect();
     assert_eq!(lines, [("port", Some(2)), ("envvars", Some(3)), ("max_requests", Some(4)), ("max_requests", None)]);
     assert_eq!((&*calls[1].written, &*calls[3].written), ("\"envvars\": ...", "PASSENGER_MAX_REQUESTS=7"));
-    let translation = Translation::of(Kind::Passenger, "shop/Passengerfile.json".to_owned(), Path::new("/srv"), calls);
+    let translation =
+        Translation::of(ServerKind::Passenger, "shop/Passengerfile.json".to_owned(), Path::new("/srv"), calls);
     let value = |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
     assert_eq!(value("max-requests").as_deref(), Some("7"));
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("shop")), "the application is beside its file");
@@ -236,31 +244,31 @@ fn keys_of_passenger_have_their_lines() {
 #[test]
 fn relative_paths_begin_at_the_folder_that_is_named() {
     let translation = translated(
-        Kind::Puma,
+        ServerKind::Puma,
         &[("directory", json!(["/srv/shop"])), ("rackup", json!(["app.ru"])), ("bind", json!(["unix://tmp/s"]))],
     );
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop/app.ru")));
     assert!(translation.settings.iter().any(|one| one.value == "unix:///srv/shop/tmp/s"), "{translation:?}");
-    let translation = translated(Kind::Unicorn, &[("working_directory", json!(["/srv/shop"]))]);
+    let translation = translated(ServerKind::Unicorn, &[("working_directory", json!(["/srv/shop"]))]);
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("/srv/shop")));
 }
 
 #[test]
 fn unknown_directives_are_refused_with_the_nearest() {
-    let translation = translated(Kind::Unicorn, &[("worker_process", json!([3]))]);
+    let translation = translated(ServerKind::Unicorn, &[("worker_process", json!([3]))]);
     assert_eq!(translation.remarks[0].what, What::Refused);
     assert_eq!(translation.remarks[0].why, "Unicorn has no such directive; worker_processes is the nearest");
 }
 
 #[test]
 fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
-    assert_eq!(of(Kind::Thin, "no-epoll", json!([true])), (vec![], vec![What::Needless]));
-    assert_eq!(of(Kind::Puma, "after_worker_boot", json!([])), (vec![], vec![What::Runs]));
-    assert_eq!(of(Kind::Puma, "workers", json!([3.75])).0, ["workers=3"]);
-    assert_eq!(of(Kind::Puma, "threads", json!([1.5, 2.5])).0, ["threads=1:2"]);
-    assert_eq!(of(Kind::Puma, "enable_keep_alives", json!([false])).0, ["keep-alive=0s"]);
+    assert_eq!(of(ServerKind::Thin, "no-epoll", json!([true])), (vec![], vec![What::Needless]));
+    assert_eq!(of(ServerKind::Puma, "after_worker_boot", json!([])), (vec![], vec![What::Runs]));
+    assert_eq!(of(ServerKind::Puma, "workers", json!([3.75])).0, ["workers=3"]);
+    assert_eq!(of(ServerKind::Puma, "threads", json!([1.5, 2.5])).0, ["threads=1:2"]);
+    assert_eq!(of(ServerKind::Puma, "enable_keep_alives", json!([false])).0, ["keep-alive=0s"]);
     let both = [("enable_keep_alives", json!([false])), ("persistent_timeout", json!([9]))];
-    assert!(translated(Kind::Puma, &both).value("keep-alive") == Some("0s"));
+    assert!(translated(ServerKind::Puma, &both).value("keep-alive") == Some("0s"));
     assert_eq!(directives("puma, single"), directives("puma"));
     assert!(directives("unicorn").contains(&"worker_processes") && directives("").is_empty());
 }

@@ -7,11 +7,11 @@ use std::path::Path;
 use machine::Machine;
 
 use super::translation::{Remark, Setting, Translation, What};
-use super::{Kind, left, translate};
-use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Place, Problem, RawValue};
+use super::{ServerKind, left, translate};
+use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue, SourcePosition};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
-use crate::config::settings::settle;
+use crate::config::settings::resolve;
 
 /// Column of comments, if the setting is short enough.
 const COLUMN: usize = 40;
@@ -29,7 +29,7 @@ pub struct Explained {
 pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>> {
     let shown = path.display();
     let text = text_of(path).map_err(|error| vec![Problem(format!("{shown}: cannot be read: {error}"))])?;
-    match Kind::of(path, &text) {
+    match ServerKind::of(path, &text) {
         Err(why) => Err(vec![Problem(why)]),
         Ok(None) => {
             Err(vec![Problem(format!("{shown}: is this program's own: `foolsgold config -C {shown}` shows it"))])
@@ -46,7 +46,7 @@ pub fn explain(asked: &Arguments, path: &Path) -> Result<Explained, Vec<Problem>
 /// Replaces defaults by variables that the other server would read: a settings file counts less there, so the output
 /// has the same values.
 fn take_variables(translation: &mut Translation, asked: &Arguments) {
-    let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_old;
+    let is_assumed = |setting: &&mut Setting| setting.place.line.is_none() && !setting.place.is_compat;
     for setting in translation.settings.iter_mut().filter(is_assumed) {
         let given = asked.values(setting.row.name).into_iter().next_back();
         if let Some(RawValue { value, origin: Origin::Variable(variable), .. }) = given
@@ -75,7 +75,7 @@ fn unusable(translation: &Translation) -> Vec<Problem> {
         let origin = Origin::File(setting.place.clone());
         RawValue { name, value, origin, app: None }
     });
-    settle(Arguments { given: given.collect(), ..Arguments::default() }, Machine::here()).err().unwrap_or_default()
+    resolve(Arguments { given: given.collect(), ..Arguments::default() }, Machine::here()).err().unwrap_or_default()
 }
 
 fn page(translation: &Translation, unusable: &[Problem]) -> String {
@@ -130,7 +130,7 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
     out
 }
 
-fn line(out: &mut String, text: &str, place: &Place) {
+fn line(out: &mut String, text: &str, place: &SourcePosition) {
     let line = place.line.map_or_else(String::new, |line| format!("line {line}: "));
     let _ = writeln!(out, "{text:COLUMN$} # {line}{}", place.written.replace('\n', " "));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// Servers whose files can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServerKind {
     Puma,
     Unicorn,
     Pitchfork,
@@ -14,23 +14,26 @@ pub enum Kind {
 
 /// Directives by which a Ruby file is recognised if its name does not tell. None of them is a word of our own hooks
 /// files.
-const TRAITS: [(Kind, &[&str]); 3] = [
-    (Kind::Pitchfork, &["refork_after", "after_mold_fork", "spawn_timeout", "refork_max_unavailable"]),
-    (Kind::Unicorn, &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen"]),
-    (Kind::Puma, &["threads", "workers", "preload_app!", "plugin", "bind", "port", "before_worker_boot"]),
+const TRAITS: [(ServerKind, &[&str]); 3] = [
+    (ServerKind::Pitchfork, &["refork_after", "after_mold_fork", "spawn_timeout", "refork_max_unavailable"]),
+    (
+        ServerKind::Unicorn,
+        &["worker_processes", "stderr_path", "stdout_path", "working_directory", "before_exec", "listen"],
+    ),
+    (ServerKind::Puma, &["threads", "workers", "preload_app!", "plugin", "bind", "port", "before_worker_boot"]),
 ];
 
-impl Kind {
+impl ServerKind {
     /// The server that a file is for; `None` for our own format.
-    pub fn of(path: &Path, text: &str) -> Result<Option<Kind>, String> {
+    pub fn of(path: &Path, text: &str) -> Result<Option<ServerKind>, String> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match extension.as_deref() {
             Some("toml") => Ok(None),
-            Some("json") => Ok(Some(Kind::Passenger)),
-            Some("yml" | "yaml") => Ok(Some(Kind::Thin)),
+            Some("json") => Ok(Some(ServerKind::Passenger)),
+            Some("yml" | "yaml") => Ok(Some(ServerKind::Thin)),
             // TOML in a file without a known name is our own.
-            None if Kind::by_name(path).is_none() && toml::de::DeTable::parse(text).is_ok() => Ok(None),
-            _ => match Kind::by_name(path).or_else(|| Kind::by_content(text)) {
+            None if ServerKind::by_name(path).is_none() && toml::de::DeTable::parse(text).is_ok() => Ok(None),
+            _ => match ServerKind::by_name(path).or_else(|| ServerKind::by_content(text)) {
                 Some(kind) => Ok(Some(kind)),
                 None => Err(format!(
                     "{}: cannot be told apart: call it *.toml, puma.rb, unicorn.rb, pitchfork.rb, thin.yml or \
@@ -42,15 +45,16 @@ impl Kind {
     }
 
     /// The server by the name of a Ruby file, or of its folder, as in `config/puma/production.rb`.
-    pub fn by_name(path: &Path) -> Option<Kind> {
+    pub fn by_name(path: &Path) -> Option<ServerKind> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
         let names = [name(path), path.parent().map(name).unwrap_or_default()];
-        let kinds = [("puma", Kind::Puma), ("unicorn", Kind::Unicorn), ("pitchfork", Kind::Pitchfork)];
+        let kinds =
+            [("puma", ServerKind::Puma), ("unicorn", ServerKind::Unicorn), ("pitchfork", ServerKind::Pitchfork)];
         names.iter().find_map(|name| kinds.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind))
     }
 
     /// The server by the directives in a Ruby file.
-    pub fn by_content(text: &str) -> Option<Kind> {
+    pub fn by_content(text: &str) -> Option<ServerKind> {
         let words: Vec<&str> =
             text.lines().filter_map(|line| line.split([' ', '(', '\t']).find(|w| !w.is_empty())).collect();
         let score = |traits: &[&str]| traits.iter().filter(|name| words.contains(name)).count();
@@ -60,28 +64,28 @@ impl Kind {
 
     /// Whether it is Ruby code, which may do anything.
     pub fn is_code(self) -> bool {
-        matches!(self, Kind::Puma | Kind::Unicorn | Kind::Pitchfork)
+        matches!(self, ServerKind::Puma | ServerKind::Unicorn | ServerKind::Pitchfork)
     }
 
     /// Name of the server.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Puma => "Puma",
-            Kind::Unicorn => "Unicorn",
-            Kind::Pitchfork => "Pitchfork",
-            Kind::Thin => "Thin",
-            Kind::Passenger => "Passenger",
+            ServerKind::Puma => "Puma",
+            ServerKind::Unicorn => "Unicorn",
+            ServerKind::Pitchfork => "Pitchfork",
+            ServerKind::Thin => "Thin",
+            ServerKind::Passenger => "Passenger",
         }
     }
 
     /// Name for the Ruby side, and for `--signals` if that has it.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Puma => "puma",
-            Kind::Unicorn => "unicorn",
-            Kind::Pitchfork => "pitchfork",
-            Kind::Thin => "thin",
-            Kind::Passenger => "passenger",
+            ServerKind::Puma => "puma",
+            ServerKind::Unicorn => "unicorn",
+            ServerKind::Pitchfork => "pitchfork",
+            ServerKind::Thin => "thin",
+            ServerKind::Passenger => "passenger",
         }
     }
 }

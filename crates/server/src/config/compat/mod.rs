@@ -21,33 +21,33 @@ use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
 use crate::config::options::Name;
 use crate::config::rackup;
-use record::Call;
+use record::Directive;
 use translation::{Known, Translation, What};
 
 pub use explain::explain;
-pub use kind::Kind;
+pub use kind::ServerKind;
 
-impl Kind {
+impl ServerKind {
     /// The directives of this server.
     fn known(self) -> &'static [Known] {
         match self {
-            Kind::Puma => puma::KNOWN,
-            Kind::Unicorn | Kind::Pitchfork => unicorn::KNOWN,
-            Kind::Thin => thin::KNOWN,
-            Kind::Passenger => passenger::KNOWN,
+            ServerKind::Puma => puma::KNOWN,
+            ServerKind::Unicorn | ServerKind::Pitchfork => unicorn::KNOWN,
+            ServerKind::Thin => thin::KNOWN,
+            ServerKind::Passenger => passenger::KNOWN,
         }
     }
 
     /// Adds this server's defaults.
     fn finish(self, translation: &mut Translation) {
         match self {
-            Kind::Puma => puma::finish(translation),
-            Kind::Unicorn | Kind::Pitchfork => unicorn::finish(translation),
-            Kind::Thin => thin::finish(translation),
-            Kind::Passenger => passenger::finish(translation),
+            ServerKind::Puma => puma::finish(translation),
+            ServerKind::Unicorn | ServerKind::Pitchfork => unicorn::finish(translation),
+            ServerKind::Thin => thin::finish(translation),
+            ServerKind::Passenger => passenger::finish(translation),
         }
         // Pitchfork's signals are nearest to Unicorn's.
-        let signals = if self == Kind::Pitchfork { Kind::Unicorn.word() } else { self.word() };
+        let signals = if self == ServerKind::Pitchfork { ServerKind::Unicorn.word() } else { self.word() };
         translation.assume("signals", signals, false);
         if translation.remarks.iter().any(|remark| remark.what == What::Runs) {
             let file = translation.own_path();
@@ -60,21 +60,21 @@ impl Kind {
     /// Differences that any file of this server has.
     fn always(self) -> &'static [&'static str] {
         match self {
-            Kind::Puma => puma::ALWAYS,
-            Kind::Unicorn | Kind::Pitchfork => unicorn::ALWAYS,
-            Kind::Thin => thin::ALWAYS,
-            Kind::Passenger => passenger::ALWAYS,
+            ServerKind::Puma => puma::ALWAYS,
+            ServerKind::Unicorn | ServerKind::Pitchfork => unicorn::ALWAYS,
+            ServerKind::Thin => thin::ALWAYS,
+            ServerKind::Passenger => passenger::ALWAYS,
         }
     }
 }
 
 /// Adds another server's file to the parsed arguments. `path` is relative to `home`.
-pub fn add(asked: &mut Arguments, kind: Kind, path: &Path, home: &Path, text: &str) {
+pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, text: &str) {
     let translation = match translate(asked, kind, path, home, text) {
         Ok(translation) => translation,
         Err(problems) => return problems.into_iter().for_each(|why| asked.refuse(why)),
     };
-    asked.old = Some((translation.shown.clone(), kind.name()));
+    asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
     let mut others: Vec<String> = Vec::new();
     translation.refused().for_each(|why| asked.refuse(why));
@@ -115,9 +115,15 @@ pub fn add(asked: &mut Arguments, kind: Kind, path: &Path, home: &Path, text: &s
 }
 
 /// Reads a file and translates it; errors say why it could not be read.
-fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str) -> Result<Translation, Vec<String>> {
+fn translate(
+    asked: &Arguments,
+    kind: ServerKind,
+    path: &Path,
+    home: &Path,
+    text: &str,
+) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
-    if kind == Kind::Passenger {
+    if kind == ServerKind::Passenger {
         let calls =
             passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
         return Ok(Translation::of(kind, shown, home, calls));
@@ -160,7 +166,7 @@ fn translate(asked: &Arguments, kind: Kind, path: &Path, home: &Path, text: &str
             Ok(translation)
         }
         Some(failure) => {
-            let so_far: Vec<Call> = record.calls;
+            let so_far: Vec<Directive> = record.calls;
             let mut translation = Translation::of(kind, shown.clone(), home, so_far);
             if let Some(call) = &failure.call {
                 translation.unknown(call);
@@ -187,7 +193,7 @@ fn gemfile(asked: &Arguments, folder: &Path) -> Option<PathBuf> {
 
 /// The directives of the server with this word; empty for others.
 pub fn directives(word: &str) -> Vec<&'static str> {
-    let kinds = [Kind::Puma, Kind::Unicorn, Kind::Pitchfork];
+    let kinds = [ServerKind::Puma, ServerKind::Unicorn, ServerKind::Pitchfork];
     let known =
         kinds.iter().find(|kind| word.split(',').next() == Some(kind.word())).map_or(&[][..], |kind| kind.known());
     known.iter().map(|(name, _)| *name).collect()
@@ -200,12 +206,12 @@ pub fn listen_address(address: &str) -> String {
 
 /// Server that a `--hooks` file is written for, as a word for the Ruby side; empty for our own.
 pub fn hooks_kind(path: &Path) -> Result<&'static str, String> {
-    if let Some(kind) = Kind::by_name(path) {
+    if let Some(kind) = ServerKind::by_name(path) {
         return Ok(kind.word());
     }
     let text = text_of(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
     let own = path.file_name().is_some_and(|name| name == "foolsgold.rb");
-    Ok(Kind::by_content(&text).filter(|_| !own).map_or("", Kind::word))
+    Ok(ServerKind::by_content(&text).filter(|_| !own).map_or("", ServerKind::word))
 }
 
 #[cfg(test)]

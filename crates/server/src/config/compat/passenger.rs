@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lenient_json::{self, Entry};
 use super::puma::{absolute, tcp};
-use super::record::Call;
+use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::size::parse_time;
 
@@ -98,8 +98,8 @@ pub const KNOWN: &[Known] = &[
     ("debugger", Does::Missing("the log has the backtrace of each request that timed out")),
     ("core_file_descriptor_ulimit", Does::Needless("the limit is raised as far as --connections needs it")),
     ("app_file_descriptor_ulimit", Does::Missing("the application has the limit of the server")),
-    ("disable_security_update_check", Does::Needless("nobody is asked")),
-    ("disable_anonymous_telemetry", Does::Needless("nobody is told")),
+    ("disable_security_update_check", Does::Needless("no updates are looked for")),
+    ("disable_anonymous_telemetry", Does::Needless("nothing is reported")),
     ("auto", Does::Needless("nothing is asked for")),
     ("python", Does::Needless("only Ruby is served")),
     ("nodejs", Does::Needless("only Ruby is served")),
@@ -111,8 +111,8 @@ pub const KNOWN: &[Known] = &[
     ("runtime_check_only", Does::Refused("nothing has to be installed: leave it out")),
     ("dont_install_runtime", Does::Needless("nothing is installed")),
     ("dont_compile_runtime", Does::Needless("nothing is installed")),
-    ("security_update_check_proxy", Does::Needless("nobody is asked")),
-    ("anonymous_telemetry_proxy", Does::Needless("nobody is told")),
+    ("security_update_check_proxy", Does::Needless("no updates are looked for")),
+    ("anonymous_telemetry_proxy", Does::Needless("nothing is reported")),
     ("disable_log_prefix", Does::Missing("lines of the application have no prefix; those of the server have")),
     ("data_buffer_dir", Does::Missing("TMPDIR says where bodies are kept")),
     ("instance_registry_dir", Does::Missing("the control socket says where the server is: --control")),
@@ -122,33 +122,33 @@ pub const KNOWN: &[Known] = &[
 const NOT_IN_VARIABLES: [&str; 3] = ["envvars", "ctls", "unlimited_concurrency_paths"];
 
 /// The keys of the file, and then variables such as `PASSENGER_MAX_POOL_SIZE`, which count more.
-pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Call>, String> {
+pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Directive>, String> {
     let calls = lenient_json::read(json)?.into_iter().map(|Entry { name, line, value }| {
         let short = if value.is_object() || value.is_array() { "...".to_owned() } else { value.to_string() };
         let written = format!("\"{name}\": {short}");
-        Call { name, line: Some(line), file: None, args: vec![value], written }
+        Directive { name, line: Some(line), file: None, args: vec![value], written }
     });
     let in_environment = KNOWN.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
         let key = format!("PASSENGER_{}", name.to_uppercase());
         let value = variable(&key).filter(|value| !value.is_empty())?;
         let written = format!("{key}={value}");
         let args = vec![Value::String(value)];
-        Some(Call { name: (*name).to_owned(), line: None, file: None, args, written })
+        Some(Directive { name: (*name).to_owned(), line: None, file: None, args, written })
     });
     Ok(calls.chain(in_environment).collect())
 }
 
 /// These are translated together in [`finish`], once all are known.
-fn later(_: &mut Translation, _: &Call) {}
+fn later(_: &mut Translation, _: &Directive) {}
 
-fn rackup(to: &mut Translation, call: &Call) {
+fn rackup(to: &mut Translation, call: &Directive) {
     if let Some(path) = text(call.args.first()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
 }
 
 /// Passenger uses it only as root.
-fn user(to: &mut Translation, call: &Call) {
+fn user(to: &mut Translation, call: &Directive) {
     if geteuid().is_root() {
         to.copy(call, "user");
     } else {
@@ -156,14 +156,14 @@ fn user(to: &mut Translation, call: &Call) {
     }
 }
 
-fn app_type(to: &mut Translation, call: &Call) {
+fn app_type(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         Some("rack" | "ruby") => to.remark(call, What::Needless, "only Rack applications are served"),
         _ => to.remark(call, What::Refused, "only Rack applications are served"),
     }
 }
 
-fn spawn_method(to: &mut Translation, call: &Call) {
+fn spawn_method(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         Some("smart" | "smart-lv2") => to.set(call, "preload", "yes".to_owned()),
         Some("direct" | "conservative") => to.set(call, "preload", "no".to_owned()),
@@ -171,7 +171,7 @@ fn spawn_method(to: &mut Translation, call: &Call) {
     }
 }
 
-fn variables(to: &mut Translation, call: &Call) {
+fn variables(to: &mut Translation, call: &Directive) {
     let Some(Value::Object(variables)) = call.args.first() else {
         return to.remark(call, What::Refused, "must be an object of names with their values");
     };
@@ -182,7 +182,7 @@ fn variables(to: &mut Translation, call: &Call) {
 }
 
 /// Passenger's unit is the megabyte.
-fn memory(to: &mut Translation, call: &Call) {
+fn memory(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).and_then(|megabytes| megabytes.parse::<u64>().ok()) {
         Some(0) => to.remark(call, What::Needless, "there is no limit unless --worker-memory says one"),
         Some(megabytes) => to.set(call, "worker-memory", format!("{megabytes}MiB")),
@@ -191,41 +191,41 @@ fn memory(to: &mut Translation, call: &Call) {
 }
 
 /// 0 is no limit.
-fn queue_size(to: &mut Translation, call: &Call) {
+fn queue_size(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         Some("0") => to.remark(call, What::Differs, "as many wait as --connections says"),
         _ => to.copy(call, "queue"),
     }
 }
 
-fn queue_time(to: &mut Translation, call: &Call) {
+fn queue_time(to: &mut Translation, call: &Directive) {
     time(to, call, "queue-wait", "none");
 }
 
-fn request_time(to: &mut Translation, call: &Call) {
+fn request_time(to: &mut Translation, call: &Directive) {
     time(to, call, "request-time", "none");
 }
 
 /// 0 is no limit; here 24 hours is the longest.
-fn idle_time(to: &mut Translation, call: &Call) {
+fn idle_time(to: &mut Translation, call: &Directive) {
     time(to, call, "idle-time", "24h");
 }
 
 /// A time for which 0 is no limit.
-fn time(to: &mut Translation, call: &Call, key: &str, no_limit: &str) {
+fn time(to: &mut Translation, call: &Directive, key: &str, no_limit: &str) {
     match seconds(call.args.first()) {
         Some(time) if parse_time(&time) == Some(0) => to.set(call, key, no_limit.to_owned()),
         _ => to.seconds(call, key),
     }
 }
 
-fn sticky(to: &mut Translation, call: &Call) {
+fn sticky(to: &mut Translation, call: &Directive) {
     if to.says_yes("sticky_sessions") {
         to.remark(call, What::Missing, STICKY);
     }
 }
 
-fn ssl(to: &mut Translation, call: &Call) {
+fn ssl(to: &mut Translation, call: &Directive) {
     if to.says_yes("ssl") {
         to.remark(call, What::Refused, TLS);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::record::Call;
+use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
 
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
@@ -131,7 +131,7 @@ pub const KNOWN: &[Known] = &[
     ("after_refork", Does::Missing(REFORK)),
 ];
 
-fn bind(to: &mut Translation, call: &Call) {
+fn bind(to: &mut Translation, call: &Directive) {
     let Some(uri) = text(call.args.first()) else {
         return to.remark(call, What::Refused, "needs an address such as tcp://0.0.0.0:3000");
     };
@@ -173,7 +173,7 @@ pub fn absolute(path: &str) -> String {
     absolute.as_deref().and_then(std::path::Path::to_str).map_or_else(|| path.to_owned(), str::to_owned)
 }
 
-fn port(to: &mut Translation, call: &Call) {
+fn port(to: &mut Translation, call: &Directive) {
     let default = to.call("set_default_host").and_then(|call| text(call.args.first()));
     let host = text(call.args.get(1)).or(default).unwrap_or_else(|| "::".to_owned());
     match text(call.args.first()) {
@@ -190,11 +190,11 @@ pub fn tcp(host: &str, port: &str) -> String {
     }
 }
 
-fn clear_binds(to: &mut Translation, _: &Call) {
+fn clear_binds(to: &mut Translation, _: &Directive) {
     to.settings.retain(|setting| setting.row.long != "bind");
 }
 
-fn activated(to: &mut Translation, call: &Call) {
+fn activated(to: &mut Translation, call: &Directive) {
     let value = text(call.args.first()).unwrap_or_else(|| "yes".to_owned());
     to.set(call, "bind-to-activated-sockets", value);
 }
@@ -205,14 +205,14 @@ fn whole(value: Option<&Value>) -> Option<String> {
     fraction.map_or_else(|| text(value), |number| Some((number as u64).to_string()))
 }
 
-fn workers(to: &mut Translation, call: &Call) {
+fn workers(to: &mut Translation, call: &Directive) {
     match whole(call.args.first()) {
         Some(number) => to.set(call, "workers", number),
         None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
     }
 }
 
-fn threads(to: &mut Translation, call: &Call) {
+fn threads(to: &mut Translation, call: &Directive) {
     let numbers: Vec<String> = call.args.iter().filter_map(|value| whole(Some(value))).collect();
     match numbers.as_slice() {
         [both] => to.set(call, "threads", both.clone()),
@@ -225,12 +225,12 @@ fn threads(to: &mut Translation, call: &Call) {
     }
 }
 
-fn preload(to: &mut Translation, call: &Call) {
+fn preload(to: &mut Translation, call: &Directive) {
     let is_off = call.args.first() == Some(&Value::Bool(false));
     to.set(call, "preload", if is_off { "no" } else { "yes" }.to_owned());
 }
 
-fn force_shutdown(to: &mut Translation, call: &Call) {
+fn force_shutdown(to: &mut Translation, call: &Directive) {
     let time = match text(call.args.first()).as_deref() {
         Some("immediately") => "0s".to_owned(),
         None | Some("forever" | "-1" | "-1.0") => "24h".to_owned(),
@@ -242,23 +242,23 @@ fn force_shutdown(to: &mut Translation, call: &Call) {
     to.set(call, "drain-time", time);
 }
 
-fn is_no(call: &Call) -> bool {
+fn is_no(call: &Directive) -> bool {
     matches!(call.args.first(), Some(Value::Bool(false) | Value::Null))
 }
 
 /// With `false`, `finish` sets the time, whatever else is configured.
-fn keep_alives(to: &mut Translation, call: &Call) {
+fn keep_alives(to: &mut Translation, call: &Directive) {
     if !is_no(call) {
         to.remark(call, What::Needless, "connections are kept as long as --keep-alive says");
     }
 }
 
-fn underscores(to: &mut Translation, call: &Call) {
+fn underscores(to: &mut Translation, call: &Directive) {
     let word = if call.args.first() == Some(&Value::Bool(false)) { "drop" } else { "pass" };
     to.set(call, "underscore-headers", word.to_owned());
 }
 
-fn remote_address(to: &mut Translation, call: &Call) {
+fn remote_address(to: &mut Translation, call: &Directive) {
     let of = |key: &str| match call.args.first() {
         Some(Value::Object(how)) => text(how.get(key)),
         _ => None,
@@ -277,14 +277,14 @@ fn remote_address(to: &mut Translation, call: &Call) {
     }
 }
 
-fn state_permission(to: &mut Translation, call: &Call) {
+fn state_permission(to: &mut Translation, call: &Directive) {
     match call.args.first().and_then(Value::as_u64) {
         Some(bits) => to.set(call, "state-permission", format!("{bits:04o}")),
         None => to.copy(call, "state-permission"),
     }
 }
 
-fn methods(to: &mut Translation, call: &Call) {
+fn methods(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         Some("any") => to.remark(call, What::Needless, "the application gets requests of every method"),
         _ => to.remark(
@@ -296,19 +296,19 @@ fn methods(to: &mut Translation, call: &Call) {
 }
 
 /// Without a number there is no limit.
-fn body_limit(to: &mut Translation, call: &Call) {
+fn body_limit(to: &mut Translation, call: &Directive) {
     let bytes = text(call.args.first()).unwrap_or_else(|| "none".to_owned());
     to.set(call, "body-bytes", bytes);
 }
 
-fn rackup(to: &mut Translation, call: &Call) {
+fn rackup(to: &mut Translation, call: &Directive) {
     // The first one counts.
     if let Some(path) = text(call.args.first()).filter(|_| to.rackup.is_none()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
 }
 
-fn redirect(to: &mut Translation, call: &Call) {
+fn redirect(to: &mut Translation, call: &Directive) {
     for (at, key) in ["redirect-stdout", "redirect-stderr"].into_iter().enumerate() {
         if let Some(path) = text(call.args.get(at)) {
             to.set(call, key, path);
@@ -319,17 +319,17 @@ fn redirect(to: &mut Translation, call: &Call) {
     }
 }
 
-fn log_requests(to: &mut Translation, call: &Call) {
+fn log_requests(to: &mut Translation, call: &Directive) {
     let is_off = matches!(call.args.first(), Some(Value::Bool(false)));
     to.set(call, "access-log", if is_off { "off" } else { "text" }.to_owned());
 }
 
-fn quiet(to: &mut Translation, call: &Call) {
+fn quiet(to: &mut Translation, call: &Directive) {
     let is_loud = matches!(call.args.first(), Some(Value::Bool(false)));
     to.set(call, "access-log", if is_loud { "text" } else { "off" }.to_owned());
 }
 
-fn plugin(to: &mut Translation, call: &Call) {
+fn plugin(to: &mut Translation, call: &Directive) {
     let name = text(call.args.first()).unwrap_or_default();
     let why = match name.as_str() {
         "tmp_restart" => "touching tmp/restart.txt reloads the application without a plugin".to_owned(),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// A directive or key with its arguments.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Call {
+pub struct Directive {
     pub name: String,
     pub line: Option<usize>,
     /// Set if it is in another file, which the first one evaluates.
@@ -23,8 +23,8 @@ pub struct Call {
 /// The directives of a file, as far as it was read.
 #[derive(Debug, Deserialize)]
 pub struct Record {
-    pub calls: Vec<Call>,
-    pub error: Option<Failure>,
+    pub calls: Vec<Directive>,
+    pub error: Option<EvaluationError>,
     /// The variable for the application's environment that the file has set, with its value.
     #[serde(default)]
     pub environment: Option<(String, String)>,
@@ -35,16 +35,16 @@ pub struct Record {
 
 /// Why a file could not be read to its end.
 #[derive(Debug, Deserialize)]
-pub struct Failure {
+pub struct EvaluationError {
     class: String,
     message: String,
     line: Option<usize>,
     /// The directive that the server does not have, if that is the reason.
     #[serde(default)]
-    pub call: Option<Call>,
+    pub call: Option<Directive>,
 }
 
-impl Failure {
+impl EvaluationError {
     /// The error as text; `shown` is the file's name.
     pub fn in_words(&self, shown: &str) -> String {
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();

@@ -3,7 +3,7 @@
 use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
-use super::record::Call;
+use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, text};
 
 const TLS: &str = "there is no TLS in this version: end it in front";
@@ -66,16 +66,16 @@ pub const KNOWN: &[Known] = &[
 ];
 
 /// These are translated together in [`finish`], once all are known.
-fn later(_: &mut Translation, _: &Call) {}
+fn later(_: &mut Translation, _: &Directive) {}
 
-fn rackup(to: &mut Translation, call: &Call) {
+fn rackup(to: &mut Translation, call: &Directive) {
     if let Some(path) = text(call.args.first()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
 }
 
 /// Thin goes on if it may not change its user, with a line in its log.
-fn identity(to: &mut Translation, call: &Call) {
+fn identity(to: &mut Translation, call: &Directive) {
     if geteuid().is_root() {
         to.copy(call, if call.name == "user" { "user" } else { "group" });
     } else {
@@ -83,7 +83,7 @@ fn identity(to: &mut Translation, call: &Call) {
     }
 }
 
-fn adapter(to: &mut Translation, call: &Call) {
+fn adapter(to: &mut Translation, call: &Directive) {
     match text(call.args.first()).as_deref() {
         Some("rack" | "rails") => to.remark(call, What::Needless, "the application is its config.ru"),
         _ => to.remark(call, What::Refused, "only an application with a config.ru is served"),
@@ -91,14 +91,14 @@ fn adapter(to: &mut Translation, call: &Call) {
 }
 
 /// Thin writes an empty list into every generated file.
-fn require(to: &mut Translation, call: &Call) {
+fn require(to: &mut Translation, call: &Directive) {
     let is_empty = call.args.first().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || value.is_null());
     if !is_empty {
         to.remark(call, What::Refused, "say RUBYOPT=-rNAME in the environment, or require it in config.ru");
     }
 }
 
-fn ssl(to: &mut Translation, call: &Call) {
+fn ssl(to: &mut Translation, call: &Directive) {
     if to.says_yes("ssl") {
         to.remark(call, What::Refused, TLS);
     }

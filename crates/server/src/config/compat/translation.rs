@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use engine_ruby::Evaluated;
 use serde_json::Value;
 
-use super::Kind;
+use super::ServerKind;
 use super::left::Left;
-use super::record::Call;
-use crate::config::arguments::Place;
+use super::record::Directive;
+use crate::config::arguments::SourcePosition;
 use crate::config::options::DAY_MS;
 use crate::config::options::{Kind as Takes, Row};
 use crate::config::size::{parse_time, show_time};
@@ -34,7 +34,7 @@ pub enum Does {
     /// An error, since going on without it would be wrong.
     Refused(&'static str),
     /// A function that translates it.
-    By(fn(&mut Translation, &Call)),
+    By(fn(&mut Translation, &Directive)),
 }
 
 /// A directive and its translation.
@@ -53,7 +53,7 @@ pub enum What {
 /// A remark on a directive.
 #[derive(Debug, Clone)]
 pub struct Remark {
-    pub place: Place,
+    pub place: SourcePosition,
     pub what: What,
     pub why: String,
 }
@@ -70,18 +70,18 @@ impl Remark {
     }
 }
 
-/// One of our settings.
+/// A setting of this server, translated from a directive.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub row: &'static Row,
     pub value: String,
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// A translated configuration.
 #[derive(Debug)]
 pub struct Translation {
-    pub kind: Kind,
+    pub kind: ServerKind,
     /// Path of the file, as messages show it.
     pub shown: String,
     pub settings: Vec<Setting>,
@@ -91,7 +91,7 @@ pub struct Translation {
     /// Start of relative paths, if it is configured; itself relative to `home`.
     pub folder: Option<PathBuf>,
     home: PathBuf,
-    pub calls: Vec<Call>,
+    pub calls: Vec<Directive>,
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
     /// Processes that it has started and that still run, if only the settings are wanted.
@@ -106,7 +106,7 @@ impl Translation {
     }
 
     /// Translates these calls.
-    pub fn of(kind: Kind, shown: String, home: &Path, calls: Vec<Call>) -> Translation {
+    pub fn of(kind: ServerKind, shown: String, home: &Path, calls: Vec<Directive>) -> Translation {
         let settings = Vec::new();
         let remarks = Vec::new();
         let rackup = None;
@@ -121,7 +121,7 @@ impl Translation {
         let folders = ["directory", "working_directory", "chdir", "app_root"];
         let folder = calls.iter().rev().find(|call| folders.contains(&call.name.as_str()));
         translation.folder = folder.and_then(|call| text(call.args.first())).map(PathBuf::from);
-        if kind == Kind::Passenger && translation.folder.is_none() {
+        if kind == ServerKind::Passenger && translation.folder.is_none() {
             // In Passenger, paths and the search for the application start at the file's folder.
             let beside = Path::new(&translation.shown).parent().filter(|folder| !folder.as_os_str().is_empty());
             translation.folder = beside.map(Path::to_owned);
@@ -133,7 +133,7 @@ impl Translation {
         translation
     }
 
-    fn take(&mut self, call: &Call) {
+    fn take(&mut self, call: &Directive) {
         let known = self.kind.known().iter().find(|(name, _)| *name == call.name);
         let Some((_, does)) = known else { return self.unknown(call) };
         match *does {
@@ -157,17 +157,17 @@ impl Translation {
     }
 
     /// Adds a remark on a directive that the server does not have.
-    pub fn unknown(&mut self, call: &Call) {
+    pub fn unknown(&mut self, call: &Directive) {
         let names = self.kind.known().iter().map(|(name, _)| *name);
         let near = nearest(&call.name, names);
         let hint = near.map(|near| format!("; {near} is the nearest")).unwrap_or_default();
         let name = self.kind.name();
         match self.kind {
-            Kind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
+            ServerKind::Puma if may_be_of_plugin(&self.calls, &call.name, near.is_some()) => {
                 self.remark(call, What::Missing, "a directive of a plugin; plugins of Puma are not loaded");
             }
             // These servers go on, Passenger with a warning.
-            Kind::Passenger | Kind::Thin => {
+            ServerKind::Passenger | ServerKind::Thin => {
                 self.remark(call, What::Missing, &format!("{name} has no such setting either{hint}"))
             }
             _ => self.remark(call, What::Refused, &format!("{name} has no such directive{hint}")),
@@ -175,20 +175,20 @@ impl Translation {
     }
 
     /// Position of a call.
-    pub fn place(&self, call: &Call) -> Place {
+    pub fn place(&self, call: &Directive) -> SourcePosition {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
-        Place { file, line: call.line, written: call.written.clone(), is_old: true }
+        SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true }
     }
 
     /// Adds a remark on a directive.
-    pub fn remark(&mut self, call: &Call, what: What, why: &str) {
+    pub fn remark(&mut self, call: &Directive, what: What, why: &str) {
         let place = self.place(call);
         self.remarks.push(Remark { place, what, why: why.to_owned() });
     }
 
     /// Sets an option to the first argument.
-    pub fn copy(&mut self, call: &Call, key: &str) {
+    pub fn copy(&mut self, call: &Directive, key: &str) {
         let takes = Row::called(key).map(|row| row.kind);
         let value = match (takes, call.args.first()) {
             (Some(Takes::Flag), None | Some(Value::Bool(true))) => Some("yes".to_owned()),
@@ -202,7 +202,7 @@ impl Translation {
     }
 
     /// Sets an option to a number of seconds.
-    pub fn seconds(&mut self, call: &Call, key: &str) {
+    pub fn seconds(&mut self, call: &Directive, key: &str) {
         let has_none = matches!(Row::called(key).map(|row| row.kind), Some(Takes::TimeOrNone(..)));
         match seconds(call.args.first()) {
             // A time longer than our longest is no limit.
@@ -213,7 +213,7 @@ impl Translation {
     }
 
     /// Sets an option. Values of `bind` add up; of everything else the last counts.
-    pub fn set(&mut self, call: &Call, key: &str, value: String) {
+    pub fn set(&mut self, call: &Directive, key: &str, value: String) {
         let place = self.place(call);
         let is_path = Row::called(key).is_some_and(|row| row.kind == Takes::Path);
         let value = match key {
@@ -231,7 +231,7 @@ impl Translation {
             return;
         }
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = Place { file: self.shown.clone(), line: None, written, is_old: !asks_environment };
+        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: !asks_environment };
         self.put(place, key, value.to_owned());
     }
 
@@ -244,7 +244,7 @@ impl Translation {
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+            let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
             self.put(place, "environment", value.to_owned());
         }
     }
@@ -252,11 +252,11 @@ impl Translation {
     /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = Place { file: self.shown.clone(), line: None, written, is_old: true };
+        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
         self.put(place, key, value.to_owned());
     }
 
-    fn put(&mut self, place: Place, key: &str, value: String) {
+    fn put(&mut self, place: SourcePosition, key: &str, value: String) {
         let row = Row::called(key).filter(|row| !matches!(row.kind, Takes::Refused(_)));
         let Some(row) = row else {
             let why = format!("{key} is not in this version");
@@ -288,7 +288,7 @@ impl Translation {
     }
 
     /// The last call of this name.
-    pub fn call(&self, name: &str) -> Option<&Call> {
+    pub fn call(&self, name: &str) -> Option<&Directive> {
         self.calls.iter().rev().find(|call| call.name == name)
     }
 
@@ -325,7 +325,7 @@ pub fn seconds(value: Option<&Value>) -> Option<String> {
 const PLUGINS: [(&str, &[&str]); 3] = [("tmp_restart", &[]), ("systemd", &[]), ("solid_queue", &["solid_queue_mode"])];
 
 /// Whether a directive that Puma does not have may belong to a plugin, whose directives are unknown.
-fn may_be_of_plugin(calls: &[Call], name: &str, has_near: bool) -> bool {
+fn may_be_of_plugin(calls: &[Directive], name: &str, has_near: bool) -> bool {
     calls.iter().filter(|call| call.name == "plugin").filter_map(|call| text(call.args.first())).any(|plugin| {
         match PLUGINS.iter().find(|(known, _)| *known == plugin) {
             Some((_, directives)) => directives.contains(&name),

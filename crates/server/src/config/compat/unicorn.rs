@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::Kind;
+use super::ServerKind;
 use super::puma::{absolute, tcp};
-use super::record::Call;
+use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, text};
 use crate::config::options::DAY_MS;
 use crate::config::size::{parse_time, show_time};
@@ -80,7 +80,7 @@ pub const KNOWN: &[Known] = &[
     ("modify_app", Does::Missing("a middleware in config.ru can do the same")),
 ];
 
-fn listen(to: &mut Translation, call: &Call) {
+fn listen(to: &mut Translation, call: &Directive) {
     let Some(address) = text(call.args.first()) else {
         return to.remark(call, What::Refused, "needs a port, an address or the path of a socket");
     };
@@ -127,14 +127,14 @@ pub fn bind(address: &str, in_folder: impl Fn(&str) -> String) -> String {
 }
 
 /// The default values of request environments.
-fn defaults(to: &mut Translation, call: &Call) {
+fn defaults(to: &mut Translation, call: &Directive) {
     match (text(call.args.first()).as_deref(), text(call.args.get(1))) {
         (Some("rack.url_scheme"), Some(scheme)) => to.set(call, "url-scheme", scheme),
         _ => to.remark(call, What::Missing, "of these values only rack.url_scheme can be set"),
     }
 }
 
-fn user(to: &mut Translation, call: &Call) {
+fn user(to: &mut Translation, call: &Directive) {
     to.copy(call, "user");
     if let Some(group) = text(call.args.get(1)) {
         to.set(call, "group", group);
@@ -145,8 +145,8 @@ fn user(to: &mut Translation, call: &Call) {
 pub fn finish(to: &mut Translation) {
     to.assume("threads", "1", false);
     to.assume("workers", "1", false);
-    to.assume("preload", if to.kind == Kind::Pitchfork { "yes" } else { "no" }, false);
-    let time = if to.kind == Kind::Pitchfork { "20s" } else { "60s" };
+    to.assume("preload", if to.kind == ServerKind::Pitchfork { "yes" } else { "no" }, false);
+    let time = if to.kind == ServerKind::Pitchfork { "20s" } else { "60s" };
     let port = "tcp://0.0.0.0:8080";
     to.assume("request-time", time, false);
     to.assume_none(&["queue-wait", "body-bytes"]);
