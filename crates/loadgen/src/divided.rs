@@ -78,7 +78,7 @@ pub fn divide(port: u16, workload: &Workload, plan: &Division) -> Divided {
     if let Some(complaint) = workload.complaint() {
         return Divided { numbers: Err(complaint), wrong: None };
     }
-    let queue = Queue::watch(port);
+    let queue = AcceptQueue::watch(port);
     let sums = on_this_thread(run(port, workload, plan)).and_then(|sums| sums);
     let length = queue.mean_length();
     match sums {
@@ -310,8 +310,8 @@ async fn client(shared: Rc<Shared>) {
 
 impl Shared {
     /// One request and its answer.
-    async fn one(&self, line: &mut Option<Line>) -> Result<Parts, Trouble> {
-        let said = |error: hyper::Error| Fault::of_exchange(&error);
+    async fn one(&self, connection: &mut Option<Connection>) -> Result<Parts, Trouble> {
+        let words = |error: hyper::Error| Fault::of_exchange(&error);
         let place = self.dice.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
         let mut request = Request::new(Full::new(Bytes::from(ask.body.clone())));
@@ -343,14 +343,14 @@ impl Shared {
         Ok(parts([from, connected, written, read], &times)?)
     }
 
-    async fn connect(&self) -> Result<Line, Fault> {
+    async fn connect(&self) -> Result<Connection, Fault> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| Fault::of_connect(&error))?;
         stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
         let written = Rc::new(Cell::new(0));
         let stamped = Stamped { stream, written: Rc::clone(&written) };
         let both = http1::handshake(TokioIo::new(stamped)).await;
         let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
-        // Its errors reach whoever waits for an answer.
+        // Its errors reach the request that waits for a response.
         drop(tokio::task::spawn_local(connection));
         Ok(Connection { sender, written })
     }

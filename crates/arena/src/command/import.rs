@@ -8,9 +8,9 @@ use clap::Args;
 use super::home::Home;
 use super::run::How;
 use super::words::{print, say, write_page};
-use crate::place::{Place, PlaceOptions};
+use crate::environment::{Environment, EnvironmentOptions};
 use crate::record::folder::Folder;
-use crate::study::{Asked, Ground, Import};
+use crate::study::{Asked, Context, Import};
 
 /// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
 ///
@@ -69,7 +69,7 @@ impl Request {
             }
         };
         let _lock = folder.lock()?;
-        import.add(&folder, sample, study, &ground)?;
+        import.add(&folder, sample, study, &context)?;
         let summary = write_page(home, &folder)?;
         print(&summary, out)?;
         say(out, &format!("\nrun folder: {} (report.html shows it)", folder.path().display()))

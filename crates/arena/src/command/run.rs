@@ -14,7 +14,7 @@ use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
-use crate::study::{Asked, Effort, Ground, Origin, Ready, Recipe, Recipes};
+use crate::study::{Asked, Effort, Context, Origin, Ready, Recipe, Recipes};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -76,7 +76,7 @@ impl Run {
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            return self.resume(path, &recipes, (&ground, home), out);
+            return self.resume(path, &recipes, (&context, home), out);
         }
         let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
             true => recipes.0.iter().collect(),
@@ -107,7 +107,7 @@ impl Run {
         &self,
         path: &Path,
         recipes: &Recipes,
-        (ground, home): (&Ground, &Home),
+        (context, home): (&Context, &Home),
         out: &mut dyn Write,
     ) -> Result<(), String> {
         let told = |error: String| format!("--resume {}: {error}", path.display());

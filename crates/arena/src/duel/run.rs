@@ -30,8 +30,8 @@ use super::turn::LoadStage;
 
 /// Paths that are listed with what is checked of their answers; the rest is only counted.
 const PATHS_TOLD: usize = 20;
-/// How often the first contender is asked what is right, where its answers change under the probe.
-const LESSONS: u32 = 2;
+/// Captures of the right answers at most, where the first contender's answers change under the probe.
+const CAPTURES_MOST: u32 = 2;
 /// Enough to keep any setting busy; fewer than would overflow a queue of connections.
 const CLIENTS: std::ops::RangeInclusive<u32> = 16..=256;
 
@@ -184,7 +184,14 @@ impl<'a> Duel<'a> {
         for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
-                self.learn_first(&mut one, LESSONS)?.map(|found| probe = Some(found))
+                match self.capture_reference(&mut one, CAPTURES_MOST) {
+                    Ok(found) => {
+                        probe = Some(found);
+                        Ok(())
+                    }
+                    Err(ReferenceError::Contender(why)) => Err(why),
+                    Err(ReferenceError::Duel(why)) => return Err(why),
+                }
             } else {
                 one.learned.clone_from(&self.known);
                 self.compare(&mut one)
@@ -208,10 +215,10 @@ impl<'a> Duel<'a> {
         self.whos.push(Who { name: one.name().to_owned(), title: one.recipe.title.clone(), missing, ..who });
     }
 
-    /// Learns from this one and probes it; anew where it answered otherwise under the probe, `lessons` times in all.
-    /// The outer error ends the duel, the inner one this contender.
-    fn learn_first(&mut self, one: &mut Contender, lessons: u32) -> Result<Result<Probe, String>, String> {
-        let stage = Stage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
+    /// Captures the right answers from this contender and probes it; anew where it answered otherwise under the probe,
+    /// `captures` times in all.
+    fn capture_reference(&mut self, one: &mut Contender, captures: u32) -> Result<Probe, ReferenceError> {
+        let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
         let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
@@ -243,23 +250,25 @@ impl<'a> Duel<'a> {
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
         capture::from_other(running.server.port(), &mut capture.learned, timeout)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
-        self.tell(one, &lesson);
-        one.learned.clone_from(&lesson.learned);
-        self.known.clone_from(&lesson.learned);
+        self.tell(one, &capture);
+        one.learned.clone_from(&capture.learned);
+        self.known.clone_from(&capture.learned);
         let probe = match self.probe(&mut running, one)? {
             Ok(probe) => probe,
-            Err(wrong) if lessons > 1 => {
+            Err(wrong) if captures > 1 => {
                 self.says(format!(
                     "{} answers otherwise than before, and is asked anew what is right: {wrong}",
                     one.name()
                 ));
-                return self.learn_first(one, lessons - 1);
+                drop(running);
+                return self.capture_reference(one, captures - 1);
             }
             Err(wrong) => {
-                return Ok(Err(format!("it answers otherwise than before: {wrong}\n{}", running.server.log_tail())));
+                let tail = running.server.log_tail();
+                return Err(ReferenceError::Contender(format!("it answers otherwise than before: {wrong}\n{tail}")));
             }
         };
-        self.doubts.extend(doubts::of_workload(&lesson));
+        self.caveats.extend(caveats::of_workload(&capture));
         one.worker_kib = probe.worker_kib;
         self.says(probe.in_words());
         Ok(probe)
@@ -288,7 +297,7 @@ impl<'a> Duel<'a> {
 
     /// What a request costs. The inner error is a wrong answer.
     fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Result<Probe, String>, String> {
-        let workload = lesson::workload(&one.learned)?;
+        let workload = capture::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         let warmth = warm_up(running.server.port(), &workload, 1, seconds);
         // A new connection each: some servers put a kept one aside for a while, which is no waiting of the

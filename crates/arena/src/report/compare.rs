@@ -6,7 +6,7 @@ use comfy_table::{Cell, CellAlignment, Table};
 use regex::Regex;
 use serde::Serialize;
 
-use super::look::{Chip, Looks};
+use super::styles::{Chip, Styles};
 use super::plot::{self, counted};
 use super::rule::Rule;
 use super::{number, table, template, words};
@@ -174,7 +174,7 @@ fn case_diff(old: &Case, new: &Case, styles: &Styles) -> CaseDiff {
             let of = |case: &'_ Case| case.results.iter().find(|result| result.contender == *name).cloned();
             let (then, now) = (of(old)?, of(new)?);
             let is_told = then.numbers.contains_key(metric.name) || now.numbers.contains_key(metric.name);
-            is_told.then(|| diff(looks.chip(name), (old, &then), (new, &now), metric))
+            is_told.then(|| diff(styles.chip(name), (old, &then), (new, &now), metric))
         };
         MetricDiff {
             title: match number::unit(metric) {
@@ -303,13 +303,13 @@ fn only(before: &Summary, after: &Summary, pairs: &[(&Case, &Case)]) -> Vec<Stri
         found.extend(summary.cases.iter().filter(lone).map(|case| format!("{} ({when})", case.title)));
     }
     let seen = |case: &Case, name: &str| case.results.iter().any(|result| result.contender == name);
-    let looks = [Looks::of(before), Looks::of(after)];
-    let title = |looks: &Looks, result: &Measured| looks.title(&result.contender);
+    let styles = [Styles::of(before), Styles::of(after)];
+    let title = |styles: &Styles, result: &Measured| styles.title(&result.contender);
     for (old, new) in pairs {
         let gone = old.results.iter().filter(|result| !seen(new, &result.contender));
-        found.extend(gone.map(|result| format!("{} in {} (before)", title(&looks[0], result), new.title)));
+        found.extend(gone.map(|result| format!("{} in {} (before)", title(&styles[0], result), new.title)));
         let added = new.results.iter().filter(|result| !seen(old, &result.contender));
-        found.extend(added.map(|result| format!("{} in {} (after)", title(&looks[1], result), new.title)));
+        found.extend(added.map(|result| format!("{} in {} (after)", title(&styles[1], result), new.title)));
     }
     found
 }

@@ -49,8 +49,8 @@ fn entry(link: &str, summary: &Summary) -> Entry {
         words::count(summary.rounds as usize, "round", "rounds"),
     ];
     let verdict = match &summary.advice {
-        Some(advice) => words::by_which_rule(advice).to_owned() + &words::sentence(&advice.sentence, summary, &looks),
-        None => words::of_run(summary, &looks),
+        Some(advice) => words::by_which_rule(advice).to_owned() + &words::sentence(&advice.sentence, summary, &styles),
+        None => words::of_run(summary, &styles),
     };
     Entry {
         link: link.to_owned(),

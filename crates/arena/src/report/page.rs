@@ -152,14 +152,14 @@ pub fn html(summary: &Summary) -> Result<String, String> {
         date: date::day_in_words(&summary.started),
         took: number::duration(summary.took_s),
         machine: words::machine(summary),
-        verdict: words::of_run(summary, &looks),
+        verdict: words::of_run(summary, &styles),
         shortcomings: &summary.shortcomings,
-        twins: words::twins(summary, &looks),
-        verdicts: verdicts(summary, &looks),
+        twins: words::twins(summary, &styles),
+        verdicts: verdicts(summary, &styles),
         is_old_advice: summary.advice.as_ref().is_some_and(|advice| !words::by_which_rule(advice).is_empty()),
-        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &looks)),
-        traffic: traffic_view(summary, &looks)?,
-        glance: if curves.is_empty() { glance(summary, &looks) } else { None },
+        advice: summary.advice.as_ref().map(|advice| well_said(advice, summary, &styles)),
+        traffic: traffic_view(summary, &styles)?,
+        glance: if curves.is_empty() { glance(summary, &styles) } else { None },
         published: folded.iter().any(|case| case.has_published),
         curves,
         cases,
@@ -264,7 +264,7 @@ fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_c
         .map(|words| Errors { chip: Chip { title: "the twin".to_owned(), ..Chip::default() }, kinds: words.clone() });
     let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
     let of = |(result, said): (&Measured, Vec<String>)| Errors {
-        chip: looks.chip(&result.contender),
+        chip: styles.chip(&result.contender),
         kinds: said.join("; "),
     };
     let remarks = said.filter(|(_, said)| !said.is_empty()).map(of).chain(twin);

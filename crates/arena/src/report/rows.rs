@@ -306,7 +306,7 @@ mod tests {
             case.results[2].numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
         }
         let metric = Metric::of("requests_per_s").expect("a metric");
-        let matrix = matrix(&[&case], metric, &Looks::default());
+        let matrix = matrix(&[&case], metric, &Styles::default());
         let share = |name: &str| matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0].share;
         assert!(share("a").is_none() && share("d") == Some(1.0), "{:?}", matrix.rows);
     }

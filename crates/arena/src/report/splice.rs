@@ -16,6 +16,7 @@ use super::rule::Rule;
 use super::{number, words};
 use crate::record::date;
 use crate::record::summary::{Case, Summary, failed_share};
+use crate::report::styles::Styles;
 use crate::stats::Beside;
 use loadgen::metric::{ELAPSED, FAILED, Metric};
 
@@ -136,7 +137,7 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 /// Markdown, with a line of its date, machine and folder below.
 fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     let Shown { summary, link } = shown;
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     let chosen = match wanted.metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
@@ -152,8 +153,8 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     wanted.check(&cases)?;
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
-        ([case], None) => one_case(case, &looks, wanted),
-        _ => many_cases(&cases, metric, &looks, wanted),
+        ([case], None) => one_case(case, &styles, wanted),
+        _ => many_cases(&cases, metric, &styles, wanted),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
     let mut shown_results = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
@@ -181,11 +182,11 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
         words::machine(summary).replace(" · ", ", "),
         words::count(summary.rounds as usize, "round", "rounds"),
         loads(&cases),
-        unseen(&cases, metric, &looks, wanted),
+        unseen(&cases, metric, &styles, wanted),
         further(&cases, wanted),
     );
     let table = lines.join("\n");
-    let settings = settings(summary, &looks, wanted);
+    let settings = settings(summary, &styles, wanted);
     Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
 }
 
@@ -204,13 +205,13 @@ fn loads(cases: &[&Case]) -> String {
 }
 
 /// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
-fn unseen(cases: &[&Case], metric: &Metric, looks: &Looks, wanted: &Wanted) -> String {
+fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> String {
     let best = |case: &&Case| {
         let beside = Beside::of(case, metric);
         let best = case.results.iter().find(|result| beside.is_first(&result.contender))?;
         let figure = number::with_unit(best.numbers.get(metric.name)?.median, metric);
         let is_seen = wanted.has(&best.contender);
-        (!is_seen).then(|| format!("{} with {figure} ({})", looks.title(&best.contender), case.title))
+        (!is_seen).then(|| format!("{} with {figure} ({})", styles.title(&best.contender), case.title))
     };
     let all: Vec<String> = cases.iter().filter_map(best).collect();
     if all.is_empty() { String::new() } else { format!("**The best is not among these rows:** {}. ", all.join("; ")) }
@@ -229,8 +230,8 @@ fn further(cases: &[&Case], wanted: &Wanted) -> String {
 }
 
 /// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
-fn settings(summary: &Summary, looks: &Looks, wanted: &Wanted) -> String {
-    let mut all = words::settings(summary, looks);
+fn settings(summary: &Summary, styles: &Styles, wanted: &Wanted) -> String {
+    let mut all = words::settings(summary, styles);
     all.retain(|one| wanted.has(&one.name));
     all.sort_by_key(|one| wanted.rows.iter().position(|name| *name == one.name));
     if all.is_empty() {
@@ -251,8 +252,8 @@ fn settings(summary: &Summary, looks: &Looks, wanted: &Wanted) -> String {
 }
 
 /// Contenders down, metrics across.
-fn one_case(case: &Case, looks: &Looks, wanted: &Wanted) -> Vec<String> {
-    let mut data = rows::table(case, looks);
+fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
+    let mut data = rows::table(case, styles);
     data.rows = wanted.pick(data.rows);
     let count = data.columns.len().min(MOST_METRICS);
     let unit = |column: &rows::Column| match column.unit.as_str() {
@@ -271,8 +272,8 @@ fn one_case(case: &Case, looks: &Looks, wanted: &Wanted) -> Vec<String> {
 
 /// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
 /// failed, their share over all of these cases stands beside it.
-fn many_cases(cases: &[&Case], metric: &Metric, looks: &Looks, wanted: &Wanted) -> Vec<String> {
-    let mut matrix = rows::matrix(cases, metric, looks);
+fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> Vec<String> {
+    let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = wanted.pick(matrix.rows);
     let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();

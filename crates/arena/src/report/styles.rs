@@ -37,8 +37,6 @@ pub struct Style {
     pub title: String,
     /// Index among all contenders, which determines color, shape and dash.
     pub at: usize,
-    /// Reason why the contender is drawn hollow, for a legend; empty where it is not.
-    pub why: String,
 }
 
 impl Style {
@@ -76,6 +74,8 @@ pub struct Chip {
     pub mark: String,
     /// Index that names the contender's elements in plots.
     pub at: usize,
+    /// Reason why the contender is drawn hollow, for a legend; empty where it is not.
+    pub why: String,
 }
 
 impl Styles {

@@ -68,7 +68,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
 fn at_the_rate(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> io::Result<()> {
     let Some(found) = &summary.traffic else { return Ok(()) };
     writeln!(out, "\nAt your traffic")?;
-    say(out, &words::sentence(&found.answer, summary, looks), width)?;
+    say(out, &words::sentence(&found.answer, summary, styles), width)?;
     say(out, &format!("Something is broken when {}.", found.broken_when), width)?;
     for case in summary.cases.iter().filter(|case| found.cases.first() == Some(&case.name)) {
         one_case(case, styles, out, width)?;
@@ -126,10 +126,10 @@ fn one_case(case: &Case, styles: &Styles, out: &mut dyn Write, width: u16) -> io
         let left_out: Vec<String> = data.columns[columns..].iter().map(|column| column.title.clone()).collect();
         say(out, &format!("No place for: {}.", left_out.join(", ")), width)?;
     }
-    say(out, &words::of_case(case, looks), width)?;
+    say(out, &words::of_case(case, styles), width)?;
     let said = in_order(case).into_iter().map(|result| (result, words::remarks(case, result)));
     for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
-        say(out, &format!("Of {}: {}.", looks.title(&result.contender), said.join("; ")), width)?;
+        say(out, &format!("Of {}: {}.", styles.title(&result.contender), said.join("; ")), width)?;
     }
     for result in in_order(case).iter().filter(|result| result.errors.values().any(|count| *count > 0)) {
         let kinds: Vec<String> = result.errors.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
@@ -189,7 +189,7 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
         let said = case.results.iter().map(|result| (result, words::remarks(case, result)));
         for (result, said) in said.filter(|(_, said)| !said.is_empty()) {
             let at = case.x.map_or_else(String::new, number::tick);
-            say(out, &format!("At {at}, {}: {}.", looks.title(&result.contender), said.join("; ")), width)?;
+            say(out, &format!("At {at}, {}: {}.", styles.title(&result.contender), said.join("; ")), width)?;
         }
     }
     Ok(())
@@ -208,7 +208,7 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
     for verdict in &summary.verdicts {
         let winners: Vec<String> = verdict.winners.iter().map(|name| styles.title(name)).collect();
         let level = if winners.len() > 1 { " (level)" } else { "" };
-        let why = match words::sentence(&verdict.why, summary, looks) {
+        let why = match words::sentence(&verdict.why, summary, styles) {
             none if none.is_empty() => none,
             why => format!(". {why}"),
         };
@@ -218,7 +218,7 @@ fn tail(summary: &Summary, styles: &Styles, out: &mut dyn Write, width: u16) -> 
         }
     }
     if let Some(advice) = &summary.advice {
-        let said = |text: &str| words::sentence(text, summary, looks);
+        let said = |text: &str| words::sentence(text, summary, styles);
         say(out, &format!("{}{}", words::by_which_rule(advice), said(&advice.sentence)), width)?;
         for reason in &advice.reasons {
             say(out, &format!("  - {}", said(reason)), width)?;

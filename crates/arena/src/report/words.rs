@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::look::Looks;
+use super::styles::Styles;
 use super::{number, rows};
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
@@ -315,7 +315,7 @@ pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
         let jit = if who.ruby.contains(YJIT_NOT_BUILT) { ", built without YJIT" } else { "" };
         Settings {
             name: who.name.clone(),
-            title: looks.title(&who.name),
+            title: styles.title(&who.name),
             size: format!("{} × {}", who.workers, who.threads.max(1)),
             version: version.to_owned(),
             allocator: loaded.unwrap_or(built_in).to_owned(),
@@ -491,13 +491,13 @@ mod tests {
         assert!(of(&many).words.contains("in 1 of 12 cases (Page: 1.50×); chance explains that"), "{:?}", of(&many));
         (many[4], many[5]) = (0.5, 0.5);
         assert!(of(&many).is_alarm && of(&many).words.contains("worth no more"), "{:?}", of(&many));
-        assert_eq!(twins(&Summary::default(), &Looks::default()), None);
+        assert_eq!(twins(&Summary::default(), &Styles::default()), None);
         // Who is not ranked is compared with nobody, its twin as little.
         let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
         one.twin = case("requests_per_s", &[("twin", &[50.0, 51.0, 49.0])], &[]).results.pop();
         let words = |one: &Case| {
             let summary = Summary { cases: vec![one.clone()], twin_of: Some("a".into()), ..Summary::default() };
-            twins(&summary, &Looks::default()).unwrap().words
+            twins(&summary, &Styles::default()).unwrap().words
         };
         assert!(words(&one).contains("in 1 of 1 case"), "{}", words(&one));
         let failing = |result: &mut Measured| {

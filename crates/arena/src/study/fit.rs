@@ -13,7 +13,7 @@ use crate::measure::{leave_out, strays};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::record::{Sample, fingerprint};
-use crate::report::look::Looks;
+use crate::report::styles::Styles;
 use crate::report::words;
 use crate::stats;
 
@@ -68,7 +68,7 @@ fn shortcomings(
     tree: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let looks = Looks::of(summary);
+    let styles = Styles::of(summary);
     if summary.rounds < ROUNDS_LEAST {
         let rounds = if summary.rounds == 1 { "round" } else { "rounds" };
         found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
@@ -80,18 +80,18 @@ fn shortcomings(
         Some(origin) => {
             let is_other = |(name, print): &(&String, &String)| tree.get(*name) != Some(*print);
             let others: Vec<String> =
-                origin.recipes.iter().filter(is_other).map(|(name, _)| looks.title(name)).collect();
+                origin.recipes.iter().filter(is_other).map(|(name, _)| styles.title(name)).collect();
             found.extend(
                 (!others.is_empty()).then(|| format!("these recipes are others by now: {}", words::list(&others))),
             );
         }
     }
-    found.extend(apart(samples, &looks));
+    found.extend(apart(samples, &styles));
     found
 }
 
 /// The rounds that were not measured in one go.
-fn apart(samples: &[Sample], looks: &Looks) -> Option<String> {
+fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
     let strays = strays(samples);
     let away_s = strays.iter().map(|stray| stray.away_s).max()?;
     let mut names: Vec<&str> = strays.iter().map(|stray| stray.contender.as_str()).collect();
@@ -102,7 +102,7 @@ fn apart(samples: &[Sample], looks: &Looks) -> Option<String> {
         more => format!(" and {more} more"),
     };
     names.truncate(NAMED_MOST);
-    let names: Vec<String> = names.into_iter().map(|name| looks.title(name)).collect();
+    let names: Vec<String> = names.into_iter().map(|name| styles.title(name)).collect();
     Some(format!(
         "not measured in one go: {}{more}, up to {} min apart from the others of their rounds",
         if more.is_empty() { words::list(&names) } else { names.join(", ") },

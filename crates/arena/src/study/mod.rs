@@ -16,6 +16,7 @@ mod case;
 mod challenge;
 mod check;
 mod contest;
+mod context;
 mod description;
 mod divide;
 mod effort;

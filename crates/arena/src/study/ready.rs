@@ -61,7 +61,7 @@ impl<'a> Ready<'a> {
     /// Differences between now and the beginning of the run, with which its samples must not be mixed.
     pub fn differences(&self, earlier: &[Who]) -> Vec<String> {
         let mut found = Vec::new();
-        let now = Origin::of(self.study, self.ground);
+        let now = Origin::of(self.study, self.context);
         if self.asked.origin.is_none() {
             found.push(
                 "its run.json does not say where its servers came from, nor by which recipes they ran (a program of \
@@ -130,7 +130,7 @@ fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String
     Ok(entries)
 }
 
-/// Looks for a contender, and keeps what an interrupted run had learned of it.
+/// Styles for a contender, and keeps what an interrupted run had learned of it.
 fn one(entry: &Entry, context: &Context, earlier: &[Who]) -> Result<Who, String> {
     let Some(recipe) = context.catalogue.get(&entry.recipe) else {
         return Err(format!("there is no contender {}: arena list shows all", entry.recipe));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::asked::Asked;
 use super::by_k6;
 use super::description::description;
-use super::ground::Ground;
+use super::context::Context;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;

@@ -97,6 +97,6 @@ async fn held(port: u16, workload: &Workload, wanted: u32, memory: &dyn Fn() -> 
     }
     tokio::time::sleep(REST).await;
     let memory_kib = memory();
-    let open = lines.iter().filter(|line| line.is_open()).count();
+    let open = connections.iter().filter(|connection| connection.is_open()).count();
     Ok(Held { open: u32::try_from(open).unwrap_or(u32::MAX), memory_kib, error, wrong })
 }

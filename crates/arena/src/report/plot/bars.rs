@@ -71,7 +71,7 @@ pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Draw
                 let left = form.names + (at % across) as f64 * (width + GAP);
                 let top = (at / across) as f64 * height;
                 if at % across == 0 && form.names > 0.0 {
-                    names(pen, form, (case, &results), looks, top);
+                    names(pen, form, (case, &results), styles, top);
                 }
                 panel(metric, &results, case, styles, (left, left + width, top)).draw(pen, form);
             }
@@ -83,13 +83,13 @@ pub fn draw(case: &Case, metrics: &[&Metric], styles: &Styles, id: &str) -> Draw
 }
 
 /// The column of names with their marks.
-pub(super) fn names(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), looks: &Looks, top: f64) {
+pub(super) fn names(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), styles: &Styles, top: f64) {
     for (at, result) in results.iter().enumerate() {
         let style = styles.get(&result.contender);
         let y = top + HEAD + (at as f64 + 0.5) * form.row;
-        pen.mark(&look, (7.0, y));
+        pen.mark(&style, (7.0, y));
         let ink = if unranked(case, result).is_some() { Ink::Quiet } else { Ink::Text };
-        let lines = wrapped(&look.title, LETTERS, form.names - 28.0);
+        let lines = wrapped(&style.title, LETTERS, form.names - 28.0);
         let size = if lines.len() > 1 { LETTERS - 2.0 } else { LETTERS };
         let first = y - (lines.len() as f64 - 1.0) * size * 0.52;
         for (at, line) in lines.iter().enumerate() {

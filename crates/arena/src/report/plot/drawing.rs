@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::record::summary::{Case, Measured, Spread};
-use crate::report::look::{Chip, Looks};
+use crate::report::styles::{Chip, Styles};
 use crate::report::{number, words};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, Sense};

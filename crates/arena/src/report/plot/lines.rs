@@ -5,10 +5,9 @@ use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_e
 use super::pen::{At, Ink, Names, Pen, Stroke, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
-use crate::report::look::{Chip, Look, Looks};
+use crate::report::styles::{Chip, Style, Styles};
 use crate::report::number;
 use crate::report::shape::Outline;
-use crate::report::styles::{Style, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
@@ -93,7 +92,7 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let measured: Vec<(f64, &str)> = PERCENTILES.iter().filter(is_there).copied().collect();
     let line = |result: &&Measured| Curve {
         name: result.contender.clone(),
-        look: looks.get(&result.contender),
+        style: styles.get(&result.contender),
         points: measured.iter().map(|place| percentile(case, result, *place)).collect(),
         published: Vec::new(),
         why: unranked(case, result).unwrap_or_default(),
@@ -126,14 +125,14 @@ pub fn spectrum(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
 }
 
 /// A metric over the seconds of one load of each contender.
-pub fn over_time(case: &Case, metric: &Metric, looks: &Looks, id: &str) -> Option<Drawing> {
+pub fn over_time(case: &Case, metric: &Metric, styles: &Styles, id: &str) -> Option<Drawing> {
     let line = |result: &Measured| {
         let why = unranked(case, result);
         let point =
             |(at, value): &(f64, f64)| value.is_finite().then(|| Point::alone(*at, *value, metric, why.as_deref()));
-        Line {
+        Curve {
             name: result.contender.clone(),
-            look: looks.get(&result.contender),
+            style: styles.get(&result.contender),
             points: result.course.get(metric.name).into_iter().flatten().map(point).collect(),
             published: Vec::new(),
             why: why.clone().unwrap_or_default(),
@@ -201,7 +200,7 @@ fn drawing(chart: &Chart, title: &str, styles: &Styles, id: &str) -> Drawing {
     let form = |form: &Form| picture(form.size, called, form.has_names(), |pen| chart.draw(pen, form));
     let wide = form(&FORMS[0]);
     let narrow = if chart.is_folded { String::new() } else { form(&FORMS[1]) };
-    let chip = |line: &Line| Chip { why: line.why.clone(), ..looks.chip(&line.name) };
+    let chip = |line: &Curve| Chip { why: line.why.clone(), ..styles.chip(&line.name) };
     let legend = chart.lines.iter().map(chip).collect();
     Drawing { wide, narrow, legend }
 }
@@ -242,7 +241,7 @@ fn chart<'a>(plot: &'a Plot, metric: &'a Metric, cases: &[(f64, &Case)], styles:
     }
 }
 
-fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Line {
+fn line(name: &str, style: Style, metric: &Metric, cases: &[(f64, &Case, Beside)]) -> Curve {
     let of = |case: &&'_ Case| case.results.iter().find(|result| result.contender == name).cloned();
     let point = |(x, case, beside): &(f64, &Case, Beside)| {
         let result = of(case)?;
@@ -271,7 +270,7 @@ fn line(name: &str, look: Look, metric: &Metric, cases: &[(f64, &Case, Beside)])
         None if hollow > 0 => "not ranked where it is hollow".to_owned(),
         None => String::new(),
     };
-    Line { name: name.to_owned(), look, points, published, why }
+    Curve { name: name.to_owned(), style, points, published, why }
 }
 
 impl Form {
@@ -428,7 +427,7 @@ impl Chart<'_> {
         // Why it is hollow stands in the legend in full.
         let mark = if line.why.is_empty() { "" } else { " (not ranked)" };
         let room = form.size.0 - left - 16.0 - text_width(mark, LETTERS - 2.0);
-        let title = fitted(&line.look.title, LETTERS, room);
+        let title = fitted(&line.style.title, LETTERS, room);
         pen.leader(&[(x + 8.0, y), (left - 14.0, at), (left + 5.0, at)]);
         let ink = if line.why.is_empty() { Ink::Text } else { Ink::Quiet };
         pen.text((left + 16.0, at), &title, LETTERS, ink, At::Left);
@@ -437,9 +436,9 @@ impl Chart<'_> {
     }
 
     fn in_words(&self) -> String {
-        let why = |line: &Line| if line.why.is_empty() { String::new() } else { format!(" ({})", line.why) };
-        let words = |line: &Line| {
-            let title = format!("{}{}", line.look.title, why(line));
+        let why = |line: &Curve| if line.why.is_empty() { String::new() } else { format!(" ({})", line.why) };
+        let words = |line: &Curve| {
+            let title = format!("{}{}", line.style.title, why(line));
             if !self.has_marks {
                 let values = || line.points.iter().flatten().map(|point| point.value);
                 let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -522,9 +521,9 @@ mod tests {
             vec![failed(0.0, measured("good", 1.0)), bad]
         };
         let cases = [one(with(3400.0), 1.0), one(with(0.0), 2.0)];
-        let looks = Looks::of(&Summary { cases: cases.to_vec(), ..Summary::default() });
+        let styles = Styles::of(&Summary { cases: cases.to_vec(), ..Summary::default() });
         let memory = Metric::of("pss_mib").unwrap();
-        for drawing in [spectrum(&cases[0], &looks, "s"), over_time(&cases[0], memory, &looks, "t")] {
+        for drawing in [spectrum(&cases[0], &styles, "s"), over_time(&cases[0], memory, &styles, "t")] {
             let drawing = drawing.unwrap();
             assert_eq!(drawing.wide.matches(" n\" d=").count(), 1, "one of them is pale: {}", drawing.wide);
             assert!(drawing.wide.contains(", not ranked: 34.0 % failed") && drawing.wide.contains("> (not ranked)<"));
@@ -533,7 +532,7 @@ mod tests {
             assert!(why("good").is_none_or(|why| why.is_empty()));
         }
         let plot = Plot { metric: "p99_ms".into(), ..Plot::default() };
-        let curve = draw(&plot, &[&cases[0], &cases[1]], &looks, "c").unwrap().unwrap();
+        let curve = draw(&plot, &[&cases[0], &cases[1]], &styles, "c").unwrap().unwrap();
         for form in [&curve.wide, &curve.narrow] {
             assert_eq!(form.matches("<circle").count(), 1, "one of its points is hollow: {form}");
             assert!(!form.contains(" n\" d="), "the other one counts: {form}");

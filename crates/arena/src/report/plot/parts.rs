@@ -26,7 +26,7 @@ pub fn draw(case: &Case, styles: &Styles, id: &str) -> Option<Drawing> {
     let called = Names { id, title: &title, about: "The figures stand in the table below.", places: "" };
     let form = &FORMS[0];
     let size = (form.width, HEAD + results.len() as f64 * form.row + FOOT);
-    let wide = picture(size, called, true, |pen| bars(pen, form, (case, &results), looks));
+    let wide = picture(size, called, true, |pen| bars(pen, form, (case, &results), styles));
     Some(Drawing { wide, narrow: String::new(), legend: legend() })
 }
 
@@ -62,7 +62,7 @@ fn legend() -> Vec<Chip> {
     PARTS.iter().enumerate().map(chip).collect()
 }
 
-fn bars(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), looks: &Looks) {
+fn bars(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), styles: &Styles) {
     let most = results.iter().map(|result| of(result).iter().sum()).fold(0.0, f64::max);
     let scale = Scale::around(0.0, most, false);
     let left = form.names;
@@ -86,11 +86,11 @@ fn bars(pen: &mut Pen, form: &Form, (case, results): (&Case, &[&Measured]), look
         }
     }
     pen.lines(&rules, Ink::Rule);
-    names(pen, form, (case, results), looks, 0.0);
+    names(pen, form, (case, results), styles, 0.0);
     for (at, result) in results.iter().enumerate() {
         let row = HEAD + at as f64 * form.row;
-        let look = looks.get(&result.contender);
-        pen.of(&look, "", &on_touch(case, result, looks), |pen| {
+        let look = styles.get(&result.contender);
+        pen.of(&look, "", &on_touch(case, result, styles), |pen| {
             pen.row((left, form.width), row + form.row / 2.0);
             bar(pen, result, scale, (left, end), row + form.row / 2.0);
             if let Some(why) = unranked(case, result) {
@@ -117,12 +117,12 @@ fn bar(pen: &mut Pen, result: &Measured, scale: Scale, (left, end): (f64, f64), 
 }
 
 /// What a pointer finds.
-fn on_touch(case: &Case, result: &Measured, looks: &Looks) -> String {
+fn on_touch(case: &Case, result: &Measured, styles: &Styles) -> String {
     let part = |(name, ms): (&str, f64)| {
         let title = Metric::of(name).map_or(name, |metric| metric.title);
         format!("\n{title}: {} ms", number::significant(ms))
     };
     let parts: String = PARTS.into_iter().zip(of(result)).map(part).collect();
     let why = unranked(case, result).map_or_else(String::new, |why| format!("\n{why}"));
-    looks.title(&result.contender) + &parts + &why
+    styles.title(&result.contender) + &parts + &why
 }
