@@ -69,9 +69,6 @@ pub struct Backlog<J> {
     searched: Instant,
 }
 
-/// The former name of [`Backlog`], until `engine-ruby` has the new one.
-pub type Line<J> = Backlog<J>;
-
 impl<J: Job> Backlog<J> {
     /// Creates an empty queue for at most `capacity` jobs.
     pub fn new(capacity: usize, now: Instant) -> Backlog<J> {

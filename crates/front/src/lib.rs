@@ -33,8 +33,6 @@ pub use ask::{AskError, ask};
 pub use counts::Counts;
 pub use drain::{Ended, Stop};
 pub use io_threads::IoThreads;
-// The former name, until `server` has the new one.
-pub use io_threads::IoThreads as Lanes;
 pub use limits::{FOREVER, Limits};
 pub use listener::address::{Bind, BindError, Endpoint, SocketOptions};
 pub use listener::listen::{Listener, Share, listen, listener_of};

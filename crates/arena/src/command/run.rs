@@ -14,7 +14,7 @@ use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
-use crate::study::{Asked, Effort, Context, Origin, Ready, Recipe, Recipes};
+use crate::study::{Asked, Context, Effort, Origin, Ready, Recipe, Recipes};
 use loadgen::k6_version;
 
 /// Runs studies.

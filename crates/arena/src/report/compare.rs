@@ -6,9 +6,9 @@ use comfy_table::{Cell, CellAlignment, Table};
 use regex::Regex;
 use serde::Serialize;
 
-use super::styles::{Chip, Styles};
 use super::plot::{self, counted};
 use super::rule::Rule;
+use super::styles::{Chip, Styles};
 use super::{number, table, template, words};
 use crate::record::date;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::asked::Asked;
 use super::by_k6;
-use super::description::description;
 use super::context::Context;
+use super::description::description;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;

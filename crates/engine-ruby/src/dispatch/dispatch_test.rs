@@ -6,8 +6,8 @@ use tokio::net::UnixStream;
 
 use super::*;
 use crate::dispatch::job::Death;
-use crate::dispatch::slot::Left;
 use crate::dispatch::worker::Activity;
+use crate::dispatch::worker_thread::Left;
 use crate::wire::control::Control;
 
 fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
@@ -133,7 +133,7 @@ async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_comp
 #[tokio::test]
 async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_almost_the_same_time() {
     let mut scene = Scene::new(2, 1);
-    scene.dispatch.queue = Line::new(100, Instant::now());
+    scene.dispatch.queue = Backlog::new(100, Instant::now());
     assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
     // All have waited for long.
     let start = Instant::now() - Duration::from_millis(50);
@@ -144,10 +144,10 @@ async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_a
         scene.replies.push(reply);
         let _ = scene.dispatch.queue.push(job, start);
     }
-    let slot = scene.slot(0, 0);
+    let thread = scene.thread(0, 0);
     let mut next = || -> Vec<_> {
-        let next = scene.dispatch.done(&slot, Duration::from_millis(5)).next;
-        next.iter().map(|job| (job.lane, (job.offered - start).as_millis())).collect()
+        let next = scene.dispatch.done(&thread, Duration::from_millis(5)).next;
+        next.iter().map(|job| (job.io_thread, (job.offered - start).as_millis())).collect()
     };
     assert_eq!(next(), [(0, 1)], "of its own lane, and hardly younger than the first");
     assert_eq!(next(), [(1, 0)], "the one of its own lane came 5 ms later");

@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::queue::{Job as _, Line, Refused};
+use engine::queue::{Backlog, Job as _, Refused};
 
 use job::Job;
 use service_time::ServiceTime;
@@ -89,7 +89,7 @@ pub struct Dispatch {
     /// Workers that have booted, with the requests that each has in flight.
     pub workers: Vec<Worker>,
     /// The queue of waiting requests.
-    pub queue: Line<Box<Job>>,
+    pub queue: Backlog<Box<Job>>,
     /// Requests that pause before their last try, each with the time until which it pauses.
     pub resting: Vec<(Instant, Box<Job>)>,
     /// Requests whose pause is over and that wait for a worker to themselves.
@@ -126,7 +126,7 @@ impl Dispatch {
     pub fn new(queue_places: usize) -> Dispatch {
         Dispatch {
             workers: Vec::new(),
-            queue: Line::new(queue_places, Instant::now()),
+            queue: Backlog::new(queue_places, Instant::now()),
             resting: Vec::new(),
             suspects: VecDeque::new(),
             service_time: ServiceTime::new(),
@@ -282,14 +282,14 @@ impl Dispatch {
                 break;
             }
             // Slightly out of order where that spares a wakeup of another I/O thread.
-            let (lane, first) = (worker.lane, job.offered);
+            let (io_thread, first) = (worker.io_thread, job.offered);
             let is_near = |job: &Box<Job>| {
-                job.lane == lane
+                job.io_thread == io_thread
                     && (load == 0 || job.is_safe)
                     && job.offered.saturating_duration_since(first) < OVERTAKES
             };
             let Some(job) = queue.pop_near(REACH, is_near, now).or_else(|| queue.pop(now)) else { break };
-            worker.take(slot.number);
+            worker.take(thread.number);
             next.push(job);
         }
         next

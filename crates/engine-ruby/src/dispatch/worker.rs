@@ -87,7 +87,7 @@ pub struct Worker {
     pub titled: Option<Instant>,
     /// It has served a request since its out-of-band hooks last ran.
     is_due: bool,
-    threads: Vec<Thread>,
+    threads: Vec<ThreadLoad>,
     sample: Option<Sample>,
 }
 

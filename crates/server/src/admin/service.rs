@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use front::{Lanes, Listener, Stop};
+use front::{IoThreads, Listener, Stop};
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
@@ -41,7 +41,7 @@ const SEEK_EACH: u64 = 5;
 /// State shared by the admin thread and its owner.
 pub struct Service {
     state: Arc<AdminState>,
-    lanes: Lanes,
+    io_threads: IoThreads,
     runtime: Handle,
     end: Notify,
     /// Shut down the control socket and the admin listener.
@@ -65,7 +65,7 @@ impl Serving {
         drop(runtime.spawn_blocking(|| ()));
         let service = Arc::new(Service {
             state,
-            lanes: Lanes::start(1)?,
+            io_threads: IoThreads::start(1)?,
             runtime: runtime.handle().clone(),
             end: Notify::new(),
             control: Stop::new(),
@@ -99,7 +99,7 @@ impl Service {
         let stop = if door == Door::Control { self.control.clone() } else { self.admin.clone() };
         let service = self.clone();
         let task = self.runtime.spawn(async move {
-            front::serve(vec![listener], &service.lanes, Arc::new(engine), Arc::new(front_settings()), stop).await;
+            front::serve(vec![listener], &service.io_threads, Arc::new(engine), Arc::new(front_settings()), stop).await;
         });
         self.serving.lock().push(task);
     }

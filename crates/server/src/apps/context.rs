@@ -18,7 +18,7 @@ pub type ReloadSettings = Box<dyn Fn() -> Result<Settings, Vec<Problem>> + Send 
 /// State that all applications of a server share.
 pub struct AppContext {
     /// Event loops of the I/O threads.
-    pub lanes: Vec<Handle>,
+    pub io_threads: Vec<Handle>,
     /// Time limits that the front sets in each request.
     pub request_time: Duration,
     pub queue_wait: Duration,
@@ -48,7 +48,7 @@ impl AppContext {
             drain_time: self.drain_time,
             budget: self.budget.clone(),
             retries_hooks: self.retries_hooks,
-            ..EngineContext::new(self.lanes.clone())
+            ..EngineContext::new(self.io_threads.clone())
         }
     }
 

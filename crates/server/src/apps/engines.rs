@@ -35,7 +35,7 @@ pub enum Size {
 /// State that outlives a generation of an application and is given to each.
 pub struct EngineContext {
     /// Event loops of the I/O threads.
-    pub lanes: Vec<Handle>,
+    pub io_threads: Vec<Handle>,
     pub meter: Arc<Meter>,
     /// Set when the server shuts down: cancels starts.
     pub called_off: Arc<AtomicBool>,
@@ -51,9 +51,9 @@ pub struct EngineContext {
 
 impl EngineContext {
     /// The context of an application that has had no request yet, on these event loops.
-    pub fn new(lanes: Vec<Handle>) -> EngineContext {
+    pub fn new(io_threads: Vec<Handle>) -> EngineContext {
         EngineContext {
-            lanes,
+            io_threads,
             meter: Arc::default(),
             called_off: Arc::default(),
             drain_time: Duration::ZERO,
@@ -284,7 +284,7 @@ fn start_ruby(
             linger: engine_context.drain_time,
             called_off: engine_context.called_off.clone(),
         },
-        engine_context.lanes.clone(),
+        engine_context.io_threads.clone(),
     );
     let engine = engine.map_err(|error| Refusal {
         kind: match error {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::count;
-use front::{AccessLog, Ended, Lanes, Listener, LogFormat, Stop};
+use front::{AccessLog, Ended, IoThreads, Listener, LogFormat, Stop};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tracing::{info, warn};
@@ -85,7 +85,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let threads = Threads::start(settings.io_threads)?;
     let signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
     let front_settings = Arc::new(front_settings(&settings, &prepared.log_files));
-    let context = context(&settings, &threads.lanes, bundle_gemfile, reload_settings, &prepared);
+    let context = context(&settings, &threads.io_threads, bundle_gemfile, reload_settings, &prepared);
     // It answers from here to the shutdown, so that load balancers and people see a server that starts, and one that
     // shuts down.
     let made = (sockets.admin.take(), sockets.control.take());
@@ -160,15 +160,15 @@ struct ServerContext {
 /// The event loops: the main thread's and those of the I/O threads.
 struct Threads {
     waiting: Waiting,
-    lanes: Lanes,
+    io_threads: IoThreads,
 }
 
 impl Threads {
     fn start(io_threads: usize) -> Result<Threads, String> {
         let told = |error: io::Error| format!("the threads for I/O cannot be started: {error}");
-        let lanes = Lanes::start(io_threads).map_err(told)?;
+        let io_threads = IoThreads::start(io_threads).map_err(told)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(told)?;
-        Ok(Threads { waiting: Waiting(Some(runtime)), lanes })
+        Ok(Threads { waiting: Waiting(Some(runtime)), io_threads })
     }
 }
 
@@ -203,7 +203,7 @@ struct Stage<'a> {
 
 async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals: Signals) -> Result<Ended, String> {
     let Stage { settings, apps, context, run_files, restart_files, flush } = stage;
-    let ServerContext { threads: Threads { lanes, .. }, admin, front_settings } = context;
+    let ServerContext { threads: Threads { io_threads, .. }, admin, front_settings } = context;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;
     signals.listen_to_ends().map_err(deaf)?;
@@ -230,12 +230,12 @@ async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals
     }
     run_files.set_control(admin.control().as_deref());
     run_files.write()?;
-    let serving = front::serve(listeners, lanes, apps.router(), front_settings.clone(), stop);
+    let serving = front::serve(listeners, io_threads, apps.router(), front_settings.clone(), stop);
     server.set_open();
     // Before the parent reports success, so that the log says where the server listens.
     flush();
     started.let_starter_go();
-    setup::tell(prepared.parent, upgrade, run_files, &taken, lanes)?;
+    setup::tell(prepared.parent, upgrade, run_files, &taken, io_threads)?;
     restart_file::watch(restart_files, &server);
     tokio::pin!(serving);
     loop {
@@ -264,19 +264,19 @@ fn place(found: &[AppSpec]) -> ServerFolders {
 
 fn context(
     settings: &Settings,
-    lanes: &Lanes,
+    io_threads: &IoThreads,
     bundle_gemfile: Option<OsString>,
     reload_settings: ReloadSettings,
     prepared: &Prepared,
 ) -> Arc<AppContext> {
     let front::Limits { request_time, queue_wait, drain_time, .. } = settings.limits;
-    let lanes = lanes.handles();
+    let io_threads = io_threads.handles();
     let budget = settings.total_workers.map(engines::budget);
     let called_off = Arc::default();
     let noticed = Mutex::new(settings.notices.clone());
     let waiting = Mutex::default();
     Arc::new(AppContext {
-        lanes,
+        io_threads,
         request_time,
         queue_wait,
         drain_time,

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use front::{Bind, Lanes, Listener};
+use front::{Bind, IoThreads, Listener};
 use tracing::info;
 
 use crate::admin;
@@ -94,14 +94,14 @@ pub fn tell(
     upgrade: Arc<Upgrade>,
     run_files: &Arc<RunFiles>,
     taken: &[String],
-    lanes: &Lanes,
+    io_threads: &IoThreads,
 ) -> Result<(), String> {
     let runtime = tokio::runtime::Handle::current();
-    let lanes = lanes.handles();
+    let io_threads = io_threads.handles();
     // A successor becomes the service only when the previous process says so.
     let serve = move |status: &str| {
         systemd::ready(status);
-        drop(runtime.spawn(systemd::watchdog(lanes)));
+        drop(runtime.spawn(systemd::watchdog(io_threads)));
     };
     let Some(parent) = parent else {
         serve("serving");

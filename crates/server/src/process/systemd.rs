@@ -64,7 +64,7 @@ pub fn moved_to(pid: u32) {
 
 /// Notifies the watchdog at half the interval that it allows, as long as every I/O thread runs new tasks. Never ends;
 /// returns at once without a watchdog.
-pub async fn watchdog(lanes: Vec<Handle>) {
+pub async fn watchdog(io_threads: Vec<Handle>) {
     let Some(allowed) = sd_notify::watchdog_enabled().filter(|time| !time.is_zero()) else { return };
     let half = (allowed / 2).max(LEAST_PAUSE);
     info!(target: "server", "systemd's watchdog is told every {half:?} that the I/O threads answer");
@@ -72,7 +72,7 @@ pub async fn watchdog(lanes: Vec<Handle>) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        if answer(&lanes, half).await {
+        if answer(&io_threads, half).await {
             tell(&[NotifyState::Watchdog]);
         } else {
             warn!(target: "server", "an I/O thread has not answered for {half:?}: systemd's watchdog is not served");
@@ -80,8 +80,8 @@ pub async fn watchdog(lanes: Vec<Handle>) {
     }
 }
 
-async fn answer(lanes: &[Handle], limit: Duration) -> bool {
-    let answers: Vec<_> = lanes.iter().map(|lane| lane.spawn(async {})).collect();
+async fn answer(io_threads: &[Handle], limit: Duration) -> bool {
+    let answers: Vec<_> = io_threads.iter().map(|io_thread| io_thread.spawn(async {})).collect();
     timeout(limit, async {
         for answer in answers {
             let _ = answer.await;

@@ -5,9 +5,9 @@ use super::drawing::{Drawing, LETTERS, NARROW, WIDE, axis_title, counted, good_e
 use super::pen::{At, Ink, Names, Pen, Stroke, fitted, picture, text_width};
 use super::scale::Scale;
 use crate::record::summary::{Case, Measured, Plot};
-use crate::report::styles::{Chip, Style, Styles};
 use crate::report::number;
 use crate::report::shape::Outline;
+use crate::report::styles::{Chip, Style, Styles};
 use crate::stats::Beside;
 use loadgen::metric::{Metric, PERCENTILES, percent, rate_in_words};
 
