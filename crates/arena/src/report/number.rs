@@ -139,6 +139,15 @@ fn grouped(number: f64, digits: usize) -> String {
     out
 }
 
+/// A share of requests that failed: `2.1 %`; nothing where none did.
+pub fn failed(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => String::new(),
+        few if few < 0.1 => "< 0.1 %".to_owned(),
+        some => format!("{some:.1} %"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

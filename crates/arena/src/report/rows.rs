@@ -124,16 +124,7 @@ fn rounds(result: &Measured, metrics: &[&Metric]) -> usize {
 
 /// Share of failed requests, if it keeps the contender out of the ranking.
 fn too_many(case: &Case, result: &Measured) -> String {
-    if case.counts(result) { String::new() } else { failed(result.failed_share()) }
-}
-
-/// Formats a share of failed requests: `2.1 %`; empty if none failed.
-pub fn failed(share: f64) -> String {
-    match share * 100.0 {
-        none if none <= 0.0 => String::new(),
-        few if few < 0.1 => "< 0.1 %".to_owned(),
-        some => format!("{some:.1} %"),
-    }
+    if case.counts(result) { String::new() } else { number::failed(result.failed_share()) }
 }
 
 fn column(metric: &Metric) -> Column {

@@ -304,7 +304,7 @@ fn failed(cases: &[&Case], name: &str) -> String {
     };
     let failed = sum(FAILED);
     let right = sum("requests");
-    rows::failed(failed_share(failed, right))
+    number::failed(failed_share(failed, right))
 }
 
 fn title(row: &Row) -> String {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::styles::Styles;
-use super::{number, rows};
+use super::look::Looks;
+use super::number;
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, P50, P99, Sense};
@@ -28,7 +28,7 @@ pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
         (Some(_), _) => Some("disqualified".to_owned()),
         (None, Some(_)) => Some("measured at another time".to_owned()),
         (None, None) if case.counts(result) => None,
-        (None, None) => Some(format!("{} failed", rows::failed(result.failed_share()))),
+        (None, None) => Some(format!("{} failed", number::failed(result.failed_share()))),
     }
 }
 
@@ -54,7 +54,8 @@ pub fn remarks(case: &Case, result: &Measured) -> Vec<String> {
         }));
         all.extend(of(WRK_BAD_STATUS).map(|count| {
             format!(
-                "wrk's latencies hold the {} with a status of 400 or more as well: errors that come quickly shorten them",
+                "wrk's latencies hold the {} with a status of 400 or more as well: errors that come quickly shorten \
+                 them",
                 count_of(count, "answer", "answers")
             )
         }));

@@ -27,7 +27,8 @@ const T: [f64; 30] = [
 /// of another one.
 pub fn rule() -> String {
     format!(
-        "median of the rounds' ratios; {CONFIDENCE_PERCENT} % interval by the bootstrap's error and Student's t; {:.0} %",
+        "median of the rounds' ratios; {CONFIDENCE_PERCENT} % interval by the bootstrap's error and Student's t; \
+         {:.0} %",
         SMALLEST_PART * 100.0
     )
 }

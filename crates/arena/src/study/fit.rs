@@ -157,8 +157,8 @@ mod tests {
         let found = of(&run, &late, Some(&origin), &BTreeMap::new());
         assert_eq!(
             found,
-            "these recipes are others by now: Puma; not measured in one go: Thin, 4 × 1, up to 38 min apart from the others \
-             of their rounds"
+            "these recipes are others by now: Puma; not measured in one go: Thin, 4 × 1, up to 38 min apart from the \
+             others of their rounds"
         );
     }
 
