@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::look::Looks;
 use super::number;
+use super::styles::Styles;
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
 use loadgen::metric::{Metric, P50, P99, Sense};
