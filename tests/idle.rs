@@ -1,6 +1,6 @@
 //! Ten thousand idle connections cost little memory and are still served when they wake up.
-//! Stated: at most 6 KiB of resident memory per idle connection, half a second after its last answer: by then hyper and its
-//! buffers are dropped (front/src/http1/serve.rs). Until then it is 14, and in a release 28.
+//! Stated: at most 6 KiB of resident memory per idle connection, half a second after its last answer: by then hyper and
+//! its buffers are dropped (front/src/http1/serve.rs). Until then it is 14, and in a release 28.
 
 use std::io::Write;
 use std::net::TcpStream;

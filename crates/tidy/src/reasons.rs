@@ -23,8 +23,8 @@ pub fn dependencies(tree: &Tree) -> Vec<String> {
     complaints
 }
 
-/// Complaints about `unsafe` without a `SAFETY:` comment above it, or in the first line of its block, and about those that
-/// give the reason of another place.
+/// Complaints about `unsafe` without a `SAFETY:` comment above it, or in the first line of its block, and about those
+/// that give the reason of another place.
 pub fn unsafe_code(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in tree.ending(&[".rs"]).filter(|file| !file.path.starts_with("crates/tidy/")) {

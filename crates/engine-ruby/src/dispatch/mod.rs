@@ -102,7 +102,8 @@ pub struct Dispatch {
     pub served: u64,
     /// Record of how many workers were busy at the same time.
     pub utilization: Utilization,
-    /// True where threads of one worker compute at the same time, as JRuby's do: one that computes keeps no other from it.
+    /// True where threads of one worker compute at the same time, as JRuby's do: one that computes does not keep
+    /// others from it.
     pub is_parallel: bool,
     /// True while the deadline timer (`watch`) runs; deadlines are kept only then.
     is_watched: bool,

@@ -29,8 +29,8 @@ pub fn find(ruby: &Path, cache: &Path) -> Result<Option<PathBuf>, String> {
     if output.status.code() == Some(NONE_THERE) { Ok(None) } else { printed(&output).map(Some) }
 }
 
-/// Builds the extension in the folder `cache`, unless it is there already; returns its path. One that is there is loaded
-/// for a trial, and built anew where it cannot be loaded, or ends the Ruby that loads it.
+/// Builds the extension in the folder `cache`, unless it is there already; returns its path. One that is there is
+/// loaded for a trial, and built anew where it cannot be loaded, or ends the Ruby that loads it.
 pub fn build(ruby: &Path, cache: &Path) -> Result<PathBuf, String> {
     let output = run(ruby, &[], cache)?;
     match output.status.signal() {

@@ -280,8 +280,8 @@ impl Entries {
             let (_, link) = self.queue(*spare).pop_first()?;
             let Some(link) = link.upgrade() else { continue };
             let before = link.queued_as().get();
-            // The connection's task writes its state, then reads `queued_as`; this does both in reverse order, so that one
-            // of them sees the other's change.
+            // The connection's task writes its state, then reads `queued_as`; this does both in reverse order, so that
+            // one of them sees the other's change.
             link.queued_as().set(None);
             let state = link.state();
             if before.is_some_and(|before| state.is_same_wait(before)) {
