@@ -16,9 +16,10 @@ pub fn ranking_by(case: &Case, metric: &Metric) -> Vec<Vec<String>> {
     ranking(list.collect(), metric.sense)
 }
 
-/// Ranks figures, best first. Each is compared with the leader of the group before it, not with its neighbor: a chain
-/// of small steps must not make the first and the last one level. Figures that are not finite are left out. A metric
-/// without a good direction ranks none: all are in one group.
+/// Ranks figures, best first. The first group is the best one and all that are not told apart from it; the next groups
+/// are made in the same way of those that remain. So who is in the first group is exactly who has an interval beside the
+/// best that says so, wherever its median stands. Figures that are not finite are left out. A metric without a good
+/// direction ranks none: all are in one group.
 pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
     let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
     let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
@@ -28,14 +29,14 @@ pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
         Sense::Plain if list.is_empty() => return Vec::new(),
         Sense::Plain => return vec![list.into_iter().map(|(name, _)| name).collect()],
     }
-    let mut groups: Vec<(Spread, Vec<String>)> = Vec::new();
-    for (name, spread) in list {
-        match groups.last_mut() {
-            Some((leader, names)) if !better(leader, &spread, sense) => names.push(name),
-            _ => groups.push((spread, vec![name])),
-        }
+    let mut groups = Vec::new();
+    while let Some((_, leader)) = list.first().cloned() {
+        let (group, rest): (Vec<_>, Vec<_>) =
+            list.into_iter().partition(|(_, spread)| !better(&leader, spread, sense));
+        groups.push(group.into_iter().map(|(name, _)| name).collect());
+        list = rest;
     }
-    groups.into_iter().map(|(_, names)| names).collect()
+    groups
 }
 
 /// Whether the measurements show that the first one is better than the second.
@@ -72,6 +73,17 @@ mod tests {
         assert_eq!(ranking(list, Sense::Plain).len(), 1);
         assert_eq!(ranking(Vec::new(), Sense::Higher), Vec::<Vec<String>>::new());
         assert_eq!(ranking(Vec::new(), Sense::Plain), Vec::<Vec<String>>::new());
+    }
+
+    /// What decides is the interval that is shown, and not where the median stands.
+    #[test]
+    fn who_is_not_told_apart_from_the_best_is_level_with_it_behind_one_that_is() {
+        let list = vec![
+            entry("best", &[100.0, 101.0, 99.0]),
+            entry("steady", &[80.0, 80.8, 79.2]),
+            entry("noisy", &[70.0, 200.0, 30.0]),
+        ];
+        assert_eq!(ranking(list, Sense::Higher), [vec!["best", "noisy"], vec!["steady"]]);
     }
 
     #[test]
