@@ -31,8 +31,7 @@ pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
     }
     let mut groups = Vec::new();
     while let Some((_, leader)) = list.first().cloned() {
-        let (group, rest): (Vec<_>, Vec<_>) =
-            list.into_iter().partition(|(_, spread)| !better(&leader, spread, sense));
+        let (group, rest): (Vec<_>, Vec<_>) = list.into_iter().partition(|(_, spread)| !better(&leader, spread, sense));
         groups.push(group.into_iter().map(|(name, _)| name).collect());
         list = rest;
     }
