@@ -284,12 +284,12 @@ impl Dispatch {
             }
             // Slightly out of order where that spares a wakeup of another I/O thread.
             let (io_thread, first) = (worker.io_thread, job.offered);
-            let is_near = |job: &Box<Job>| {
+            let is_near = |job: &Job| {
                 job.io_thread == io_thread
                     && (load == 0 || job.is_safe)
                     && job.offered.saturating_duration_since(first) < OVERTAKES
             };
-            let Some(job) = queue.pop_near(REACH, is_near, now).or_else(|| queue.pop(now)) else { break };
+            let Some(job) = queue.pop_near(REACH, |job| is_near(job), now).or_else(|| queue.pop(now)) else { break };
             worker.take(thread.number);
             next.push(job);
         }

@@ -42,7 +42,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         let mut back = Vec::new();
         let mut is_long = false;
         // Only then a request may enter a worker that is busy.
-        let is_wanted = dispatch.queue.len() > 0 && dispatch.service_time.depth() == 1;
+        let is_wanted = !dispatch.queue.is_empty() && dispatch.service_time.depth() == 1;
         for worker in &mut dispatch.workers {
             worker.look(now, is_wanted);
             if worker.busy == 0 {
