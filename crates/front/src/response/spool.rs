@@ -332,8 +332,7 @@ mod tests {
         }
         assert!(all == (0..40).flat_map(piece).collect::<Vec<u8>>(), "{} bytes", all.len());
         sender.await.unwrap();
-        let file = spool.0.state.lock().file.is_none();
-        file
+        spool.0.state.lock().file.is_none()
     }
 
     /// On a busy machine this thread may be stopped for longer than a client is waited for: one attempt must go well.
