@@ -549,10 +549,9 @@ const RELEASES_BACK: usize = 1;
 /// Day since which the version of a run includes its commit.
 const COMMITS_SINCE: &str = "2026-11-24";
 /// Runs that do not meet METHOD.md and are shown with a mark until they have been repeated.
-const TOLERATED: [&str; 6] = [
+const TOLERATED: [&str; 5] = [
     "arena/runs/2026-11-21-app-server-arena",
     "arena/runs/2026-11-21-duel",
-    "arena/runs/2026-11-21-fools-gold",
     "arena/runs/2026-11-21-passenger-vs-mongrel",
     "arena/runs/2026-11-21-prime-sums",
     "arena/runs/2026-11-21-round-3",
