@@ -17,9 +17,9 @@ pub fn ranking_by(case: &Case, metric: &Metric) -> Vec<Vec<String>> {
 }
 
 /// Ranks figures, best first. The first group is the best one and all that are not told apart from it; the next groups
-/// are made in the same way of those that remain. So who is in the first group is exactly who has an interval beside the
-/// best that says so, wherever its median stands. Figures that are not finite are left out. A metric without a good
-/// direction ranks none: all are in one group.
+/// are made in the same way of those that remain. So the first group has exactly those whose interval beside the best
+/// says so, wherever their medians stand. Figures that are not finite are left out. A metric without a good direction
+/// ranks none: all are in one group.
 pub fn ranking(list: Vec<(String, Spread)>, sense: Sense) -> Vec<Vec<String>> {
     let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
     let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
