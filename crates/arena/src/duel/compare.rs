@@ -115,7 +115,7 @@ pub fn times(one: &Spread, other: &Spread) -> String {
     if factor >= 9.95 { format!("{factor:.0}×") } else { format!("{factor:.1}×") }
 }
 
-/// Words for two p99s whose difference nobody notices.
+/// Words for two p99s that differ by too little to be noticed.
 pub const SAME_P99: &str = "the same p99";
 
 /// Words for the relation of one p99 to another: `half its p99`.
