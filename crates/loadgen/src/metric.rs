@@ -82,6 +82,9 @@ pub const IDLE_KIB: &str = "idle_kib";
 pub const REQUESTS: &str = "requests";
 /// Requests without a right response.
 pub const FAILED: &str = "failed";
+/// Share of requests without a right response, of a million. A closed loop makes more requests of a faster server, and so
+/// may count more failures.
+pub const FAILED_PPM: &str = "failed_ppm";
 /// Processor time of the server's whole process tree per request.
 pub const CPU: &str = "cpu_us_per_request";
 /// Highest proportional set size (PSS) of the process tree.
@@ -132,11 +135,12 @@ pub const PARTS: [&str; 6] = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROC
 pub const RUN_QUEUE: &str = "run_queue_ms";
 
 /// All metrics, in the order in which they are shown.
-pub const METRICS: [Metric; 46] = [
+pub const METRICS: [Metric; 47] = [
     metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
     metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
     metric(REQUESTS, "Requests", "", 0, Sense::Plain),
     metric(FAILED, "Failed", "", 0, Sense::Lower),
+    metric(FAILED_PPM, "Failed, of a million", "", 0, Sense::Lower),
     metric(CHECKED, "Checked", "answers", 0, Sense::Plain),
     metric("availability_pct", "Availability", "%", 2, Sense::Higher),
     metric(ELAPSED, "Elapsed", "s", 2, Sense::Lower),

@@ -7,8 +7,9 @@ use std::time::Instant;
 use super::rounded;
 use crate::contender::{Observation, Server};
 use crate::record::date::now;
+use crate::record::summary::failed_share;
 use crate::record::{Course, Outcome, Sample};
-use loadgen::metric::{CHECKED, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE, REQUESTS};
+use loadgen::metric::{CHECKED, FAILED, FAILED_PPM, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE, REQUESTS};
 use loadgen::{Closed, Workload};
 
 /// Most lines of a reason that are shown.
@@ -120,6 +121,10 @@ fn of_outcome(outcome: Outcome) -> Sample {
         let ratio = p99 / p50.max(1e-3);
         numbers.insert(P99_OVER_P50.into(), ratio);
     }
+    if let (Some(failed), Some(right)) = (numbers.get(FAILED), numbers.get(REQUESTS)) {
+        let share = failed_share(*failed, *right);
+        numbers.insert(FAILED_PPM.to_owned(), share * 1e6);
+    }
     Sample { command, numbers, errors, course: in_short(course), told, lacking, ..Sample::default() }
 }
 
@@ -138,4 +143,19 @@ fn in_short(course: Course) -> Course {
     let point = |(at, value): (f64, f64)| (rounded(at, 4), rounded(value, 4));
     let kept = course.into_iter().filter(|(_, points)| points.len() > 1);
     kept.map(|(name, points)| (name, points.into_iter().map(point).collect())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_is_a_share_as_well() {
+        let of = |failed: f64, right: f64| {
+            let numbers = [(FAILED, failed), (REQUESTS, right)].map(|(name, number)| (name.to_owned(), number)).into();
+            of_outcome(Outcome { numbers, ..Outcome::default() }).number(FAILED_PPM)
+        };
+        // Thrice as many of thrice as many requests are no more.
+        assert_eq!((of(30.0, 29_970.0), of(10.0, 9_990.0), of(0.0, 0.0)), (1000.0, 1000.0, 0.0));
+    }
 }

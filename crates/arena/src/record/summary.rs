@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
-use loadgen::metric::{FAILED, REQUESTS};
+use loadgen::metric::{FAILED, Metric, REQUESTS, Sense};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -100,6 +100,9 @@ pub struct Case {
     pub what: String,
     /// Metrics that are shown, most important first. The first one ranks.
     pub metrics: Vec<String>,
+    /// Those of them that are no merit of a server in this case, whatever they are elsewhere: nothing is best in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_merit: Vec<String>,
     /// Place on the x axis of a line plot, such as the number of users.
     pub x: Option<f64>,
     /// Results, one for each contender.
@@ -262,6 +265,11 @@ impl Case {
     pub fn figures(&self, metric: &str) -> impl Iterator<Item = (&str, &Spread)> {
         let counting = self.results.iter().filter(|result| self.counts(result));
         counting.filter_map(move |one| Some((one.contender.as_str(), one.numbers.get(metric)?)))
+    }
+
+    /// Whether one contender can be better than another in this metric here.
+    pub fn has_merit(&self, metric: &Metric) -> bool {
+        metric.sense != Sense::Plain && !self.without_merit.iter().any(|name| name == metric.name)
     }
 
     /// Whether this result can be ranked and be the best.

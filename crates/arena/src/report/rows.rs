@@ -109,7 +109,7 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
     let rows: Vec<Row> = in_order(case).iter().map(row).collect();
     let rounds: BTreeSet<usize> = rows.iter().map(|row| row.rounds).filter(|rounds| *rounds > 0).collect();
     Table {
-        columns: metrics.iter().map(|metric| column(metric)).collect(),
+        columns: metrics.iter().map(|metric| column(case, metric)).collect(),
         rows,
         published: case.published.iter().map(old).collect(),
         rounds_differ: rounds.len() > 1,
@@ -127,9 +127,10 @@ fn too_many(case: &Case, result: &Measured) -> String {
     if case.counts(result) { String::new() } else { number::failed(result.failed_share()) }
 }
 
-fn column(metric: &Metric) -> Column {
+fn column(case: &Case, metric: &Metric) -> Column {
     let unit = number::unit(metric).to_owned();
-    Column { title: metric.title.to_owned(), unit, hint: good_end(metric).to_owned() }
+    let hint = if case.has_merit(metric) { good_end(metric) } else { "" };
+    Column { title: metric.title.to_owned(), unit, hint: hint.to_owned() }
 }
 
 /// Metrics of a case for which some contender has a number.

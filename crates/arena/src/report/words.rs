@@ -146,8 +146,8 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
     let next = group.first().and_then(|name| spread_of(case, name, metric));
     let (Some(leader), Some(next)) = (leader, next) else { return String::new() };
     let (ratio, said) = match metric.sense {
-        Sense::Lower => (stats::ratio(next, leader), "has"),
-        _ => (stats::ratio(leader, next), "is next"),
+        Sense::Lower => (stats::meaningful_ratio(next, leader), "has"),
+        _ => (stats::meaningful_ratio(leader, next), "is next"),
     };
     let Some(ratio) = ratio else {
         let have = if titles.len() > 1 { "have about" } else { "has" };
@@ -460,6 +460,8 @@ mod tests {
         assert_eq!(said(&p99), "a is best with 2.00 ms; b and c have about 3.00× as much.");
         let tie = case("p99_ms", &[("a", &[2.0, 2.1]), ("b", &[491.0, 3.0])], &[&["a", "b"]]);
         assert_eq!(said(&tie), "None are told apart: a and b, between 2.05 and 247 ms.");
+        let none = case("failed_ppm", &[("a", &[0.0, 0.0, 0.0]), ("b", &[90.0, 91.0, 92.0])], &[&["a"], &["b"]]);
+        assert_eq!(said(&none), "a is best with 0; b has 91.");
         let once = case("p99_ms", &[("a", &[2.0]), ("b", &[9.0])], &[&["a", "b"]]);
         assert_eq!(said(&once), "One round tells nobody apart: a and b, between 2.00 and 9.00 ms.");
         assert_eq!(said(&case("p99_ms", &[], &[])), "Nobody could be ranked.");

@@ -3,7 +3,7 @@
 
 use super::{Ratio, ranking_by, ratio};
 use crate::record::summary::{Case, Spread};
-use loadgen::metric::{FAILED, Metric, Sense};
+use loadgen::metric::{FAILED, Metric};
 
 /// The figures of a case in one metric, compared with the best.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ impl<'a> Beside<'a> {
     /// Compares the figures of a case. There is no best one for a metric without a good direction, for failures, or
     /// where a tool has rounded a time to 0, which is no measurement.
     pub fn of(case: &'a Case, metric: &Metric) -> Beside<'a> {
-        let is_merit = metric.sense != Sense::Plain && metric.name != FAILED;
+        let is_merit = case.has_merit(metric) && metric.name != FAILED;
         let figures: Vec<(&str, &Spread)> = case.figures(metric.name).collect();
         let is_measured = !metric.name.ends_with("_ms") || figures.iter().all(|(_, spread)| spread.median > 0.0);
         let groups = if is_merit && is_measured { ranking_by(case, metric) } else { Vec::new() };
@@ -41,8 +41,7 @@ impl<'a> Beside<'a> {
         let first = self.first().filter(|first| *first != name)?;
         let own = self.figure(name)?;
         let best = self.figure(first)?;
-        let is_zero = |spread: &Spread| spread.all.contains(&0.0);
-        ratio(own, best).filter(|ratio| ratio.rounds > 1 && !is_zero(own) && !is_zero(best))
+        meaningful_ratio(own, best).filter(|ratio| ratio.rounds > 1)
     }
 
     /// Interval of that ratio, scaled by the best one's median.
@@ -66,6 +65,12 @@ impl<'a> Beside<'a> {
     fn figure(&self, name: &str) -> Option<&'a Spread> {
         self.figures.iter().find(|(one, _)| *one == name).map(|(_, spread)| *spread)
     }
+}
+
+/// [`ratio`], where no round's 0 leaves it without a meaning for a reader.
+pub fn meaningful_ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
+    let is_zero = |spread: &Spread| spread.all.contains(&0.0);
+    ratio(a, b).filter(|_| !is_zero(a) && !is_zero(b))
 }
 
 #[cfg(test)]
@@ -120,6 +125,16 @@ mod tests {
             let case = case(metric, &[("a", &[1.0, 2.0]), ("b", &[20.0, 21.0])]);
             assert!(Beside::of(&case, of(metric)).best().is_none(), "{metric}");
         }
+    }
+
+    #[test]
+    fn what_is_no_merit_in_a_case_has_no_best() {
+        let figures: [(&str, &[f64]); 2] = [("a", &[8.0, 8.0, 8.0]), ("b", &[9.0, 9.0, 9.0])];
+        let mut case = case("elapsed_s", &figures);
+        assert!(Beside::of(&case, of("elapsed_s")).is_best("a"));
+        case.without_merit = vec!["elapsed_s".into()];
+        let beside = Beside::of(&case, of("elapsed_s"));
+        assert!(!beside.is_best("a") && beside.best().is_none() && beside.ratio("b").is_none());
     }
 
     #[test]

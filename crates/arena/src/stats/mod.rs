@@ -5,7 +5,7 @@ pub mod beside;
 pub mod paired;
 pub mod rank;
 
-pub use beside::Beside;
+pub use beside::{Beside, meaningful_ratio};
 pub use loadgen::Dice;
 pub use loadgen::stats::{median, percentile};
 pub use paired::{CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, ratio, rule};

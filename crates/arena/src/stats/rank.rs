@@ -7,7 +7,7 @@ use loadgen::metric::{Metric, Sense};
 /// Ranking of a case by its first metric, of contenders with right answers and few failures.
 pub fn ranking_of(case: &Case) -> Vec<Vec<String>> {
     let Some(metric) = case.metrics.first().and_then(|name| Metric::of(name)) else { return Vec::new() };
-    if metric.sense == Sense::Plain { Vec::new() } else { ranking_by(case, metric) }
+    if case.has_merit(metric) { ranking_by(case, metric) } else { Vec::new() }
 }
 
 /// Ranking of a case by any metric.

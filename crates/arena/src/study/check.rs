@@ -131,6 +131,10 @@ fn cases(recipe: &Recipe, found: &mut Vec<String>) {
         names.push(&case.name);
         let mut own: Vec<String> = of_case(case);
         metrics("metrics", &case.metrics, &mut own);
+        let first = case.metrics.first().or(recipe.metrics.first());
+        if let Some(first) = first.filter(|first| !case.tool.is_merit(first, case.requests.is_some())) {
+            own.push(format!("{first} would rank it, and is no merit of a server under this tool: give other metrics"));
+        }
         found.extend(own.into_iter().map(|words| format!("case {}: {words}", case.name)));
     }
 }

@@ -8,6 +8,7 @@ use super::effort::Effort;
 use super::expect::Expected;
 use crate::contender::Allocator;
 use crate::record::summary::PlotKind;
+use loadgen::metric::{ELAPSED, FAILED, RATE};
 
 /// Default timeout in seconds, longer than any right answer takes; siege in the original studies had the same.
 const TIME_OUT_S: u32 = 30;
@@ -238,6 +239,20 @@ impl Tool {
         matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce | Tool::Closed | Tool::Ladder)
     }
 
+    /// Whether this number is a merit of a server under it, in a load that ends by the clock or, if `is_counted`, after
+    /// a number of requests. siege's random pauses are most of the time that it takes with them, and so of its rate; a
+    /// load that ends by the clock takes as long as its plan says; and in a closed loop a faster server has more requests
+    /// to fail, so that only the share that failed can rank.
+    pub fn is_merit(self, metric: &str, is_counted: bool) -> bool {
+        match (metric, self) {
+            (RATE | ELAPSED, Tool::SiegeOnce) => false,
+            (ELAPSED, Tool::Ab | Tool::Siege | Tool::Closed) => is_counted,
+            (ELAPSED, _) => false,
+            (FAILED, Tool::Killed | Tool::Reload) => false,
+            _ => true,
+        }
+    }
+
     /// Whether the tool does not check answers.
     pub fn is_blind(self) -> bool {
         matches!(self, Tool::Wrk | Tool::Ab | Tool::Siege | Tool::SiegeOnce)
@@ -305,5 +320,19 @@ impl Entry {
     /// Its name in records.
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.recipe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_tool_or_the_clock_decides_is_no_merit() {
+        assert!(Tool::Siege.is_merit(RATE, false) && !Tool::SiegeOnce.is_merit(RATE, true));
+        assert!(Tool::Siege.is_merit(ELAPSED, true) && !Tool::Siege.is_merit(ELAPSED, false));
+        assert!(!Tool::Wrk.is_merit(ELAPSED, true) && !Tool::SiegeOnce.is_merit(ELAPSED, true));
+        assert!(Tool::SiegeOnce.is_merit("mean_ms", true));
+        assert!(!Tool::Reload.is_merit(FAILED, false) && Tool::Reload.is_merit("failed_ppm", false));
     }
 }

@@ -193,11 +193,13 @@ fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
 
 fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays: &[Stray]) -> summary::Case {
     let family = plan.families.iter().find(|family| family.recipe.name == case.family);
+    let without_merit = case.metrics.iter().filter(|metric| !case.tool.is_merit(metric, case.requests.is_some()));
     let found = summary::Case {
         name: case.name.clone(),
         title: case.title.clone(),
         what: family.map_or_else(String::new, |family| description(case, family, samples)),
         metrics: case.metrics.clone(),
+        without_merit: without_merit.cloned().collect(),
         x: case.x,
         published: case.published.clone(),
         // Failures are the metric of these cases.

@@ -101,8 +101,9 @@ fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String
             let unit = metric.unit;
             format!("{:.digits$} {unit}", spread.median).trim_end().to_owned()
         };
-        let beside =
-            |spread| stats::ratio(spread, best).map_or_else(String::new, |it| format!(", {}", number::ratio(&it)));
+        let beside = |spread| {
+            stats::meaningful_ratio(spread, best).map_or_else(String::new, |it| format!(", {}", number::ratio(&it)))
+        };
         let next =
             next.map(|(name, spread)| format!("; next is {} with {}{}", title(name), figure(spread), beside(spread)));
         let metric = metric.title.to_lowercase();
@@ -110,7 +111,7 @@ fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String
         return format!("{metric} {best} in {}{}", case.title, next.unwrap_or_default());
     }
     let behind = next.and_then(|(name, spread)| {
-        let ratio = number::ratio(&stats::ratio(spread, best)?);
+        let ratio = number::ratio(&stats::meaningful_ratio(spread, best)?);
         Some(format!("; next is {}, with {ratio} as much", title(name)))
     });
     let metric = metric.title.to_lowercase();

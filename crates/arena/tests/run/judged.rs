@@ -19,6 +19,7 @@ fn by_tools(kinds: &[&str], tools: &[&str], full: &str) -> String {
             "slow-clients" => "per_s = 50\nslow = 8\n",
             "stuck" => "per_s = 50\nstuck_path = \"/stuck\"\nstuck_expect = { exactly = \"right\\n\" }\n",
             "uneven" => "per_s = 200\nlong_pct = 5\nlong_path = \"/long\"\nlong_expect = { exactly = \"right\\n\" }\n",
+            "siege-once" => "metrics = [\"mean_ms\", \"requests_per_s\"]\n",
             "idle-connections" => "connections = 300\n",
             "overload" => "load_pct = [200]\n",
             _ => "",

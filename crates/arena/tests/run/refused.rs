@@ -126,6 +126,7 @@ fn recipes_that_no_run_could_use_are_told_all_at_once() {
     write("sent", "tool = \"closed\"", "tool = \"ab\"\nsend_bytes = 0");
     write("uneven", "tool = \"closed\"", "tool = \"uneven\"\nper_s = 0\nlong_pct = 100");
     write("stuck", "tool = \"closed\"", "tool = \"stuck\"\nstuck_path = \"/\"");
+    write("paused", "tool = \"closed\"", "tool = \"siege-once\"");
     write("idle", "tool = \"closed\"", "tool = \"idle-connections\"");
     write("two-rules", "expect = { ", "expect = { length = 1, ");
     let verdict = "[[verdict]]\nuse_case = \"all\"\ncases = []\n[[case]]";
@@ -150,6 +151,7 @@ fn recipes_that_no_run_could_use_are_told_all_at_once() {
         "uneven.toml: case page: long_path, long_expect and long_pct belong to uneven, which needs all three",
         "uneven.toml: case page: per_s is a number above 0, at most 1000000",
         "stuck.toml: case page: stuck_path and stuck_expect belong to stuck, which needs both",
+        "paused.toml: case page: requests_per_s would rank it, and is no merit of a server under this tool",
         "stuck.toml: case page: per_s belongs to uneven, slow-clients and stuck, which need it",
         "uneven.toml: case page: long_pct is a number from 1 to 99",
         "idle.toml: case page: connections belongs to idle-connections, which needs it: how many there are",
