@@ -42,8 +42,8 @@ const SEEDS: &[&str] = &[
     include_str!("../../crates/engine-mruby/tests/spec/blocks.txt"),
     include_str!("../../crates/engine-mruby/tests/spec/parameters.txt"),
     include_str!("../../crates/engine-mruby/tests/spec/strings.txt"),
-    include_str!("../../crates/engine-mruby/ruby/language.rb"),
-    include_str!("../../crates/engine-mruby/ruby/builder.rb"),
+    include_str!("../../crates/engine-mruby/ruby/core/language.rb"),
+    include_str!("../../crates/engine-mruby/ruby/rack/builder.rb"),
 ];
 
 /// What programs consist of, besides the tokens of the seeds. Those that stand close together open and close.

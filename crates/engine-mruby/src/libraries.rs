@@ -1,9 +1,9 @@
 //! The libraries that an application may require by name: files of Ruby's own library, and those of the list BUILT_IN
-//! in ruby/require.rb, which is read from that source so that there is one list.
+//! in ruby/load/require.rb, which is read from that source so that there is one list.
 
 use crate::prelude;
 
-const SOURCE: &str = include_str!("../ruby/require.rb");
+const SOURCE: &str = include_str!("../ruby/load/require.rb");
 
 /// Whether `require "name"` finds a built-in library. Files of the application are not looked at.
 pub fn provides(name: &str) -> bool {

@@ -88,7 +88,7 @@ fn seconds(seconds: i64, nanoseconds: i64) -> f64 {
     seconds as f64 + nanoseconds as f64 / 1e9
 }
 
-/// `file_stat_all(path or handle, follow)`: all metadata, in the order of library/stat.rb. Without `follow`, that of a
+/// `file_stat_all(path or handle, follow)`: all metadata, in the order of library/core/stat.rb. Without `follow`, that of a
 /// symbolic link itself.
 pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (meta, readable) = match arg(args, 0) {

@@ -1,5 +1,5 @@
 //! Native functions for Zlib: streams that compress and decompress, held for objects of Ruby, and checksums. The
-//! headers of gzip are written and read in Ruby (ruby/library/gzip.rb).
+//! headers of gzip are written and read in Ruby (ruby/library/zlib/gzip.rb).
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 

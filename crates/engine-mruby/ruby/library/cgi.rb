@@ -1,4 +1,4 @@
-# Escaping functions of CGI, in Rust (ruby-stdlib/src/text.rs). Cookies are in cgi_cookie.rb. The interface to web
+# Escaping functions of CGI, in Rust (ruby-stdlib/src/text.rs). Cookies are in cgi/cookie.rb. The interface to web
 # servers is not there.
 
 class CGI
@@ -58,5 +58,5 @@ class CGI
     raise NotImplementedError, "CGI.new: there is no CGI here, but Rack. #{FoolsGold::HINT}"
   end
 
-  FoolsGold.wait_for(self, :Cookie, "foolsgold/cgi_cookie")
+  FoolsGold.wait_for(self, :Cookie, "foolsgold/cgi/cookie")
 end

@@ -160,5 +160,5 @@ module OpenSSL
     end
   end
 
-  FoolsGold.wait_for(self, :Cipher, "foolsgold/cipher")
+  FoolsGold.wait_for(self, :Cipher, "foolsgold/openssl/cipher")
 end

@@ -7,7 +7,284 @@ class Redis
                 write_timeout driver ssl name inherit_socket protocol].freeze
 
   FoolsGold::Loader.library("timeout")
-  %w[errors commands collections pipeline].each { |part| FoolsGold::Loader.library("foolsgold/redis_#{part}") }
+
+  # What Redis refuses, and what goes wrong on the way to it.
+
+  class BaseError < StandardError; end
+  class ProtocolError < BaseError; end
+
+  # An error reply of Redis.
+  class CommandError < BaseError; end
+  class PermissionError < CommandError; end
+  class WrongTypeError < CommandError; end
+  class OutOfMemoryError < CommandError; end
+  class NoScriptError < CommandError; end
+  class ReadOnlyError < CommandError; end
+
+  # The connection failed or was lost.
+  class BaseConnectionError < BaseError; end
+  class CannotConnectError < BaseConnectionError; end
+  class ConnectionError < BaseConnectionError; end
+  class TimeoutError < BaseConnectionError; end
+
+  ERRORS = { "NOPERM" => PermissionError, "WRONGTYPE" => WrongTypeError, "OOM" => OutOfMemoryError,
+             "NOSCRIPT" => NoScriptError, "READONLY" => ReadOnlyError }.freeze
+
+  # Returns a reply, or raises the exception of an error reply.
+  def self.checked(reply)
+    return reply unless reply.is_a?(Symbol)
+    text = reply.to_s
+    raise (ERRORS[text.split(" ").first] || CommandError).new(text)
+  end
+
+  # Commands of Redis on keys and texts, and the conversion of their replies.
+  module Commands
+    # Conversions of replies to Ruby's values.
+    BOOL = ->(reply) { reply == 1 }
+    FLOAT = ->(reply) { reply && Redis.float(reply) }
+    PAIRS = ->(reply) { reply.is_a?(Array) ? reply.each_slice(2).to_h : reply }
+
+    # Commands that are sent with all arguments as they are.
+    %i[get getset getdel strlen append getrange setrange setbit getbit bitcount incr incrby decr decrby mget
+       del unlink exists ttl pttl type rename randomkey keys touch dump object
+       ping echo dbsize flushdb flushall info time lastsave publish eval evalsha script client config command
+       hget hdel hlen hkeys hvals hmget hincrby hstrlen
+       lpush rpush lpushx rpushx llen lindex linsert lrem lset ltrim lrange rpoplpush lmove
+       sadd srem scard smembers sinter sunion sdiff sinterstore sunionstore sdiffstore
+       zrem zcard zcount zrank zrevrank zremrangebyscore zremrangebyrank
+       pfadd pfcount pfmerge xadd xlen xrange xdel].each do |name|
+      word = name.to_s.upcase
+      define_method(name) { |*args| send_command([word, *args]) }
+    end
+
+    { expire: nil, pexpire: nil, expireat: nil, pexpireat: nil, persist: nil, setnx: nil, msetnx: nil, renamenx: nil,
+      move: nil, hexists: nil, hsetnx: nil, sismember: nil, smove: nil }.each_key do |name|
+      word = name.to_s.upcase
+      define_method(name) { |*args| send_command([word, *args], &BOOL) }
+    end
+
+    %i[incrbyfloat hincrbyfloat zscore zincrby].each do |name|
+      word = name.to_s.upcase
+      define_method(name) { |*args| send_command([word, *args], &FLOAT) }
+    end
+
+    def exists?(*keys) = send_command(["EXISTS", *keys]) { |reply| reply > 0 }
+
+    # Returns "OK"; with nx: or xx: whether the key was set, with get: its previous value.
+    def set(key, value, ex: nil, px: nil, exat: nil, pxat: nil, nx: nil, xx: nil, keepttl: nil, get: nil)
+      command = ["SET", key, value.to_s]
+      { "EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat }.each { |word, time| command.push(word, time) if time }
+      { "NX" => nx, "XX" => xx, "KEEPTTL" => keepttl, "GET" => get }.each { |word, on| command << word if on }
+      return send_command(command) unless (nx || xx) && !get
+      send_command(command) { |reply| reply == "OK" }
+    end
+
+    def setex(key, seconds, value) = send_command(["SETEX", key, seconds, value.to_s])
+    def psetex(key, milliseconds, value) = send_command(["PSETEX", key, milliseconds, value.to_s])
+    def mset(*pairs) = send_command(["MSET", *pairs])
+    def mapped_mset(hash) = send_command(["MSET", hash])
+    def mapped_mget(*keys) = send_command(["MGET", *keys]) { |values| keys.zip(values).to_h }
+
+    def getex(key, ex: nil, px: nil, persist: false)
+      command = ["GETEX", key]
+      command.push("EX", ex) if ex
+      command.push("PX", px) if px
+      command << "PERSIST" if persist
+      send_command(command)
+    end
+
+    def select(db)
+      @db = db
+      send_command(["SELECT", db])
+    end
+
+    def auth(*args) = send_command(["AUTH", *args])
+
+    def scan(cursor, match: nil, count: nil, type: nil)
+      command = ["SCAN", cursor]
+      { "MATCH" => match, "COUNT" => count, "TYPE" => type }.each { |word, value| command.push(word, value) if value }
+      send_command(command)
+    end
+
+    def scan_each(**options, &block)
+      return Enumerator.new { |items| scan_each(**options) { |item| items << item } } unless block
+      each_page(->(cursor) { scan(cursor, **options) }, &block)
+    end
+
+    private
+
+    def each_page(ask, &block)
+      cursor = "0"
+      loop do
+        cursor, items = ask.call(cursor)
+        items.each(&block)
+        break if cursor == "0"
+      end
+    end
+  end
+
+  def self.float(text)
+    { "inf" => Float::INFINITY, "+inf" => Float::INFINITY, "-inf" => -Float::INFINITY }[text] || text.to_f
+  end
+
+  # Commands of Redis on hashes, lists, sets and sorted sets whose arguments or replies need a conversion.
+  module Collections
+    SCORES = ->(reply) { reply.each_slice(2).map { |member, score| [member, Redis.float(score)] } }
+
+    def hset(key, *pairs) = send_command(["HSET", key, *pairs])
+    def hmset(key, *pairs) = send_command(["HMSET", key, *pairs])
+    def mapped_hmset(key, hash) = send_command(["HMSET", key, hash])
+    def hgetall(key) = send_command(["HGETALL", key], &Commands::PAIRS)
+
+    def mapped_hmget(key, *fields)
+      send_command(["HMGET", key, *fields]) { |values| fields.zip(values).to_h }
+    end
+
+    def lpop(key, count = nil) = send_command(["LPOP", key, *count])
+    def rpop(key, count = nil) = send_command(["RPOP", key, *count])
+
+    # Waits for an item up to `timeout` seconds (0 for no limit), at the longest until the request's deadline.
+    def blpop(*keys, timeout: 0) = send_command(["BLPOP", *keys, timeout], wait_of(timeout))
+    def brpop(*keys, timeout: 0) = send_command(["BRPOP", *keys, timeout], wait_of(timeout))
+
+    def sadd?(key, *members) = send_command(["SADD", key, *members]) { |reply| reply > 0 }
+    def srem?(key, *members) = send_command(["SREM", key, *members]) { |reply| reply > 0 }
+    def spop(key, count = nil) = send_command(["SPOP", key, *count])
+    def srandmember(key, count = nil) = send_command(["SRANDMEMBER", key, *count])
+
+    def smismember(key, *members)
+      send_command(["SMISMEMBER", key, *members]) { |replies| replies.map { |reply| reply == 1 } }
+    end
+
+    # zadd(key, score, member) returns whether the member is new, zadd(key, [[score, member], ...]) how many are.
+    def zadd(key, *pairs, nx: nil, xx: nil, lt: nil, gt: nil, ch: nil, incr: nil)
+      command = ["ZADD", key]
+      words = { "NX" => nx, "XX" => xx, "LT" => lt, "GT" => gt, "CH" => ch, "INCR" => incr }
+      words.each { |word, on| command << word if on }
+      command.concat(pairs)
+      return send_command(command, &Commands::FLOAT) if incr
+      return send_command(command) if pairs.size == 1 && pairs.first.is_a?(Array)
+      send_command(command, &Commands::BOOL)
+    end
+
+    def zrange(key, from, to, rev: false, limit: nil, **options)
+      command = ["ZRANGE", key, from, to]
+      command << "BYSCORE" if options[:by_score] || options[:byscore]
+      command << "BYLEX" if options[:by_lex] || options[:bylex]
+      command << "REV" if rev
+      command.push("LIMIT", *limit) if limit
+      scored(command, options)
+    end
+
+    def zrevrange(key, from, to, **options)
+      scored(["ZREVRANGE", key, from, to], options)
+    end
+
+    %i[zrangebyscore zrevrangebyscore].each do |name|
+      define_method(name) do |key, from, to, **options|
+        command = [name.to_s.upcase, key, from, to]
+        command.push("LIMIT", *options[:limit]) if options[:limit]
+        scored(command, options)
+      end
+    end
+
+    def zpopmin(key, count = nil) = popped("ZPOPMIN", key, count)
+    def zpopmax(key, count = nil) = popped("ZPOPMAX", key, count)
+
+    %i[hscan sscan zscan].each do |name|
+      define_method(name) do |key, cursor, match: nil, count: nil|
+        command = [name.to_s.upcase, key, cursor]
+        command.push("MATCH", match) if match
+        command.push("COUNT", count) if count
+        send_command(command) do |reply|
+          [reply[0], name == :hscan ? reply[1].each_slice(2).to_a : (name == :zscan ? SCORES.call(reply[1]) : reply[1])]
+        end
+      end
+
+      define_method("#{name}_each") do |key, **options, &block|
+        ask = ->(cursor) { __send__(name, key, cursor, **options) }
+        block ? each_page(ask, &block) : Enumerator.new { |items| each_page(ask) { |item| items << item } }
+      end
+    end
+
+    private
+
+    def wait_of(timeout)
+      timeout == 0 ? 1e9 : timeout
+    end
+
+    def scored(command, options)
+      return send_command(command) unless options[:with_scores] || options[:withscores]
+      send_command([*command, "WITHSCORES"], &SCORES)
+    end
+
+    def popped(word, key, count)
+      send_command([word, key, *count]) do |reply|
+        pairs = SCORES.call(reply)
+        count ? pairs : pairs.first
+      end
+    end
+  end
+
+  # Commands that are sent together: each call returns a Future, which has its value afterwards.
+
+  class FutureNotReady < RuntimeError
+    def initialize
+      super("Value will be available once the pipeline executes.")
+    end
+  end
+
+  class Future
+    def initialize(convert)
+      @convert = convert
+      @state = :waiting
+    end
+
+    # An error reply stays a Symbol, without conversion; `value` raises it.
+    def take(reply)
+      @state = :there
+      @value = reply.is_a?(Symbol) || @convert.nil? ? reply : @convert.call(reply)
+    end
+
+    def value
+      raise FutureNotReady.new if @state == :waiting
+      Redis.checked(@value)
+    end
+
+    def is_a?(type) = type == Future || super
+  end
+
+  class Pipeline
+    include Commands
+    include Collections
+
+    attr_reader :commands
+
+    def initialize
+      @commands = []
+      @futures = []
+    end
+
+    def call(*command) = send_command(command)
+
+    def send_command(command, _wait = nil, &convert)
+      @commands << Redis.plain(command)
+      @futures << Future.new(convert)
+      @futures.last
+    end
+
+    # Gives each Future its reply. With `exception` the first error reply is raised, else errors are returned as values,
+    # as in the gem.
+    def settle(replies, exception)
+      values = @futures.each_with_index.map { |future, at| future.take(replies[at]) }
+      refused = values.find { |value| value.is_a?(Symbol) }
+      Redis.checked(refused) if refused && exception
+      values.map { |value| value.is_a?(Symbol) ? CommandError.new(value.to_s) : value }
+    end
+  end
+  PipelinedConnection = Pipeline
+  MultiConnection = Pipeline
+
   include Commands
   include Collections
 

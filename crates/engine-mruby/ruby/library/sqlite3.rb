@@ -1,9 +1,306 @@
 # SQLite with the API of the gem sqlite3, version 2. Rust returns rows in pieces, and keeps prepared statements for the
 # next use.
 
-%w[parts state statement rows].each { |part| FoolsGold::Loader.library("foolsgold/sqlite3_#{part}") }
-
 module SQLite3
+  VERSION = "2.0.0"
+  SQLITE_VERSION = FoolsGold::Native.sqlite_version
+
+  def self.libversion
+    SQLITE_VERSION.split(".").inject(0) { |sum, part| sum * 1000 + part.to_i }
+  end
+
+  def self.threadsafe
+    1
+  end
+
+  # A String that is bound as a blob, even where it is valid UTF-8.
+  class Blob < String; end
+
+  # An error of SQLite; `code` is its primary result code.
+  class Exception < ::StandardError
+    CODE = nil
+
+    def code = self.class::CODE
+  end
+
+  %i[SQL Internal Permission Abort Busy Locked Memory ReadOnly Interrupt IO Corrupt NotFound Full CantOpen Protocol
+     Empty SchemaChanged TooBig Constraint Mismatch Misuse Unsupported Authorization Format Range
+     NotADatabase].each_with_index do |name, at|
+    const_set("#{name}Exception", Class.new(Exception)).const_set(:CODE, at + 1)
+  end
+
+  # The values of a call as one Array for Rust, in which a Blob is an Array with one String.
+  def self.values(values, more)
+    values = [values] unless values.is_a?(Array)
+    values = [*values, *more] unless more.empty?
+    values.flatten.map { |one| one.is_a?(Hash) ? one.transform_values { |each| value(each) } : value(one) }
+  end
+
+  def self.value(one)
+    one.is_a?(Blob) ? [String.new(one)] : one
+  end
+
+  # Pragmas as methods: db.journal_mode = "wal", db.table_info("links").
+  module Pragmas
+    BOOLEANS = %i[foreign_keys query_only recursive_triggers automatic_index case_sensitive_like
+                  ignore_check_constraints defer_foreign_keys secure_delete].freeze
+    VALUES = %i[journal_mode synchronous cache_size page_size max_page_count user_version application_id auto_vacuum
+                busy_timeout encoding locking_mode wal_autocheckpoint journal_size_limit temp_store].freeze
+
+    (BOOLEANS + VALUES).each do |name|
+      define_method("#{name}=") { |value| execute("PRAGMA #{name}=#{SQLite3::Pragmas.word(value)}") && value }
+      # State defines busy_timeout as the setter of the gem.
+      next if name == :busy_timeout
+      define_method(name) do
+        value = get_first_value("PRAGMA #{name}")
+        BOOLEANS.include?(name) ? value != 0 : value
+      end
+    end
+
+    %i[page_count freelist_count schema_version data_version].each do |name|
+      define_method(name) { get_first_value("PRAGMA #{name}") }
+    end
+
+    %i[table_info table_xinfo index_list index_info foreign_key_list foreign_key_check].each do |name|
+      define_method(name) do |of, &block|
+        names, *rows = execute2("PRAGMA #{name}(#{SQLite3::Pragmas.word(of)})")
+        rows = rows.map { |row| row.is_a?(Hash) ? row : names.zip(row).to_h }
+        rows.each { |row| row["type"] = row["type"].downcase if row["type"] }
+        block ? rows.each(&block) : rows
+      end
+    end
+
+    %i[database_list collation_list compile_options integrity_check quick_check optimize wal_checkpoint
+       incremental_vacuum shrink_memory].each do |name|
+      define_method(name) { |&block| execute("PRAGMA #{name}", &block) }
+    end
+
+    # A value as a number or a quoted word, so that it cannot inject SQL.
+    def self.word(value)
+      return value.to_s if value.is_a?(Integer)
+      return value ? "1" : "0" if value == true || value == false
+      "'#{value.to_s.gsub("'", "''")}'"
+    end
+  end
+
+  # Transactions, counters of changes, and the methods that are not supported.
+  module State
+    # Begins a transaction. With a block, commits after it and rolls back where it raises.
+    def transaction(mode = nil)
+      execute("begin #{mode || @mode} transaction")
+      return true unless block_given?
+      done = false
+      begin
+        result = yield(self)
+        done = true
+        result
+      rescue ::Exception
+        # SQLite itself rolls back where a statement was interrupted, or the disk was full.
+        rollback if transaction_active?
+        done = :not
+        raise
+      ensure
+        commit if done != :not && transaction_active?
+      end
+    end
+
+    def commit = execute("commit transaction") && true
+    def rollback = execute("rollback transaction") && true
+    def transaction_active? = tell[3]
+    def changes = tell[0]
+    def total_changes = tell[1]
+    def last_insert_row_id = tell[2]
+    def busy_timeout=(milliseconds)
+      FoolsGold::Native.sqlite_busy(handle, milliseconds)
+    end
+    alias busy_timeout busy_timeout=
+    alias busy_handler_timeout= busy_timeout=
+
+    %i[create_function create_aggregate create_aggregate_handler define_function define_aggregator busy_handler trace
+       authorizer= collation load_extension enable_load_extension].each do |name|
+      define_method(name) { |*| raise NotImplementedError, "SQLite3::Database##{name}: #{FoolsGold::HINT}" }
+    end
+
+    private
+
+    def tell = FoolsGold::Native.sqlite_tell(handle)
+  end
+
+  # A prepared statement.
+  class Statement
+    include Enumerable
+
+    attr_reader :remainder
+
+    # A Statement for the handle of a statement that Rust has prepared.
+    def self.of(database, handle)
+      statement = allocate
+      statement.__send__(:take, database, handle, "")
+      statement
+    end
+
+    def initialize(database, sql)
+      handle = FoolsGold.with_room { FoolsGold::Native.sqlite_prepare(database.handle, sql) }
+      take(database, handle, handle ? sql.byteslice(FoolsGold::Native.sqlite_used(handle), sql.bytesize).strip : "")
+    end
+
+    def bind_param(key, value)
+      FoolsGold::Native.sqlite_bind(open!, key, SQLite3.value(value))
+      nil
+    end
+
+    def bind_params(*values)
+      FoolsGold::Native.sqlite_bind(open!, nil, SQLite3.values(values, [])) unless values.empty?
+      self
+    end
+
+    def clear_bindings!
+      FoolsGold::Native.sqlite_bind(open!)
+      self
+    end
+
+    # Starts the statement again. One without columns, such as an INSERT, is run at once.
+    def execute(*values)
+      reset!
+      bind_params(*values)
+      result = ResultSet.new(@database, self)
+      step if column_count == 0
+      block_given? ? yield(result) : result
+    end
+
+    def execute!(*values, &block)
+      execute(*values)
+      block ? each(&block) : to_a
+    end
+
+    # The next row, or nil behind the last one.
+    def step
+      @began = true
+      pieces(1).first
+    end
+
+    def each
+      return to_enum(:each) unless block_given?
+      until done?
+        pieces(nil).each { |row| yield row }
+      end
+      self
+    end
+
+    def to_a
+      rows = []
+      rows.concat(pieces(nil)) until done?
+      rows
+    end
+
+    def reset!
+      FoolsGold::Native.sqlite_reset(open!)
+      @done = @began = false
+      self
+    end
+
+    def done? = @done
+    def active? = !@done
+    def empty? = @empty
+    def columns = about[0]
+    def types = about[1].map { |type| type&.downcase }
+    def column_count = columns.size
+    def column_name(at) = columns[at]
+    def column_decltype(at) = about[1][at]
+    def bind_parameter_count = @empty ? 0 : about[2]
+    def readonly? = about[3]
+    def closed? = @closed
+
+    def close
+      raise Exception, "cannot use a closed statement" if @closed
+      FoolsGold::Native.handle_close(@handle) if @handle
+      @handle = nil
+      @closed = true
+      self
+    end
+
+    private
+
+    def take(database, handle, remainder)
+      @database = database
+      @handle = handle
+      @remainder = remainder
+      @empty = handle.nil?
+      @done = @empty
+      @closed = false
+    end
+
+    def open!
+      raise Exception, "cannot use a closed statement" if @closed
+      @handle || raise(Exception, "the SQL has no statement")
+    end
+
+    def about = FoolsGold::Native.sqlite_about(open!)
+
+    # The next rows. Rust returns whether they are the last, and then the rows.
+    def pieces(most)
+      return [] if @done
+      last, *rows = FoolsGold::Native.sqlite_fetch(open!, @database.results_as_hash, most)
+      @done = last
+      rows
+    end
+  end
+
+  # The rows of a statement, one after the other.
+  class ResultSet
+    include Enumerable
+
+    def initialize(database, statement)
+      @database = database
+      @statement = statement
+      @row = nil
+    end
+
+    def reset(*values)
+      @row = nil
+      @statement.reset!
+      @statement.bind_params(*values)
+    end
+
+    # Whether there is no further row. Reads one row ahead, so that this is true right after the last row; the gem needs
+    # one more step.
+    def eof?
+      @row ||= @statement.step
+      @row.nil?
+    end
+
+    def next
+      row = @row || @statement.step
+      @row = nil
+      row
+    end
+
+    def each
+      return to_enum(:each) unless block_given?
+      while (row = self.next)
+        yield row
+      end
+      self
+    end
+
+    def next_hash
+      row = self.next
+      row.nil? || row.is_a?(Hash) ? row : columns.zip(row).to_h
+    end
+
+    def each_hash
+      return to_enum(:each_hash) unless block_given?
+      while (row = next_hash)
+        yield row
+      end
+    end
+
+    def columns = @statement.columns
+    def types = @statement.types
+    def close = @statement.close
+    def closed? = @statement.closed?
+  end
+
   class Database
     include Pragmas
     include State

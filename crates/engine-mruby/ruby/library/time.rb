@@ -1,137 +1,97 @@
-# Time: seconds and nanoseconds since 1970 with an offset. Calendar, zones and strftime are in Rust
-# (ruby-stdlib/src/time/). Time.new and so on are in time_new.rb, texts of a Time in time_text.rb, parsing in
-# time_parse.rb.
+# Parsing of Times: Time.parse, strptime, iso8601 and rfc2822 (`require "time"`).
 
 class Time
-  include Comparable
+  UTC = %w[Z UTC -00:00 -0000 -00].freeze
+  ZONES = { "UTC" => 0, "Z" => 0, "UT" => 0, "GMT" => 0, "EST" => -5, "EDT" => -4, "CST" => -6, "CDT" => -5,
+            "MST" => -7, "MDT" => -6, "PST" => -8, "PDT" => -7 }.freeze
 
-  RFC2822_DAY_NAME = %w[Sun Mon Tue Wed Thu Fri Sat].freeze
-  RFC2822_MONTH_NAME = %w[Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec].freeze
+  class << self
+    # Fields that are missing before the first one in the text are those of now; missing ones behind it are the least,
+    # such as 0 seconds.
+    def parse(text, now = nil)
+      parts = Date._parse(text, now != :comp)
+      year = parts[:year]
+      year = yield(year) if year && block_given?
+      raise ArgumentError, "no time information in #{text.inspect}" unless (parts.keys - %i[zone offset]).any?
+      __from_parts(parts.merge({ year: year }.compact), now || self.now)
+    end
 
-  attr_reader :nsec, :utc_offset
-  alias tv_nsec nsec
-  alias gmt_offset utc_offset
-  alias gmtoff utc_offset
+    def strptime(text, form, now = nil)
+      parts = Date._strptime(text, form)
+      if parts.nil? || (parts.keys - %i[leftover zone offset]).empty?
+        raise ArgumentError, "invalid date or strptime format - `#{text}' `#{form}'"
+      end
+      return at_seconds(parts) if parts[:seconds]
+      parts[:year] = yield(parts[:year]) if parts[:year] && block_given?
+      if parts[:yday] || parts[:cweek] || parts[:wnum0] || parts[:wnum1]
+        date = Date.strptime(text, form)
+        parts = parts.merge(year: date.year, mon: date.month, mday: date.day)
+      end
+      __from_parts(parts, now || self.now)
+    end
 
-  # Sets all fields. The zone is a name, nil for an offset without a name, or :utc.
-  def __set(seconds, nanoseconds, offset, zone, dst = false)
-    @seconds = seconds + nanoseconds.div(1_000_000_000)
-    @nsec = nanoseconds % 1_000_000_000
-    @utc_offset = offset
-    @zone = zone
-    @dst = dst
-    @fields = nil
-    self
-  end
+    # Parses a time of RFC 3339 or XML Schema (dateTime).
+    def iso8601(text)
+      form = /\A\s*([-+]?\d{4,})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[-+]\d\d(?::?\d\d)?)?\s*\z/i
+      found = form.match(text) || raise(ArgumentError, "invalid xmlschema format: #{text.inspect}")
+      fields = found.captures.first(6).compact.map(&:to_i)
+      return __made(fields, found[7], nil) unless found[8]
+      zone = found[8].upcase
+      __made(fields, found[7], zone == "Z" || zone == "-00:00" ? "UTC" : zone)
+    end
+    alias xmlschema iso8601
 
-  def to_i = @seconds
-  alias tv_sec to_i
-  def to_f = @seconds + @nsec / 1e9
-  def usec = @nsec.div(1000)
-  alias tv_usec usec
-  def subsec = @nsec == 0 ? 0 : @nsec / 1e9
-  def zone = @zone == :utc ? "UTC" : @zone
-  def utc? = @zone == :utc
-  alias gmt? utc?
-  def isdst = @dst
-  alias dst? isdst
+    def rfc2822(text)
+      form = /\A\s*(?:[a-z]{3}\s*,\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{2,})\s+(\d{2})\s*:\s*(\d{2})(?::\s*(\d\d))?\s*
+              ([-+]\d{4}|[A-Z]+)/xi
+      found = form.match(text) || raise(ArgumentError, "not RFC 2822 compliant date: #{text.inspect}")
+      year = found[3].to_i
+      year += year < 50 ? 2000 : 1900 if found[3].size < 4
+      zone = found[7].upcase
+      fields = [year, found[2], found[1].to_i, found[4].to_i, found[5].to_i, found[6].to_i]
+      __made(fields, nil, UTC.include?(zone) ? "UTC" : zone_offset(zone) || 0)
+    end
+    alias rfc822 rfc2822
 
-  # Year, month and so on, computed once. A frozen Time cannot remember them.
-  def __fields
-    return @fields if @fields
-    fields = FoolsGold::Native.time_fields(@seconds + @utc_offset)
-    frozen? ? fields : @fields = fields
-  end
+    # Seconds of an offset, or of a zone's name of RFC 2822; nil for other names.
+    def zone_offset(zone, _year = nil)
+      zone = zone.upcase
+      found = /\A([-+])(\d\d):?(\d\d)(?::?(\d\d))?\z/.match(zone) || /\A([-+])(\d\d)\z/.match(zone)
+      return letter(zone) if zone.size == 1 && zone != "Z" && zone != "J" && zone.between?("A", "Y")
+      return ZONES[zone] && ZONES[zone] * 3600 unless found
+      seconds = found[2].to_i * 3600 + found[3].to_i * 60 + found[4].to_i
+      found[1] == "-" ? -seconds : seconds
+    end
 
-  def year = __fields[0]
-  def month = __fields[1]
-  alias mon month
-  def day = __fields[2]
-  alias mday day
-  def hour = __fields[3]
-  def min = __fields[4]
-  def sec = __fields[5]
-  def wday = __fields[6]
-  def yday = __fields[7]
-  def to_a = [sec, min, hour, day, month, year, wday, yday, isdst, zone]
+    def __from_parts(parts, now)
+      name = parts[:zone]
+      zone = name && zone_offset(name)
+      now = now.getlocal(zone) if zone
+      names = %i[year mon mday hour min sec]
+      given = names.index { |name| parts[name] } || 6
+      values = names.each_with_index.map do |name, at|
+        parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))
+      end
+      # A day of the week alone means its next occurrence.
+      values[2] = now.mday + (parts[:wday] - now.wday) % 7 if given > 2 && parts[:wday] && given == 6
+      fraction = parts[:sec_fraction]
+      zone = "UTC" if name && UTC.include?(name.upcase)
+      made = __made(values, nil, zone)
+      fraction ? made + fraction : made
+    end
 
-  def deconstruct_keys(keys)
-    all = { year: year, month: month, day: day, yday: yday, wday: wday, hour: hour, min: min, sec: sec,
-            subsec: subsec, dst: dst?, zone: zone }
-    keys ? all.slice(*keys) : all
-  end
+    def __made(fields, fraction, zone)
+      all = [nil, 1, 1, 0, 0, 0].each_with_index.map { |otherwise, at| fields[at] || otherwise }
+      made = zone ? new(*all, zone) : local(*all)
+      fraction ? made.__fraction(fraction) : made
+    end
 
-  %i[sunday? monday? tuesday? wednesday? thursday? friday? saturday?].each_with_index do |name, number|
-    define_method(name) { wday == number }
-  end
+    private
 
-  def +(other)
-    raise TypeError, "time + time?" if other.is_a?(Time)
-    moved(other, 1)
-  end
-
-  # The seconds between two Times as a Float, or a Time that is earlier by a number of seconds.
-  def -(other)
-    return moved(other, -1) unless other.is_a?(Time)
-    (@seconds - other.to_i) + (@nsec - other.nsec) / 1e9
-  end
-
-  def <=>(other)
-    return other.respond_to?(:__turned) ? other.__turned(self) : nil unless other.is_a?(Time)
-    found = @seconds <=> other.to_i
-    found == 0 ? @nsec <=> other.nsec : found
-  end
-
-  def ==(other) = other.is_a?(Time) && @seconds == other.to_i && @nsec == other.nsec
-  def eql?(other) = self == other
-  def hash = [@seconds, @nsec].hash
-  def succ = self + 1
-
-  def utc = __set(@seconds, @nsec, 0, :utc)
-  alias gmtime utc
-  def getutc = dup.utc
-  alias getgm getutc
-
-  def localtime(zone = nil)
-    return __set(@seconds, @nsec, *Time.__zone(zone)) if zone
-    __set(@seconds, @nsec, *FoolsGold::Native.time_local(@seconds, ENV["TZ"]))
-  end
-
-  def getlocal(zone = nil) = dup.localtime(zone)
-
-  # Rounds to a number of digits of a second, halves up.
-  def round(digits = 0) = cut(digits) { |rest, unit| rest * 2 >= unit ? unit - rest : -rest }
-  def floor(digits = 0) = cut(digits) { |rest, _unit| -rest }
-  def ceil(digits = 0) = cut(digits) { |rest, unit| rest == 0 ? 0 : unit - rest }
-
-  def initialize_copy(other)
-    super
-    __set(other.to_i, other.nsec, other.utc_offset, other.__zone, other.isdst)
-  end
-
-  def __zone = @zone
-  def __fraction(digits) = __set(@seconds, digits.ljust(9, "0")[0, 9].to_i, @utc_offset, @zone, @dst)
-
-  # The state for Marshal: seconds, nanoseconds, offset, zone and daylight saving.
-  def marshal_dump = [@seconds, @nsec, @utc_offset, @zone, @dst]
-  def marshal_load(parts) = __set(*parts)
-
-  private
-
-  def moved(other, sign)
-    raise TypeError, "can't convert #{other.class} into an exact number" unless other.is_a?(Numeric)
-    whole = other.floor
-    part = whole != other ? ((other - whole) * 1_000_000_000).round : 0
-    made = dup.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
-    # The offset of a zone may change between the two times (daylight saving).
-    @zone.nil? || utc? ? made : made.localtime
-  end
-
-  def cut(digits)
-    unit = 10**(9 - [digits, 9].min)
-    dup.__set(@seconds, @nsec + yield(@nsec % unit, unit), @utc_offset, @zone, @dst)
+    def at_seconds(parts)
+      made = at(parts[:seconds])
+      made += parts[:sec_fraction] if parts[:sec_fraction]
+      parts[:offset] ? made.localtime(parts[:offset]) : made
+    end
   end
 end
-
-FoolsGold.run_library("foolsgold/time_text")
-FoolsGold.run_library("foolsgold/time_new")

@@ -1,5 +1,5 @@
-# URI: encoding and decoding of components and forms by Rust. Parsing is in uri_parser.rb, the classes of URIs are in
-# uri_generic.rb and uri_kinds.rb.
+# URI: encoding and decoding of components and forms by Rust. Most applications need no more, so the parser and the
+# classes of URIs (uri/) are loaded on first use.
 
 module URI
   class Error < StandardError; end
@@ -58,10 +58,10 @@ module URI
     end
   end
 
-  FoolsGold.wait_for(self, :Generic, "foolsgold/uri_generic")
-  %i[HTTP HTTPS FTP WS WSS File MailTo].each { |name| FoolsGold.wait_for(self, name, "foolsgold/uri_kinds") }
+  FoolsGold.wait_for(self, :Generic, "foolsgold/uri/generic")
+  %i[HTTP HTTPS FTP WS WSS File MailTo].each { |name| FoolsGold.wait_for(self, name, "foolsgold/uri/schemes") }
   %i[Parser RFC2396_Parser RFC2396_PARSER RFC3986_Parser RFC3986_PARSER DEFAULT_PARSER REGEXP Util].each do |name|
-    FoolsGold.wait_for(self, name, "foolsgold/uri_parser")
+    FoolsGold.wait_for(self, name, "foolsgold/uri/parser")
   end
 end
 

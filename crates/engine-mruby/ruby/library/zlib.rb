@@ -1,5 +1,5 @@
-# Zlib: streams that compress, checksums and constants, by Rust (ruby-stdlib/src/zlib.rs). Inflate is in inflate.rb,
-# GzipWriter in gzip.rb and GzipReader in gunzip.rb.
+# Zlib: streams that compress, checksums and constants, by Rust (ruby-stdlib/src/zlib.rs). Inflate and the
+# classes of gzip are in zlib/.
 
 module Zlib
   VERSION = "3.1.1".freeze
@@ -142,6 +142,6 @@ module Zlib
     end
   end
 
-  FoolsGold.wait_for(self, :Inflate, "foolsgold/inflate")
-  %i[GzipFile GzipWriter GzipReader].each { |name| FoolsGold.wait_for(self, name, "foolsgold/gzip") }
+  FoolsGold.wait_for(self, :Inflate, "foolsgold/zlib/inflate")
+  %i[GzipFile GzipWriter GzipReader].each { |name| FoolsGold.wait_for(self, name, "foolsgold/zlib/gzip") }
 end

@@ -1,4 +1,4 @@
-//! Native functions for library/net_http.rb. A call ends at the request's deadline or after the timeouts that Ruby
+//! Native functions for library/net/http.rb. A call ends at the request's deadline or after the timeouts that Ruby
 //! passes; connections are kept for the next request of the same interpreter.
 
 use std::io::{self, Read};

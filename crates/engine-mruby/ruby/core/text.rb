@@ -77,7 +77,7 @@ class String
 
   def scrub!(*args, &block) = replace(scrub(*args, &block))
 
-  # The constant Encoding loads library/encoding.rb, which redefines these methods.
+  # The constant Encoding loads library/core/encoding.rb, which redefines these methods.
   def encode(*args, **options) = Encoding && encode(*args, **options)
   def encode!(*args, **options) = Encoding && encode!(*args, **options)
   def unicode_normalize(form = :nfc) = Encoding && unicode_normalize(form)

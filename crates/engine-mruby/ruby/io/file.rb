@@ -1,5 +1,5 @@
 # File and Dir for reading: whole files, their metadata, and paths as text. Open files, File::Stat and patterns are in
-# library/files.rb, which is loaded on first use. Writing raises a NotImplementedError that names the alternatives.
+# library/core/files.rb, which is loaded on first use. Writing raises a NotImplementedError that names the alternatives.
 
 class IO
   SEEK_SET = 0

@@ -7,7 +7,7 @@ class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
 class SecurityError < Exception; end unless Object.const_defined?(:SecurityError)
 class Interrupt < Exception; end unless Object.const_defined?(:Interrupt)
 
-# mruby's ObjectSpace lists all objects, also those of the interpreter itself. library/objectspace.rb replaces it.
+# mruby's ObjectSpace lists all objects, also those of the interpreter itself. library/core/objectspace.rb replaces it.
 Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
 
 # mruby creates these classes on first use, and the native functions raise them by name.

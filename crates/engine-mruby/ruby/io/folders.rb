@@ -34,7 +34,7 @@ module FoolsGold
     yield
   end
 
-  # Loads library/files.rb when a method is called that is missing: most applications need few methods of files.
+  # Loads library/core/files.rb when a method is called that is missing: most applications need few methods of files.
   module RestOfFiles
     def method_missing(name, *args, **options, &block)
       return super unless FoolsGold::Loader.library("foolsgold/files")

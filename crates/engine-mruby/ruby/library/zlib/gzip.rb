@@ -127,5 +127,5 @@ module Zlib
     end
   end
 
-  FoolsGold.wait_for(self, :GzipReader, "foolsgold/gunzip")
+  FoolsGold.wait_for(self, :GzipReader, "foolsgold/zlib/gunzip")
 end

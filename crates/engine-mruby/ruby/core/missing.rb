@@ -10,7 +10,7 @@ end
 
 class BasicObject
   # Raises a NoMethodError, or a NameError where a name without arguments or parentheses may have been meant as a local
-  # variable. Before that, loads the library that adds the method, if there is one (library/late.rb).
+  # variable. Before that, loads the library that adds the method, if there is one (library/core/late.rb).
   def method_missing(name, *args, &block)
     return __send__(name, *args, &block) if ::FoolsGold::Late.found?(self, name)
     seen = ::FoolsGold.hidden(self, name)

@@ -1,0 +1,300 @@
+# Marshal: serialization in CRuby's format 4.8. Reading is in marshal_load.rb.
+
+module Marshal
+  MAJOR_VERSION = 4
+  MINOR_VERSION = 8
+
+  class << self
+    def dump(object, io = nil, limit = -1)
+      io, limit = nil, io if io.is_a?(Integer)
+      out = Dump.new(limit).run(object)
+      return out unless io
+      raise TypeError, "instance of IO needed" unless io.respond_to?(:write)
+      io.write(out)
+      io
+    end
+
+    # Reads an object from a String or IO. The callable is called with each object, which its result replaces.
+    def load(source, callable = nil, freeze: false)
+      text = source.respond_to?(:to_str) ? source.to_str : nil
+      raise TypeError, "instance of IO needed" unless text || source.respond_to?(:read)
+      Load.new(text || source.read, callable, freeze).run
+    end
+    alias restore load
+  end
+
+  # Writes an object. One that was written before is written as a reference.
+  class Dump
+    def initialize(limit)
+      @limit = limit
+      @out = "\x04\x08".b
+      @symbols = {}
+      # By identity: two equal Strings are two objects.
+      @seen = {}.compare_by_identity
+    end
+
+    def run(object)
+      put(object, @limit)
+      @out
+    end
+
+    private
+
+    def put(object, limit)
+      raise ArgumentError, "exceed depth limit" if limit == 0
+      case object
+      when nil then @out << "0"
+      when true then @out << "T"
+      when false then @out << "F"
+      when Symbol then symbol(object)
+      when Integer then integer(object)
+      else
+        if (at = @seen[object])
+          @out << "@"
+          return number(at)
+        end
+        @seen[object] = @seen.size
+        thing(object, limit - 1)
+      end
+    end
+
+    # See Load#number.
+    def number(value)
+      return @out << "\0" if value == 0
+      return @out << (value + 5).chr if value.between?(1, 122)
+      return @out << ((value - 5) & 255).chr if value.between?(-123, -1)
+      count = [8, 16, 24, 32].find { |bits| value.between?(-(1 << bits), (1 << bits) - 1) } / 8
+      @out << ((value < 0 ? -count : count) & 255).chr
+      count.times { |at| @out << ((value >> 8 * at) & 255).chr }
+    end
+
+    def integer(value)
+      if value.between?(-(1 << 30), (1 << 30) - 1)
+        @out << "i"
+        return number(value)
+      end
+      # Large Integers have an index like objects, but are never written as references.
+      @seen[Object.new] = @seen.size
+      words = (value.abs.bit_length + 15) / 16
+      @out << "l" << (value < 0 ? "-" : "+")
+      number(words)
+      (words * 2).times { |at| @out << ((value.abs >> 8 * at) & 255).chr }
+    end
+
+    def bytes(text)
+      number(text.bytesize)
+      @out << text.b
+    end
+
+    def symbol(name)
+      if (at = @symbols[name])
+        @out << ";"
+        return number(at)
+      end
+      plain = name.to_s.ascii_only?
+      @out << "I" unless plain
+      @symbols[name] = @symbols.size
+      @out << ":"
+      bytes(name.to_s)
+      utf8 unless plain
+    end
+
+    def utf8
+      number(1)
+      encoding("T")
+    end
+
+    # The encoding of a text: T for UTF-8, F for ASCII.
+    def encoding(mark)
+      symbol(:E)
+      @out << mark
+    end
+
+    def named(type, name)
+      return name unless name.start_with?("#<")
+      raise TypeError, "can't dump anonymous #{type == 'm' ? 'module' : 'class'} #{name}"
+    end
+
+    def class_of(object) = symbol(named("c", object.class.to_s).to_sym)
+
+    def thing(object, limit)
+      if object.respond_to?(:marshal_dump, true) && !object.is_a?(Time)
+        @out << "U"
+        class_of(object)
+        return put(object.__send__(:marshal_dump), limit)
+      end
+      return own_text(object) if object.respond_to?(:_dump) || object.is_a?(Time)
+      # Reading could not give the methods back.
+      raise TypeError, "singleton can't be dumped" unless object.singleton_methods(false).empty? || object.is_a?(Module)
+      core(object, limit) || plain(object, limit)
+    end
+
+    # An object of a class with _dump, which returns its bytes.
+    def own_text(object)
+      text = object.is_a?(Time) ? TimeForm.dump(object) : object._dump(-1)
+      raise TypeError, "_dump() must return string" unless text.is_a?(String)
+      extra = object.is_a?(Time) ? TimeForm.variables(object) : nil
+      @out << "I" if extra || !text.__binary?
+      @out << "u"
+      class_of(object)
+      bytes(text)
+      return pairs(extra, -1) if extra
+      utf8 unless text.__binary?
+    end
+
+    def core(object, limit)
+      case object
+      when Float then @out << "f" and bytes(float(object))
+      when String then string(object, limit)
+      when Regexp
+        @out << "I/"
+        bytes(object.source)
+        # 16 is FIXEDENCODING, which CRuby sets for a source beyond ASCII.
+        @out << (object.options & 7 | (object.source.ascii_only? ? 0 : 16)).chr
+        number(1)
+        encoding(object.source.ascii_only? ? "F" : "T")
+      when Array
+        subclass(object, Array)
+        @out << "["
+        number(object.size)
+        object.each { |one| put(one, limit) }
+      when Hash then hash(object, limit)
+      when Class then @out << "c" and bytes(named("c", object.to_s))
+      when Module then @out << "m" and bytes(named("m", object.to_s))
+      when Struct then struct(object, limit)
+      else return false
+      end
+      true
+    end
+
+    def subclass(object, base)
+      # "C" stands before the type byte of the core class.
+      return if object.instance_of?(base)
+      @out << "C"
+      class_of(object)
+    end
+
+    def string(object, limit)
+      names = object.instance_variables
+      @out << "I" unless object.__binary? && names.empty?
+      subclass(object, String)
+      @out << "\""
+      bytes(object)
+      return if object.__binary? && names.empty?
+      number(names.size + (object.__binary? ? 0 : 1))
+      encoding("T") unless object.__binary?
+      names.each { |name| pair(name, object.instance_variable_get(name), limit) }
+    end
+
+    def hash(object, limit)
+      raise TypeError, "can't dump hash with default proc" if object.default_proc
+      subclass(object, Hash)
+      if object.compare_by_identity?
+        @out << "C"
+        symbol(:Hash)
+      end
+      @out << (object.default.nil? ? "{" : "}")
+      number(object.size)
+      object.each do |key, value|
+        put(key, limit)
+        put(value, limit)
+      end
+      put(object.default, limit) unless object.default.nil?
+    end
+
+    def struct(object, limit)
+      @out << "S"
+      class_of(object)
+      number(object.members.size)
+      object.members.each { |name| pair(name, object[name], limit) }
+    end
+
+    # Writes any other object by its instance variables.
+    def plain(object, limit)
+      parts = case object
+              when Range then { excl: object.exclude_end?, begin: object.begin, end: object.end }
+              when Exception then { mesg: object.message, bt: object.backtrace, **variables(object) }
+              when Data then object.to_h
+              # Objects with native state, which has no bytes that another process could read.
+              when Proc, Method, UnboundMethod, MatchData, Fiber, FoolsGold::Handle, StringIO, FoolsGold::LogIO
+                raise TypeError, "no _dump_data is defined for class #{object.class}"
+              else variables(object)
+              end
+      raise TypeError, "no _dump_data is defined for class #{object.class}" if parts.value?(FoolsGold::Handle)
+      @out << (object.is_a?(Data) ? "S" : "o")
+      class_of(object)
+      pairs(parts, limit)
+    end
+
+    def variables(object)
+      object.instance_variables.map { |name| [name, object.instance_variable_get(name)] }.to_h
+    end
+
+    def pairs(parts, limit)
+      number(parts.size)
+      parts.each { |name, value| pair(name, value, limit) }
+    end
+
+    def pair(name, value, limit)
+      symbol(name)
+      put(value, limit)
+    end
+
+    # The text of a Float: the shortest that reads back as the same number.
+    def float(value)
+      return "nan" if value.nan?
+      return value > 0 ? "inf" : "-inf" if value.infinite?
+      sign = value < 0 || 1 / value < 0 ? "-" : ""
+      return "#{sign}0" if value == 0
+      whole, fraction, power = value.abs.to_s.match(/(\d+)\.(\d+)(?:e(.*))?/).captures
+      digits = "#{whole}#{fraction}".sub(/\A0+/, "")
+      point = digits.size - fraction.size + power.to_i
+      digits = digits.sub(/0+\z/, "")
+      "#{sign}#{placed(digits, point)}"
+    end
+
+    # With an exponent below 1e-4, and where zeros would have to be added before the point.
+    def placed(digits, point)
+      if point > digits.size || point < -3
+        rest = digits[1..-1]
+        return "#{digits[0]}#{".#{rest}" unless rest.empty?}e#{point - 1}"
+      end
+      return "0.#{'0' * -point}#{digits}" if point <= 0
+      point == digits.size ? digits : "#{digits[0, point]}.#{digits[point..-1]}"
+    end
+  end
+
+  # CRuby's format of a Time: two words of four bytes, and instance variables for what they have no room for.
+  module TimeForm
+    def self.dump(time)
+      utc = time.getutc
+      # Bit 31 marks this format, bit 30 UTC; then year, month, day and hour, and in the second word minute, second and
+      # microsecond.
+      first = (time.utc? ? 3 << 30 : 1 << 31) | (utc.year - 1900) << 14
+      [first | (utc.mon - 1) << 10 | utc.mday << 5 | utc.hour, utc.min << 26 | utc.sec << 20 | utc.usec].pack("VV")
+    end
+
+    def self.variables(time)
+      found = {}
+      found[:offset] = time.utc_offset unless time.utc?
+      rest = time.nsec % 1000
+      found.merge!(nano_num: rest, nano_den: 1) if rest > 0
+      found.merge!(zone: time.zone)
+    end
+
+    def self.load(bytes, parts)
+      first, second = bytes.unpack("VV")
+      raise TypeError, "marshaled time format differ" unless second
+      time = Time.utc((first >> 14 & 0xffff) + 1900, (first >> 10 & 15) + 1, first >> 5 & 31, first & 31, second >> 26,
+                      second >> 20 & 63, second & 0xfffff)
+      rest = parts[:nano_num] ? parts[:nano_num] / (parts[:nano_den] || 1) : 0
+      offset = parts[:offset]
+      zone = first[30] == 1 ? :utc : parts[:zone]
+      time.__set(time.to_i, time.nsec + rest, offset || 0, zone)
+      return time if offset || zone == :utc
+      time.localtime
+    end
+  end
+
+  FoolsGold.wait_for(self, :Load, "foolsgold/marshal_load")
+end

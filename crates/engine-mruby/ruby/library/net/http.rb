@@ -1,0 +1,489 @@
+# Net::HTTP over a client in Rust (ruby-data/src/http/), which keeps connections for the next request. A call ends at
+# the deadline of the request that makes it (--request-time) at the latest.
+
+# Exceptions of networks, under the names of Ruby's library.
+class SocketError < StandardError; end unless Object.const_defined?(:SocketError)
+
+# mruby creates these classes on first use, and Rust raises them by name.
+[Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::ECONNABORTED, Errno::EPIPE, Errno::EHOSTUNREACH, Errno::ENETUNREACH]
+
+FoolsGold::Loader.library("timeout")
+FoolsGold::Loader.library("openssl")
+FoolsGold::Loader.require("uri")
+
+module OpenSSL
+  module SSL
+    VERIFY_NONE = 0
+    VERIFY_PEER = 1
+    TLS1_2_VERSION = 771
+    TLS1_3_VERSION = 772
+
+    class SSLError < StandardError; end
+  end
+end
+
+module Net
+  # Headers of a request or response: names in any case, each with all its values.
+  module HTTPHeader
+    def initialize_http_header(headers)
+      @header = {}
+      headers&.each { |name, value| self[name] = value }
+    end
+
+    def [](name)
+      values = @header[name.to_s.downcase]
+      values && values.join(", ")
+    end
+
+    def []=(name, value)
+      return delete(name) if value.nil?
+      @header[name.to_s.downcase] = Array(value).map { |one| clean(one) }
+    end
+
+    def add_field(name, value)
+      (@header[name.to_s.downcase] ||= []).concat(Array(value).map { |one| clean(one) })
+    end
+
+    def get_fields(name) = @header[name.to_s.downcase]&.dup
+
+    def fetch(name, *default, &block)
+      self[name] || @header.fetch(name.to_s.downcase, *default, &block)
+    end
+
+    def key?(name) = @header.key?(name.to_s.downcase)
+    def delete(name) = @header.delete(name.to_s.downcase)
+    def size = @header.size
+    alias length size
+
+    def each_header
+      return to_enum(:each_header) unless block_given?
+      @header.each { |name, values| yield name, values.join(", ") }
+    end
+    alias each each_header
+
+    def each_name(&block) = @header.keys.each(&block)
+    alias each_key each_name
+
+    def each_capitalized
+      return to_enum(:each_capitalized) unless block_given?
+      @header.each { |name, values| yield name.split("-").map(&:capitalize).join("-"), values.join(", ") }
+    end
+    alias canonical_each each_capitalized
+
+    def to_hash = @header.dup
+
+    # The headers for Rust: a pair for each value.
+    def pairs = @header.flat_map { |name, values| values.map { |value| [name, value] } }
+
+    def content_length = self["content-length"]&.to_i
+    def content_length=(length)
+      self["content-length"] = length&.to_s
+    end
+
+    def content_type = self["content-type"]&.split(";", 2)&.first&.strip
+    def main_type = content_type&.split("/")&.first
+    def sub_type = content_type&.split("/", 2)&.last
+    def chunked? = self["transfer-encoding"].to_s.downcase.include?("chunked")
+    def connection_close? = self["connection"].to_s.downcase.include?("close")
+
+    def type_params
+      parts = self["content-type"].to_s.split(";").drop(1).map { |part| part.strip.split("=", 2) }
+      parts.select { |part| part.size == 2 }.map { |name, value| [name, value.delete("\"")] }.to_h
+    end
+
+    def set_content_type(type, params = {})
+      self["content-type"] = type + params.map { |name, value| "; #{name}=#{value}" }.join
+    end
+    alias content_type= set_content_type
+
+    def set_form_data(params, separator = "&")
+      text = params.is_a?(String) ? params : URI.encode_www_form(params)
+      self.body = separator == "&" ? text : text.gsub("&", separator)
+      self.content_type = "application/x-www-form-urlencoded"
+    end
+    alias form_data= set_form_data
+
+    def basic_auth(user, password)
+      self["authorization"] = "Basic #{["#{user}:#{password}"].pack('m0')}"
+    end
+
+    private
+
+    def clean(value)
+      value = value.to_s
+      raise ArgumentError, "header field value cannot include CR/LF" if value.include?("\r") || value.include?("\n")
+      value.strip
+    end
+  end
+
+  class ProtocolError < StandardError; end
+  class ProtoSyntaxError < ProtocolError; end
+  class OpenTimeout < Timeout::Error; end
+  class ReadTimeout < Timeout::Error; end
+  class WriteTimeout < Timeout::Error; end
+  class HTTPBadResponse < StandardError; end
+  class HTTPHeaderSyntaxError < StandardError; end
+
+  # Raised by HTTPResponse#value.
+  module HTTPExceptions
+    attr_reader :response
+
+    def initialize(message, response)
+      super(message)
+      @response = response
+    end
+  end
+
+  class HTTPError < ProtocolError
+    include HTTPExceptions
+  end
+
+  class HTTPRetriableError < ProtocolError
+    include HTTPExceptions
+  end
+
+  class HTTPClientException < ProtocolError
+    include HTTPExceptions
+  end
+  HTTPServerException = HTTPClientException
+
+  class HTTPFatalError < ProtocolError
+    include HTTPExceptions
+  end
+
+  # Requests of Net::HTTP, one class for each method.
+  class HTTPGenericRequest
+    include HTTPHeader
+
+    attr_reader :method, :path, :uri
+    attr_accessor :body, :body_stream
+
+    def initialize(method, has_request_body, has_response_body, where, headers = nil)
+      @method = method.to_s.upcase
+      @has_request_body = has_request_body
+      @has_response_body = has_response_body
+      @uri = where unless where.is_a?(String)
+      @path = @uri ? @uri.request_uri : where
+      raise ArgumentError, "no HTTP request path given" if @path.nil? || @path.empty?
+      raise ArgumentError, "HTTP request path is not absolute: #{@path}" unless @path.start_with?("/")
+      initialize_http_header(headers)
+      self["accept"] ||= "*/*"
+      self["user-agent"] ||= "Ruby"
+      self["host"] ||= @uri.authority.split("@").last if @uri
+    end
+
+    def request_body_permitted? = @has_request_body
+    def response_body_permitted? = @has_response_body
+
+    # The body to send.
+    def whole_body
+      text = @body_stream ? @body_stream.read : @body
+      text &&= text.to_s
+      self.content_type = "application/x-www-form-urlencoded" if text && !key?("content-type")
+      # The Rust client sets Content-Length.
+      delete("content-length")
+      delete("transfer-encoding")
+      text
+    end
+
+    # Sets the fields of a form, some of which may be files: [["name", "value"], ["file", io, { filename: "a.txt" }]].
+    def set_form(params, type = "application/x-www-form-urlencoded", _options = {})
+      return set_form_data(params) unless type == "multipart/form-data"
+      boundary = "----FoolsGold#{SecureRandom.hex(12)}"
+      parts = params.map { |name, value, options| part(name, value, options || {}) }
+      @body = "--#{boundary}\r\n" + parts.join("\r\n--#{boundary}\r\n") + "\r\n--#{boundary}--\r\n"
+      self["content-type"] = "multipart/form-data; boundary=#{boundary}"
+    end
+
+    def inspect = "#<#{self.class} #{@method}>"
+
+    private
+
+    def part(name, value, options)
+      file = options[:filename] || (value.respond_to?(:path) && File.basename(value.path))
+      head = "content-disposition: form-data; name=\"#{name}\"#{"; filename=\"#{file}\"" if file}"
+      type = options[:content_type] || (file && "application/octet-stream")
+      head += "\r\ncontent-type: #{type}" if type
+      "#{head}\r\n\r\n#{value.respond_to?(:read) ? value.read : value}"
+    end
+  end
+
+  class HTTPRequest < HTTPGenericRequest
+    def initialize(where, headers = nil)
+      super(self.class::METHOD, self.class::REQUEST_HAS_BODY, self.class::RESPONSE_HAS_BODY, where, headers)
+    end
+  end
+
+  class HTTP
+    GenericRequest = HTTPGenericRequest
+    Request = HTTPRequest
+    Header = HTTPHeader
+
+    { Get: [false, true], Head: [false, false], Post: [true, true], Put: [true, true], Delete: [false, true],
+      Options: [false, true], Trace: [false, true], Patch: [true, true], Copy: [false, true], Move: [false, true],
+      Lock: [true, true], Unlock: [true, true], Mkcol: [true, true], Propfind: [true, true],
+      Proppatch: [true, true] }.each do |name, (takes, gives)|
+      type = const_set(name, Class.new(HTTPRequest))
+      type.const_set(:METHOD, name.to_s.upcase)
+      type.const_set(:REQUEST_HAS_BODY, takes)
+      type.const_set(:RESPONSE_HAS_BODY, gives)
+    end
+  end
+
+  # Responses of Net::HTTP: a class for each status, and reading of the body.
+  class HTTPResponse
+    include HTTPHeader
+
+    attr_reader :code, :message, :http_version, :uri
+    alias msg message
+
+    def self.of(handle, request)
+      status, version, message, headers = FoolsGold::Native.http_head(handle)
+      type = CODES[status] || KINDS[status / 100] || HTTPUnknownResponse
+      type.new(version, status.to_s, message, handle, headers, request)
+    end
+
+    def initialize(version, code, message, handle = nil, headers = [], request = nil)
+      @http_version = version
+      @code = code
+      @message = message
+      @handle = handle
+      @uri = request&.uri
+      initialize_http_header(nil)
+      headers.each { |name, value| add_field(name, value) }
+      @body = "" if handle.nil? || (request && !request.response_body_permitted?)
+    end
+
+    # Returns the whole body, or passes each piece to the block when it comes.
+    def read_body(into = nil)
+      if block_given?
+        raise IOError, "#{self.class}\#read_body called twice" if @body
+        pieces { |piece| yield piece }
+        @body = ""
+      end
+      @body ||= whole
+      into ? into << @body : @body
+    end
+
+    def body = read_body
+    alias entity body
+
+    def body=(text)
+      @body = text
+    end
+
+    # Raises an exception unless the status is a success (2xx).
+    def value
+      return nil if is_a?(HTTPSuccess)
+      error = { "3" => HTTPRetriableError, "4" => HTTPClientException, "5" => HTTPFatalError }[@code[0]] || HTTPError
+      raise error.new("#{@code} #{@message.inspect}", self)
+    end
+    alias error! value
+
+    def code_type = self.class
+    def response = self
+    def header = self
+    def inspect = "#<#{self.class} #{@code} #{@message} readbody=#{!@body.nil?}>"
+
+    private
+
+    def whole
+      text = ""
+      pieces do |piece|
+        text << piece
+        next if text.bytesize <= HTTP::BODY_BYTES_MAX
+        raise IOError, "the response has more than #{HTTP::BODY_BYTES_MAX} bytes: read_body { |piece| ... } takes them"
+      end
+      text
+    end
+
+    def pieces
+      return if @handle.nil?
+      until (piece = FoolsGold::Native.http_read(@handle)).empty?
+        yield piece
+      end
+    ensure
+      FoolsGold::Native.handle_close(@handle) if @handle
+      @handle = nil
+    end
+
+    class HTTPUnknownResponse < HTTPResponse; end
+  end
+
+  HTTPUnknownResponse = HTTPResponse::HTTPUnknownResponse
+  class HTTPInformation < HTTPResponse; end
+  class HTTPSuccess < HTTPResponse; end
+  class HTTPRedirection < HTTPResponse; end
+  class HTTPClientError < HTTPResponse; end
+  class HTTPServerError < HTTPResponse; end
+
+  class HTTPResponse
+    KINDS = [nil, HTTPInformation, HTTPSuccess, HTTPRedirection, HTTPClientError, HTTPServerError].freeze
+    CODES = {}
+
+    { 100 => :Continue, 101 => :SwitchProtocol, 103 => :EarlyHints, 200 => :OK, 201 => :Created, 202 => :Accepted,
+      203 => :NonAuthoritativeInformation, 204 => :NoContent, 205 => :ResetContent, 206 => :PartialContent,
+      207 => :MultiStatus, 300 => :MultipleChoices, 301 => :MovedPermanently, 302 => :Found, 303 => :SeeOther,
+      304 => :NotModified, 305 => :UseProxy, 307 => :TemporaryRedirect, 308 => :PermanentRedirect, 400 => :BadRequest,
+      401 => :Unauthorized, 402 => :PaymentRequired, 403 => :Forbidden, 404 => :NotFound, 405 => :MethodNotAllowed,
+      406 => :NotAcceptable, 407 => :ProxyAuthenticationRequired, 408 => :RequestTimeout, 409 => :Conflict,
+      410 => :Gone, 411 => :LengthRequired, 412 => :PreconditionFailed, 413 => :PayloadTooLarge, 414 => :URITooLong,
+      415 => :UnsupportedMediaType, 416 => :RangeNotSatisfiable, 417 => :ExpectationFailed, 421 => :MisdirectedRequest,
+      422 => :UnprocessableEntity, 423 => :Locked, 424 => :FailedDependency, 426 => :UpgradeRequired,
+      428 => :PreconditionRequired, 429 => :TooManyRequests, 431 => :RequestHeaderFieldsTooLarge,
+      451 => :UnavailableForLegalReasons, 500 => :InternalServerError, 501 => :NotImplemented, 502 => :BadGateway,
+      503 => :ServiceUnavailable, 504 => :GatewayTimeout, 505 => :VersionNotSupported, 507 => :InsufficientStorage,
+      508 => :LoopDetected, 511 => :NetworkAuthenticationRequired }.each do |code, name|
+      CODES[code] = Net.const_set("HTTP#{name}", Class.new(KINDS[code / 100]))
+    end
+  end
+
+  HTTPMovedTemporarily = HTTPFound
+  HTTPRequestEntityTooLarge = HTTPPayloadTooLarge
+  HTTPGatewayTimeOut = HTTPGatewayTimeout
+  HTTPRequestTimeOut = HTTPRequestTimeout
+
+  class HTTP
+    # Most bytes of a body that is read whole; read_body with a block has no limit.
+    BODY_BYTES_MAX = 16 << 20
+    # Methods that may be sent again after a failure (RFC 9110, section 9.2.2).
+    IDEMPOTENT = %w[GET HEAD PUT DELETE OPTIONS TRACE].freeze
+
+    class << self
+      def http_default_port = 80
+      alias default_port http_default_port
+      def https_default_port = 443
+
+      def get(uri, path_or_headers = nil, port = nil)
+        get_response(uri, path_or_headers, port).body
+      end
+
+      def get_response(uri, path_or_headers = nil, port = nil, &block)
+        return start(uri, port || 80) { |http| http.request_get(path_or_headers, &block) } if uri.is_a?(String)
+        of(uri) { |http| http.request_get(uri.request_uri, path_or_headers, &block) }
+      end
+
+      def post(uri, data, headers = nil)
+        of(uri) { |http| http.post(uri.request_uri, data, headers) }
+      end
+
+      def post_form(uri, params)
+        request = Post.new(uri)
+        request.form_data = params
+        request.basic_auth(uri.user, uri.password) if uri.user
+        of(uri) { |http| http.request(request) }
+      end
+
+      def put(uri, data, headers = nil)
+        of(uri) { |http| http.put(uri.request_uri, data, headers) }
+      end
+
+      def start(address, port = nil, *proxy, **options, &block)
+        options = proxy.pop.merge(options) if proxy.last.is_a?(Hash)
+        port ||= options[:use_ssl] ? 443 : 80
+        http = new(address, port)
+        options.each { |name, value| http.__send__("#{name}=", value) if http.respond_to?("#{name}=") }
+        http.start(&block)
+      end
+
+      private
+
+      def of(uri, &block)
+        start(uri.hostname, uri.port, use_ssl: uri.scheme == "https", &block)
+      end
+    end
+
+    attr_reader :address, :port
+    attr_accessor :use_ssl, :verify_mode, :ca_file, :open_timeout, :read_timeout, :write_timeout, :max_retries,
+                  :keep_alive_timeout, :ssl_timeout, :continue_timeout, :verify_hostname, :min_version, :max_version,
+                  :close_on_empty_response, :local_host, :response_body_encoding
+    alias use_ssl? use_ssl
+
+    # The proxy is that of http_proxy or https_proxy, unless no_proxy names the host.
+    def initialize(address, port = nil, *)
+      raise ArgumentError, "no address given" unless address.is_a?(String) && !address.empty?
+      @address = address
+      @port = port || 80
+      @open_timeout = @read_timeout = @write_timeout = 60
+      @max_retries = 1
+      @started = false
+    end
+
+    def start
+      raise IOError, "HTTP session already opened" if @started
+      @started = true
+      return self unless block_given?
+      begin
+        yield self
+      ensure
+        @started = false
+      end
+    end
+
+    def finish
+      raise IOError, "HTTP session not yet started" unless @started
+      @started = false
+      nil
+    end
+
+    def started? = @started
+    alias active? started?
+    def proxy? = false
+    def set_debug_output(*) = nil
+
+    { get: :Get, head: :Head, delete: :Delete, options: :Options, trace: :Trace, copy: :Copy,
+      move: :Move }.each do |name, type|
+      define_method(name) do |path, headers = nil, &block|
+        response = request(HTTP.const_get(type).new(path, headers))
+        block ? response.read_body(&block) && response : response
+      end
+    end
+
+    { post: :Post, put: :Put, patch: :Patch, proppatch: :Proppatch, lock: :Lock }.each do |name, type|
+      define_method(name) do |path, data, headers = nil|
+        request(HTTP.const_get(type).new(path, headers), data)
+      end
+    end
+
+    def request_get(path, headers = nil, &block) = request(Get.new(path, headers), &block)
+    def request_head(path, headers = nil, &block) = request(Head.new(path, headers), &block)
+    def request_post(path, data, headers = nil, &block) = request(Post.new(path, headers), data, &block)
+    def request_put(path, data, headers = nil, &block) = request(Put.new(path, headers), data, &block)
+    alias get2 request_get
+    alias head2 request_head
+    alias post2 request_post
+    alias put2 request_put
+
+    def send_request(name, path, data = nil, headers = nil)
+      request(GenericRequest.new(name, !data.nil?, true, path, headers), data)
+    end
+
+    # Sends a request and returns the response, with its body read unless a block does that.
+    def request(request, body = nil)
+      request.body = body if body
+      handle = attempt(request)
+      response = HTTPResponse.of(handle, request)
+      yield response if block_given?
+      response.body
+      response
+    end
+
+    def inspect = "#<Net::HTTP #{@address}:#{@port} open=#{@started}>"
+
+    private
+
+    def attempt(request, tries = 0)
+      scheme = @use_ssl ? "https" : "http"
+      host = @address.include?(":") && !@address.start_with?("[") ? "[#{@address}]" : @address
+      url = "#{scheme}://#{host}:#{@port}#{request.path}"
+      verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
+      what = [request.method, url, request.pairs, request.whole_body]
+      times = [@open_timeout, @read_timeout, @write_timeout]
+      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, @ca_file || ENV["SSL_CERT_FILE"]) }
+    rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
+      # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
+      raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
+      attempt(request, tries + 1)
+    end
+  end
+end
