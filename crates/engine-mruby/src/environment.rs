@@ -10,7 +10,7 @@ use engine::env::{self, Fixed, Key};
 use foldhash::fast::RandomState;
 use http::HeaderName;
 
-use crate::sys::{self, FgPair, FgRequest, FgVm};
+use mruby_sys::{self as sys, FgPair, FgRequest, FgVm};
 
 /// Header names whose keys are remembered; the keys of all others are made anew for each request.
 const HEADER_KEYS_MAX: usize = 256;

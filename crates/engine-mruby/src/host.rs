@@ -18,7 +18,7 @@ use crate::prelude::{self, Library};
 use crate::response_writer::{ResponseWriter, app_fault};
 use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
-use crate::sys::{self, FgValue, tag};
+use mruby_sys::{self as sys, FgValue, tag};
 use crate::timers::Timers;
 use ruby_native::{ARGUMENTS_MAX, Arg, Folders, Handles, Value};
 

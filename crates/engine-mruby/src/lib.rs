@@ -1,9 +1,9 @@
 //! The engine that runs a Rack application on embedded mruby interpreters. They share nothing but what Rust gives them.
 //!
 //! Reading order: `pool` (which interpreter runs which request, in which thread), `interpreter` and `stack` (one call,
-//! on a stack that can change its thread), `response_writer`, `vm`, `environment`, `host` and `sys` (the border to C),
-//! `watchdog` and `run_state` (time limits), `native` and `store` (functions for Ruby, with the crates `ruby-stdlib`
-//! and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
+//! on a stack that can change its thread), `response_writer`, `vm`, `environment`, `host` (the border to C, with the
+//! crate `mruby-sys`), `watchdog` and `run_state` (time limits), `native` and `store` (functions for Ruby, with the
+//! crates `ruby-stdlib` and `ruby-data`), `patterns` (regular expressions, with the crate `ruby-regexp`).
 
 #![expect(unsafe_code, reason = "the border to C, and stacks that change their thread")]
 
@@ -26,7 +26,6 @@ mod settings;
 mod shared;
 mod stack;
 mod store;
-mod sys;
 mod timers;
 mod vm;
 mod watchdog;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::host::{bytes, with};
-use crate::sys::{self, FgSearch, FgValue, tag};
+use mruby_sys::{self as sys, FgSearch, FgValue, tag};
 use ruby_regexp::{self as regexp, How, Pattern, Stop, text};
 
 /// The pattern at an address that [`fg_pattern_new`] returned.

@@ -19,7 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::run_state::RunState;
 use crate::stack::Migration;
-use crate::sys;
+use mruby_sys as sys;
 
 /// Bytes of a body of unknown length that are collected; a longer one becomes a stream.
 const WHOLE_BYTES: usize = 64 << 10;

@@ -10,7 +10,7 @@ use engine::IoThread;
 use engine::snapshot::{RunView, WorkerView};
 use parking_lot::Mutex;
 
-use crate::sys;
+use mruby_sys as sys;
 
 /// Time after which a request is long: it migrates to a runner, and the part of its body that is there is sent. Also
 /// the interval of the watchdog's ticks.

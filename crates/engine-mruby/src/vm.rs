@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::host::Host;
 use crate::native;
 use crate::prelude;
-use crate::sys::{self, FgNative, FgVm};
+use mruby_sys::{self as sys, FgNative, FgVm};
 
 /// State of an interpreter after a call; the answer itself was sent through the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Ruby values as bytes: the encoding in which Arrays and Hashes cross the border. Its C twin, engine-mruby/c/tree.c,
+//! Ruby values as bytes: the encoding in which Arrays and Hashes cross the border. Its C twin, mruby-sys/c/tree.c,
 //! describes the format.
 
 use std::fmt;

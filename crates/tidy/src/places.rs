@@ -18,8 +18,13 @@ const PLACES: [Place; 3] = [
     },
     Place {
         words: &["unsafe"],
-        may: &["crates/engine-mruby/", "crates/ruby-data/src/sqlite/", "crates/ruby-data/src/lib.rs"],
-        instead: "only engine-mruby and the border to SQLite write unsafe code: find a crate that offers this safely",
+        may: &[
+            "crates/engine-mruby/",
+            "crates/mruby-sys/",
+            "crates/ruby-data/src/sqlite/",
+            "crates/ruby-data/src/lib.rs",
+        ],
+        instead: "only engine-mruby with mruby-sys and the border to SQLite write unsafe code: find a crate that offers this safely",
     },
     Place {
         words: &["env::var", "env::vars", "env::var_os", "env::vars_os", "env::args", "env::args_os", "env::set_var"],

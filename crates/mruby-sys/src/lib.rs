@@ -1,4 +1,8 @@
-//! The Rust twin of c/fg.h: types, constants and functions of the border to C. c/fg.h explains the fields.
+//! mruby and the C that Rust needs around it: types, constants and functions of the border. c/fg.h explains them all;
+//! this is its Rust twin. Whoever links it defines the functions fg_host_*, fg_pattern_* and fg_text_* of c/fg.h.
+
+#![expect(unsafe_code, reason = "declarations of C functions")]
+#![allow(missing_docs, reason = "c/fg.h documents each type and function")]
 
 use std::ffi::{c_char, c_int, c_void};
 

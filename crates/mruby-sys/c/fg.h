@@ -1,4 +1,4 @@
-/* The border between Rust and C, and between the C files. Its Rust twin is src/sys.rs.
+/* The border between Rust and C, and between the C files. Its Rust twin is src/lib.rs.
  *
  * Rule of the border: a longjmp never crosses a Rust frame. So C calls Rust only through the functions fg_host_*,
  * fg_pattern_* and fg_text_*, which do plain work and return; and Rust calls C only through the functions fg_vm_*,
