@@ -196,9 +196,11 @@ class Date
       form.gsub("%Q") { date.strftime("%s%L") }.gsub("%+", "%a %b %e %H:%M:%S %Z %Y")
     end
 
-    # The fields of a date and time in a text, as a Hash.
+    # The fields of a date and time in a text, as a Hash. `limit` is the most bytes, nil for no limit.
     def _parse(text, comp = true, limit: 128)
       raise TypeError, "no implicit conversion of #{text.class} into String" unless text.is_a?(String)
+      length = text.bytesize
+      raise ArgumentError, "string length (#{length}) exceeds the limit #{limit}" if limit && length > limit
       __named(FoolsGold::Native.date_guess(text, comp))
     end
 
@@ -207,8 +209,11 @@ class Date
       parts && __named(parts)
     end
 
-    def _iso8601(text) = _parse(text)
-    def parse(text = "-4712-01-01", comp = true, _start = ITALY, limit: 128) = __from(_parse(text, comp))
+    def _iso8601(text, limit: 128) = _parse(text, limit: limit)
+
+    def parse(text = "-4712-01-01", comp = true, _start = ITALY, limit: 128)
+      __from(_parse(text, comp, limit: limit))
+    end
 
     def strptime(text = "-4712-01-01", form = "%F", _start = ITALY)
       parts = _strptime(text, form)
@@ -217,7 +222,7 @@ class Date
     end
 
     %i[iso8601 xmlschema rfc3339 rfc2822 rfc822 httpdate].each do |name|
-      define_method(name) { |text = "-4712-01-01", *| parse(text) }
+      define_method(name) { |text = "-4712-01-01", *, limit: 128| parse(text, limit: limit) }
     end
 
     def __named(parts)

@@ -24,7 +24,7 @@ class DateTime < Date
     def _strptime(text, form = "%FT%T%z") = super
 
     def parse(text = "-4712-01-01T00:00:00+00:00", comp = true, _start = Date::ITALY, limit: 128)
-      __from(_parse(text, comp))
+      __from(_parse(text, comp, limit: limit))
     end
 
     def strptime(text = "-4712-01-01T00:00:00+00:00", form = "%FT%T%z", _start = Date::ITALY)

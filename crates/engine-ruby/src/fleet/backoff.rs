@@ -46,8 +46,10 @@ impl Backoff {
     pub fn replaced(&mut self, now: Instant) {
         let refills = now.saturating_duration_since(self.filled).as_millis() / REFILL.as_millis();
         if refills > 0 {
-            self.left = self.left.saturating_add(u32::try_from(refills).unwrap_or(BURST)).min(BURST);
-            self.filled = now;
+            let refills = u32::try_from(refills).unwrap_or(u32::MAX);
+            self.left = self.left.saturating_add(refills).min(BURST);
+            // Time that makes no whole refill counts for the next one.
+            self.filled = self.filled.checked_add(REFILL.saturating_mul(refills)).unwrap_or(now);
         }
         self.left = self.left.saturating_sub(1);
         if self.left == 0 {
@@ -83,6 +85,15 @@ mod tests {
         assert_eq!(backoff.pause(now), LONGEST_PAUSE);
         backoff.worked();
         assert_eq!(backoff.pause(now), Duration::ZERO);
+    }
+
+    #[test]
+    fn time_that_is_no_whole_refill_counts_for_the_next_one() {
+        let start = Instant::now();
+        let mut backoff = Backoff::new(start);
+        // Three refills for four ends: of the burst of 20, fifteen are used by the sixtieth.
+        (0..60).for_each(|ends| backoff.replaced(start + REFILL * 3 * ends / 4));
+        assert!(backoff.left >= 5, "{backoff:?}");
     }
 
     #[test]
