@@ -17,8 +17,11 @@ use crate::log::query_log::QueryLog;
 
 /// Bytes of lines that may wait for the writer: about twenty thousand requests.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Time for which lines are collected before they are written, to write many at once.
-const GATHER_TIME: Duration = Duration::from_millis(2);
+/// Longest time for which lines are collected before they are written, to write many at once: each time the writer wakes
+/// up it takes a processor from the requests.
+const GATHER_TIME: Duration = Duration::from_millis(20);
+/// Bytes of lines that are written at once.
+const GATHER_BYTES: usize = 256 * 1024;
 
 /// An access log. Dropping it writes what is buffered.
 #[derive(Debug)]
@@ -75,9 +78,13 @@ impl AccessLog {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        let before = pending.lines.len();
         pending.lines.extend_from_slice(line);
-        if !pending.is_writer_awake {
-            pending.is_writer_awake = true;
+        let is_enough = before < GATHER_BYTES && pending.lines.len() >= GATHER_BYTES;
+        let wakes = !pending.is_writer_awake || is_enough;
+        pending.is_writer_awake = true;
+        drop(pending);
+        if wakes {
             self.shared.changed.notify_one();
         }
     }
@@ -102,9 +109,8 @@ fn write_all(shared: &Shared, mut writer: impl Write) {
             pending.is_writer_awake = false;
             shared.changed.wait(&mut pending);
         }
-        if !pending.is_closed {
-            shared.changed.wait_for(&mut pending, GATHER_TIME);
-        }
+        let is_little = |pending: &mut Pending| pending.lines.len() < GATHER_BYTES && !pending.is_closed;
+        shared.changed.wait_while_for(&mut pending, is_little, GATHER_TIME);
         std::mem::swap(&mut batch, &mut pending.lines);
         let lost = std::mem::take(&mut pending.lost);
         let is_last = pending.is_closed;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Uri;
@@ -66,18 +66,26 @@ pub(crate) fn with(format: LogFormat, query: &QueryLog, entry: &Entry<'_>, add: 
 }
 
 thread_local! {
-    static BUFFER: RefCell<LineBuffer> =
-        const { RefCell::new(LineBuffer { text: String::new(), second: 0, stamp: String::new() }) };
+    static BUFFER: RefCell<LineBuffer> = const { RefCell::new(LineBuffer::new()) };
 }
 
-/// The buffer for a line, and the formatted time of the last second.
+/// The buffer for a line, and parts of the last line as text, which the next one often has too: formatting a date and an
+/// address takes longer than all the rest of a line.
 struct LineBuffer {
     text: String,
     second: u64,
+    /// [`LineBuffer::second`] as text.
     stamp: String,
+    ip: Option<IpAddr>,
+    /// [`LineBuffer::ip`] as text.
+    client: String,
 }
 
 impl LineBuffer {
+    const fn new() -> LineBuffer {
+        LineBuffer { text: String::new(), second: 0, stamp: String::new(), ip: None, client: String::new() }
+    }
+
     fn words(&mut self, entry: &Entry<'_>, query: &QueryLog) {
         self.stamp();
         self.text.push(' ');
@@ -86,21 +94,26 @@ impl LineBuffer {
         self.or_dash(|line| line.method(entry.method));
         self.text.push(' ');
         self.or_dash(|line| line.target(&entry.target, query));
-        // Writing to a string cannot fail, here and below.
-        let _ = match entry.status {
-            0 => write!(self.text, " -"),
-            status => write!(self.text, " {status}"),
-        };
-        let (total, queued) = (millis(entry.took), millis(entry.queued));
-        let _ = write!(self.text, " {} {total:.3} {queued:.3} {}", entry.bytes, entry.id);
+        self.text.push(' ');
+        match entry.status {
+            0 => self.text.push('-'),
+            status => self.number(status.into()),
+        }
+        self.text.push(' ');
+        self.number(entry.bytes);
+        self.text.push(' ');
+        self.millis(entry.took);
+        self.text.push(' ');
+        self.millis(entry.queued);
+        self.put(&[" ", entry.id]);
         if !entry.fault.is_empty() {
-            let _ = write!(self.text, " {}", entry.fault);
+            self.put(&[" ", entry.fault]);
         }
         if !entry.reason.is_empty() {
-            let _ = write!(self.text, " \"{}\"", entry.reason);
+            self.put(&[" \"", entry.reason, "\""]);
         }
         if !entry.app.is_empty() {
-            let _ = write!(self.text, " app={}", entry.app);
+            self.put(&[" app=", entry.app]);
         }
     }
 
@@ -113,21 +126,26 @@ impl LineBuffer {
         self.or_null(|line| line.method(entry.method));
         self.text.push_str(",\"target\":");
         self.or_null(|line| line.target(&entry.target, query));
-        let _ = match entry.status {
-            0 => write!(self.text, ",\"status\":null"),
-            status => write!(self.text, ",\"status\":{status}"),
-        };
-        let (total, queued) = (millis(entry.took), millis(entry.queued));
-        let _ = write!(self.text, ",\"bytes\":{},\"ms\":{total:.3},\"queue_ms\":{queued:.3}", entry.bytes);
-        let _ = write!(self.text, ",\"id\":\"{}\"", entry.id);
+        self.text.push_str(",\"status\":");
+        match entry.status {
+            0 => self.text.push_str("null"),
+            status => self.number(status.into()),
+        }
+        self.text.push_str(",\"bytes\":");
+        self.number(entry.bytes);
+        self.text.push_str(",\"ms\":");
+        self.millis(entry.took);
+        self.text.push_str(",\"queue_ms\":");
+        self.millis(entry.queued);
+        self.put(&[",\"id\":\"", entry.id, "\""]);
         if !entry.fault.is_empty() {
-            let _ = write!(self.text, ",\"fault\":\"{}\"", entry.fault);
+            self.put(&[",\"fault\":\"", entry.fault, "\""]);
         }
         if !entry.reason.is_empty() {
-            let _ = write!(self.text, ",\"reason\":\"{}\"", entry.reason);
+            self.put(&[",\"reason\":\"", entry.reason, "\""]);
         }
         if !entry.app.is_empty() {
-            let _ = write!(self.text, ",\"app\":\"{}\"", entry.app);
+            self.put(&[",\"app\":\"", entry.app, "\""]);
         }
         self.text.push('}');
     }
@@ -162,14 +180,43 @@ impl LineBuffer {
             self.stamp = date_time(self.second);
         }
         self.text.push_str(&self.stamp);
-        let _ = write!(self.text, ".{:03}Z", now.subsec_millis());
+        self.text.push('.');
+        self.three_digits(now.subsec_millis());
+        self.text.push('Z');
     }
 
     fn client(&mut self, client: Option<SocketAddr>) {
-        let _ = match client {
-            Some(address) => write!(self.text, "{}", address.ip().to_canonical()),
-            None => write!(self.text, "unix"),
-        };
+        let Some(ip) = client.map(|address| address.ip()) else { return self.text.push_str("unix") };
+        if self.ip != Some(ip) {
+            self.ip = Some(ip);
+            self.client.clear();
+            // Writing to a string cannot fail.
+            let _ = write!(self.client, "{}", ip.to_canonical());
+        }
+        self.text.push_str(&self.client);
+    }
+
+    fn put(&mut self, parts: &[&str]) {
+        parts.iter().for_each(|part| self.text.push_str(part));
+    }
+
+    fn number(&mut self, number: u64) {
+        self.text.push_str(itoa::Buffer::new().format(number));
+    }
+
+    /// Adds a number below 1000 with leading zeros.
+    fn three_digits(&mut self, number: u32) {
+        for power in [100, 10, 1] {
+            self.text.push(char::from_digit(number / power % 10, 10).unwrap_or('0'));
+        }
+    }
+
+    /// Adds a time in milliseconds, to the nearest thousandth.
+    fn millis(&mut self, time: Duration) {
+        let time = time.saturating_add(Duration::from_nanos(500));
+        self.number(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        self.text.push('.');
+        self.three_digits(time.subsec_micros() % 1000);
     }
 
     fn method(&mut self, method: &[u8]) {
@@ -197,10 +244,6 @@ impl LineBuffer {
             shown.show(query, add);
         }
     }
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
 }
 
 /// Appends the bytes until the text has `most` bytes, and percent-encodes everything that could end a word, a string or
@@ -243,6 +286,35 @@ mod tests {
     }
 
     #[test]
+    fn times_are_rounded_to_thousandths_of_a_millisecond() {
+        let of = |nanos| {
+            let mut line = LineBuffer::new();
+            line.millis(Duration::from_nanos(nanos));
+            line.text
+        };
+        for (nanos, text) in [
+            (0, "0.000"),
+            (499, "0.000"),
+            (500, "0.001"),
+            (1_234_567, "1.235"),
+            (999_999_500, "1000.000"),
+            (61_000_007_000, "61000.007"),
+        ] {
+            assert_eq!(of(nanos), text);
+        }
+    }
+
+    #[test]
+    fn each_line_has_the_address_of_its_own_client() {
+        let mut line = LineBuffer::new();
+        for client in ["127.0.0.1:1", "[::ffff:192.0.2.1]:2", "192.0.2.1:3", "[2001:db8::1]:4", "127.0.0.1:5"] {
+            line.client(client.parse().ok());
+            line.client(None);
+        }
+        assert_eq!(line.text, "127.0.0.1unix192.0.2.1unix192.0.2.1unix2001:db8::1unix127.0.0.1unix");
+    }
+
+    #[test]
     fn targets_cannot_break_a_line_or_a_string() {
         let mut text = String::new();
         escape(&mut text, 2048, "/a\"b\\c\n\u{1b}é d".as_bytes());
@@ -255,7 +327,7 @@ mod tests {
     #[test]
     fn queries_are_shown_without_secrets() {
         let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
-        let mut line = LineBuffer { text: String::new(), second: 0, stamp: String::new() };
+        let mut line = LineBuffer::new();
         line.target(&Target::Whole(&uri), &QueryLog::default());
         line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
         line.target(&Target::Whole(&uri), &QueryLog::None);
