@@ -72,7 +72,12 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let best = rivals.iter().filter_map(|one| one.p99).min_by(|a, b| a.median.total_cmp(&b.median));
     let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Sense::Lower));
     let is_shown = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
-    let keeps = |one: &&Rival| one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_shown(spread));
+    let lowest = rivals.iter().filter(|one| one.p99.is_some()).min_by(|a, b| p99_order(a).total_cmp(&p99_order(b)));
+    let is_usual = wishes.p99_max_ms.is_none();
+    let at_equal_rate = |one: &Rival| is_usual && lowest.is_some_and(|lowest| keeps_at_half(one, lowest, bound_ms));
+    let keeps = |one: &&Rival| {
+        at_equal_rate(one) || one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_shown(spread))
+    };
     let mut within: Vec<&Rival> = rivals.iter().filter(keeps).collect();
     let out: Vec<&Rival> = rivals.iter().filter(|one| !keeps(one)).collect();
     let is_over = within.is_empty();
@@ -84,6 +89,14 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let (best, because) = broken_tie(&level, wishes, RATE_SHOWN)?;
     level.retain(|one| one.who.name != best.who.name);
     Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
+}
+
+/// Whether a contender is within the bound at half of its own capacity, and that is no less than the rate at which the
+/// contender of the lowest p99 had it. A share of one's own capacity alone would count the speed of the fastest against
+/// it.
+fn keeps_at_half(one: &Rival, lowest: &Rival, bound_ms: f64) -> bool {
+    let serves_as_much = one.rate.median * 0.5 >= lowest.rate.median * 0.8;
+    serves_as_much && one.half_p99.is_some_and(|half| half.median <= bound_ms)
 }
 
 /// At the user's rate spare capacity is only a reserve: p99 and memory decide between those that carry the rate, and
@@ -205,6 +218,12 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
     if choice.is_over {
         let bound = value(P99, choice.bound_ms);
         reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
+    }
+    if let Some(half) = best.half_p99.filter(|_| !choice.is_over && p99_order(best) > choice.bound_ms) {
+        let half = value(P99, half.median);
+        let rate = value(RATE, best.rate.median * 0.5);
+        let name = &best.who.name;
+        reasons.push(format!("{name} has a p99 of {half} at half of its capacity, {rate}, which is more than others have at 80 %"));
     }
     reasons.extend(because(choice));
     reasons.extend(choice.out.iter().filter(|_| choice.is_at_rate).filter_map(|one| at_rate::not_carried(one)));

@@ -101,6 +101,29 @@ fn a_p99_out_of_bounds_is_no_recommendation() {
 }
 
 #[test]
+fn the_speed_of_the_fastest_does_not_count_against_it() {
+    let rows = [
+        Figures("foolsgold", 2, 5, [1990.0, 2000.0, 2010.0], 80.0, 150.0),
+        Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 20.0, 200.0),
+    ];
+    let slow = advise(&summary(&rows), &now("puma"));
+    assert!(slow.sentence.contains("stay with puma"), "{}", slow.sentence);
+    // At 1000 requests/s, where puma at 80 % has 800, it has a p99 of 15 ms.
+    let mut with_half = summary(&rows);
+    let numbers = |p99| [(P99.to_owned(), near(p99))].into();
+    let of = |name: &str, p99| Measured { contender: format!("{name} -w 2 -t 5"), numbers: numbers(p99), ..Measured::default() };
+    let results = vec![of("foolsgold", 15.0), of("puma", 10.0)];
+    with_half.cases.push(Case { name: cases::load(50), x: Some(50.0), results, ..Case::default() });
+    let quick = advise(&with_half, &now("puma"));
+    assert!(quick.sentence.contains("use foolsgold"), "{}", quick.sentence);
+    let half = "foolsgold -w 2 -t 5 has a p99 of 15.00 ms at half of its capacity, 1000 requests/s";
+    assert!(quick.reasons.iter().any(|reason| reason.starts_with(half)), "{:?}", quick.reasons);
+    // The user's own bound is for 80 % of each one's capacity.
+    let bounded = Wishes { p99_max_ms: Some(60.0), ..now("puma") };
+    assert!(advise(&with_half, &bounded).sentence.contains("stay with puma"));
+}
+
+#[test]
 fn ties_are_called_ties_and_broken_in_order() {
     let row = |server, p99, memory| Figures(server, 2, 3, [980.0, 1000.0, 1020.0], p99, memory);
     let by_p99 = advise(&summary(&[row("a", 12.0, 90.0), row("b", 9.0, 200.0)]), &now("a"));

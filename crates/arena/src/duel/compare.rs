@@ -16,6 +16,8 @@ pub struct Rival<'a> {
     pub rate: &'a Spread,
     /// p99 at 80 % of its own capacity, or at the user's rate.
     pub p99: Option<&'a Spread>,
+    /// p99 at half of its own capacity; `None` where a rate was asked.
+    pub half_p99: Option<&'a Spread>,
     /// Peak memory.
     pub memory: Option<&'a Spread>,
     /// Results at the user's rate, where one was asked: then p99 and memory are those at that rate.
@@ -86,11 +88,11 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
         let at_rate = carried.and_then(|_| cases::measured(summary, &cases::traffic(1), name));
         // Where the load generator was late there is no p99 at the rate, and that of another load must not take its
         // place.
-        let (p99, memory) = match at_rate {
-            Some(one) => (one.numbers.get(P99), one.numbers.get(PSS_PEAK).or(memory)),
-            None => (from(P99), memory),
+        let (p99, half_p99, memory) = match at_rate {
+            Some(one) => (one.numbers.get(P99), None, one.numbers.get(PSS_PEAK).or(memory)),
+            None => (from(P99), half.and_then(|one| one.numbers.get(P99)), memory),
         };
-        rivals.push(Rival { who, rate, p99, memory, carried });
+        rivals.push(Rival { who, rate, p99, half_p99, memory, carried });
     }
     // Servers that dropped out before the rounds, with their last reason.
     let tried = cases::case(summary, cases::SETTINGS).map_or(&[][..], |case| &case.results);
