@@ -51,7 +51,8 @@ pub fn summary(
     });
     notes.extend(asked.k6.as_ref().map(|version| by_k6::in_words(plan, version)));
     notes.extend(company_then(&machine));
-    notes.extend(apart_in_words(samples).filter(|_| asked.machine.is_none()));
+    let title = |name: &str| cases.iter().find(|case| case.name == name).map_or("", |case| case.title.as_str());
+    notes.extend(apart_in_words(samples, title).filter(|_| asked.machine.is_none()));
     notes.extend(rounds_in_words(study, plan, &cases, rounds));
     let has_twin = cases.iter().any(|case| case.twin.is_some());
     Summary {
@@ -114,7 +115,7 @@ fn rounds_in_words(study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds:
 }
 
 /// Sentence on the time between the loads that are compared with each other: those of one case in one round.
-fn apart_in_words(samples: &[Sample]) -> Option<String> {
+fn apart_in_words<'a>(samples: &[Sample], title: impl Fn(&str) -> &'a str) -> Option<String> {
     let mut ends: BTreeMap<(&str, u32), (i64, i64, usize)> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.is_timed() && !sample.numbers.is_empty()) {
         let Some(at) = date::seconds(&sample.started) else { continue };
@@ -131,10 +132,11 @@ fn apart_in_words(samples: &[Sample]) -> Option<String> {
         short => format!("{short:.0} s"),
     };
     Some(format!(
-        "in a round the first and the last contender’s load of a case began {} apart in the middle, {} at most (in \
-         {case}, round {round})",
+        "in a round the loads of a case began within {} of each other (the median; the longest were {}: {}, round \
+         {round})",
         in_words(middle),
-        in_words(most)
+        in_words(most),
+        title(case)
     ))
 }
 
@@ -331,8 +333,10 @@ mod tests {
         // A load that could not be made, and one that divides a request's time, are compared with nothing.
         all.push(Sample { numbers: BTreeMap::new(), ..began("a", 1, "59:00") });
         all.push(Sample { undivided: Some("why".into()), ..began("a", 1, "59:00") });
-        let words = apart_in_words(&all).unwrap();
-        assert!(words.contains("began 20 s apart in the middle, 2.5 min at most (in b, round 1)"), "{words}");
-        assert_eq!(apart_in_words(&all[..1]), None);
+        let title = |case: &str| if case == "b" { "The second one" } else { "The first one" };
+        let words = apart_in_words(&all, title).unwrap();
+        let said = "within 20 s of each other (the median; the longest were 2.5 min: The second one, round 1)";
+        assert!(words.ends_with(said), "{words}");
+        assert_eq!(apart_in_words(&all[..1], title), None);
     }
 }
