@@ -18,8 +18,8 @@ use crate::prelude::{self, Library};
 use crate::response_writer::{ResponseWriter, app_fault};
 use crate::run_state::{Clock, RunState};
 use crate::shared::Shared;
-use mruby_sys::{self as sys, FgValue, tag};
 use crate::timers::Timers;
+use mruby_sys::{self as sys, FgValue, tag};
 use ruby_native::{ARGUMENTS_MAX, Arg, Folders, Handles, Value};
 
 /// Bytes of arguments from which a native function runs in a runner, never on an I/O thread.

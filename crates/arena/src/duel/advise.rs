@@ -223,7 +223,9 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         let half = value(P99, half.median);
         let rate = value(RATE, best.rate.median * 0.5);
         let name = &best.who.name;
-        reasons.push(format!("{name} has a p99 of {half} at half of its capacity, {rate}, which is more than others have at 80 %"));
+        reasons.push(format!(
+            "{name} has a p99 of {half} at half of its capacity, {rate}, which is more than others have at 80 %"
+        ));
     }
     reasons.extend(because(choice));
     reasons.extend(choice.out.iter().filter(|_| choice.is_at_rate).filter_map(|one| at_rate::not_carried(one)));

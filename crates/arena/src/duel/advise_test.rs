@@ -111,7 +111,11 @@ fn the_speed_of_the_fastest_does_not_count_against_it() {
     // At 1000 requests/s, where puma at 80 % has 800, it has a p99 of 15 ms.
     let mut with_half = summary(&rows);
     let numbers = |p99| [(P99.to_owned(), near(p99))].into();
-    let of = |name: &str, p99| Measured { contender: format!("{name} -w 2 -t 5"), numbers: numbers(p99), ..Measured::default() };
+    let of = |name: &str, p99| Measured {
+        contender: format!("{name} -w 2 -t 5"),
+        numbers: numbers(p99),
+        ..Measured::default()
+    };
     let results = vec![of("foolsgold", 15.0), of("puma", 10.0)];
     with_half.cases.push(Case { name: cases::load(50), x: Some(50.0), results, ..Case::default() });
     let quick = advise(&with_half, &now("puma"));
