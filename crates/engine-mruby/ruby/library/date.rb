@@ -199,9 +199,7 @@ class Date
     # The fields of a date and time in a text, as a Hash. `limit` is the most bytes, nil for no limit.
     def _parse(text, comp = true, limit: 128)
       raise TypeError, "no implicit conversion of #{text.class} into String" unless text.is_a?(String)
-      length = text.bytesize
-      raise ArgumentError, "string length (#{length}) exceeds the limit #{limit}" if limit && length > limit
-      __named(FoolsGold::Native.date_guess(text, comp))
+      __named(FoolsGold::Native.date_guess(text, comp, limit))
     end
 
     def _strptime(text, form = "%F")

@@ -7,15 +7,19 @@ use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, arg};
 use ruby_native::{Raise, raise};
 
-/// Most bytes of a text, as in CRuby.
-const LENGTH_MAX: usize = 128;
+/// Most bytes of a text where `limit: nil` says none: the rules look at a text many times, and cannot be interrupted.
+const LENGTH_MAX: usize = 64 << 10;
 
-/// `date_guess(text, complete)`: a Hash of the fields. With `complete`, a year of two digits gets its century: 69 to 99
-/// are in the 1900s.
+/// `date_guess(text, complete, limit)`: a Hash of the fields. With `complete`, a year of two digits gets its century: 69
+/// to 99 are in the 1900s. `limit` is the most bytes of the text, or nil.
 pub fn guess(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).text()?;
-    if text.len() > LENGTH_MAX {
-        let message = format!("string length ({}) exceeds the limit {LENGTH_MAX}", text.len());
+    let limit = match arg(args, 2) {
+        Arg::Nil => LENGTH_MAX,
+        limit => usize::try_from(limit.int()?).unwrap_or(0),
+    };
+    if text.len() > limit {
+        let message = format!("string length ({}) exceeds the limit {limit}", text.len());
         return Err(raise("ArgumentError", message));
     }
     Ok(guessed(&text, arg(args, 1).truthy())?.hash())
