@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::meaning;
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
 use crate::record::fingerprint;
@@ -72,9 +73,11 @@ impl Challenge {
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 
-    /// Its recipe's fingerprint, by the names that it can have in a study.
-    pub(super) fn fingerprints(&self) -> [(String, String); 2] {
-        [self.name.clone(), format!("{}{SUFFIX}", self.name)].map(|name| (name, fingerprint(self.text.as_bytes())))
+    /// Its recipe's fingerprints, of the present form and of that of older runs, by the names that it can have in a study.
+    pub(super) fn fingerprints(&self) -> Vec<(String, String)> {
+        let names = [self.name.clone(), format!("{}{SUFFIX}", self.name)];
+        let prints = [fingerprint(self.text.as_bytes()), meaning::of_recipe(&self.text)];
+        names.iter().flat_map(|name| prints.iter().map(|print| (name.clone(), print.clone()))).collect()
     }
 
     /// The name that it has in the study that it joined.

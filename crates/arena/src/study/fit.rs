@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use super::challenge::Challenge;
-use super::origin::{Origin, STUDY};
+use super::meaning::{self, STUDY};
+use super::origin::Origin;
 use super::recipe::Recipe;
 use super::verdicts;
 use crate::duel::summing;
@@ -39,7 +40,9 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     by_rules(&mut summary, &samples, study.as_ref());
     let mut tree = of_tree(home);
     // A challenger's recipe is no other than it was: the run has all of it.
-    tree.extend(challenge.into_iter().flat_map(|it| it.fingerprints()));
+    for (name, print) in challenge.into_iter().flat_map(|it| it.fingerprints()) {
+        tree.entry(name).or_default().push(print);
+    }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
     Ok(summary)
 }
@@ -65,7 +68,7 @@ fn shortcomings(
     summary: &Summary,
     samples: &[Sample],
     origin: Option<&Origin>,
-    tree: &BTreeMap<String, String>,
+    tree: &BTreeMap<String, Vec<String>>,
 ) -> Vec<String> {
     let mut found = Vec::new();
     let styles = Styles::of(summary);
@@ -78,7 +81,7 @@ fn shortcomings(
         None if summary.study == DUEL => {}
         None => found.push("with which recipes it was made is not known".to_owned()),
         Some(origin) => {
-            let is_other = |(name, print): &(&String, &String)| tree.get(*name) != Some(*print);
+            let is_other = |(name, print): &(&String, &String)| !tree.get(*name).is_some_and(|now| now.contains(print));
             let others: Vec<String> =
                 origin.recipes.iter().filter(is_other).map(|(name, _)| styles.title(name)).collect();
             found.extend(
@@ -110,18 +113,29 @@ fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
     ))
 }
 
-/// Fingerprints of the present recipes, under the names that a run records.
-fn of_tree(home: &Path) -> BTreeMap<String, String> {
-    let of = |folder: &str, prefix: &str| {
-        let files = fs::read_dir(home.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
-        let recipes = files.filter(|file| file.extension().is_some_and(|ending| ending == "toml"));
-        let known = recipes.filter_map(|file| {
-            let name = file.file_stem()?.to_string_lossy().into_owned();
-            Some((format!("{prefix}{name}"), fingerprint(&fs::read(&file).ok()?)))
-        });
-        known.collect::<Vec<(String, String)>>()
-    };
-    of("arena/contenders", "").into_iter().chain(of("arena/studies", STUDY)).collect()
+/// Fingerprints of the present recipes, under the names that a run records: of what decides what is measured, and, as
+/// older runs have them, of the whole files.
+fn of_tree(home: &Path) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, text) in recipes(&home.join("arena/contenders")) {
+        found.insert(name, vec![fingerprint(text.as_bytes()), meaning::of_recipe(&text)]);
+    }
+    for (name, text) in recipes(&home.join("arena/studies")) {
+        for (part, print) in meaning::of_study(&name, &text) {
+            found.entry(part).or_default().push(print);
+        }
+        found.entry(format!("{STUDY}{name}")).or_default().push(fingerprint(text.as_bytes()));
+    }
+    found
+}
+
+/// Names and texts of the recipes in a folder.
+fn recipes(folder: &Path) -> Vec<(String, String)> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let recipes = files.filter(|file| file.extension().is_some_and(|ending| ending == "toml"));
+    let read = recipes
+        .filter_map(|file| Some((file.file_stem()?.to_string_lossy().into_owned(), fs::read_to_string(&file).ok()?)));
+    read.collect()
 }
 
 #[cfg(test)]
@@ -137,13 +151,13 @@ mod tests {
 
     #[test]
     fn a_run_as_the_method_wants_it_lacks_nothing_and_each_lack_is_said() {
-        let prints: BTreeMap<String, String> = [("puma".to_owned(), "1".to_owned())].into();
-        let origin = Origin { recipes: prints.clone(), ..Origin::default() };
+        let prints: BTreeMap<String, Vec<String>> = [("puma".to_owned(), vec!["0".to_owned(), "1".to_owned()])].into();
+        let origin = Origin { recipes: [("puma".to_owned(), "1".to_owned())].into(), ..Origin::default() };
         let who = |name: &str, title: &str| Who { name: name.into(), title: title.into(), ..Who::default() };
         let contenders = vec![who("puma", "Puma"), who("thin", "Thin, 4 × 1")];
         let run = Summary { contenders, rounds: 3, twin_of: Some("puma".into()), ..Summary::default() };
         let samples = [sample("puma", 0), sample("thin", 2)];
-        let of = |run: &Summary, samples: &[Sample], origin: Option<&Origin>, tree: &BTreeMap<String, String>| {
+        let of = |run: &Summary, samples: &[Sample], origin: Option<&Origin>, tree: &BTreeMap<String, Vec<String>>| {
             shortcomings(run, samples, origin, tree).join("; ")
         };
         assert_eq!(of(&run, &samples, Some(&origin), &prints), "");
@@ -228,5 +242,7 @@ mod tests {
     fn recipes_of_the_tree_have_the_names_that_a_run_keeps() {
         let tree = of_tree(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
         assert!(tree.contains_key("puma") && tree.contains_key("the study prime-sums"), "{tree:?}");
+        let parts = ["the study prime-sums, contender thin-threaded-stock", "the study prime-sums, case ladder"];
+        assert!(parts.iter().all(|part| tree.contains_key(*part)), "{tree:?}");
     }
 }

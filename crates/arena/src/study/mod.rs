@@ -24,6 +24,7 @@ mod expect;
 mod fit;
 mod import;
 mod ladder;
+mod meaning;
 mod origin;
 mod plan;
 mod published;

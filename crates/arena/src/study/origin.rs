@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
+use super::meaning;
 use super::recipe::Recipe;
-use crate::record::fingerprint;
-
-/// Prefix of a study's name among those of contenders.
-pub(super) const STUDY: &str = "the study ";
 
 /// Origin of the servers and their settings, as far as it can be compared later.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +15,8 @@ pub struct Origin {
     pub place: (String, String),
     /// Fingerprint of the path of foolsgold.
     pub foolsgold: String,
-    /// Fingerprints of recipes by name: the study's, and those of its contenders.
+    /// Fingerprints by name of what decides what is measured (`meaning`): in the study, and in its contenders' recipes.
+    /// In runs of before 25 November 2026 they are of the whole files.
     pub recipes: BTreeMap<String, String>,
 }
 
@@ -26,9 +24,8 @@ impl Origin {
     /// The present origin.
     pub fn of(study: &Recipe, context: &Context) -> Origin {
         let entries = study.contenders.iter().filter_map(|entry| context.catalogue.get(&entry.recipe));
-        let contenders = entries.map(|recipe| (recipe.name.clone(), recipe.text.as_str()));
-        let all = contenders.chain([(format!("{STUDY}{}", study.name), study.text.as_str())]);
-        let recipes = all.map(|(name, text)| (name, fingerprint(text.as_bytes()))).collect();
+        let contenders = entries.map(|recipe| (recipe.name.clone(), meaning::of_recipe(&recipe.text)));
+        let recipes = contenders.chain(meaning::of_study(&study.name, &study.text)).collect();
         let (place, foolsgold) = context.environment.fingerprints();
         Origin { place: (context.environment.in_words(), place), foolsgold, recipes }
     }
