@@ -13,7 +13,8 @@ use arena::environment::{Environment, EnvironmentOptions};
 use arena::study::{Recipes, ServiceName};
 use loadgen::process::until;
 
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
+    "agoo",
     "falcon",
     "foolsgold",
     "foolsgold-jruby",

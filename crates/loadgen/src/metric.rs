@@ -82,8 +82,8 @@ pub const IDLE_KIB: &str = "idle_kib";
 pub const REQUESTS: &str = "requests";
 /// Requests without a right response.
 pub const FAILED: &str = "failed";
-/// Share of requests without a right response, of a million. A closed loop makes more requests of a faster server, and so
-/// may count more failures.
+/// Share of requests without a right response, of a million. A closed loop makes more requests of a faster server, and
+/// so may count more failures.
 pub const FAILED_PPM: &str = "failed_ppm";
 /// Processor time of the server's whole process tree per request.
 pub const CPU: &str = "cpu_us_per_request";

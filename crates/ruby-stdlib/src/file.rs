@@ -88,8 +88,8 @@ fn seconds(seconds: i64, nanoseconds: i64) -> f64 {
     seconds as f64 + nanoseconds as f64 / 1e9
 }
 
-/// `file_stat_all(path or handle, follow)`: all metadata, in the order of library/core/stat.rb. Without `follow`, that of a
-/// symbolic link itself.
+/// `file_stat_all(path or handle, follow)`: all metadata, in the order of library/core/stat.rb. Without `follow`, that
+/// of a symbolic link itself.
 pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let (meta, readable) = match arg(args, 0) {
         handle @ Arg::Handle(_) => (file(context, handle)?.metadata(), true),

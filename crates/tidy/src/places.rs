@@ -24,7 +24,7 @@ const PLACES: [Place; 3] = [
             "crates/ruby-data/src/sqlite/",
             "crates/ruby-data/src/lib.rs",
         ],
-        instead: "only engine-mruby with mruby-sys and the border to SQLite write unsafe code: find a crate that offers this safely",
+        instead: "only engine-mruby, mruby-sys and the border to SQLite write unsafe code: find a crate that is safe",
     },
     Place {
         words: &["env::var", "env::vars", "env::var_os", "env::vars_os", "env::args", "env::args_os", "env::set_var"],

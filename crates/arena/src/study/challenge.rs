@@ -73,7 +73,8 @@ impl Challenge {
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 
-    /// Its recipe's fingerprints, of the present form and of that of older runs, by the names that it can have in a study.
+    /// Its recipe's fingerprints, of the present form and of that of older runs, by the names that it can have in a
+    /// study.
     pub(super) fn fingerprints(&self) -> Vec<(String, String)> {
         let names = [self.name.clone(), format!("{}{SUFFIX}", self.name)];
         let prints = [fingerprint(self.text.as_bytes()), meaning::of_recipe(&self.text)];

@@ -1,5 +1,6 @@
-//! What of a study or a recipe decides what is measured, as fingerprints. Sentences, plots and verdicts are for readers,
-//! and a further case or contender changes nothing for the others: a run stays what it was when they change. Pure.
+//! Fingerprints of what decides the measurements, in a study and in a recipe. Sentences, plots and verdicts are for
+//! readers, and a further case or contender changes nothing for the others: earlier runs stay valid when they change.
+//! Pure.
 
 use std::collections::BTreeMap;
 

@@ -246,7 +246,7 @@ fn contenders_meet_a_family_one_after_the_other_and_a_round_that_was_cut_goes_on
     assert!(blocks.chunks(2).all(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1)), "{blocks:?}");
     check_shares(&whole);
     let notes = home.summary()["notes"].to_string();
-    assert!(notes.contains("load of a case began ") && notes.contains(" at most (in "), "{notes}");
+    assert!(notes.contains("loads of a case began within ") && notes.contains("the longest were "), "{notes}");
 
     // The run was cut in the last ladder, after its capacity.
     let (raw, folder) = (home.folder().join("raw.jsonl"), home.folder());

@@ -17,8 +17,8 @@ use crate::log::query_log::QueryLog;
 
 /// Bytes of lines that may wait for the writer: about twenty thousand requests.
 const BUFFER_BYTES: usize = 4 * 1024 * 1024;
-/// Longest time for which lines are collected before they are written, to write many at once: each time the writer wakes
-/// up it takes a processor from the requests.
+/// Longest time for which lines are collected before they are written, to write many at once: each time the writer
+/// wakes up, it takes a processor from the requests.
 const GATHER_TIME: Duration = Duration::from_millis(20);
 /// Bytes of lines that are written at once.
 const GATHER_BYTES: usize = 256 * 1024;

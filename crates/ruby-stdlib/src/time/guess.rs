@@ -10,8 +10,8 @@ use ruby_native::{Raise, raise};
 /// Most bytes of a text where `limit: nil` says none: the rules look at a text many times, and cannot be interrupted.
 const LENGTH_MAX: usize = 64 << 10;
 
-/// `date_guess(text, complete, limit)`: a Hash of the fields. With `complete`, a year of two digits gets its century: 69
-/// to 99 are in the 1900s. `limit` is the most bytes of the text, or nil.
+/// `date_guess(text, complete, limit)`: a Hash of the fields. With `complete`, a year of two digits gets its century:
+/// 69 to 99 are in the 1900s. `limit` is the most bytes of the text, or nil.
 pub fn guess(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).text()?;
     let limit = match arg(args, 2) {
