@@ -184,7 +184,7 @@ impl<'a> Duel<'a> {
         for mut one in contenders {
             let since = self.begins(format!("learning the answers of {}", one.name()));
             let outcome = if probe.is_none() {
-                match self.capture_reference(&mut one, CAPTURES_MOST) {
+                match self.capture_reference(&mut one, CAPTURES_MOST, &[]) {
                     Ok(found) => {
                         probe = Some(found);
                         Ok(())
@@ -216,8 +216,14 @@ impl<'a> Duel<'a> {
     }
 
     /// Captures the right answers from this contender and probes it; anew where it answered otherwise under the probe,
-    /// `captures` times in all.
-    fn capture_reference(&mut self, one: &mut Contender, captures: u32) -> Result<Probe, ReferenceError> {
+    /// `captures` times in all. `earlier` is what was learned before that: where it still holds but for places that
+    /// differ now, these are known to vary, such as a time of day that stood still during each of the captures.
+    fn capture_reference(
+        &mut self,
+        one: &mut Contender,
+        captures: u32,
+        earlier: &[KnownAnswer],
+    ) -> Result<Probe, ReferenceError> {
         let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
@@ -250,6 +256,11 @@ impl<'a> Duel<'a> {
         let mut running = again.map_err(|unready| format!("{name} started once and not again: {}", unready.why))?;
         capture::from_other(running.server.port(), &mut capture.learned, timeout)
             .map_err(|why| format!("started again, {} answers otherwise: {why}", one.name()))?;
+        let mut both = earlier.to_vec();
+        let is_of_same = both.iter().map(|known| &known.asked).eq(capture.learned.iter().map(|known| &known.asked));
+        if is_of_same && capture::from_other(running.server.port(), &mut both, timeout).is_ok() {
+            capture.learned = both;
+        }
         self.tell(one, &capture);
         one.learned.clone_from(&capture.learned);
         self.known.clone_from(&capture.learned);
@@ -261,7 +272,7 @@ impl<'a> Duel<'a> {
                     one.name()
                 ));
                 drop(running);
-                return self.capture_reference(one, captures - 1);
+                return self.capture_reference(one, captures - 1, &capture.learned);
             }
             Err(wrong) => {
                 let tail = running.server.log_tail();
