@@ -149,6 +149,9 @@ pub fn tell(summary: &mut Summary) {
     }
 }
 
+/// Why a result may have no latencies.
+const LATE_WORDS: &str = "the load generator itself was late in half of the rounds or more";
+
 fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
     let mean = traffic.mean_per_s.map_or_else(String::new, |mean| format!("; the mean is {}/s", rate_in_words(mean)));
     let rate = format!("At {} requests/s ({}{mean})", rate_in_words(traffic.per_s), traffic.origin);
@@ -157,17 +160,15 @@ fn paragraph(summary: &Summary, traffic: &Traffic, one: &Carried) -> String {
     let at_rate = cases::measured(summary, &cases::traffic(1), name);
     match (&one.cost, at_rate) {
         (Some(cost), Some(at_rate)) => {
-            let ms =
-                |metric: &str| at_rate.numbers.get(metric).map_or_else(|| "?".into(), |it| value(metric, it.median));
-            words.push(format!(
-                "{rate}, {name} answers half of the requests within {}, 99 % within {} and 99.9 % within {}, with \
-                 {:.2} processors and {:.0} MiB of memory",
-                ms(P50),
-                ms(P99),
-                ms(P999),
-                cost.processors,
-                cost.memory_mib
-            ));
+            let needs = format!("{:.2} processors and {:.0} MiB of memory", cost.processors, cost.memory_mib);
+            let ms = |metric: &str| at_rate.numbers.get(metric).map(|it| value(metric, it.median));
+            words.push(match (ms(P50), ms(P99), ms(P999)) {
+                (Some(p50), Some(p99), Some(p999)) => format!(
+                    "{rate}, {name} answers half of the requests within {p50}, 99 % within {p99} and 99.9 % within \
+                     {p999}, with {needs}"
+                ),
+                _ => format!("{rate}, {name} needs {needs}; its latencies are not shown, since {LATE_WORDS}"),
+            });
         }
         _ => {
             let what = one.steps.first().map_or("nothing was measured", |step| step.what.as_str());
@@ -227,14 +228,12 @@ fn smaller_in_words(summary: &Summary, traffic: &Traffic, one: &Carried) -> Opti
         let on = if step.of == 1 { "one".to_owned() } else { step.of.to_string() };
         let found = cases::measured(summary, &cases::smaller(step.of), &one.contender);
         let p99 = found.and_then(|found| found.numbers.get(P99)).map(|p99| value(P99, p99.median));
+        // None where the load generator was late.
+        let p99 = p99.map_or_else(String::new, |p99| format!(" with a p99 of {p99}"));
         match step.held() {
-            Held::Yes => format!("on {on} it holds the rate with a p99 of {}", p99.unwrap_or_else(|| "?".into())),
+            Held::Yes => format!("on {on} it holds the rate{p99}"),
             Held::No => format!("on {on} it does not hold it: {}", step.what),
-            Held::Unsure => format!(
-                "on {on} it held the rate {}, with a p99 of {}",
-                step.unsure().unwrap_or_default(),
-                p99.unwrap_or_else(|| "?".into())
-            ),
+            Held::Unsure => format!("on {on} it held the rate {}{p99}", step.unsure().unwrap_or_default()),
         }
     };
     let steps: Vec<String> = one.smaller.iter().map(step).collect();

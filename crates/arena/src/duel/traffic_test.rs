@@ -85,6 +85,20 @@ fn one_that_carries_it_is_told_with_what_it_takes_and_what_breaks_it() {
 }
 
 #[test]
+fn latencies_that_are_not_known_are_not_shown_as_a_question_mark() {
+    let mut samples = samples("a -w 1 -t 3", &[4, 4, 4]);
+    for one in samples.iter_mut().filter(|one| one.case == cases::traffic(1) || one.case == cases::smaller(1)) {
+        one.numbers.retain(|name, _| ![P50, P99, P999].contains(&name.as_str()));
+    }
+    let answer = summed_up(&samples, "a -w 1 -t 3").answer;
+    assert!(
+        answer.contains("a -w 1 -t 3 needs 0.30 processors and 142 MiB of memory; its latencies are not"),
+        "{answer}"
+    );
+    assert!(answer.contains("on one it holds the rate") && !answer.contains('?'), "{answer}");
+}
+
+#[test]
 fn a_noisy_round_decides_nothing() {
     let one = &summed_up(&samples("a -w 1 -t 3", &[8, 1, 8, 8, 8]), "").carried[0];
     assert_eq!((one.holds(1), one.holds(4), one.holds(8)), (Held::Yes, Held::Yes, Held::No));
