@@ -1,37 +1,12 @@
 //! Compiles the C side of the border and links mruby: that of MRUBY_DIR, else the one that bin/setup has built, else
 //! the one of `mruby-config` on the PATH. Our C is compiled with the flags of mruby's build, since a missing one would
-//! silently shift the fields of its structs. Crates that depend on this one get the path of mrbc as DEP_MRUBY_COMPILER.
+//! silently shift the fields of its structs. Crates that depend on this one get the path of
+//! the compiler to bytecode (mrbc) as DEP_MRUBY_COMPILER.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
-
-const SOURCES: [&str; 23] = [
-    "c/bytes.c",
-    "c/vm.c",
-    "c/guard.c",
-    "c/trace.c",
-    "c/env.c",
-    "c/load.c",
-    "c/rescue.c",
-    "c/visibility.c",
-    "c/autoload.c",
-    "c/defined.c",
-    "c/globals.c",
-    "c/keywords.c",
-    "c/lists.c",
-    "c/tree.c",
-    "c/native.c",
-    "c/call.c",
-    "c/regexp.c",
-    "c/finder.c",
-    "c/match.c",
-    "c/subject.c",
-    "c/replace.c",
-    "c/scanner.c",
-    "c/fg.h",
-];
 
 struct Mruby {
     flags: Vec<String>,
@@ -46,10 +21,7 @@ fn main() {
     println!("cargo:rerun-if-changed=c");
     let mruby = find();
     let mut shim = cc::Build::new();
-    shim.files(SOURCES.iter().filter(|path| path.ends_with(".c")))
-        .includes(&mruby.includes)
-        .opt_level(2)
-        .flag("-Wno-unused-parameter");
+    shim.files(sources()).includes(&mruby.includes).opt_level(2).flag("-Wno-unused-parameter");
     for flag in &mruby.flags {
         shim.flag(flag);
     }
@@ -60,6 +32,14 @@ fn main() {
     println!("cargo:rustc-link-lib=static=mruby");
     println!("cargo:rustc-link-lib=m");
     println!("cargo::metadata=compiler={}", mruby.compiler.display());
+}
+
+/// The C files, in the order of their names, so that each build is the same.
+fn sources() -> Vec<PathBuf> {
+    let entries = fs::read_dir("c").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
+    files.sort();
+    files
 }
 
 fn find() -> Mruby {

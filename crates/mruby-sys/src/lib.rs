@@ -1,5 +1,5 @@
-//! mruby and the C that Rust needs around it: types, constants and functions of the border. c/fg.h explains them all;
-//! this is its Rust twin. Whoever links it defines the functions fg_host_*, fg_pattern_* and fg_text_* of c/fg.h.
+//! Declarations of the C functions around mruby, with their types and constants: the Rust twin of c/fg.h, which
+//! documents them. A crate that links this one must define the functions fg_host_*, fg_pattern_* and fg_text_*.
 
 #![expect(unsafe_code, reason = "declarations of C functions")]
 #![allow(missing_docs, reason = "c/fg.h documents each type and function")]

@@ -64,19 +64,18 @@ fn advice_of_none(out: Vec<String>) -> Advice {
 }
 
 fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
-    let lowest = rivals.iter().filter_map(p99).min_by(f64::total_cmp);
-    let usual = lowest.map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
+    let lowest = lowest_p99(rivals);
+    let usual = lowest.and_then(p99).map_or(f64::INFINITY, |lowest| (P99_TIMES_BEST * lowest).max(P99_UNNOTICED_MS));
     let bound_ms = wishes.p99_max_ms.unwrap_or(usual);
     // The user's bound is compared with the median. For the default bound a p99 must also be significantly worse than
     // the best: a wide range neither excuses a p99 far above the bound nor counts against one near it.
-    let best = rivals.iter().filter_map(|one| one.p99).min_by(|a, b| a.median.total_cmp(&b.median));
+    let best = lowest.and_then(|one| one.p99);
     let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Sense::Lower));
     let is_shown = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
-    let lowest = rivals.iter().filter(|one| one.p99.is_some()).min_by(|a, b| p99_order(a).total_cmp(&p99_order(b)));
     let is_usual = wishes.p99_max_ms.is_none();
-    let at_equal_rate = |one: &Rival| is_usual && lowest.is_some_and(|lowest| keeps_at_half(one, lowest, bound_ms));
     let keeps = |one: &&Rival| {
-        at_equal_rate(one) || one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_shown(spread))
+        one.p99.is_none_or(|spread| spread.median <= bound_ms || !is_shown(spread))
+            || (is_usual && half_within(one, lowest, bound_ms).is_some())
     };
     let mut within: Vec<&Rival> = rivals.iter().filter(keeps).collect();
     let out: Vec<&Rival> = rivals.iter().filter(|one| !keeps(one)).collect();
@@ -91,12 +90,17 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
 }
 
-/// Whether a contender is within the bound at half of its own capacity, and that is no less than the rate at which the
-/// contender of the lowest p99 had it. A share of one's own capacity alone would count the speed of the fastest against
-/// it.
-fn keeps_at_half(one: &Rival, lowest: &Rival, bound_ms: f64) -> bool {
-    let serves_as_much = one.rate.median * 0.5 >= lowest.rate.median * 0.8;
-    serves_as_much && one.half_p99.is_some_and(|half| half.median <= bound_ms)
+/// The contender with the lowest p99 at 80 % of its own capacity.
+fn lowest_p99<'a>(rivals: &'a [Rival<'a>]) -> Option<&'a Rival<'a>> {
+    rivals.iter().filter(|one| one.p99.is_some()).min_by(|a, b| p99_order(a).total_cmp(&p99_order(b)))
+}
+
+/// The p99 of a contender at half of its capacity, if it is within the bound there, and half of its capacity is no less
+/// than 80 % of that of the contender with the lowest p99. At equal shares of capacity the fastest contender has the
+/// highest rate, so that its p99 at 80 % alone would count its speed against it.
+fn half_within<'a>(one: &Rival<'a>, lowest: Option<&Rival>, bound_ms: f64) -> Option<&'a Spread> {
+    let serves_as_much = lowest.is_some_and(|lowest| one.rate.median * 0.5 >= lowest.rate.median * 0.8);
+    one.half_p99.filter(|half| serves_as_much && half.median <= bound_ms)
 }
 
 /// At the user's rate spare capacity is only a reserve: p99 and memory decide between those that carry the rate, and
@@ -219,12 +223,14 @@ fn reasons(choice: &Choice, rivals: &[Rival], other: Option<&Rival>) -> Vec<Stri
         let bound = value(P99, choice.bound_ms);
         reasons.push(format!("nobody keeps a p99 of {bound} at 80 % load; {} comes closest", best.who.name));
     }
-    if let Some(half) = best.half_p99.filter(|_| !choice.is_over && p99_order(best) > choice.bound_ms) {
+    let lowest = lowest_p99(rivals).filter(|_| !choice.is_over && p99_order(best) > choice.bound_ms);
+    if let (Some(lowest), Some(half)) = (lowest, half_within(best, lowest, choice.bound_ms)) {
         let half = value(P99, half.median);
         let rate = value(RATE, best.rate.median * 0.5);
         let name = &best.who.name;
+        let other = &lowest.who.name;
         reasons.push(format!(
-            "{name} has a p99 of {half} at half of its capacity, {rate}, which is more than others have at 80 %"
+            "{name} has a p99 of {half} at half of its capacity, {rate}, which is no less than {other} had at 80 %"
         ));
     }
     reasons.extend(because(choice));

@@ -120,7 +120,8 @@ fn the_speed_of_the_fastest_does_not_count_against_it() {
     with_half.cases.push(Case { name: cases::load(50), x: Some(50.0), results, ..Case::default() });
     let quick = advise(&with_half, &now("puma"));
     assert!(quick.sentence.contains("use foolsgold"), "{}", quick.sentence);
-    let half = "foolsgold -w 2 -t 5 has a p99 of 15.00 ms at half of its capacity, 1000 requests/s";
+    let half = "foolsgold -w 2 -t 5 has a p99 of 15.00 ms at half of its capacity, 1000 requests/s, which is no less \
+                than puma -w 2 -t 5 had at 80 %";
     assert!(quick.reasons.iter().any(|reason| reason.starts_with(half)), "{:?}", quick.reasons);
     // The user's own bound is for 80 % of each one's capacity.
     let bounded = Wishes { p99_max_ms: Some(60.0), ..now("puma") };

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::meaning;
 use super::recipe::{Entry, Recipe};
 use crate::contender::Catalogue;
-use crate::record::fingerprint;
 
 /// Our server, which takes part in every challenge that names no opponents.
 const OURS: &str = "foolsgold";
@@ -73,12 +72,9 @@ impl Challenge {
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 
-    /// Its recipe's fingerprints, of the present form and of that of older runs, by the names that it can have in a
-    /// study.
-    pub(super) fn fingerprints(&self) -> Vec<(String, String)> {
-        let names = [self.name.clone(), format!("{}{SUFFIX}", self.name)];
-        let prints = [fingerprint(self.text.as_bytes()), meaning::of_recipe(&self.text)];
-        names.iter().flat_map(|name| prints.iter().map(|print| (name.clone(), print.clone()))).collect()
+    /// Its recipe's fingerprints, by the names that it can have in a study.
+    pub(super) fn fingerprints(&self) -> [(String, Vec<String>); 2] {
+        [self.name.clone(), format!("{}{SUFFIX}", self.name)].map(|name| (name, meaning::all_of_recipe(&self.text)))
     }
 
     /// The name that it has in the study that it joined.

@@ -40,8 +40,8 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     by_rules(&mut summary, &samples, study.as_ref());
     let mut tree = of_tree(home);
     // A challenger's recipe is no other than it was: the run has all of it.
-    for (name, print) in challenge.into_iter().flat_map(|it| it.fingerprints()) {
-        tree.entry(name).or_default().push(print);
+    for (name, prints) in challenge.into_iter().flat_map(|it| it.fingerprints()) {
+        tree.entry(name).or_default().extend(prints);
     }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
     Ok(summary)
@@ -118,7 +118,7 @@ fn apart(samples: &[Sample], styles: &Styles) -> Option<String> {
 fn of_tree(home: &Path) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, text) in recipes(&home.join("arena/contenders")) {
-        found.insert(name, vec![fingerprint(text.as_bytes()), meaning::of_recipe(&text)]);
+        found.insert(name, meaning::all_of_recipe(&text));
     }
     for (name, text) in recipes(&home.join("arena/studies")) {
         for (part, print) in meaning::of_study(&name, &text) {

@@ -1,6 +1,6 @@
-//! Fingerprints of what decides the measurements, in a study and in a recipe. Sentences, plots and verdicts are for
-//! readers, and a further case or contender changes nothing for the others: earlier runs stay valid when they change.
-//! Pure.
+//! Fingerprints of the parts of a study and of a recipe that decide what a run measures. Sentences, plots and verdicts
+//! are for readers, and a further case or contender changes nothing for the others: earlier runs stay valid when these
+//! change. Pure.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +20,12 @@ const OF_STUDY: [&str; 10] =
 const OF_ENTRY: [&str; 3] = ["in_quick", "note", "published"];
 /// Keys of a case that are for readers.
 const OF_CASE: [&str; 4] = ["in_quick", "metrics", "published", "title"];
+
+/// Fingerprints that a run of this recipe may have: the present form, and that of the whole file in runs of before 25
+/// November 2026.
+pub(super) fn all_of_recipe(text: &str) -> Vec<String> {
+    vec![of_recipe(text), fingerprint(text.as_bytes())]
+}
 
 /// Fingerprint of a contender's recipe.
 pub(super) fn of_recipe(text: &str) -> String {
@@ -59,9 +65,8 @@ fn text_of(table: &Map<String, Value>, key: &str) -> Option<String> {
 /// Fingerprint of a table without some of its keys.
 fn print(mut table: Map<String, Value>, without: &[&str]) -> String {
     table.retain(|key, _| !without.contains(&key.as_str()));
-    // In the order of their names, in whatever order the file has them.
-    let sorted: BTreeMap<String, Value> = table.into_iter().collect();
-    fingerprint(serde_json::to_string(&sorted).unwrap_or_default().as_bytes())
+    // A map of serde_json is sorted by key, in whatever order the file has them.
+    fingerprint(serde_json::to_string(&table).unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]

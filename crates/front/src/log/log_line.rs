@@ -69,8 +69,7 @@ thread_local! {
     static BUFFER: RefCell<LineBuffer> = const { RefCell::new(LineBuffer::new()) };
 }
 
-/// The buffer for a line, and parts of the last line as text, which the next one often has too: formatting a date and
-/// an address takes longer than all the rest of a line.
+/// The buffer for a line, and the last line's date and address as text: they are formatted again only when they change.
 struct LineBuffer {
     text: String,
     second: u64,
