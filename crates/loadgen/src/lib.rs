@@ -19,6 +19,7 @@ mod open;
 mod outcome;
 pub mod process;
 mod queue;
+mod real_time;
 pub mod scenario;
 mod scratch;
 mod siege;

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use super::ask::Workload;
 use super::dice::Dice;
 use super::queue::{Job, Queue};
+use super::real_time::RealTime;
 use super::tally::{Seen, Tally, Watch};
 use super::timer::Timer;
 use super::work::Work;
@@ -20,6 +21,10 @@ use crate::metric;
 
 /// Longest lateness that is recorded: a minute.
 const LATE_MOST_US: u64 = 60_000_000;
+/// Highest rate, per second, at which the load generator takes a processor whenever it wants one. Up to this rate it
+/// needs less than its fair share beside a server on two processors, so only the moment at which it runs is another. At
+/// higher rates it could starve an overloaded server.
+const REAL_TIME_PER_S: f64 = 10_000.0;
 
 /// Options of an open loop.
 #[derive(Debug, Clone)]
@@ -82,6 +87,10 @@ impl Steps {
         format!("open loop: {}{threads}, at most {most} {connections}, seed {}", phases.join(", "), self.seed)
     }
 
+    fn may_be_real_time(&self) -> bool {
+        self.phases.iter().all(|phase| phase.per_s <= REAL_TIME_PER_S)
+    }
+
     fn complaint(&self) -> Option<String> {
         let is_good = |number: f64| number.is_finite() && number > 0.0;
         match self.phases.iter().find(|phase| !is_good(phase.per_s) || !is_good(phase.seconds)) {
@@ -102,6 +111,7 @@ struct Part {
     offered: u64,
     latest: Duration,
     lateness: Histogram<u32>,
+    is_real_time: bool,
 }
 
 fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<Seen, String> {
@@ -116,9 +126,10 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
         on_this_thread(run(port, workload, (plan, share), watch, (begun, tally)))?
     })?;
     let whole = parts.into_iter().reduce(Part::with).ok_or_else(|| "a load without a thread".to_owned())?;
-    let Part { mut tally, offered, latest, lateness } = whole;
+    let Part { mut tally, offered, latest, lateness, is_real_time } = whole;
     // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
-    let words = format!("requests were sent at most {:.1} ms late", latest.as_secs_f64() * 1_000.0);
+    let how = if is_real_time { ", with real-time priority" } else { "" };
+    let words = format!("requests were sent at most {:.1} ms late{how}", latest.as_secs_f64() * 1_000.0);
     let mut seen = tally.seen(plan.in_words(watch));
     seen.outcome.told.push(words);
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
@@ -135,6 +146,7 @@ impl Part {
             offered: self.offered + other.offered,
             latest: self.latest.max(other.latest),
             lateness: self.lateness,
+            is_real_time: self.is_real_time && other.is_real_time,
         }
     }
 }
@@ -149,6 +161,7 @@ async fn run(
     (begun, tally): (Instant, Tally),
 ) -> Result<Part, String> {
     let own = own_s();
+    let real_time = plan.may_be_real_time().then(RealTime::begin).flatten();
     let timer = Timer::new()?;
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
@@ -180,7 +193,7 @@ async fn run(
     queue.close();
     while senders.join_next().await.is_some() {}
     let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
-    Ok(Part { tally, offered, latest, lateness })
+    Ok(Part { tally, offered, latest, lateness, is_real_time: real_time.is_some() })
 }
 
 async fn sender(work: Rc<Work>, queue: Rc<Queue>) {

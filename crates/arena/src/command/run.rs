@@ -28,9 +28,12 @@ pub struct Run {
     /// Only contenders with this in their name; may be given several times.
     #[arg(long, value_name = "WORD")]
     only: Vec<String>,
+    /// Without the contenders with this in their name, also of those that --only names; may be given several times.
+    #[arg(long, value_name = "WORD")]
+    without: Vec<String>,
     /// Resume an interrupted run, with the options that it was started with.
     #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["studies", "quick", "only", "cases", "rounds", "rounds_most", "seconds", "out"])]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "without", "cases", "rounds", "rounds_most", "seconds", "out"])]
     #[arg(conflicts_with_all = ["seed", "load"])]
     resume: Option<PathBuf>,
     /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
@@ -89,10 +92,11 @@ impl Run {
         }
         let mut failed = Vec::new();
         for recipe in chosen {
-            let only: String = self.only.iter().map(|word| format!(" --only {word}")).collect();
-            let command = format!("arena run {}{}{only}", recipe.name, self.how.in_words());
+            let only = self.only.iter().map(|word| format!(" --only {word}"));
+            let choice: String = only.chain(self.without.iter().map(|word| format!(" --without {word}"))).collect();
+            let command = format!("arena run {}{}{choice}", recipe.name, self.how.in_words());
             let begun = self.how.asked(recipe, command).and_then(|asked| {
-                let asked = Asked { only: self.only.clone(), ..asked };
+                let asked = Asked { only: self.only.clone(), without: self.without.clone(), ..asked };
                 self.how.begin(asked, recipe, (&context, home), &self.must, out)
             });
             match begun {
@@ -163,6 +167,7 @@ impl How {
             is_quick: self.quick,
             effort,
             only: Vec::new(),
+            without: Vec::new(),
             cases: self.cases.clone(),
             seed: self.seed.unwrap_or(clock.as_nanos() as u64 >> 10),
             command,

@@ -17,6 +17,9 @@ pub struct Asked {
     pub effort: Effort,
     /// Words of which a contender's name must contain one; empty for all.
     pub only: Vec<String>,
+    /// Words of which a contender's name must contain none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// Words of which a case's name must contain one; empty for all.
     pub cases: Vec<String>,
     /// Seed of the random orders.

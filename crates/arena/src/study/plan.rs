@@ -325,6 +325,7 @@ mod tests {
             is_quick,
             effort: if is_quick { recipe.quick.clone() } else { recipe.full.clone() },
             only: Vec::new(),
+            without: Vec::new(),
             cases: cases.iter().map(|word| (*word).to_owned()).collect(),
             seed: 5,
             command: String::new(),

@@ -119,13 +119,16 @@ fn is_library(environment: &Environment, ruby: &str, name: &str) -> bool {
 
 /// All selected contenders, installed or missing.
 fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String> {
-    let chosen = |name: &str| asked.only.is_empty() || asked.only.iter().any(|word| name.contains(word.as_str()));
+    let has_one = |name: &str, words: &[String]| words.iter().any(|word| name.contains(word.as_str()));
+    let chosen = |name: &str| (asked.only.is_empty() || has_one(name, &asked.only)) && !has_one(name, &asked.without);
     let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
     let entries = study.contenders.iter().filter(|entry| chosen(entry.name())).filter(is_in);
     let entries: Vec<&Entry> = entries.collect();
     if entries.is_empty() {
         let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
-        return Err(format!("--only {}: {} has {}", asked.only.join(" --only "), study.name, names.join(", ")));
+        let words = [("--only ", &asked.only), ("--without ", &asked.without)];
+        let words = words.map(|(flag, words)| words.iter().map(|word| format!("{flag}{word}")).collect::<Vec<_>>());
+        return Err(format!("{}: {} has {}", words.concat().join(" "), study.name, names.join(", ")));
     }
     Ok(entries)
 }

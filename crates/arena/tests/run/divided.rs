@@ -151,7 +151,7 @@ fn who_answers_wrongly_while_its_time_is_divided_is_disqualified() {
     let file = home.path("arena/studies/tiny.toml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("recipe = \"threads\"", "recipe = \"liar\"")).unwrap();
-    let output = home.run(&["run", "tiny", "--only", "liar", "--only", "alone", "--case", "sleep"]);
+    let output = home.run(&["run", "tiny", "--without", "locked", "--case", "sleep"]);
     assert!(output.status.success(), "{}", said(&output));
     let summary = home.summary();
     assert_eq!(summary["cases"][0]["ranking"], serde_json::json!([["alone"]]), "{summary}");

@@ -34,8 +34,9 @@ fn what_is_wrong_is_said_at_once() {
 fn what_is_refused_leaves_no_folder_behind() {
     let home = Home::with(&["good"]);
     let rackup = home.path("apps/tiny/config.ru").display().to_string();
-    let rows: [(&[&str], &str); 8] = [
+    let rows: [(&[&str], &str); 9] = [
         (&["run", "tiny", "--only", "zzz"], "--only zzz: tiny has good"),
+        (&["run", "tiny", "--only", "good", "--without", "oo"], "--only good --without oo: tiny has good"),
         (&["run", "tiny", "--case", "zzz"], "--case zzz: tiny has page"),
         (&["run", "tiny", "--gemfile", "/nosuch"], "/nosuch"),
         (&["run", "all", "--only", "zzz"], "--only zzz: tiny has good"),

@@ -1,0 +1,55 @@
+//! Real-time priority for a thread that has to act at exact times. On a machine that the servers share with the load
+//! generator, it is otherwise woken up late whenever they use all processors, and measures its own delay.
+
+use thread_priority::unix::{
+    NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+    thread_native_id,
+};
+use thread_priority::{ThreadPriority, ThreadPriorityValue};
+
+/// The lowest of the real-time priorities (sched(7)): it comes before every thread that has none.
+const LOWEST: u8 = 1;
+
+/// The calling thread has real-time priority (SCHED_RR) until this is dropped on the same thread.
+pub(crate) struct RealTime(());
+
+impl RealTime {
+    /// `None` where the kernel refuses it: it needs CAP_SYS_NICE, or a limit on real-time priorities (RLIMIT_RTPRIO).
+    pub(crate) fn begin() -> Option<RealTime> {
+        let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
+        let priority = ThreadPriority::Crossplatform(ThreadPriorityValue::try_from(LOWEST).ok()?);
+        set_thread_priority_and_policy(thread_native_id(), priority, policy).ok().map(|()| RealTime(()))
+    }
+}
+
+impl Drop for RealTime {
+    fn drop(&mut self) {
+        let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+        // It cannot be refused: a thread may always give up a priority.
+        let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::process::Process;
+
+    use super::*;
+
+    /// The scheduling policy and real-time priority of this thread: 0 and 0 for one like all others.
+    fn policy() -> (u32, u32) {
+        let id = rustix::thread::gettid().as_raw_nonzero().get();
+        let stat = Process::myself().unwrap().task_from_tid(id).unwrap().stat().unwrap();
+        (stat.policy.unwrap(), stat.rt_priority.unwrap())
+    }
+
+    #[test]
+    fn a_thread_has_it_for_a_time_and_no_other_thread_has_it() {
+        assert_eq!(policy(), (0, 0));
+        let Some(real_time) = RealTime::begin() else { return };
+        assert_eq!(policy(), (2, 1), "SCHED_RR");
+        assert_eq!(std::thread::spawn(policy).join().unwrap().0, 2, "a thread inherits it, as sched(7) says");
+        drop(real_time);
+        assert_eq!(policy(), (0, 0));
+    }
+}
