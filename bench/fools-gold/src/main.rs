@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bench_kit::options::record_folder;
-use bench_kit::stats::Dice;
+use bench_kit::stats::SeededRng;
 use bench_kit::wrk::Sample;
 use contender::Running;
 use load::Mode;
@@ -55,11 +55,11 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
         contender.check(&mut record)?;
         load::warm_up(contender, options, &folder)?;
     }
-    let mut dice = Dice::from_clock();
+    let mut rng = SeededRng::from_clock();
     for round in 1..=options.rounds {
         let mut turns: Vec<(usize, usize)> =
             (0..running.len()).flat_map(|who| (0..modes.len()).map(move |mode| (who, mode))).collect();
-        dice.shuffle(&mut turns);
+        rng.shuffle(&mut turns);
         for (who, mode) in turns {
             let sample = measure(&mut running[who], &modes[mode], &folder)?;
             say(

@@ -1,6 +1,6 @@
 //! Medians, percentiles and a shuffled order: the arena's, and what benchmarks need beside them.
 
-pub use loadgen::Dice;
+pub use loadgen::SeededRng;
 pub use loadgen::stats::{median, percentile};
 
 /// Smallest and largest number.

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bench_kit::options::record_folder;
-use bench_kit::stats::Dice;
+use bench_kit::stats::SeededRng;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -88,7 +88,7 @@ fn one(server: &Running, method: &'static str, options: &Options) -> Result<Outc
 
 /// Kills a random worker each 200 ms; returns how many.
 fn kill_now_and_then(server: &Running, options: &Options, done: &AtomicBool) -> u32 {
-    let mut dice = Dice::from_clock();
+    let mut rng = SeededRng::from_clock();
     let mut kills = 0;
     let mut next = Instant::now() + EVERY;
     while !done.load(Ordering::Relaxed) {
@@ -103,7 +103,7 @@ fn kill_now_and_then(server: &Running, options: &Options, done: &AtomicBool) -> 
         if workers.is_empty() {
             continue;
         }
-        let chosen = workers[dice.below(workers.len())].id;
+        let chosen = workers[rng.below(workers.len())].id;
         let id = i32::try_from(chosen).ok().and_then(Pid::from_raw);
         kills += u32::from(id.is_some_and(|id| kill_process(id, Signal::KILL).is_ok()));
     }

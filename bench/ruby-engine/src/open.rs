@@ -7,7 +7,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bench_kit::stats::Dice;
+use bench_kit::stats::SeededRng;
 use parking_lot::{Condvar, Mutex};
 
 use crate::client::{Client, Request};
@@ -59,17 +59,17 @@ struct Counter {
 impl Plan {
     /// Draws a plan; the same for the same seed.
     pub fn draw(seed: u64, seconds: u32, per_second: f64, long_share: f64, fresh: bool) -> Plan {
-        let mut dice = Dice::from_seed(seed);
+        let mut rng = SeededRng::from_seed(seed);
         let mut requests = Vec::new();
         let mut at = 0.0;
         loop {
-            at += dice.gap_s(per_second);
+            at += rng.gap_s(per_second);
             if at >= f64::from(seconds) {
                 let short = ("/cpu/1", "worked 1 ms\n");
                 let long = ("/cpu/100", "worked 100 ms\n");
                 return Plan { requests, fresh, short, long };
             }
-            requests.push((Duration::from_secs_f64(at), dice.fraction() <= long_share));
+            requests.push((Duration::from_secs_f64(at), rng.fraction() <= long_share));
         }
     }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use bench_kit::options::record_folder;
-use bench_kit::stats::Dice;
+use bench_kit::stats::SeededRng;
 
 use crate::client::Request;
 use crate::closed::{self, expect};
@@ -41,11 +41,11 @@ pub fn run(options: &Options, place: &Place, out: &mut dyn Write) -> Result<(), 
     for placed in &servers {
         check_and_warm_up(placed, options, out)?;
     }
-    let mut dice = Dice::from_clock();
+    let mut rng = SeededRng::from_clock();
     for round in 1..=options.rounds {
         let mut turns: Vec<(Contender, &Load)> =
             contenders.iter().flat_map(|who| loads.iter().map(|load| (*who, *load))).collect();
-        dice.shuffle(&mut turns);
+        rng.shuffle(&mut turns);
         for (who, load) in turns {
             let placed = servers.iter_mut().find(|one| one.server.contender == who && one.setup == load.setup);
             let Some(placed) = placed else { continue };

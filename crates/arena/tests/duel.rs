@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use arena::duel::asked::Asked;
 use arena::duel::plan::Plan;
-use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
+use arena::duel::{DuelOptions, Listener, Now, TimeLeft, run, urls};
 use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 
@@ -49,7 +49,7 @@ run lambda { |env|
 #[derive(Default)]
 struct Heard {
     words: Vec<String>,
-    steps: Vec<Left>,
+    steps: Vec<TimeLeft>,
     samples: Vec<Sample>,
 }
 
@@ -58,7 +58,7 @@ impl Listener for Heard {
         self.words.push(words.to_owned());
     }
 
-    fn left(&mut self, left: &Left) {
+    fn left(&mut self, left: &TimeLeft) {
         self.steps.push(left.clone());
     }
 

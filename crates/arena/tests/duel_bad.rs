@@ -9,7 +9,7 @@ use std::sync::{PoisonError, RwLock};
 
 use arena::duel::pace::Rate;
 use arena::duel::plan::Plan;
-use arena::duel::{DuelOptions, Left, Listener, Now, run, urls};
+use arena::duel::{DuelOptions, Listener, Now, TimeLeft, run, urls};
 use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 use arena::record::summary::Summary;
@@ -99,7 +99,7 @@ impl Listener for Heard {
         self.words.push(words.to_owned());
     }
 
-    fn left(&mut self, _: &Left) {}
+    fn left(&mut self, _: &TimeLeft) {}
 
     fn sample(&mut self, sample: &Sample) -> Result<(), String> {
         self.samples.push(sample.clone());

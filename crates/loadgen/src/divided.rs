@@ -28,10 +28,10 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::ask::{Ask, Workload};
-use super::dice::Dice;
 use super::fault::Fault;
 use super::judge::judge;
 use super::on_this_thread;
+use super::rng::SeededRng;
 use super::timer::Timer;
 use crate::metric::{
     AFTER_APP, APP_PROCESSOR, APP_WAITING, DIVIDED, DIVIDED_REQUESTS, IN_ACCEPT_QUEUE, IN_GENERATOR, IN_SERVER,
@@ -215,7 +215,7 @@ struct Shared {
     keep: bool,
     asks: Vec<(Ask, HeaderMap)>,
     weights: Vec<f64>,
-    dice: RefCell<Dice>,
+    rng: RefCell<SeededRng>,
     sums: RefCell<Sums>,
 }
 
@@ -228,8 +228,8 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
     let weights = sums.collect();
     let asks = workload.asks.iter().map(|ask| Ok((ask.clone(), headers(port, ask, plan.keep)?)));
     let asks = asks.collect::<Result<Vec<_>, http::Error>>().map_err(|error| error.to_string())?;
-    let dice = RefCell::new(Dice::from_seed(1));
-    let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, dice, sums: RefCell::default() });
+    let rng = RefCell::new(SeededRng::from_seed(1));
+    let shared = Rc::new(Shared { port, keep: plan.keep, asks, weights, rng, sums: RefCell::default() });
     let mut clients = JoinSet::new();
     let begun = Instant::now();
     for _ in 0..plan.clients {
@@ -247,12 +247,12 @@ async fn run(port: u16, workload: &Workload, plan: &Division) -> Result<Sums, St
 /// in this thread, which does the work of all clients. A response that has arrived waits as long.
 async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, String> {
     let timer = Timer::new()?;
-    let mut dice = Dice::from_seed(2);
+    let mut rng = SeededRng::from_seed(2);
     let mut sum_ns = 0.0;
     let mut count = 0_u32;
     let longest = LONGEST_S.max(plan.seconds);
     loop {
-        let due = Instant::now() + Duration::from_secs_f64(dice.gap_s(PROBES_PER_S));
+        let due = Instant::now() + Duration::from_secs_f64(rng.gap_s(PROBES_PER_S));
         timer.wait_until(due).await?;
         sum_ns += due.elapsed().as_nanos() as f64;
         count += 1;
@@ -312,7 +312,7 @@ impl Shared {
     /// One request and its answer.
     async fn one(&self, connection: &mut Option<Connection>) -> Result<Parts, Trouble> {
         let words = |error: hyper::Error| Fault::of_exchange(&error);
-        let place = self.dice.borrow_mut().place(&self.weights);
+        let place = self.rng.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
         let mut request = Request::new(Full::new(Bytes::from(ask.body.clone())));
         *request.method_mut() = ask.method.parse().map_err(|error| format!("{}: {error}", ask.method))?;

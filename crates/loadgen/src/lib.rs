@@ -9,7 +9,6 @@ mod ask;
 mod check;
 mod closed;
 mod connection;
-mod dice;
 mod divided;
 mod fault;
 mod judge;
@@ -20,6 +19,7 @@ mod outcome;
 pub mod process;
 mod queue;
 mod real_time;
+mod rng;
 pub mod scenario;
 mod scratch;
 mod siege;
@@ -35,13 +35,14 @@ pub use ab::{AbPlan, AbUntil, ab};
 pub use ask::{Ask, AskParts, BodyRule, Expect, Workload};
 pub use check::{NotRight, check, check_patiently, is_busy, judge_patiently};
 pub use closed::{Closed, Until, closed, watch_closed};
-pub use dice::Dice;
 pub use divided::{Divided, Division, HEADER, divide};
 pub use fault::Fault;
 pub use judge::judge;
 pub use k6::{DROPPED, K6_GET, K6Here, K6Load, K6Plan, k6_counted, k6_version};
 pub use open::{Open, Phase, Steps, watch_open};
 pub use outcome::{Course, Outcome};
+pub use real_time::may_be_real_time;
+pub use rng::SeededRng;
 pub use siege::{SiegePlan, SiegeUntil, siege};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch};
 pub use warm::{Warmth, warm_up};
@@ -76,7 +77,7 @@ impl Share {
 
     /// A seed that differs for each thread; for the first it is that of the whole load.
     pub fn seed(self, of_load: u64) -> u64 {
-        if self.place == 0 { of_load } else { Dice::from_seed(of_load ^ u64::from(self.place)).draw() }
+        if self.place == 0 { of_load } else { SeededRng::from_seed(of_load ^ u64::from(self.place)).draw() }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The metrics: names of numbers in records, with unit and sense. One table for all tools, studies, tables and plots.
+//! The metrics: names of numbers in records, with unit and direction. One table for all tools, studies, tables
+//! and plots.
 
 /// A metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,12 +13,12 @@ pub struct Metric {
     /// Significant digits after the decimal point.
     pub digits: usize,
     /// Whether higher or lower is better.
-    pub sense: Sense,
+    pub direction: Direction,
 }
 
 /// Direction in which a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sense {
+pub enum Direction {
     /// Higher is better.
     Higher,
     /// Lower is better.
@@ -136,57 +137,63 @@ pub const RUN_QUEUE: &str = "run_queue_ms";
 
 /// All metrics, in the order in which they are shown.
 pub const METRICS: [Metric; 47] = [
-    metric(RATE, "Rate", "requests/s", 0, Sense::Higher),
-    metric("goodput_per_s", "Goodput", "requests/s", 0, Sense::Higher),
-    metric(REQUESTS, "Requests", "", 0, Sense::Plain),
-    metric(FAILED, "Failed", "", 0, Sense::Lower),
-    metric(FAILED_PPM, "Failed, of a million", "", 0, Sense::Lower),
-    metric(CHECKED, "Checked", "answers", 0, Sense::Plain),
-    metric("availability_pct", "Availability", "%", 2, Sense::Higher),
-    metric(ELAPSED, "Elapsed", "s", 2, Sense::Lower),
-    metric(CONNECTIONS, "Connections", "", 0, Sense::Plain),
-    metric(IDLE_KIB, "Memory of an idle connection", "KiB", 1, Sense::Lower),
-    metric("concurrency", "In flight", "", 1, Sense::Plain),
-    metric("mean_ms", "Mean", "ms", 2, Sense::Lower),
-    metric(P50, "p50", "ms", 2, Sense::Lower),
-    metric("p75_ms", "p75", "ms", 2, Sense::Lower),
-    metric("p90_ms", "p90", "ms", 2, Sense::Lower),
-    metric("p95_ms", "p95", "ms", 2, Sense::Lower),
-    metric(P99, "p99", "ms", 2, Sense::Lower),
-    metric(P999, "p99.9", "ms", 2, Sense::Lower),
-    metric("p9999_ms", "p99.99", "ms", 2, Sense::Lower),
-    metric("shortest_ms", "Shortest", "ms", 2, Sense::Lower),
-    metric("max_ms", "Longest", "ms", 1, Sense::Lower),
-    metric(P99_OVER_P50, "p99 over p50", "", 2, Sense::Lower),
-    metric(CPU, "CPU per request", "us", 0, Sense::Lower),
-    metric("pss_mean_mib", "Memory, mean", "MiB", 0, Sense::Lower),
-    metric(PSS_PEAK, "Memory, peak", "MiB", 0, Sense::Lower),
-    metric(PSS, "Memory", "MiB", 0, Sense::Lower),
-    metric(PROCESSORS, "Processors busy", "", 2, Sense::Plain),
-    metric("rss_mib", "Resident", "MiB", 0, Sense::Lower),
-    metric(SWAP, "Swapped", "MiB", 0, Sense::Lower),
-    metric(FIRST_ANSWER, "First answer", "ms", 0, Sense::Lower),
-    metric("cold_ms", "First request, cold", "ms", 0, Sense::Lower),
-    metric("after_idle_ms", "First request after idling", "ms", 0, Sense::Lower),
-    metric(OFFERED, "Offered", "requests/s", 0, Sense::Plain),
-    metric(LATE, "Load generator late, p99", "ms", 2, Sense::Plain),
-    metric(RECOVERY, "Recovery", "s", 2, Sense::Lower),
-    metric("load_pct", "Load", "% of capacity", 0, Sense::Plain),
-    metric("users", "Users", "", 0, Sense::Plain),
-    metric("bytes_per_answer", "Answer", "bytes", 0, Sense::Plain),
-    metric(DIVIDED, "All", "ms", 2, Sense::Plain),
-    metric(DIVIDED_REQUESTS, "Requests", "", 0, Sense::Plain),
-    metric(IN_GENERATOR, "Load generator", "ms", 2, Sense::Plain),
-    metric(IN_ACCEPT_QUEUE, "Accept queue", "ms", 2, Sense::Plain),
-    metric(IN_SERVER, "Server, before the application", "ms", 2, Sense::Plain),
-    metric(APP_PROCESSOR, "Application, on a processor", "ms", 2, Sense::Plain),
-    metric(APP_WAITING, "Application, waiting", "ms", 2, Sense::Plain),
-    metric(AFTER_APP, "After the application", "ms", 2, Sense::Plain),
-    metric(RUN_QUEUE, "Run queue", "ms", 2, Sense::Plain),
+    metric(RATE, "Rate", "requests/s", 0, Direction::Higher),
+    metric("goodput_per_s", "Goodput", "requests/s", 0, Direction::Higher),
+    metric(REQUESTS, "Requests", "", 0, Direction::Plain),
+    metric(FAILED, "Failed", "", 0, Direction::Lower),
+    metric(FAILED_PPM, "Failed, of a million", "", 0, Direction::Lower),
+    metric(CHECKED, "Checked", "answers", 0, Direction::Plain),
+    metric("availability_pct", "Availability", "%", 2, Direction::Higher),
+    metric(ELAPSED, "Elapsed", "s", 2, Direction::Lower),
+    metric(CONNECTIONS, "Connections", "", 0, Direction::Plain),
+    metric(IDLE_KIB, "Memory of an idle connection", "KiB", 1, Direction::Lower),
+    metric("concurrency", "In flight", "", 1, Direction::Plain),
+    metric("mean_ms", "Mean", "ms", 2, Direction::Lower),
+    metric(P50, "p50", "ms", 2, Direction::Lower),
+    metric("p75_ms", "p75", "ms", 2, Direction::Lower),
+    metric("p90_ms", "p90", "ms", 2, Direction::Lower),
+    metric("p95_ms", "p95", "ms", 2, Direction::Lower),
+    metric(P99, "p99", "ms", 2, Direction::Lower),
+    metric(P999, "p99.9", "ms", 2, Direction::Lower),
+    metric("p9999_ms", "p99.99", "ms", 2, Direction::Lower),
+    metric("shortest_ms", "Shortest", "ms", 2, Direction::Lower),
+    metric("max_ms", "Longest", "ms", 1, Direction::Lower),
+    metric(P99_OVER_P50, "p99 over p50", "", 2, Direction::Lower),
+    metric(CPU, "CPU per request", "us", 0, Direction::Lower),
+    metric("pss_mean_mib", "Memory, mean", "MiB", 0, Direction::Lower),
+    metric(PSS_PEAK, "Memory, peak", "MiB", 0, Direction::Lower),
+    metric(PSS, "Memory", "MiB", 0, Direction::Lower),
+    metric(PROCESSORS, "Processors busy", "", 2, Direction::Plain),
+    metric("rss_mib", "Resident", "MiB", 0, Direction::Lower),
+    metric(SWAP, "Swapped", "MiB", 0, Direction::Lower),
+    metric(FIRST_ANSWER, "First answer", "ms", 0, Direction::Lower),
+    metric("cold_ms", "First request, cold", "ms", 0, Direction::Lower),
+    metric("after_idle_ms", "First request after idling", "ms", 0, Direction::Lower),
+    metric(OFFERED, "Offered", "requests/s", 0, Direction::Plain),
+    metric(LATE, "Load generator late, p99", "ms", 2, Direction::Plain),
+    metric(RECOVERY, "Recovery", "s", 2, Direction::Lower),
+    metric("load_pct", "Load", "% of capacity", 0, Direction::Plain),
+    metric("users", "Users", "", 0, Direction::Plain),
+    metric("bytes_per_answer", "Answer", "bytes", 0, Direction::Plain),
+    metric(DIVIDED, "All", "ms", 2, Direction::Plain),
+    metric(DIVIDED_REQUESTS, "Requests", "", 0, Direction::Plain),
+    metric(IN_GENERATOR, "Load generator", "ms", 2, Direction::Plain),
+    metric(IN_ACCEPT_QUEUE, "Accept queue", "ms", 2, Direction::Plain),
+    metric(IN_SERVER, "Server, before the application", "ms", 2, Direction::Plain),
+    metric(APP_PROCESSOR, "Application, on a processor", "ms", 2, Direction::Plain),
+    metric(APP_WAITING, "Application, waiting", "ms", 2, Direction::Plain),
+    metric(AFTER_APP, "After the application", "ms", 2, Direction::Plain),
+    metric(RUN_QUEUE, "Run queue", "ms", 2, Direction::Plain),
 ];
 
-const fn metric(name: &'static str, title: &'static str, unit: &'static str, digits: usize, sense: Sense) -> Metric {
-    Metric { name, title, unit, digits, sense }
+const fn metric(
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    digits: usize,
+    direction: Direction,
+) -> Metric {
+    Metric { name, title, unit, digits, direction }
 }
 
 impl Metric {

@@ -10,9 +10,9 @@ use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
-use super::dice::Dice;
 use super::queue::{Job, Queue};
 use super::real_time::RealTime;
+use super::rng::SeededRng;
 use super::tally::{Seen, Tally, Watch};
 use super::timer::Timer;
 use super::work::Work;
@@ -21,10 +21,6 @@ use crate::metric;
 
 /// Longest lateness that is recorded: a minute.
 const LATE_MOST_US: u64 = 60_000_000;
-/// Highest rate, per second, at which the load generator takes a processor whenever it wants one. Up to this rate it
-/// needs less than its fair share beside a server on two processors, so only the moment at which it runs is another. At
-/// higher rates it could starve an overloaded server.
-const REAL_TIME_PER_S: f64 = 10_000.0;
 
 /// Options of an open loop.
 #[derive(Debug, Clone)]
@@ -61,13 +57,16 @@ pub struct Steps {
     pub keep: bool,
     /// Seed of the times and the random choices.
     pub seed: u64,
+    /// Whether the load generator takes a processor whenever it needs one, where the kernel permits that. Not for rates
+    /// far above what a server can do: it would starve the server.
+    pub is_real_time: bool,
 }
 
 impl Open {
     /// The same loop as a single phase.
     pub fn steps(&self) -> Steps {
         let phases = vec![Phase { per_s: self.per_s, seconds: self.seconds }];
-        Steps { phases, connections: self.connections, keep: self.keep, seed: self.seed }
+        Steps { phases, connections: self.connections, keep: self.keep, seed: self.seed, is_real_time: true }
     }
 }
 
@@ -85,10 +84,6 @@ impl Steps {
         let threads = watch.in_words(self.connections);
         let most = self.connections;
         format!("open loop: {}{threads}, at most {most} {connections}, seed {}", phases.join(", "), self.seed)
-    }
-
-    fn may_be_real_time(&self) -> bool {
-        self.phases.iter().all(|phase| phase.per_s <= REAL_TIME_PER_S)
     }
 
     fn complaint(&self) -> Option<String> {
@@ -161,7 +156,7 @@ async fn run(
     (begun, tally): (Instant, Tally),
 ) -> Result<Part, String> {
     let own = own_s();
-    let real_time = plan.may_be_real_time().then(RealTime::begin).flatten();
+    let real_time = plan.is_real_time.then(RealTime::begin).flatten();
     let timer = Timer::new()?;
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
@@ -207,7 +202,7 @@ async fn sender(work: Rc<Work>, queue: Rc<Queue>) {
 struct Times<'a> {
     phases: std::slice::Iter<'a, Phase>,
     now: Option<Phase>,
-    dice: Dice,
+    rng: SeededRng,
     at: f64,
     /// End of the current phase.
     end: f64,
@@ -216,8 +211,8 @@ struct Times<'a> {
 impl<'a> Times<'a> {
     fn new(plan: &'a Steps) -> Times<'a> {
         // Not the seed of the choice of requests, so that a rare request does not always follow a short gap.
-        let dice = Dice::from_seed(plan.seed ^ 0x5bd1_e995);
-        Times { phases: plan.phases.iter(), now: None, dice, at: 0.0, end: 0.0 }
+        let rng = SeededRng::from_seed(plan.seed ^ 0x5bd1_e995);
+        Times { phases: plan.phases.iter(), now: None, rng, at: 0.0, end: 0.0 }
     }
 }
 
@@ -227,7 +222,7 @@ impl Iterator for Times<'_> {
     fn next(&mut self) -> Option<Duration> {
         loop {
             if let Some(phase) = self.now {
-                self.at += self.dice.gap_s(phase.per_s);
+                self.at += self.rng.gap_s(phase.per_s);
                 if self.at < self.end {
                     return Duration::try_from_secs_f64(self.at).ok();
                 }
@@ -247,7 +242,7 @@ mod tests {
 
     fn steps(phases: &[(f64, f64)], seed: u64) -> Steps {
         let phases = phases.iter().map(|&(per_s, seconds)| Phase { per_s, seconds }).collect();
-        Steps { phases, connections: 1, keep: true, seed }
+        Steps { phases, connections: 1, keep: true, seed, is_real_time: false }
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl RealTime {
     }
 }
 
+/// Whether the kernel permits real-time priority here.
+pub fn may_be_real_time() -> bool {
+    std::thread::spawn(|| RealTime::begin().is_some()).join().unwrap_or(false)
+}
+
 impl Drop for RealTime {
     fn drop(&mut self) {
         let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);

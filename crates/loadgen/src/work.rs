@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::ask::Workload;
 use super::connection::{Arrived, Connection, Prepared};
-use super::dice::Dice;
 use super::fault::Fault;
+use super::rng::SeededRng;
 use super::tally::{Tally, Watch};
 
 /// State shared by the clients of a loop.
@@ -15,7 +15,7 @@ pub(crate) struct Work {
     keep: bool,
     prepared: Vec<Prepared>,
     sums: Vec<f64>,
-    dice: RefCell<Dice>,
+    rng: RefCell<SeededRng>,
     timeout: Duration,
     /// The counts.
     pub tally: RefCell<Tally>,
@@ -38,7 +38,7 @@ impl Work {
             keep,
             prepared,
             sums,
-            dice: RefCell::new(Dice::from_seed(seed)),
+            rng: RefCell::new(SeededRng::from_seed(seed)),
             timeout: watch.timeout,
             tally: RefCell::new(tally),
             stopped: Cell::new(false),
@@ -52,7 +52,7 @@ impl Work {
 
     /// Draws the next request; returns its index.
     pub fn draw(&self) -> usize {
-        self.dice.borrow_mut().place(&self.sums)
+        self.rng.borrow_mut().place(&self.sums)
     }
 
     /// Sends a request that was due at `from`, and counts it. Returns whether no connection could be opened.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadgen::{Dice, Workload};
+use loadgen::{SeededRng, Workload};
 use rustix::process::Signal;
 
 use crate::app;
@@ -39,15 +39,15 @@ fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     let mut server = Server::start(stage, setup)?;
     let load = stage.load(&server, workload);
     stage.doing("kills workers");
-    let mut dice = Dice::from_seed(7);
+    let mut rng = SeededRng::from_seed(7);
     let mut killed = 0;
     each_until_enough(Duration::ZERO, stage.lasts(30.0, 5.0), || {
         let workers = server.workers();
-        let spared = dice.place(&sums(workers.len()));
+        let spared = rng.place(&sums(workers.len()));
         let struck = workers.iter().enumerate().filter(|(at, _)| *at != spared);
         killed += struck.filter(|(_, one)| kin::signal(**one, Signal::KILL)).count();
         pause(Duration::from_millis(50));
-        killed += usize::from(kill_one(&server, &mut dice));
+        killed += usize::from(kill_one(&server, &mut rng));
         told.expect(load.let_through(CALM), || format!("{CALM:?} after a storm, what it hit is not answered"));
         killed > 5
     });
@@ -65,9 +65,9 @@ fn sums(count: usize) -> Vec<f64> {
     (1..=count).map(|sum| sum as f64).collect()
 }
 
-fn kill_one(server: &Server, dice: &mut Dice) -> bool {
+fn kill_one(server: &Server, rng: &mut SeededRng) -> bool {
     let workers = server.workers();
-    !workers.is_empty() && kin::signal(workers[dice.place(&sums(workers.len()))], Signal::KILL)
+    !workers.is_empty() && kin::signal(workers[rng.place(&sums(workers.len()))], Signal::KILL)
 }
 
 /// Kills all workers at once, so that none can answer until new ones are forked.
@@ -96,14 +96,14 @@ pub fn mold(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
     let load = stage.load(&server, &app::sinatra()?);
-    let mut dice = Dice::from_seed(11);
+    let mut rng = SeededRng::from_seed(11);
     let mut killed = 0;
     stage.doing("kills molds");
     each_until_enough(Duration::from_millis(100), stage.lasts(30.0, 6.0), || {
         let molds = server.molds();
         killed += molds.iter().filter(|mold| kin::signal(**mold, Signal::KILL)).count();
         pause(Duration::from_millis(200));
-        kill_one(&server, &mut dice);
+        kill_one(&server, &mut rng);
         let is_new = |all: &[u32]| all.len() == 1 && !molds.contains(&all[0]);
         let is_whole = || is_new(&server.molds()) && server.ready() == server.workers;
         told.expect(pace::within(Duration::from_secs(20), is_whole), || {

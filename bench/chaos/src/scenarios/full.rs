@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::Duration;
 
-use loadgen::{Dice, Workload};
+use loadgen::{SeededRng, Workload};
 use rustix::process::Signal;
 
 use crate::app;
@@ -95,7 +95,7 @@ pub fn open_files(stage: &Stage) -> Result<Told, String> {
     setup.before = ["prlimit", "--nofile=160:160"].map(str::to_owned).to_vec();
     let mut server = Server::start(stage, &setup)?;
     let load = stage.load(&server, &app::sinatra()?);
-    let mut dice = Dice::from_seed(3);
+    let mut rng = SeededRng::from_seed(3);
     let rounds = if stage.is_quick { 1 } else { 5 };
     for round in 1..=rounds {
         pause(Duration::from_millis(500));
@@ -106,7 +106,7 @@ pub fn open_files(stage: &Stage) -> Result<Told, String> {
         let workers = server.workers();
         let sums: Vec<f64> = (1..=workers.len()).map(|sum| sum as f64).collect();
         if !workers.is_empty() {
-            kin::signal(workers[dice.place(&sums)], Signal::KILL);
+            kin::signal(workers[rng.place(&sums)], Signal::KILL);
         }
         pause(Duration::from_millis(1500));
         told.remark(format!("{} idle connections were open", idle.len()));

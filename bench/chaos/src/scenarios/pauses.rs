@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use loadgen::{Dice, Phase, Steps, Watch, watch_open};
+use loadgen::{Phase, SeededRng, Steps, Watch, watch_open};
 use rustix::process::Signal;
 
 use super::strangers::{APP, request, short};
@@ -50,11 +50,11 @@ pub fn known(stage: &Stage) -> Result<Told, String> {
 pub fn random(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &setup())?;
-    let mut dice = Dice::from_seed(13);
+    let mut rng = SeededRng::from_seed(13);
     let rounds = if stage.is_quick { 15 } else { 40 };
-    let between = |dice: &mut Dice| 0.2 + 1.8 * dice.fraction();
+    let between = |rng: &mut SeededRng| 0.2 + 1.8 * rng.fraction();
     let pauses: Vec<(f64, f64, usize)> =
-        (0..rounds).map(|_| (between(&mut dice), 0.1 + 2.9 * dice.fraction(), dice.place(&[1.0, 2.0, 3.0]))).collect();
+        (0..rounds).map(|_| (between(&mut rng), 0.1 + 2.9 * rng.fraction(), rng.place(&[1.0, 2.0, 3.0]))).collect();
     let load = load(server.port, pauses.iter().map(|(before, length, _)| before + length).sum::<f64>() + 2.0);
     for (number, (before, length, kind)) in pauses.into_iter().enumerate() {
         pause(Duration::from_secs_f64(before));
@@ -103,7 +103,8 @@ fn setup() -> Setup {
 
 /// Requests at an even rate for this number of seconds, whether or not they are answered.
 fn load(port: u16, seconds: f64) -> JoinHandle<Count> {
-    let plan = Steps { phases: vec![Phase { per_s: RATE, seconds }], connections: 8_000, keep: true, seed: 3 };
+    let phases = vec![Phase { per_s: RATE, seconds }];
+    let plan = Steps { phases, connections: 8_000, keep: true, seed: 3, is_real_time: true };
     thread::spawn(move || {
         let watch = Watch { timeout: PATIENCE, ..Watch::default() };
         let mut count = Count::default();

@@ -15,7 +15,7 @@ use super::{interrupt, run};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
 use crate::duel::plan::Plan;
-use crate::duel::{self, DuelOptions, Left, Listener, Now, Ready};
+use crate::duel::{self, DuelOptions, Listener, Now, Ready, TimeLeft};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::study::Watcher;
@@ -177,7 +177,7 @@ impl Listener for Told<'_> {
         self.progress.said(words);
     }
 
-    fn left(&mut self, left: &Left) {
+    fn left(&mut self, left: &TimeLeft) {
         self.progress.stands_at(left.done, left.of, left.seconds);
         self.progress.doing(&left.what);
     }

@@ -33,8 +33,8 @@ pub struct Run {
     without: Vec<String>,
     /// Resume an interrupted run, with the options that it was started with.
     #[arg(long, value_name = "FOLDER")]
-    #[arg(conflicts_with_all = ["studies", "quick", "only", "without", "cases", "rounds", "rounds_most", "seconds", "out"])]
-    #[arg(conflicts_with_all = ["seed", "load"])]
+    #[arg(conflicts_with_all = ["studies", "quick", "only", "without", "cases", "rounds", "rounds_most", "seconds"])]
+    #[arg(conflicts_with_all = ["out", "seed", "load"])]
     resume: Option<PathBuf>,
     /// A contender that must not be disqualified in any case; exit code 1 if it is. May be given several times.
     #[arg(long, value_name = "NAME")]

@@ -4,7 +4,7 @@ use super::Server;
 use crate::record::Outcome;
 use loadgen::DROPPED;
 use loadgen::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
-use loadgen::process::{Look, Sampler};
+use loadgen::process::{ProcessSample, Sampler};
 
 /// A measurement that begins before a load.
 pub struct Observation {
@@ -34,13 +34,14 @@ impl Observation {
         numbers.insert("pss_mean_mib".into(), seen.pss_mean_kib / 1024.0);
         numbers.insert("rss_mib".into(), mib(seen.rss_peak_kib));
         numbers.insert("swap_mib".into(), mib(seen.swap_peak_kib));
-        outcome.course.insert(PSS.into(), seen.looks.iter().map(|look| (look.at_s, mib(look.pss_kib))).collect());
-        outcome.course.insert(PROCESSORS.into(), seen.looks.windows(2).filter_map(busy).collect());
+        let memory = seen.samples.iter().map(|sample| (sample.at_s, mib(sample.pss_kib)));
+        outcome.course.insert(PSS.into(), memory.collect());
+        outcome.course.insert(PROCESSORS.into(), seen.samples.windows(2).filter_map(busy).collect());
     }
 }
 
 /// Number of processors busy between two samples, at the middle of that time.
-fn busy(two: &[Look]) -> Option<(f64, f64)> {
+fn busy(two: &[ProcessSample]) -> Option<(f64, f64)> {
     let [from, to] = two else { return None };
     let span = to.at_s - from.at_s;
     // The last sample may follow the one before at once, for which the kernel's clock is too coarse.
@@ -53,12 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_are_counted_between_two_looks() {
-        let look = |at_s: f64, cpu_us: u64| Look { at_s, cpu_us, pss_kib: 1 };
-        assert_eq!(busy(&[look(1.0, 0), look(2.0, 1_500_000)]), Some((1.5, 1.5)));
-        assert_eq!(busy(&[look(1.0, 0), look(1.01, 10_000)]), None, "too short for the kernel's clock");
+    fn processors_are_counted_between_two_samples() {
+        let sample = |at_s: f64, cpu_us: u64| ProcessSample { at_s, cpu_us, pss_kib: 1 };
+        assert_eq!(busy(&[sample(1.0, 0), sample(2.0, 1_500_000)]), Some((1.5, 1.5)));
+        assert_eq!(busy(&[sample(1.0, 0), sample(1.01, 10_000)]), None, "too short for the kernel's clock");
         assert_eq!(
-            busy(&[look(1.0, 500), look(2.0, 0)]),
+            busy(&[sample(1.0, 500), sample(2.0, 0)]),
             Some((1.5, 0.0)),
             "a process that has ended takes its time along"
         );

@@ -5,7 +5,7 @@ use regex::Regex;
 
 use crate::record::summary::{Advice, Spread, Summary};
 use crate::stats::{self, CONFIDENCE_PERCENT, are_apart, better, known_within};
-use loadgen::metric::{P99, RATE, Sense};
+use loadgen::metric::{Direction, P99, RATE};
 
 use super::advise_at_rate as at_rate;
 use super::choice::{Because, Choice, Wishes};
@@ -70,7 +70,7 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     // The user's bound is compared with the median. For the default bound a p99 must also be significantly worse than
     // the best: a wide range neither excuses a p99 far above the bound nor counts against one near it.
     let best = lowest.and_then(|one| one.p99);
-    let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Sense::Lower));
+    let is_worse = |spread: &Spread| best.is_some_and(|best| better(best, spread, Direction::Lower));
     let is_shown = |spread: &Spread| wishes.p99_max_ms.is_some() || is_worse(spread);
     let is_usual = wishes.p99_max_ms.is_none();
     let keeps = |one: &&Rival| {
@@ -149,11 +149,11 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> O
 
 /// Whether one p99 is significantly and noticeably lower than the other.
 fn beats_in_p99(one: &Spread, other: &Spread) -> bool {
-    better(one, other, Sense::Lower) && other.median - one.median >= P99_NEAR_MS
+    better(one, other, Direction::Lower) && other.median - one.median >= P99_NEAR_MS
 }
 
 fn beats_in_memory(one: &Spread, other: &Spread) -> bool {
-    better(one, other, Sense::Lower) && other.median >= one.median * MEMORY_NEAR
+    better(one, other, Direction::Lower) && other.median >= one.median * MEMORY_NEAR
 }
 
 fn p99_spread<'a>(one: &Rival<'a>) -> Option<&'a Spread> {

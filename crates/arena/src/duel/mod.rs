@@ -42,6 +42,6 @@ mod smaller;
 mod traffic_turn;
 mod turn;
 
-pub use options::{DuelOptions, Left, Listener, Now};
+pub use options::{DuelOptions, Listener, Now, TimeLeft};
 pub use run::{Ready, run};
 pub use source::Source;

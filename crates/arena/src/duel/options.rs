@@ -68,14 +68,14 @@ pub trait Listener {
     /// Receives a sentence, or several lines, for the user.
     fn says(&mut self, words: &str);
     /// Receives what begins now, and the time left.
-    fn left(&mut self, left: &Left);
+    fn left(&mut self, left: &TimeLeft);
     /// Receives the sample of a finished turn. An error (a full disk) ends the duel.
     fn sample(&mut self, sample: &Sample) -> Result<(), String>;
 }
 
 /// Progress of a duel.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Left {
+pub struct TimeLeft {
     /// What begins: `round 2 of 5: puma -w 2 -t 5`.
     pub what: String,
     /// Turns done.

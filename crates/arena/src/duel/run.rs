@@ -12,7 +12,7 @@ use crate::measure::{Up, observed};
 use crate::record::machine::{self, cores};
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, date};
-use crate::stats::Dice;
+use crate::stats::SeededRng;
 use loadgen::metric::{CPU, P50, P99, rate_in_words};
 use loadgen::process::delay_us;
 use loadgen::{Closed, Until, closed, warm_up};
@@ -22,7 +22,7 @@ use super::capture::{self, AnswerTimeout, Capture, CaptureError};
 use super::caveats;
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
-use super::options::{DuelOptions, Left, Listener};
+use super::options::{DuelOptions, Listener, TimeLeft};
 use super::plan::{CAPTURE_S, Clock, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
@@ -43,7 +43,7 @@ pub(super) struct Duel<'a> {
     pub(super) plan: Plan,
     pub(super) clock: Clock,
     pub(super) begin: Instant,
-    pub(super) rng: Dice,
+    pub(super) rng: SeededRng,
     pub(super) samples: Vec<Sample>,
     /// Contenders with their settings, in the order in which they first ran; before them those that do not take part.
     pub(super) whos: Vec<Who>,
@@ -136,7 +136,7 @@ impl<'a> Duel<'a> {
             plan: *plan,
             clock,
             begin: Instant::now(),
-            rng: Dice::from_seed(options.seed),
+            rng: SeededRng::from_seed(options.seed),
             samples: Vec::new(),
             whos: contenders.missing.clone(),
             notes: options.workload.clone(),
@@ -161,7 +161,7 @@ impl<'a> Duel<'a> {
 
     pub(super) fn begins(&mut self, what: String) -> Instant {
         let (done, of) = self.turns;
-        self.listener.left(&Left { what, done, of: of.max(done), seconds: self.clock.left_s() });
+        self.listener.left(&TimeLeft { what, done, of: of.max(done), seconds: self.clock.left_s() });
         Instant::now()
     }
 

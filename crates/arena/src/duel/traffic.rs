@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::record::summary::{Carried, Case, Cost, Held, Measured, Spread, Step, Summary, Traffic, Who};
 use crate::record::{Sample, TWIN};
 use crate::stats::{better, median};
-use loadgen::metric::{CPU, P50, P99, PROCESSORS, PSS_PEAK, Sense, rate_in_words};
+use loadgen::metric::{CPU, Direction, P50, P99, PROCESSORS, PSS_PEAK, rate_in_words};
 
 use super::cases;
 use super::compare::value;
@@ -273,8 +273,8 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
             let pair = spread(own, name, metric).zip(spread(own, &one.contender, metric));
             let Some((other, this)) = pair else { continue };
             let median = value(metric, other.median);
-            words.extend(better(other, this, Sense::Lower).then(|| format!("{less} ({median})")));
-            words.extend(better(this, other, Sense::Lower).then(|| format!("{more} ({median})")));
+            words.extend(better(other, this, Direction::Lower).then(|| format!("{less} ({median})")));
+            words.extend(better(this, other, Direction::Lower).then(|| format!("{more} ({median})")));
         }
         if words.is_empty() {
             format!("{name} is level with it at this rate")

@@ -12,7 +12,7 @@ pub use sitting::{Stray, leave_out, strays};
 use std::time::Duration;
 
 use crate::record::Outcome;
-use crate::stats::Dice;
+use crate::stats::SeededRng;
 use loadgen::metric::{FAILED, REQUESTS};
 use loadgen::{Closed, K6Here, K6Load, K6Plan, Open, Until, Warmth, Watch, Workload};
 
@@ -40,7 +40,7 @@ pub fn open_connections(clients: u32) -> u32 {
 /// contenders.
 pub fn seed(of_run: u64, round: u32, load_pct: u32) -> u64 {
     // A short seed is readable, and fits into the numbers of k6's scripts.
-    Dice::from_seed(of_run ^ (u64::from(round) << 32) ^ u64::from(load_pct)).draw() >> 32
+    SeededRng::from_seed(of_run ^ (u64::from(round) << 32) ^ u64::from(load_pct)).draw() >> 32
 }
 
 /// Generates a load with the arena's own loop, or with k6 in its place.

@@ -23,8 +23,17 @@ pub fn facts() -> Vec<(String, String)> {
         ("siege", said("siege", &["-V"]).and_then(|text| version(&text))),
         ("ab", said("ab", &["-V"]).and_then(|text| version(&text))),
         ("commit", commit()),
+        ("open loops", Some(open_loops().to_owned())),
     ];
     facts.into_iter().filter_map(|(name, value)| value.map(|value| (name.to_owned(), value))).collect()
+}
+
+/// The priority at which the load generator runs in open loops.
+fn open_loops() -> &'static str {
+    match loadgen::may_be_real_time() {
+        true => "at real-time priority",
+        false => "at the servers' priority: no other is permitted",
+    }
 }
 
 /// Load average per processor above which the machine is busy with other work.

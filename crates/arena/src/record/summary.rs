@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Course;
-use loadgen::metric::{FAILED, Metric, REQUESTS, Sense};
+use loadgen::metric::{Direction, FAILED, Metric, REQUESTS};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -269,7 +269,7 @@ impl Case {
 
     /// Whether one contender can be better than another in this metric here.
     pub fn has_merit(&self, metric: &Metric) -> bool {
-        metric.sense != Sense::Plain && !self.without_merit.iter().any(|name| name == metric.name)
+        metric.direction != Direction::Plain && !self.without_merit.iter().any(|name| name == metric.name)
     }
 
     /// Whether this result can be ranked and be the best.

@@ -13,7 +13,7 @@ use super::{number, table, template, words};
 use crate::record::date;
 use crate::record::summary::{Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Metric, Sense};
+use loadgen::metric::{Direction, Metric};
 
 /// Most metrics of a case that are compared, the most important ones first.
 const MOST_METRICS: usize = 4;
@@ -202,12 +202,12 @@ fn diff(chip: Chip, (old, then): (&Case, &Measured), (new, now): (&Case, &Measur
     let why = reasons.collect::<Vec<_>>().join("; ");
     let pair = before.as_ref().zip(after.as_ref()).filter(|_| why.is_empty());
     // Rounds of two runs have nothing in common but their number: to pair them by it is as good as any other pairing.
-    let verdict = match (pair, metric.sense) {
+    let verdict = match (pair, metric.direction) {
         (None, _) => "out",
         (Some((before, after)), _) if !stats::are_apart(before, after) => "level",
-        (_, Sense::Plain) => "other",
-        (Some((before, after)), Sense::Higher) if after.median > before.median => "better",
-        (Some((before, after)), Sense::Lower) if after.median < before.median => "better",
+        (_, Direction::Plain) => "other",
+        (Some((before, after)), Direction::Higher) if after.median > before.median => "better",
+        (Some((before, after)), Direction::Lower) if after.median < before.median => "better",
         _ => "worse",
     };
     let ratio = pair.and_then(|(before, after)| stats::ratio(after, before));

@@ -10,7 +10,7 @@ use super::styles::{Chip, Styles};
 use super::words::{is_best, spread_of};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
-use loadgen::metric::{Metric, Sense};
+use loadgen::metric::{Direction, Metric};
 
 /// The table of a case.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -222,10 +222,10 @@ fn matrix_cell(case: &Case, name: &str, metric: &Metric, beside: &Beside) -> Cel
     // Who is not ranked is neither the best nor a share of it.
     let medians: Vec<f64> = case.figures(metric.name).map(|(_, spread)| spread.median).collect();
     let share =
-        spread.filter(|_| result.is_some_and(|result| case.counts(result))).and_then(|spread| match metric.sense {
-            Sense::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
-            Sense::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
-            Sense::Plain => None,
+        spread.filter(|_| result.is_some_and(|result| case.counts(result))).and_then(|spread| match metric.direction {
+            Direction::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
+            Direction::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
+            Direction::Plain => None,
         });
     cell.share = share.filter(|share| share.is_finite());
     cell.failed = result.map_or_else(String::new, |result| too_many(case, result));

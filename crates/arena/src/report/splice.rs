@@ -14,8 +14,8 @@ use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
 use super::{number, words};
-use crate::record::date;
 use crate::record::summary::{Case, Summary, failed_share};
+use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
 use loadgen::metric::{ELAPSED, FAILED, Metric};
@@ -168,8 +168,8 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     };
     let beside = match lines.iter().any(|line| line.contains(SMALL)) {
         true => format!(
-            "; below a median how many times the best one's it is, with the {} % interval by which they are told apart \
-             (1× is the best)",
+            "; below a median stands the median of its rounds' ratios to the best (1×), with the {} % interval by \
+             which they are told apart",
             Rule::now().confidence
         ),
         false => String::new(),
@@ -180,14 +180,37 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
          level). {failures}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
-        words::count(summary.rounds as usize, "round", "rounds"),
+        rounds(&cases, metric, wanted),
         loads(&cases),
         unseen(&cases, metric, &styles, wanted),
         further(&cases, wanted),
     );
     let table = lines.join("\n");
     let settings = settings(summary, &styles, wanted);
-    Ok(format!("\n{table}\n\n{settings}{}\n\n", escaped(&place).replace("\\[Run\\]", "[Run]")))
+    let command = match summary.command.as_str() {
+        "" => String::new(),
+        command => format!(" Made by `{}`.", command.replace('`', "'")),
+    };
+    let place = escaped(&place).replace("\\[Run\\]", "[Run]");
+    Ok(format!("\n{table}\n\n{settings}{place}{command}{}\n\n", busy(summary)))
+}
+
+/// Remark on a machine that was busy when the run began.
+fn busy(summary: &Summary) -> &'static str {
+    match machine::company_then(&summary.machine) {
+        Some(_) => " The machine was busy with other work when the run began.",
+        None => "",
+    }
+}
+
+/// Number of rounds of the figures: `3 rounds`, or `2–3 rounds` where they have different numbers.
+fn rounds(cases: &[&Case], metric: &Metric, wanted: &Wanted) -> String {
+    let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let all = || shown().filter_map(|one| one.numbers.get(metric.name));
+    let counts = || all().map(|spread| spread.all.len());
+    let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
+    let most_in_words = words::count(most, "round", "rounds");
+    if least == most { most_in_words } else { format!("{least}–{most_in_words}") }
 }
 
 /// How long a load took, from the shortest to the longest of medians: ` of loads of 3.0–3.3 s`. Empty where there were

@@ -51,8 +51,10 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
     }
     if summary.rounds > 1 {
         let percent = Rule::now().confidence;
-        let words =
-            format!("Below a median: how many times the best of its column it is, with the {percent} % interval.");
+        let words = format!(
+            "Below a median: the median of its rounds' ratios to the best of its column, with the {percent} % \
+             interval."
+        );
         say(out, &words, width)?;
     }
     if !summary.shortcomings.is_empty() {

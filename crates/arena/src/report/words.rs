@@ -6,7 +6,7 @@ use super::number;
 use super::styles::Styles;
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Metric, P50, P99, Sense};
+use loadgen::metric::{Direction, Metric, P50, P99};
 
 /// Metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
@@ -106,8 +106,8 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
     let second = case.ranking.get(1);
     let figure = leader.map_or_else(String::new, |spread| number::with_unit(spread.median, metric));
     let ahead = second.map_or_else(String::new, |group| behind(case, metric, leader, group, &titles(group)));
-    match (metric.sense, best.len()) {
-        (Sense::Plain, _) => String::new(),
+    match (metric.direction, best.len()) {
+        (Direction::Plain, _) => String::new(),
         (_, 1) if second.is_none() => format!("Only {} could be ranked: {figure}.", titles(best).concat()),
         (_, 1) => format!("{} is best with {figure}{ahead}.", titles(best).concat()),
         _ if second.is_none() => {
@@ -122,17 +122,26 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
             // The ratio is that of the first one.
             let first = titles(best).into_iter().next().unwrap_or_default();
             let ahead = ahead.strip_prefix(", ").map_or(ahead.clone(), |ratio| format!("; {first} has {ratio}"));
-            format!("{} are level, {}{ahead}.", list(&titles(best)), between(case, best, metric))
+            let (low, high) = ends(case, best, metric);
+            let are = if high > low * LEVEL_MOST { "are not told apart" } else { "are level" };
+            format!("{} {are}, {}{ahead}.", list(&titles(best)), between(case, best, metric))
         }
     }
 }
 
+/// Highest ratio of medians that is called level. A group whose medians differ more was only not told apart: it needs
+/// more rounds, or a quieter machine.
+const LEVEL_MOST: f64 = 1.15;
+
+/// Lowest and highest median of a group.
+fn ends(case: &Case, group: &[String], metric: &Metric) -> (f64, f64) {
+    let medians = group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median);
+    medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| (low.min(median), high.max(median)))
+}
+
 /// Range of medians in a group, which are not equal but do not differ significantly.
 fn between(case: &Case, group: &[String], metric: &Metric) -> String {
-    let medians: Vec<f64> =
-        group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median).collect();
-    let low = medians.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = medians.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = ends(case, group, metric);
     let (from, to) = (number::value(low, metric), number::with_unit(high, metric));
     if from == number::value(high, metric) { format!("at {to}") } else { format!("between {from} and {to}") }
 }
@@ -145,8 +154,8 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
     };
     let next = group.first().and_then(|name| spread_of(case, name, metric));
     let (Some(leader), Some(next)) = (leader, next) else { return String::new() };
-    let (ratio, said) = match metric.sense {
-        Sense::Lower => (stats::meaningful_ratio(next, leader), "has"),
+    let (ratio, said) = match metric.direction {
+        Direction::Lower => (stats::meaningful_ratio(next, leader), "has"),
         _ => (stats::meaningful_ratio(leader, next), "is next"),
     };
     let Some(ratio) = ratio else {
@@ -235,7 +244,7 @@ const BY_CHANCE: f64 = 0.05;
 pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
     let title = styles.title(summary.twin_of.as_deref()?);
     let compared = summary.cases.iter().filter_map(|case| {
-        let metric = ranking_metric(case).filter(|metric| metric.sense != Sense::Plain)?;
+        let metric = ranking_metric(case).filter(|metric| metric.direction != Direction::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
         let twin = case.twin.as_ref().filter(|twin| case.counts(twin) && case.counts(original))?;
         let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
@@ -296,7 +305,7 @@ pub struct Settings {
     pub name: String,
     /// Its name for people.
     pub title: String,
-    /// Workers and threads per worker: `2 × 5`.
+    /// Workers and threads per worker: `2 × 5`; and what was counted, where that is something else.
     pub size: String,
     /// Version, as the program itself reports it.
     pub version: String,
@@ -304,6 +313,20 @@ pub struct Settings {
     pub allocator: String,
     /// Ruby implementation and version, without date and platform; `its own` if it has none.
     pub ruby: String,
+}
+
+/// Workers and threads of a contender as it was started, and as they were counted where these numbers differ: threads
+/// that a server has for itself, or interpreters in place of processes.
+fn size(who: &Who) -> String {
+    let threads = who.threads.max(1);
+    let asked = format!("{} × {threads}", who.workers);
+    match (who.counted_workers, who.counted_threads) {
+        (Some(processes), Some(counted)) if (processes, counted) != (who.workers, who.workers * threads) => {
+            let processes = count(processes as usize, "process", "processes");
+            format!("{asked} (counted: {processes}, {})", count(counted as usize, "thread", "threads"))
+        }
+        _ => asked,
+    }
 }
 
 /// Settings of each contender that took part.
@@ -317,7 +340,7 @@ pub fn settings(summary: &Summary, styles: &Styles) -> Vec<Settings> {
         Settings {
             name: who.name.clone(),
             title: styles.title(&who.name),
-            size: format!("{} × {}", who.workers, who.threads.max(1)),
+            size: size(who),
             version: version.to_owned(),
             allocator: loaded.unwrap_or(built_in).to_owned(),
             ruby: if ruby.is_empty() { "its own".to_owned() } else { format!("{ruby}{jit}") },

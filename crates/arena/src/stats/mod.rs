@@ -6,7 +6,7 @@ pub mod paired;
 pub mod rank;
 
 pub use beside::{Beside, meaningful_ratio};
-pub use loadgen::Dice;
+pub use loadgen::SeededRng;
 pub use loadgen::stats::{median, percentile};
 pub use paired::{CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, ratio, rule};
 pub use rank::{better, ranking, ranking_by, ranking_of};

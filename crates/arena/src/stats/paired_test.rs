@@ -2,7 +2,7 @@
 //! difference is found. Simulated with fixed seeds, without a clock.
 
 use super::*;
-use crate::stats::Dice;
+use crate::stats::SeededRng;
 
 const TRIALS: usize = 1500;
 /// First and last look, as in the recipes of studies.
@@ -21,7 +21,7 @@ enum Noise {
 
 impl Noise {
     /// Error of a figure's logarithm.
-    fn draw(self, rng: &mut Dice) -> f64 {
+    fn draw(self, rng: &mut SeededRng) -> f64 {
         match self {
             Noise::Normal(cv) => normal(rng) * cv,
             Noise::Stalls(cv) if rng.fraction() < 0.15 => normal(rng) * cv - rng.fraction() * cv * 6.0,
@@ -47,12 +47,12 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(drift: f64, rng: &mut Dice) -> Machine {
+    fn new(drift: f64, rng: &mut SeededRng) -> Machine {
         Machine { off: normal(rng) * drift, drift }
     }
 
     /// Error this many turns later.
-    fn after(&mut self, turns: usize, rng: &mut Dice) -> f64 {
+    fn after(&mut self, turns: usize, rng: &mut SeededRng) -> f64 {
         let left = LEFT.powi(turns as i32);
         self.off = self.off * left + normal(rng) * self.drift * (1.0 - left * left).sqrt();
         self.off
@@ -81,7 +81,7 @@ const CALM: Setting = Setting { order: Order::ByFamily, drift: 0.0 };
 
 /// Figures of two servers after each round, of which the first has `truth` times the figure of the second. Other
 /// contenders stand between them, in random order.
-fn rounds(setting: Setting, rng: &mut Dice, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
+fn rounds(setting: Setting, rng: &mut SeededRng, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     let mut machine = Machine::new(setting.drift, rng);
     let turns_between = if setting.order == Order::ByFamily { 1 } else { FAMILIES };
@@ -99,7 +99,7 @@ fn rounds(setting: Setting, rng: &mut Dice, noise: Noise, truth: f64) -> (Vec<f6
     (a, b)
 }
 
-fn normal(rng: &mut Dice) -> f64 {
+fn normal(rng: &mut SeededRng) -> f64 {
     (-2.0 * rng.fraction().ln()).sqrt() * (std::f64::consts::TAU * rng.fraction()).cos()
 }
 
@@ -109,7 +109,7 @@ fn standing(a: &[f64], b: &[f64]) -> Standing {
 
 /// Percentage of pairs that are found different, with a fixed number of rounds.
 fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
-    let mut rng = Dice::from_seed(count as u64 + 1);
+    let mut rng = SeededRng::from_seed(count as u64 + 1);
     let apart = (0..TRIALS).filter(|_| {
         let (a, b) = rounds(setting, &mut rng, noise, truth);
         standing(&a[..count], &b[..count]) == Standing::Apart
@@ -119,7 +119,7 @@ fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
 
 /// The same with a look after each round until it is decided or the rounds are used up; and the mean number of rounds.
 fn told_apart_by_looks(setting: Setting, noise: Noise, truth: f64) -> (f64, f64) {
-    let mut rng = Dice::from_seed(9);
+    let mut rng = SeededRng::from_seed(9);
     let mut apart = 0;
     let mut took = 0;
     for _ in 0..TRIALS {
@@ -153,6 +153,52 @@ fn twins_are_told_apart_in_less_than_5_of_100_pairs() {
             let (wrong, _) = told_apart_by_looks(setting, noise, 1.0);
             assert!(wrong <= 5.0, "{setting:?}, {noise:?}, looked at after each round: {wrong} %");
         }
+    }
+}
+
+/// Of tables in which all contenders are equal: the percentage of comparisons with the best that find a difference, and
+/// that of tables in which any does. The best has the highest median. Undecided contenders get further rounds, and the
+/// best with them, as `study/run.rs` does.
+fn told_apart_from_the_best(contenders: usize, noise: Noise, trials: usize) -> (f64, f64) {
+    let mut rng = SeededRng::from_seed(contenders as u64);
+    let (mut pairs, mut tables) = (0, 0);
+    for _ in 0..trials {
+        let mut figures: Vec<Vec<(u32, f64)>> = vec![Vec::new(); contenders];
+        let mut open: Vec<usize> = (0..contenders).collect();
+        let mut apart = 0;
+        for round in 1..=LAST_LOOK {
+            for one in &open {
+                figures[*one].push((round as u32, noise.draw(&mut rng).exp() * 1000.0));
+            }
+            if round < FIRST_LOOK {
+                continue;
+            }
+            let spreads: Vec<Spread> = figures.iter().map(|list| Spread::of_rounds(list).unwrap()).collect();
+            let by_median = |a: &usize, b: &usize| spreads[*a].median.total_cmp(&spreads[*b].median);
+            let best = (0..contenders).max_by(by_median).unwrap();
+            let found = |one: &usize| ratio(&spreads[*one], &spreads[best]).unwrap().standing();
+            let others = || (0..contenders).filter(|one| *one != best);
+            apart = others().filter(|one| found(one) == Standing::Apart).count();
+            open = others().filter(|one| found(one) == Standing::Open).collect();
+            if open.is_empty() {
+                break;
+            }
+            open.push(best);
+        }
+        pairs += apart;
+        tables += usize::from(apart > 0);
+    }
+    let percent = |count: usize, of: usize| count as f64 / of as f64 * 100.0;
+    (percent(pairs, trials * (contenders - 1)), percent(tables, trials))
+}
+
+/// METHOD gives these numbers.
+#[test]
+fn in_a_table_of_many_equals_more_are_told_apart_from_the_best() {
+    for (contenders, pairs_most, tables) in [(2, 6.0, 1.0..7.0), (8, 7.5, 18.0..38.0), (18, 10.0, 45.0..72.0)] {
+        let (of_pairs, of_tables) = told_apart_from_the_best(contenders, Noise::Normal(0.1), 300);
+        assert!(of_pairs <= pairs_most, "{contenders} contenders: {of_pairs} % of comparisons");
+        assert!(tables.contains(&of_tables), "{contenders} contenders: {of_tables} % of tables");
     }
 }
 
@@ -223,7 +269,7 @@ fn resamples_are_counted_whole() {
 
 #[test]
 fn the_other_way_round_is_the_inverse() {
-    let mut rng = Dice::from_seed(3);
+    let mut rng = SeededRng::from_seed(3);
     for _ in 0..500 {
         let count = 1 + rng.below(9);
         let mut list = || -> Vec<f64> { (0..count).map(|_| 1.0 + rng.fraction() * 9.0).collect() };

@@ -3,7 +3,7 @@
 
 use crate::measure;
 use crate::record::summary::Published;
-use crate::stats::Dice;
+use crate::stats::SeededRng;
 use loadgen::Workload;
 use loadgen::metric::{OFFERED, RATE};
 
@@ -167,7 +167,7 @@ impl Plan {
             Draw::Cases(family) => 2 * family as u64 + 2,
         };
         let mut order: Vec<usize> = (0..count).collect();
-        Dice::from_seed(self.seed ^ (u64::from(round) << 32) ^ of).shuffle(&mut order);
+        SeededRng::from_seed(self.seed ^ (u64::from(round) << 32) ^ of).shuffle(&mut order);
         order
     }
 

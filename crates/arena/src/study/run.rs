@@ -50,7 +50,7 @@ impl Ready<'_> {
             if question.is_answered() {
                 break;
             }
-            let left = Left { plan: &plan, round, is_about: &|case, name| question.is_about(case, name) };
+            let left = RemainingWork { plan: &plan, round, is_about: &|case, name| question.is_about(case, name) };
             if let Some(words) = question.in_words(round) {
                 watcher.said(&words);
                 watcher.begins(left.seconds(&present, &done), 0.0);
@@ -200,14 +200,14 @@ impl Done {
 }
 
 /// Work that is left in a round.
-struct Left<'a> {
+struct RemainingWork<'a> {
     plan: &'a Plan,
     round: u32,
     /// Whether a case of a contender is wanted at all.
     is_about: &'a dyn Fn(&Case, &str) -> bool,
 }
 
-impl<'a> Left<'a> {
+impl<'a> RemainingWork<'a> {
     /// Cases of a family that a contender has still to run, in the order of the round.
     fn to_load(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
         let mut cases = self.plan.order_of_cases(self.round, family);
@@ -256,7 +256,7 @@ impl<'a> Left<'a> {
 fn first_rounds_s(plan: &Plan, present: &[Present], done: &Done) -> f64 {
     let of = |round: u32| {
         let is_about = |case: &Case, _: &str| case.slowest_pct == 0 || round > 1;
-        Left { plan, round, is_about: &is_about }.seconds(present, done)
+        RemainingWork { plan, round, is_about: &is_about }.seconds(present, done)
     };
     (1..=plan.effort.rounds).map(of).sum()
 }

@@ -14,8 +14,9 @@ use crate::record::Sample;
 use crate::record::date;
 use crate::record::machine::company_then;
 use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
+use crate::report::words;
 use crate::stats;
-use loadgen::metric::{Metric, P99, RATE, Sense};
+use loadgen::metric::{Direction, Metric, P99, RATE};
 
 /// Summarizes a run.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
@@ -53,7 +54,7 @@ pub fn summary(
     notes.extend(company_then(&machine));
     let title = |name: &str| cases.iter().find(|case| case.name == name).map_or("", |case| case.title.as_str());
     notes.extend(apart_in_words(samples, title).filter(|_| asked.machine.is_none()));
-    notes.extend(rounds_in_words(study, plan, &cases, rounds));
+    notes.extend(rounds_in_words(asked, study, plan, &cases, rounds));
     let has_twin = cases.iter().any(|case| case.twin.is_some());
     Summary {
         format: FORMAT,
@@ -88,10 +89,12 @@ fn notes(study: &Recipe, context: &Context) -> Vec<String> {
 }
 
 /// Sentence on the number of rounds, and why there were no fewer or more.
-fn rounds_in_words(study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
+fn rounds_in_words(asked: &Asked, study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
     let (least, most) = (plan.effort.rounds, plan.effort.most());
     if least == most {
-        return None;
+        let rounds = words::count(least as usize, "round was", "rounds were");
+        return (!asked.is_quick && asked.machine.is_none())
+            .then(|| format!("{rounds} asked for, and no further ones for what they leave undecided"));
     }
     // The best of a case is among the undecided ones that are compared with it.
     let family =
@@ -160,7 +163,7 @@ fn deciding(study: &Recipe, family: &str, case: &summary::Case) -> Vec<&'static 
     let others = resting.filter_map(|verdict| verdict.metric.as_ref()).filter(|name| case.metrics.contains(name));
     let mut metrics: Vec<&Metric> = Vec::new();
     for metric in case.metrics.first().into_iter().chain(others).filter_map(|name| Metric::of(name)) {
-        if metric.sense != Sense::Plain && !metrics.contains(&metric) {
+        if metric.direction != Direction::Plain && !metrics.contains(&metric) {
             metrics.push(metric);
         }
     }

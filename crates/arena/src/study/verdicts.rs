@@ -4,7 +4,7 @@
 use super::plan::Plan;
 use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
 use crate::record::summary::{Case, Spread, Summary, Verdict, Who};
-use crate::report::number;
+use crate::report::{number, words};
 use crate::stats;
 use loadgen::metric::Metric;
 
@@ -51,12 +51,18 @@ fn is_of_family(case: &str, family: &str) -> bool {
 
 fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verdict> {
     let metric = Metric::of(recipe.metric.as_ref().or_else(|| decisive.first()?.metrics.first())?)?;
+    let is_missing = |family: &String| !decisive.iter().any(|case| is_of_family(&case.name, family));
+    let is_partial = recipe.cases.iter().any(is_missing);
     let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
     let list = means(&decisive, metric);
-    let groups = stats::ranking(list.clone(), metric.sense);
+    let groups = stats::ranking(list.clone(), metric.direction);
     let mut why = why(&decisive, metric, &groups, &list, who);
     let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
+    if is_partial {
+        let titles: Vec<String> = decisive.iter().map(|case| case.title.clone()).collect();
+        why.push_str(&format!("; of the cases of this use only these were measured: {}", words::list(&titles)));
+    }
     why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
     let winners = groups.into_iter().next()?;
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
@@ -147,7 +153,7 @@ mod tests {
     fn judged(cases: &[&Case], who: &[Who]) -> (Vec<Vec<String>>, String) {
         let metric = Metric::of("p99_ms").unwrap();
         let list = means(cases, metric);
-        let groups = stats::ranking(list.clone(), metric.sense);
+        let groups = stats::ranking(list.clone(), metric.direction);
         let words = why(cases, metric, &groups, &list, who);
         (groups, words)
     }

@@ -17,7 +17,7 @@ pub use gate::{gate, halt, note};
 pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process};
 pub use ledger::{Entry, RUN, sweep};
-pub use sampler::{Look, Sampled, Sampler};
+pub use sampler::{ProcessSample, Sampled, Sampler};
 pub use tree::{Member, Tree, Usage, delay_us, signal_one, threads, with_environment};
 
 /// Free TCP ports, all held at once so that none is returned twice.

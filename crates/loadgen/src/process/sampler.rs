@@ -28,12 +28,12 @@ pub struct Sampled {
     /// Most swapped memory.
     pub swap_peak_kib: u64,
     /// The samples in which the server had memory.
-    pub looks: Vec<Look>,
+    pub samples: Vec<ProcessSample>,
 }
 
 /// A sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Look {
+pub struct ProcessSample {
     /// Seconds since the first sample.
     pub at_s: f64,
     /// Processor time since the processes were started.
@@ -47,7 +47,7 @@ impl Sampler {
     pub fn start(tree: Tree) -> Sampler {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_over);
-        let thread = thread::spawn(move || look(&tree, &told));
+        let thread = thread::spawn(move || sample(&tree, &told));
         Sampler { is_over, thread: Some(thread) }
     }
 
@@ -70,7 +70,7 @@ impl Drop for Sampler {
     }
 }
 
-fn look(tree: &Tree, is_over: &AtomicBool) -> Sampled {
+fn sample(tree: &Tree, is_over: &AtomicBool) -> Sampled {
     let mut sampled = Sampled::default();
     let mut sum = 0;
     let begun = Instant::now();
@@ -80,14 +80,14 @@ fn look(tree: &Tree, is_over: &AtomicBool) -> Sampled {
         // A server that has ended meanwhile has no memory to count.
         if usage.pss_kib > 0 {
             let at_s = begun.elapsed().as_secs_f64();
-            sampled.looks.push(Look { at_s, cpu_us: usage.cpu_us, pss_kib: usage.pss_kib });
+            sampled.samples.push(ProcessSample { at_s, cpu_us: usage.cpu_us, pss_kib: usage.pss_kib });
             sum += usage.pss_kib;
             sampled.pss_peak_kib = sampled.pss_peak_kib.max(usage.pss_kib);
             sampled.rss_peak_kib = sampled.rss_peak_kib.max(usage.rss_kib);
             sampled.swap_peak_kib = sampled.swap_peak_kib.max(usage.swap_kib);
         }
         if last {
-            sampled.pss_mean_kib = sum as f64 / sampled.looks.len().max(1) as f64;
+            sampled.pss_mean_kib = sum as f64 / sampled.samples.len().max(1) as f64;
             return sampled;
         }
         let next = Instant::now() + EVERY;
@@ -104,6 +104,6 @@ mod tests {
     #[test]
     fn memory_is_seen_at_once() {
         let sampled = Sampler::start(Tree { roots: vec![std::process::id()] }).stop();
-        assert!(!sampled.looks.is_empty() && sampled.pss_peak_kib > 100 && sampled.pss_mean_kib > 100.0);
+        assert!(!sampled.samples.is_empty() && sampled.pss_peak_kib > 100 && sampled.pss_mean_kib > 100.0);
     }
 }

@@ -54,7 +54,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>,
 fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> Told {
     let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
     let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
-    let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed };
+    let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed, is_real_time: false };
     let watch = Watch { timeout: patience, timeline: true, threads: LOAD_THREADS };
     let seen = watch_open(port, workload, &steps, &watch);
     let deadline = Duration::from_millis(plan.deadline_ms);

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use loadgen::{
-    Ask, Closed, LOAD_THREADS, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed, warm_up,
-    watch_closed, watch_open,
+    Ask, Closed, LOAD_THREADS, Open, Phase, Steps, Until, Watch, Workload, check, check_patiently, closed,
+    may_be_real_time, warm_up, watch_closed, watch_open,
 };
 
 use crate::small::Small;
@@ -195,13 +195,26 @@ fn to_wait_for_a_connection_is_to_wait() {
     let (rate, offered) = (number(&outcome, "requests_per_s"), number(&outcome, "offered_per_s"));
     assert!((25.0..41.0).contains(&rate) && offered > 60.0, "{outcome:?}");
     // A client without patience gets nothing; a request that was not sent in time is not sent at all.
-    let steps = Steps { phases: vec![Phase { per_s: 80.0, seconds: 1.0 }], connections: 2, keep: true, seed: 2 };
+    let phases = vec![Phase { per_s: 80.0, seconds: 1.0 }];
+    let steps = Steps { phases, connections: 2, keep: true, seed: 2, is_real_time: false };
     let watch = Watch { timeout: Duration::from_millis(300), ..Watch::by_seconds() };
     let seen = watch_open(server.port, &workload("/slow"), &steps, &watch);
     assert!(seen.outcome.errors.contains_key("timeout"), "{seen:?}");
     assert_eq!(seen.timeline.iter().map(|second| second.requests()).sum::<u64>() as f64, {
         number(&seen.outcome, "requests") + number(&seen.outcome, "failed")
     });
+}
+
+#[test]
+fn an_open_loop_says_whether_it_ran_at_real_time_priority() {
+    let server = Small::start();
+    let plan = Open { per_s: 100.0, seconds: 0.3, connections: 2, keep: true, seed: 5 }.steps();
+    let is_real_time = |plan: &Steps| {
+        let outcome = watch_open(server.port, &workload("/right"), plan, &Watch::default()).outcome;
+        outcome.told.iter().any(|words| words.ends_with("ms late, with real-time priority"))
+    };
+    assert_eq!(is_real_time(&plan), may_be_real_time());
+    assert!(!is_real_time(&Steps { is_real_time: false, ..plan }));
 }
 
 #[test]

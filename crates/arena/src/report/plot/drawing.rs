@@ -6,7 +6,7 @@ use crate::record::summary::{Case, Measured, Spread};
 use crate::report::styles::{Chip, Styles};
 use crate::report::{number, words};
 use crate::stats::Beside;
-use loadgen::metric::{Metric, Sense};
+use loadgen::metric::{Direction, Metric};
 
 /// Width of plots on wide pages, in pixels.
 pub const WIDE: f64 = 960.0;
@@ -72,10 +72,10 @@ pub fn axis_title(metric: &Metric) -> String {
 
 /// Words for the good direction of a metric.
 pub fn good_end(metric: &Metric) -> &'static str {
-    match metric.sense {
-        Sense::Higher => "more is better",
-        Sense::Lower => "less is better",
-        Sense::Plain => "",
+    match metric.direction {
+        Direction::Higher => "more is better",
+        Direction::Lower => "less is better",
+        Direction::Plain => "",
     }
 }
 

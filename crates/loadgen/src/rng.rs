@@ -11,18 +11,18 @@ use rand::{RngExt, SeedableRng};
 
 /// A generator of random numbers. Not for secrets.
 #[derive(Debug)]
-pub struct Dice(ChaCha8Rng);
+pub struct SeededRng(ChaCha8Rng);
 
-impl Dice {
+impl SeededRng {
     /// A generator with a seed from the clock.
-    pub fn from_clock() -> Dice {
+    pub fn from_clock() -> SeededRng {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Dice::from_seed(now.as_nanos() as u64)
+        SeededRng::from_seed(now.as_nanos() as u64)
     }
 
     /// A generator with this seed.
-    pub fn from_seed(seed: u64) -> Dice {
-        Dice(ChaCha8Rng::seed_from_u64(seed))
+    pub fn from_seed(seed: u64) -> SeededRng {
+        SeededRng(ChaCha8Rng::seed_from_u64(seed))
     }
 
     /// Returns 64 random bits.
@@ -66,46 +66,46 @@ mod tests {
     fn a_shuffle_loses_nothing_and_repeats_with_its_seed() {
         let shuffled = |seed| {
             let mut items: Vec<u32> = (0..20).collect();
-            Dice::from_seed(seed).shuffle(&mut items);
+            SeededRng::from_seed(seed).shuffle(&mut items);
             items
         };
         assert_ne!(shuffled(7), shuffled(8));
         let mut items = shuffled(7);
         items.sort_unstable();
         assert!(items.into_iter().eq(0..20));
-        Dice::from_seed(0).shuffle::<u32>(&mut []);
+        SeededRng::from_seed(0).shuffle::<u32>(&mut []);
     }
 
     /// If this fails after an update, seeds of older reports give other runs: keep the old version, or say so in
     /// CHANGELOG.
     #[test]
     fn a_seed_means_the_same_in_every_version() {
-        let mut dice = Dice::from_seed(7);
+        let mut rng = SeededRng::from_seed(7);
         let mut items = [0, 1, 2, 3, 4, 5, 6, 7];
-        dice.shuffle(&mut items);
+        rng.shuffle(&mut items);
         assert_eq!(items, [0, 7, 5, 2, 4, 1, 6, 3]);
-        assert_eq!([100, 1000, 1_000_000].map(|bound| dice.below(bound)), [15, 182, 167_989]);
-        assert_eq!(format!("{:.12}", dice.fraction()), "0.704276128036");
+        assert_eq!([100, 1000, 1_000_000].map(|bound| rng.below(bound)), [15, 182, 167_989]);
+        assert_eq!(format!("{:.12}", rng.fraction()), "0.704276128036");
     }
 
     #[test]
     fn fractions_are_spread_evenly() {
-        let mut dice = Dice::from_seed(1);
-        let mean = (0..10_000).map(|_| dice.fraction()).sum::<f64>() / 10_000.0;
+        let mut rng = SeededRng::from_seed(1);
+        let mean = (0..10_000).map(|_| rng.fraction()).sum::<f64>() / 10_000.0;
         assert!((0.48..0.52).contains(&mean), "{mean}");
-        assert_eq!(dice.below(0), 0);
+        assert_eq!(rng.below(0), 0);
     }
 
     #[test]
     fn weights_and_rates_are_kept() {
-        let mut dice = Dice::from_seed(3);
+        let mut rng = SeededRng::from_seed(3);
         let mut found = [0_u32; 3];
         for _ in 0..10_000 {
-            found[dice.place(&[5.0, 7.0, 10.0])] += 1;
+            found[rng.place(&[5.0, 7.0, 10.0])] += 1;
         }
         assert!((4_800..5_200).contains(&found[0]) && (1_850..2_150).contains(&found[1]), "{found:?}");
-        let mean = (0..10_000).map(|_| dice.gap_s(200.0)).sum::<f64>() / 10_000.0;
+        let mean = (0..10_000).map(|_| rng.gap_s(200.0)).sum::<f64>() / 10_000.0;
         assert!((0.0048..0.0052).contains(&mean), "{mean}");
-        assert_eq!((dice.place(&[]), dice.place(&[1.0])), (0, 0));
+        assert_eq!((rng.place(&[]), rng.place(&[1.0])), (0, 0));
     }
 }
