@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::server::command;
 use crate::support::{PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -56,6 +57,41 @@ fn a_pool_grows_while_requests_wait_and_shrinks_at_rest() {
     assert!(busy > 100 && ruby::workers(&server).len() == 1, "{busy}\n{}", server.log());
     let log = server.log();
     assert!(log.contains("scaling up to 3 workers") && log.contains("(--idle-time)"), "{log}");
+    ruby::assert_clean(&server);
+}
+
+#[test]
+fn without_a_number_workers_are_added_while_all_of_them_compute() {
+    let cores = thread::available_parallelism().unwrap().get();
+    let server = ruby::serve(APP, &["-e", "production", "--idle-time", "1s"]);
+    expect_workers(&server, cores);
+    if cores == 1 {
+        return; // A single worker stays alone.
+    }
+    // Most requests are short.
+    (0..100).for_each(|_| assert_eq!(server.text("/"), "gold"));
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..6 * cores).map(|_| scope.spawn(|| server.text("/compute?go"))).collect();
+        let has_grown = || ruby::workers(&server).len() > cores;
+        assert!(within(PATIENCE, has_grown), "{:?}\n{}", ruby::workers(&server), server.log());
+        let status = command().current_dir(&server.folder).arg("status").output().unwrap();
+        let shown = String::from_utf8_lossy(&status.stdout).into_owned();
+        assert!(shown.contains("one is added while requests wait and every worker computes"), "{shown}");
+        ruby::let_go(&server, "go");
+        assert!(clients.into_iter().all(|client| client.join().unwrap() == "computed"));
+    });
+    expect_workers(&server, cores);
+    // Requests that wait run in further threads.
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..2 * cores).map(|_| scope.spawn(|| server.text("/wait?woken"))).collect();
+        let running = || ruby::notes(&server).iter().filter(|note| *note == "runs woken").count();
+        assert!(within(PATIENCE, || running() == 2 * cores), "{}\n{}", running(), server.log());
+        assert_eq!(ruby::workers(&server).len(), cores, "{}", server.log());
+        ruby::let_go(&server, "woken");
+        assert!(clients.into_iter().all(|client| client.join().unwrap() == "waited"));
+    });
+    let log = server.log();
+    assert!(log.contains("waiting while every worker computes") && log.contains("(--idle-time)"), "{log}");
     ruby::assert_clean(&server);
 }
 

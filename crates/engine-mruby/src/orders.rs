@@ -20,7 +20,7 @@ impl Pool {
             status: self.status(),
             oldest_wait_ms: waited.unwrap_or_default().as_secs_f64() * 1e3,
             is_paused: self.queue.is_paused(),
-            pool: Bounds { min: count, max: count, wanted: count, is_held_by_memory: false, shortage: None },
+            pool: Bounds { min: count, max: count, wanted: count, ..Bounds::default() },
             workers: self.watchdog.views(now),
             molds: Vec::new(),
             restarts_by: self.restarts().iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),

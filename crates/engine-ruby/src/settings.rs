@@ -23,6 +23,16 @@ pub enum Preload {
     Force,
 }
 
+/// Why a worker is added above the minimum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// Requests wait.
+    Waiting,
+    /// Requests wait while every worker computes one for much longer than most take. In a further process a request
+    /// gets its share of the processors at once; in a further thread of a busy process it waits for Ruby's lock.
+    Computing,
+}
+
 impl Preload {
     /// Returns the value for the SETUP frame.
     pub fn as_str(self) -> &'static str {
@@ -78,6 +88,9 @@ pub struct Settings {
     pub min_workers: usize,
     /// The maximum number of workers, exceeded by one while a worker is being replaced.
     pub max_workers: usize,
+    /// Bounds of the number of workers within which one is added only while all compute. Within others, such as those
+    /// of an operator, one is added whenever requests wait.
+    pub computing_bounds: Option<(usize, usize)>,
     /// The time after which a worker that was not needed exits, as long as there are more than the minimum.
     pub idle_time: Duration,
     /// The limit on workers that is shared with other applications.
@@ -111,4 +124,11 @@ pub struct Settings {
     pub linger: Duration,
     /// Cancels the start when it is set while the engine starts.
     pub called_off: Arc<AtomicBool>,
+}
+
+impl Settings {
+    /// Returns why a worker is added while the bounds are these.
+    pub(crate) fn growth(&self, min: usize, max: usize) -> Growth {
+        if self.computing_bounds == Some((min, max)) { Growth::Computing } else { Growth::Waiting }
+    }
 }

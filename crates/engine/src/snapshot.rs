@@ -43,6 +43,9 @@ pub struct Bounds {
     pub max: usize,
     /// Number of workers that the autoscaler wants now.
     pub wanted: usize,
+    /// What a worker is added for: `waiting` (requests wait) or `computing` (requests wait while every worker
+    /// computes); empty where the number is fixed.
+    pub grows_while: &'static str,
     /// Whether a lack of memory keeps the number of workers below `max`: within the last half minute a worker could not
     /// be started, or was stopped, for want of memory.
     pub is_held_by_memory: bool,

@@ -87,7 +87,7 @@ pub struct Ended {
     pub cut: usize,
 }
 
-/// Held by every connection; the last one dropped wakes [`Gone::all`].
+/// Held by every connection; the last one dropped wakes [`ConnectionsClosed::all`].
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     _alive: mpsc::Sender<()>,
@@ -96,7 +96,7 @@ pub(crate) struct Guard {
 
 /// Waits until all guards are dropped.
 #[derive(Debug)]
-pub(crate) struct Gone {
+pub(crate) struct ConnectionsClosed {
     last: mpsc::Receiver<()>,
     counts: Arc<Counts>,
 }
@@ -107,10 +107,10 @@ pub(crate) struct Counts {
     cut: AtomicUsize,
 }
 
-pub(crate) fn guard() -> (Guard, Gone) {
+pub(crate) fn guard() -> (Guard, ConnectionsClosed) {
     let (sender, last) = mpsc::channel(1);
     let counts = Arc::new(Counts::default());
-    (Guard { _alive: sender, counts: counts.clone() }, Gone { last, counts })
+    (Guard { _alive: sender, counts: counts.clone() }, ConnectionsClosed { last, counts })
 }
 
 impl Guard {
@@ -129,7 +129,7 @@ impl Counts {
     }
 }
 
-impl Gone {
+impl ConnectionsClosed {
     /// The counters, for an end that does not wait for all connections.
     pub(crate) fn counts(&self) -> Arc<Counts> {
         self.counts.clone()

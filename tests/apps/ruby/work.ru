@@ -27,6 +27,12 @@ run paths(
     wait_for(query(env))
     text("waited")
   end,
+  # The same, and needs a processor all the time.
+  "/compute" => lambda do |env|
+    note("computes #{query(env)}")
+    nil until File.exist?(query(env))
+    text("computed")
+  end,
   "/short" => lambda do |_|
     sleep 0.002
     text("short")

@@ -3,31 +3,32 @@
 use std::time::{Duration, Instant};
 
 use engine::Snapshot;
-use engine::snapshot::WorkerView;
+use engine::snapshot::{Bounds, WorkerView};
 
 use super::Dispatch;
 use crate::fleet::View;
 use crate::process::is_stopped;
+use crate::settings::Growth;
 
 /// Builds the snapshot except for the counters of the pool, with the requests that run in each worker.
 pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot {
     let mut workers = Vec::new();
-    for card in &view.workers {
+    for process in &view.workers {
         let mut shown = WorkerView {
-            id: card.id,
-            pid: card.pid,
-            state: card.state.to_owned(),
-            age_s: seconds(now.saturating_duration_since(card.since)),
-            pss_kib: card.pss_kib,
+            id: process.id,
+            pid: process.pid,
+            state: process.state.to_owned(),
+            age_s: seconds(now.saturating_duration_since(process.since)),
+            pss_kib: process.pss_kib,
             ..WorkerView::default()
         };
-        if let Some(worker) = dispatch.worker(card.id) {
+        if let Some(worker) = dispatch.worker(process.id) {
             (shown.threads, shown.served) = (worker.thread_count(), worker.served);
             shown.running = worker.threads().filter_map(|thread| thread.running(now)).collect();
             shown.running.sort_by(|one, other| other.age_ms.total_cmp(&one.age_ms));
             if worker.is_leaving {
                 shown.state = "draining".to_owned();
-            } else if card.pid.is_some_and(is_stopped) {
+            } else if process.pid.is_some_and(is_stopped) {
                 shown.state = "stopped".to_owned();
             } else if worker.out_of_band.is_some() && shown.state == "ready" {
                 shown.state = "out_of_band".to_owned();
@@ -37,12 +38,18 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
     }
     let waited = dispatch.queue.first().map(|job| now.saturating_duration_since(job.offered));
     let is_paused = dispatch.queue.is_paused();
+    let grows_while = match dispatch.growth {
+        _ if view.pool.min == view.pool.max => "",
+        Growth::Computing if dispatch.is_parallel => "",
+        Growth::Waiting => "waiting",
+        Growth::Computing => "computing",
+    };
     Snapshot {
         engine: "ruby".to_owned(),
         runtime: view.runtime.clone(),
         oldest_wait_ms: seconds(waited.unwrap_or_default()) * 1e3,
         is_paused,
-        pool: view.pool,
+        pool: Bounds { grows_while, ..view.pool },
         workers,
         molds: view.molds.clone(),
         ..Snapshot::default()

@@ -7,7 +7,7 @@ use tokio::net::UnixStream;
 use super::*;
 use crate::dispatch::job::Death;
 use crate::dispatch::worker::Activity;
-use crate::dispatch::worker_thread::Left;
+use crate::dispatch::worker_thread::Unfinished;
 use crate::wire::control::Control;
 
 fn job(method: Method, io_thread: usize) -> (Box<Job>, engine::Reply) {
@@ -240,6 +240,31 @@ async fn workers_are_missed_when_the_first_has_waited_or_there_is_none() {
 }
 
 #[tokio::test]
+async fn where_only_computing_adds_workers_all_have_to_compute_for_long() {
+    let mut scene = Scene::new(2, 1);
+    scene.dispatch.growth = Growth::Computing;
+    (0..20).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
+    assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((1, 0)), Err("queued")));
+    let later = Instant::now() + 2 * GROW;
+    let mut lacks = |worker: usize, computing, oldest| {
+        (scene.dispatch.workers[worker].computing, scene.dispatch.workers[worker].oldest) = (computing, oldest);
+        scene.dispatch.lacks_workers(later).is_some()
+    };
+    assert!(!lacks(0, COMPUTES_LONG, COMPUTES_LONG), "one of two");
+    assert!(!lacks(1, COMPUTES_LONG, COMPUTES_LONG / 2), "not for long");
+    assert!(!lacks(1, COMPUTES_LONG / 10, COMPUTES_LONG), "it has waited a moment ago");
+    assert!(lacks(1, COMPUTES_LONG, COMPUTES_LONG));
+    (0..500).for_each(|_| scene.dispatch.service_time.observe(COMPUTES_LONG));
+    assert_eq!(scene.dispatch.lacks_workers(later), None, "all requests take as long");
+    (0..500).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
+    assert!(scene.dispatch.lacks_workers(later).is_some());
+    scene.dispatch.is_parallel = true;
+    assert_eq!(scene.dispatch.lacks_workers(later), None, "its threads compute at the same time");
+    scene.dispatch.workers.clear();
+    assert!(scene.dispatch.lacks_workers(later).is_some(), "nothing is answered without a worker");
+}
+
+#[tokio::test]
 async fn what_only_stood_behind_another_request_runs_again_however_often_its_worker_dies() {
     let mut scene = Scene::new(1, 1);
     let (mut first, mut second) = (job(Method::GET, 0), job(Method::GET, 0));
@@ -247,8 +272,10 @@ async fn what_only_stood_behind_another_request_runs_again_however_often_its_wor
         let thread = scene.thread(0, 0);
         assert!(thread.push(first.0).is_ok() && thread.push(second.0).is_ok());
         let mut left = thread.close(engine::Fault::Stopping).into_iter();
-        let (Some(Left { job: mut one, has_begun: true, .. }), Some(Left { job: mut two, has_begun: false, .. })) =
-            (left.next(), left.next())
+        let (
+            Some(Unfinished { job: mut one, has_begun: true, .. }),
+            Some(Unfinished { job: mut two, has_begun: false, .. }),
+        ) = (left.next(), left.next())
         else {
             panic!("the first has begun, the second has not");
         };

@@ -35,6 +35,8 @@ use utilization::Utilization;
 use worker::{Isolation, Worker};
 use worker_thread::WorkerThread;
 
+use crate::settings::Growth;
+
 /// The wait after which a request goes to a busy worker all the same. There it gets its share of processor time, in
 /// slices of 100 ms, which is how long a Ruby thread keeps the interpreter lock.
 const HOLD: Duration = Duration::from_millis(500);
@@ -48,6 +50,12 @@ const OVERTAKES: Duration = Duration::from_millis(2);
 
 /// The wait of the first request in the queue after which one more worker would be of use.
 const GROW: Duration = Duration::from_millis(20);
+
+/// The age of a request from which its computing keeps others waiting for long, and as a multiple of the mean service
+/// time. Where all requests compute for about the same time, however long, further processes would make none of them
+/// end sooner: they would only share the processors in another way.
+const COMPUTES_LONG: Duration = Duration::from_millis(20);
+const LONGER_THAN_MEAN: u32 = 4;
 
 /// The pause of a request that has cost two workers, before its last try, for which it has a worker to itself. If all
 /// workers are being killed one after the other from outside, that is over before the request runs again; if the
@@ -105,6 +113,8 @@ pub struct Dispatch {
     /// True where threads of one worker compute at the same time, as JRuby's do: one that computes does not keep
     /// others from it.
     pub is_parallel: bool,
+    /// Why a worker is added above the minimum.
+    pub growth: Growth,
     /// True while the deadline timer (`watch`) runs; deadlines are kept only then.
     is_watched: bool,
 }
@@ -135,6 +145,7 @@ impl Dispatch {
             served: 0,
             utilization: Utilization::default(),
             is_parallel: false,
+            growth: Growth::Waiting,
             is_watched: false,
         }
     }
@@ -316,7 +327,17 @@ impl Dispatch {
         }
         let first = self.queue.first().or_else(|| self.suspects.front())?;
         let waited = now.saturating_duration_since(first.offered);
-        Some(waited).filter(|waited| *waited >= GROW || self.workers.is_empty())
+        let is_missing = waited >= GROW && (self.growth == Growth::Waiting || self.all_compute_long());
+        Some(waited).filter(|_| is_missing || self.workers.is_empty())
+    }
+
+    /// Whether every worker that may get requests computes one for much longer than most requests take. Where threads
+    /// of a worker compute at the same time, further workers give no request more of the processors.
+    fn all_compute_long(&self) -> bool {
+        let Some(mean) = self.service_time.mean() else { return false };
+        let long = COMPUTES_LONG.max(mean * LONGER_THAN_MEAN);
+        let mut taking = self.workers.iter().filter(|worker| worker.is_taking()).peekable();
+        !self.is_parallel && taking.peek().is_some() && taking.all(|worker| worker.computes_for(long))
     }
 
     /// Assigns waiting requests to all worker threads that can take one now.

@@ -23,7 +23,7 @@ use super::board;
 use super::in_flight::Step;
 use super::job::{Death, Job};
 use super::worker::Worker;
-use super::worker_thread::{Left, WorkerThread};
+use super::worker_thread::{Unfinished, WorkerThread};
 use super::{Admission, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
 use crate::fleet::View;
@@ -44,7 +44,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// A worker that is gone, and how it ended.
 #[derive(Debug, Clone, Copy)]
-struct Gone {
+struct DeadWorker {
     id: u32,
     pid: i32,
     death: Death,
@@ -89,8 +89,9 @@ impl Pool {
         }
         let memory = Memory::of_this_process();
         let kernel_kills = memory.kills().into();
+        let growth = settings.growth(settings.min_workers, settings.max_workers);
         Arc::new(Pool {
-            dispatch: Mutex::new(Dispatch::new(settings.queue_places)),
+            dispatch: Mutex::new(Dispatch { growth, ..Dispatch::new(settings.queue_places) }),
             io_threads,
             queue_places: settings.queue_places,
             meter: settings.meter.clone(),
@@ -327,7 +328,7 @@ impl Pool {
     }
 
     /// Determines why a worker is gone, logs it if the kernel killed it, and counts it.
-    fn gone(&self, worker: &Worker) -> Gone {
+    fn gone(&self, worker: &Worker) -> DeadWorker {
         let id = worker.id;
         let pid = worker.pid;
         let app = self.app.as_deref();
@@ -353,12 +354,12 @@ impl Pool {
         if !is_ending || worker.reason.is_some() || died_of_memory {
             *self.exits.lock().entry(reason.name()).or_default() += 1;
         }
-        Gone { id, pid, death }
+        DeadWorker { id, pid, death }
     }
 
     /// Replays the requests that a dead worker has left on these threads, or answers them with a fault.
-    fn end_requests(&self, gone: Gone, threads: &[Arc<WorkerThread>]) {
-        let Gone { id, pid, death } = gone;
+    fn end_requests(&self, gone: DeadWorker, threads: &[Arc<WorkerThread>]) {
+        let DeadWorker { id, pid, death } = gone;
         let app = self.app.as_deref();
         let mut lost = 0;
         let is_ending = self.is_ending.load(Ordering::SeqCst);
@@ -368,7 +369,7 @@ impl Pool {
         };
         let mut replays = Vec::new();
         let mut last_tries = Vec::new();
-        for Left { mut job, sink, has_begun } in threads.iter().flat_map(|thread| thread.close(fault.clone())) {
+        for Unfinished { mut job, sink, has_begun } in threads.iter().flat_map(|thread| thread.close(fault.clone())) {
             if let Some(sink) = sink.as_ref().filter(|_| !is_ending) {
                 job.take_back(sink);
             }

@@ -16,17 +16,29 @@ const BATCH: Duration = Duration::from_micros(500);
 /// The largest pipelining depth; more saves nothing further.
 const DEPTH_MAX: usize = 4;
 
+/// The number of requests whose service times are averaged.
+const KNOWN: u32 = 64;
+/// The number of requests that show nothing yet.
+const FEW: u32 = 16;
+/// Longer service times, as those of streams, count as this in the mean.
+const WHOLE_MAX: Duration = Duration::from_secs(1);
+
 /// Moving averages of service times; each request weighs a few hundredths.
 #[derive(Debug)]
 pub struct ServiceTime {
     long_share: f32,
+    /// Of times up to [`LONG`], which count as that if they are longer.
     mean_us: f32,
+    /// Of times up to [`WHOLE_MAX`].
+    whole_mean: Duration,
+    /// Number of times in that mean, up to [`KNOWN`].
+    observed: u32,
 }
 
 impl ServiceTime {
     /// Creates an estimate that takes all requests to be long until they are observed.
     pub fn new() -> ServiceTime {
-        ServiceTime { long_share: 1.0, mean_us: BATCH.as_micros() as f32 }
+        ServiceTime { long_share: 1.0, mean_us: BATCH.as_micros() as f32, whole_mean: Duration::ZERO, observed: 0 }
     }
 
     /// Adds one service time to the averages.
@@ -35,6 +47,14 @@ impl ServiceTime {
         self.long_share += (long - self.long_share) / 64.0;
         let us = took.min(LONG).as_secs_f32() * 1e6;
         self.mean_us += (us - self.mean_us) / 32.0;
+        self.observed = (self.observed + 1).min(KNOWN);
+        // The first ones weigh as much as they are; a mean that began at 0 would stay too low for long.
+        self.whole_mean = (self.whole_mean * (self.observed - 1) + took.min(WHOLE_MAX)) / self.observed;
+    }
+
+    /// Returns the moving average of service times; none while few are known.
+    pub fn mean(&self) -> Option<Duration> {
+        (self.observed >= FEW).then_some(self.whole_mean)
     }
 
     /// Notes that a request that still runs has turned out to be long.
@@ -72,6 +92,15 @@ mod tests {
         assert_eq!(estimate(&[(short, 1000)]).depth(), 4);
         assert_eq!(estimate(&[(short, 1000), (Duration::from_millis(100), 3)]).depth(), 1);
         assert_eq!(estimate(&[(Duration::from_micros(300), 1000)]).depth(), 1);
+    }
+
+    #[test]
+    fn the_mean_is_of_whole_times() {
+        let mean = |times: &[(Duration, usize)]| estimate(times).mean().map(|mean| mean.as_millis());
+        assert_eq!(mean(&[(Duration::from_millis(100), 15)]), None);
+        assert_eq!(mean(&[(Duration::from_millis(100), 20)]), Some(100));
+        assert_eq!(mean(&[(Duration::from_millis(1), 1000), (Duration::from_millis(65), 1)]), Some(2));
+        assert!(mean(&[(Duration::from_millis(1), 1000), (Duration::from_secs(600), 1)]) < Some(20), "a stream");
     }
 
     #[test]

@@ -11,9 +11,10 @@ use super::job::Job;
 use super::pool::Pool;
 use super::process_title;
 use super::service_time::LONG;
-use super::worker_thread::{Look, WorkerThread};
+use super::worker_thread::{RequestState, WorkerThread};
 use crate::exit_reason::ExitReason;
 use crate::process::kill_now;
+use crate::settings::Growth;
 use crate::wire::control::Control;
 
 const TICK: Duration = Duration::from_millis(1);
@@ -41,10 +42,14 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         let mut dispatch = pool.dispatch();
         let mut back = Vec::new();
         let mut is_long = false;
-        // Only then a request may enter a worker that is busy.
+        // Only then a request may enter a worker that is busy, or another worker be of use.
         let is_wanted = !dispatch.queue.is_empty() && dispatch.service_time.depth() == 1;
+        let grows = dispatch.growth == Growth::Computing;
         for worker in &mut dispatch.workers {
-            worker.look(now, is_wanted);
+            // A request never enters a worker of one thread that is busy.
+            if grows || worker.thread_count() > 1 {
+                worker.look(now, is_wanted);
+            }
             if worker.busy == 0 {
                 process_title::clear(worker);
                 continue;
@@ -66,6 +71,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                     back.extend(jobs);
                 }
             }
+            worker.oldest = oldest.map_or(Duration::ZERO, |(age, _)| age);
             if let Some((age, thread)) = oldest {
                 process_title::show(worker, thread, age, now);
             }
@@ -88,7 +94,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
 
 /// Escalates a deadline that has passed. The client has been answered by now; the backtraces of all threads go to the
 /// log, the thread is interrupted, and at last the worker is killed. Returns whether it was killed.
-fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &Look, app: Option<&str>) -> bool {
+fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestState, app: Option<&str>) -> bool {
     if look.expired.is_none() && !look.is_stuck {
         return false;
     }

@@ -16,6 +16,9 @@ const SAMPLE: Duration = Duration::from_millis(1);
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
+/// The time after which a worker that computes is taken to go on with it. An application that waits now and then
+/// computes for a millisecond or two in between.
+const COMPUTES: Duration = Duration::from_millis(10);
 
 /// What the threads of a process have done since its start.
 struct Sample {
@@ -73,6 +76,10 @@ pub struct Worker {
     pub isolation: Isolation,
     /// What it did between the last two samples of its processor time.
     pub activity: Activity,
+    /// How long its oldest request had been running at the last tick of the deadline timer.
+    pub oldest: Duration,
+    /// For how long it has been computing without a pause.
+    pub computing: Duration,
     /// Number of requests it has answered.
     pub served: u64,
     /// Number of requests after which it should be replaced.
@@ -112,6 +119,8 @@ impl Worker {
             isolation: Isolation::None,
             lingers: None,
             activity: Activity::Unknown,
+            oldest: Duration::ZERO,
+            computing: Duration::ZERO,
             served: 0,
             quota: None,
             has_out_of_band: false,
@@ -206,12 +215,18 @@ impl Worker {
         if self.busy == 0 {
             // What comes next is another request, of which nothing is known.
             (self.activity, self.sample) = (Activity::Unknown, None);
+            (self.oldest, self.computing) = (Duration::ZERO, Duration::ZERO);
         }
     }
 
     /// Whether a further request is better off in it than in the queue.
     pub fn waits(&self) -> bool {
         self.activity == Activity::Waiting
+    }
+
+    /// Whether it has been running a request for this long, and has been computing without a pause for some time.
+    pub fn computes_for(&self, time: Duration) -> bool {
+        self.computing >= COMPUTES && self.oldest >= time
     }
 
     /// Returns the connections of its threads.
@@ -222,9 +237,9 @@ impl Worker {
     /// Looks whether it computes all the time. Only the kernel can tell: a request that waits for a database and one
     /// that computes look the same from outside. Time in which it was ready to run counts as computing: with more
     /// processes that compute than processors, each has one for a part of the time only. That part is read when
-    /// `is_wanted`: while requests wait that could enter it.
+    /// `is_wanted`: while requests wait.
     pub fn look(&mut self, now: Instant, is_wanted: bool) {
-        if self.busy == 0 || self.threads.len() == 1 {
+        if self.busy == 0 {
             return;
         }
         if self.sample.as_ref().is_some_and(|last| now.saturating_duration_since(last.at) < SAMPLE) {
@@ -241,7 +256,9 @@ impl Worker {
             let queued = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
             let wanted = used.saturating_sub(last.used) + queued;
             let share = wanted.as_secs_f64() / (now - last.at).as_secs_f64();
-            self.activity = if share > COMPUTING_SHARE { Activity::Computing } else { Activity::Waiting };
+            let is_computing = share > COMPUTING_SHARE;
+            self.activity = if is_computing { Activity::Computing } else { Activity::Waiting };
+            self.computing = if is_computing { self.computing + (now - last.at) } else { Duration::ZERO };
         }
     }
 }

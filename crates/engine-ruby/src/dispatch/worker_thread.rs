@@ -63,7 +63,7 @@ pub struct WorkerThread {
 }
 
 /// A request left unfinished by a worker that is gone.
-pub struct Left {
+pub struct Unfinished {
     /// The request.
     pub job: Box<Job>,
     /// The sink of its body, if its answer had begun and no chunk was just being sent.
@@ -87,7 +87,7 @@ struct State {
 
 /// The state of a worker thread, as the deadline timer sees it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Look {
+pub struct RequestState {
     /// How long the current request has been running.
     pub age: Duration,
     /// The number of the current request, if its deadline has just passed.
@@ -324,14 +324,14 @@ impl WorkerThread {
 
     /// Closes the connection and returns all requests that were sent and are not answered completely. A body that was
     /// just being sent fails with this fault.
-    pub fn close(&self, fault: Fault) -> Vec<Left> {
+    pub fn close(&self, fault: Fault) -> Vec<Unfinished> {
         let mut state = self.state.lock();
         state.is_open = false;
         state.closed_by = Some(fault);
         state.upgrades.clear();
         let sent = mem::take(&mut state.in_flight.0);
         let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
-        all.filter_map(|(at, sent)| Some(Left { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
+        all.filter_map(|(at, sent)| Some(Unfinished { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
     }
 
     /// Refuses requests from now on.
@@ -395,15 +395,16 @@ impl WorkerThread {
 
     /// Checks the current request. A deadline that has passed is reported once, and the client answered; a request that
     /// runs on for `patience` after that is reported once as stuck. A buffered response whose time is over is sent.
-    pub fn look(&self, now: Instant, patience: Duration) -> Look {
+    pub fn look(&self, now: Instant, patience: Duration) -> RequestState {
         let mut state = self.state.lock();
         for sent in state.in_flight.0.iter_mut().filter(|sent| sent.is_newly_left()) {
             sent.leave(now);
             self.control.cancel(self.number, sent.seq);
         }
         let pipelined = state.in_flight.0.iter().skip(1).filter(|sent| sent.job.is_some()).count();
-        let Some(sent) = state.in_flight.0.front_mut() else { return Look::default() };
-        let mut look = Look { age: now.saturating_duration_since(sent.since), pipelined, ..Look::default() };
+        let Some(sent) = state.in_flight.0.front_mut() else { return RequestState::default() };
+        let age = now.saturating_duration_since(sent.since);
+        let mut look = RequestState { age, pipelined, ..RequestState::default() };
         if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
             sent.release();
         }

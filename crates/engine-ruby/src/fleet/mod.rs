@@ -204,6 +204,11 @@ impl Fleet {
         self.wanted
     }
 
+    /// Returns the minimum and maximum number of workers.
+    pub fn bounds(&self) -> (usize, usize) {
+        (self.policy.min_workers, self.policy.max_workers)
+    }
+
     /// Returns the minimum number of workers.
     pub fn min_workers(&self) -> usize {
         self.policy.min_workers

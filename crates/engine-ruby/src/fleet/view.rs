@@ -15,14 +15,14 @@ pub struct View {
     pub runtime: String,
     pub pool: Bounds,
     pub molds: Vec<MoldView>,
-    pub workers: Vec<Card>,
+    pub workers: Vec<ProcessView>,
     /// Number of workers that still use memory: more than serve, until the exit of retired ones has been reported.
     pub processes: usize,
 }
 
 /// The state of one worker.
 #[derive(Debug)]
-pub struct Card {
+pub struct ProcessView {
     pub id: u32,
     pub pid: Option<u32>,
     pub since: Instant,
@@ -40,21 +40,28 @@ impl Fleet {
         let shortage = self.headroom.shortage().filter(|_| self.staying() < max);
         View {
             runtime: runtime(&self.facts),
-            pool: Bounds { min, max, wanted: self.wanted, is_held_by_memory: shortage.is_some(), shortage },
+            pool: Bounds {
+                min,
+                max,
+                wanted: self.wanted,
+                is_held_by_memory: shortage.is_some(),
+                shortage,
+                ..Bounds::default()
+            },
             molds: molds.map(|(pid, mold)| mold_view(*pid, mold)).collect(),
-            workers: self.workers.iter().map(|(id, worker)| self.card(*id, worker)).collect(),
+            workers: self.workers.iter().map(|(id, worker)| self.process_view(*id, worker)).collect(),
             processes: self.workers.len() + self.molds.values().map(|mold| mold.unreported.len()).sum::<usize>(),
         }
     }
 
-    fn card(&self, id: u32, worker: &WorkerProcess) -> Card {
+    fn process_view(&self, id: u32, worker: &WorkerProcess) -> ProcessView {
         let state = match worker.life {
             _ if !worker.is_booting() && worker.silent > self.hung_after() => "hung",
             _ if !worker.stays() => "draining",
             Life::Ready => "ready",
             _ => "booting",
         };
-        Card { id, pid: worker.pid, since: worker.since, state, pss_kib: worker.pss_kib() }
+        ProcessView { id, pid: worker.pid, since: worker.since, state, pss_kib: worker.pss_kib() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
 
 fn states(scene: &Scene) -> Vec<&'static str> {
-    scene.fleet.view().workers.iter().map(|card| card.state).collect()
+    scene.fleet.view().workers.iter().map(|process| process.state).collect()
 }
 
 #[test]

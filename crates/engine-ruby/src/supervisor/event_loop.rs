@@ -210,6 +210,9 @@ impl EventLoop {
             Order::Scale { min, max } => {
                 let loads = loads(&self.pool.dispatch());
                 self.feed(Event::Scale { min, max, loads });
+                // Bounds that the fleet has refused change nothing.
+                let (min, max) = self.fleet.bounds();
+                self.pool.dispatch().growth = self.settings.growth(min, max);
             }
             Order::EndWorker { worker, now: false } => self.feed(Event::EndWorker(worker)),
             Order::EndWorker { worker, now: true } => self.feed(Event::KillWorker(worker)),

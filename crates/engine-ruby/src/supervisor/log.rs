@@ -8,6 +8,7 @@ use super::event_loop::EventLoop;
 use crate::exit_reason::ExitReason;
 use crate::fleet::{LogLine, Waiting, WorkerLine, named, range};
 use crate::process::is_stopped;
+use crate::settings::Growth;
 
 /// The explanation for a stopped process that does not answer.
 const STOPPED: &str = ": the process is stopped (SIGSTOP)";
@@ -51,10 +52,17 @@ impl EventLoop {
                 tracing::warn!(target: "engine", pid, status, signal, app, "mold (pid {pid}) {exit}; its workers stay");
             }
             LogLine::ScalingUp { wanted } => {
-                let waiting = self.pool.dispatch().queue.len();
+                let (waiting, growth) = {
+                    let dispatch = self.pool.dispatch();
+                    (dispatch.queue.len(), dispatch.growth)
+                };
                 let wanted = count(wanted, "worker");
                 let waiting = count(waiting, "request");
-                tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} waiting");
+                let why = match growth {
+                    Growth::Waiting => "",
+                    Growth::Computing => " while every worker computes",
+                };
+                tracing::info!(target: "engine", app, "scaling up to {wanted}: {waiting} waiting{why}");
             }
             LogLine::Scaled { min, max, wanted } => {
                 let bounds = range(min, max);

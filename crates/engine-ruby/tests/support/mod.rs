@@ -62,6 +62,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         open_files: None,
         min_workers: workers,
         max_workers: workers,
+        computing_bounds: None,
         idle_time: Duration::from_secs(300),
         budget: None,
         linger: Duration::from_secs(30),

@@ -21,24 +21,27 @@ const GRACE: Duration = Duration::from_millis(50);
 
 /// The client disconnected before its request was complete, so there is no response to send.
 #[derive(Debug)]
-pub(crate) struct Gone;
+pub(crate) struct ClientGone;
 
-impl fmt::Display for Gone {
+impl fmt::Display for ClientGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the client went away")
     }
 }
 
-impl std::error::Error for Gone {}
+impl std::error::Error for ClientGone {}
 
 /// Serves a request.
-pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) -> Result<http::Response<Out>, Gone> {
+pub(crate) async fn answer(
+    link: Arc<Link>,
+    request: http::Request<Incoming>,
+) -> Result<http::Response<Out>, ClientGone> {
     let (mut head, body) = request.into_parts();
     let mut context = RequestContext::new(link, &mut head);
 
     let input = match intake::read(body, &context.link).await {
         Ok(input) => input,
-        Err(IntakeError::Gone) => return Err(Gone),
+        Err(IntakeError::Gone) => return Err(ClientGone),
         Err(problem) => return Ok(reply::intake(context, &problem)),
     };
 
@@ -60,7 +63,7 @@ pub(crate) async fn answer(link: Arc<Link>, request: http::Request<Incoming>) ->
         return hand_over(&context.link.clone(), context.taken(duplex, None)).await;
     }
     match answer.result {
-        Err(Fault::ClientGone) => Err(Gone),
+        Err(Fault::ClientGone) => Err(ClientGone),
         Err(fault) => Ok(reply::fault(context, &fault)),
         Ok(response) => {
             let link = context.link.clone();

@@ -16,7 +16,7 @@ use crate::apps::context::AppContext;
 use crate::apps::deploy::{Deploy, DeployOutcome};
 use crate::apps::engines::{EngineContext, Size};
 use crate::apps::generation::{Generation, ShutdownState, wait_until};
-use crate::apps::shared_turns::SharedTurns;
+use crate::apps::single_flight::SingleFlight;
 use crate::apps::spec::AppSpec;
 use crate::config::app_settings::{AppSettings, LATER_BOOT_TIME};
 use crate::process::parent::Ordered;
@@ -32,7 +32,7 @@ pub struct App {
     pub(crate) engine_context: EngineContext,
     pub(crate) context: Arc<AppContext>,
     entry: ArcSwap<Entry>,
-    pub(crate) turns: SharedTurns<Result<String, String>>,
+    pub(crate) turns: SingleFlight<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
     /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
@@ -105,7 +105,7 @@ impl App {
         let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
         let overrides = Mutex::default();
-        let turns = SharedTurns::new();
+        let turns = SingleFlight::new();
         let begun_ones = AtomicU64::new(1);
         let app = App { name, engine_context, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
         app.note(Deploy::new(1, begun, DeployOutcome::Started, None));

@@ -267,6 +267,7 @@ fn start_ruby(
             open_files: open_files::before(),
             min_workers,
             max_workers,
+            computing_bounds: ruby.computing_bounds,
             idle_time: ruby.idle_time,
             budget: engine_context.budget.clone(),
             max_requests: settings.max_requests,

@@ -14,7 +14,7 @@ pub mod registry;
 pub mod reload;
 pub mod requires;
 pub mod router;
-pub mod shared_turns;
+pub mod single_flight;
 pub mod spec;
 pub mod statements;
 pub mod trial;

@@ -109,7 +109,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     }
     let mut server =
         Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, context: server_context };
-    let stage = Stage {
+    let stage = BootedParts {
         settings: &settings,
         apps: &apps,
         context: &server.context,
@@ -192,7 +192,7 @@ impl Drop for Waiting {
 }
 
 /// The parts that exist when the listeners open.
-struct Stage<'a> {
+struct BootedParts<'a> {
     settings: &'a Settings,
     apps: &'a Arc<Apps>,
     context: &'a ServerContext,
@@ -201,8 +201,13 @@ struct Stage<'a> {
     flush: Flush,
 }
 
-async fn run(stage: Stage<'_>, sockets: Sockets, prepared: Prepared, mut signals: Signals) -> Result<Ended, String> {
-    let Stage { settings, apps, context, run_files, restart_files, flush } = stage;
+async fn run(
+    stage: BootedParts<'_>,
+    sockets: Sockets,
+    prepared: Prepared,
+    mut signals: Signals,
+) -> Result<Ended, String> {
+    let BootedParts { settings, apps, context, run_files, restart_files, flush } = stage;
     let ServerContext { threads: Threads { io_threads, .. }, admin, front_settings } = context;
     let Sockets { listeners, shares, taken, .. } = sockets;
     listeners.iter().try_for_each(Listener::open).map_err(|error| error.to_string())?;

@@ -21,8 +21,24 @@ pub fn status_text(status: &Value, width: Option<usize>) -> String {
     } else {
         rows(apps).iter().for_each(|app| out.push_str(&app_text(app, width.unwrap_or_default())));
     }
-    rows(apps).iter().for_each(|app| out.push_str(&failed_deploy(app)));
+    for app in rows(apps) {
+        out.push_str(&bounds(app));
+        out.push_str(&failed_deploy(app));
+    }
     out
+}
+
+/// The bounds of a number of workers that is not fixed, and what a worker is added for.
+fn bounds(app: &Value) -> String {
+    let pool = &app["pool"];
+    let why = match pool["grows_while"].as_str() {
+        Some("computing") => "requests wait and every worker computes",
+        Some("waiting") => "requests wait",
+        _ => return String::new(),
+    };
+    let (name, wanted) = (text(&app["name"]), text(&pool["wanted"]));
+    let (min, max) = (text(&pool["min"]), text(&pool["max"]));
+    format!("\n{name}: {wanted} of {min} to {max} workers\n  one is added while {why}\n")
 }
 
 fn server_text(server: &Value, is_wide: bool) -> String {
@@ -235,6 +251,7 @@ mod tests {
                 "memory": { "limit_kib": 204_800, "used_kib": 102_400, "is_machine": false, "is_short": true } },
             "apps": [{ "name": "shop", "engine": "ruby", "generation": 2, "capacity": 4, "idle": 1, "queued": 3,
                 "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
+                "pool": { "wanted": 3, "min": 2, "max": 4, "grows_while": "computing" },
                 "recent": { "requests_per_s": 12045.4, "errors_per_s": 0.0, "refused_per_s": 3810.0,
                     "queue": { "p99_ms": 10000.0 }, "service": { "p50_ms": 30000.0, "p99_ms": 30000.0 } },
                 "last_deploy": { "outcome": "failed", "generation": 3, "error": "line one\nline two", "at_ms": 4e15 },
@@ -255,6 +272,7 @@ mod tests {
             "3810",
             "paused",
             "GET /a\u{fffd} 1.50 s",
+            "shop: 3 of 2 to 4 workers\n  one is added while requests wait and every worker computes\n",
             "generation 3 failed",
             "generation 2 goes on:\n  line one\n  line two\n",
         ] {

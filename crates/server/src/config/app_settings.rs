@@ -36,6 +36,8 @@ pub struct Ruby {
     /// Least and greatest number of workers.
     pub min_workers: usize,
     pub max_workers: usize,
+    /// These bounds, if a worker is added within them only while all compute.
+    pub computing_bounds: Option<(usize, usize)>,
     /// Whether the application is loaded before workers are forked.
     pub preload: engine_ruby::Preload,
     /// Time after which a surplus idle worker exits.
@@ -60,6 +62,16 @@ pub struct Ruby {
     pub boot_time: Duration,
     /// Time from the interruption of a request to the kill of its worker.
     pub kill_time: Duration,
+}
+
+/// Bounds of the number of workers.
+pub struct WorkerBounds {
+    /// Least number.
+    pub min: usize,
+    /// Greatest number.
+    pub max: usize,
+    /// Whether one is added above the least number only while all compute.
+    pub is_for_computing: bool,
 }
 
 /// The probe that new code must pass before it gets requests.

@@ -26,6 +26,16 @@ pub fn workers(machine: Machine) -> usize {
     machine.cores.min(machine.holds(WORKER)).clamp(1, MOST)
 }
 
+/// Greatest number of workers where it is not configured: two per core, as far as memory allows. Workers above the
+/// default number are added while all compute, so that short requests do not wait for long ones. A single worker stays
+/// alone: it need not be forked.
+pub fn workers_most(machine: Machine) -> usize {
+    match workers(machine) {
+        1 => 1,
+        least => (2 * machine.cores).min(machine.holds(WORKER)).clamp(least, MOST),
+    }
+}
+
 /// Default of `--connections`: as many as a quarter of the memory holds.
 pub fn connections(machine: Machine) -> usize {
     (machine.holds(CONNECTION) / 4).clamp(CONNECTIONS_LEAST, CONNECTIONS_MOST)
@@ -50,6 +60,8 @@ mod tests {
         assert_eq!(of(8, 1024), [8, 4, 9362, 8]);
         assert_eq!(of(8, 200), [1, 1, 1828, 8]);
         assert_eq!(of(1, 16), [1, 1, 256, 1]);
+        let most = |cores, mib: u64| workers_most(Machine { cores, memory: Some(mib * MIB) });
+        assert_eq!([most(8, 1 << 20), most(8, 2560), most(8, 1024), most(1, 1 << 20)], [16, 10, 4, 1]);
         let unknown = Machine { cores: 8, memory: None };
         assert_eq!([interpreters(unknown), workers(unknown), connections(unknown)], [16, 8, 16_384]);
     }

@@ -406,8 +406,9 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
         kind: Kind::CountOrAuto(0, WORKERS_MAX),
         also: &["WEB_CONCURRENCY"],
         default: Default::Stage("1", "auto", "auto; in development 1"),
-        help: "worker processes; auto means one per core, as far as memory allows, 0 is taken as 1; for a \
-               number that changes with the load see --max-workers",
+        help: "worker processes; auto means one per core, as far as memory allows, 0 is taken as 1 (default: auto, \
+               and up to two per core while all of them compute); for a number that changes with the load see \
+               --max-workers",
         ..row(Name::Workers, "workers", "N", Section::Ruby)
     },
     Row {
@@ -418,8 +419,8 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     },
     Row {
         kind: Kind::Count(1, WORKERS_MAX),
-        help: "never more worker processes: one is added whenever requests wait (default: as many as --workers, or \
-               --min-workers if that is more)",
+        help: "never more worker processes: where this is set, one is added whenever requests wait (default: as many \
+               as --workers, or --min-workers if that is more)",
         ..row(Name::MaxWorkers, "max-workers", "N", Section::Ruby)
     },
     Row {

@@ -8,7 +8,7 @@ use engine_ruby::Preload;
 use machine::Machine;
 
 use crate::config::admin::AdminSettings;
-use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker};
+use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker, WorkerBounds};
 use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
@@ -238,12 +238,13 @@ impl SettingsReader<'_> {
     }
 
     fn ruby(&mut self, threads: usize) -> Ruby {
-        let (min_workers, max_workers) = self.workers();
+        let WorkerBounds { min: min_workers, max: max_workers, is_for_computing } = self.workers();
         Ruby {
             program: PathBuf::from(self.pick(Name::Ruby).value),
             user: self.ruby_user(),
             min_workers,
             max_workers,
+            computing_bounds: is_for_computing.then_some((min_workers, max_workers)),
             preload: self.preload(min_workers, max_workers),
             idle_time: self.time(Name::IdleTime),
             worker_memory: self.optional(Name::WorkerMemory).map(|_| self.number(Name::WorkerMemory)),

@@ -141,6 +141,19 @@ fn the_fewest_and_the_most_workers_can_be_said_in_part() {
 }
 
 #[test]
+fn only_where_nobody_says_a_number_workers_are_added_while_all_compute() {
+    let bounds = |words: &[&str], environment: &[(&str, &str)]| {
+        let ruby = resolved(&[&["-e", "production"], words].concat(), environment).unwrap().apps[0].ruby.clone();
+        (ruby.min_workers, ruby.max_workers, ruby.computing_bounds)
+    };
+    assert_eq!(bounds(&[], &[]), (2, 4, Some((2, 4))));
+    assert_eq!(bounds(&["-w", "2"], &[]), (2, 2, None));
+    assert_eq!(bounds(&["-w", "auto"], &[]), (2, 2, None));
+    assert_eq!(bounds(&[], &[("WEB_CONCURRENCY", "2")]), (2, 2, None));
+    assert_eq!(bounds(&["--max-workers", "4"], &[]), (1, 4, None));
+}
+
+#[test]
 fn workers_are_counted_as_puma_does() {
     let workers = |words: &[&str], environment: &[(&str, &str)]| {
         let ruby = resolved(words, environment).unwrap().apps[0].ruby.clone();

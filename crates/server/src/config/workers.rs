@@ -3,7 +3,7 @@
 use engine_ruby::User;
 use nix::unistd::geteuid;
 
-use crate::config::app_settings::AppSettings;
+use crate::config::app_settings::{AppSettings, WorkerBounds};
 use crate::config::arguments::{OWN_VARIABLES, Origin, Problem};
 use crate::config::engine_kind::EngineKind;
 use crate::config::machine_defaults;
@@ -12,8 +12,9 @@ use crate::config::reader::SettingsReader;
 use crate::config::settings::Settings;
 
 impl SettingsReader<'_> {
-    /// Least and greatest number. `--workers` alone sets both; beside one of the others it sets the missing one.
-    pub fn workers(&mut self) -> (usize, usize) {
+    /// `--workers` alone sets both bounds; beside one of the others it sets the missing one. Without any of them the
+    /// number follows the processors, and what requests need of them.
+    pub fn workers(&mut self) -> WorkerBounds {
         let given = self.pick(Name::Workers);
         // One per core, as far as memory allows. Puma's 0 is a single process; here it is one worker.
         let workers = if given.value == "auto" {
@@ -30,7 +31,12 @@ impl SettingsReader<'_> {
         };
         let (min, max) = (said(self, Name::MinWorkers), said(self, Name::MaxWorkers));
         let fewest = if given.origin == Origin::Default { 1 } else { workers };
+        let mut is_for_computing = false;
         let (min, max) = match (min, max) {
+            (None, None) if given.origin == Origin::Default && given.value == "auto" => {
+                is_for_computing = true;
+                (workers, machine_defaults::workers_most(self.machine))
+            }
             (None, None) => (workers, workers),
             // A setting of this program counts more than a platform's WEB_CONCURRENCY.
             (None, Some(max)) if matches!(given.origin, Origin::Variable(_)) => (fewest.min(max), max),
@@ -42,7 +48,7 @@ impl SettingsReader<'_> {
             let given = self.pick(Name::MaxWorkers);
             self.refuse(&given, &format!("must be at least {min}, the fewest (--min-workers, or --workers)"));
         }
-        (min, max)
+        WorkerBounds { min, max, is_for_computing }
     }
 
     /// Whether Puma's file is read, and nothing asks for workers.

@@ -180,10 +180,12 @@ fn order_all(server: &ServerHandle, order: &Order) -> Result<String, String> {
 
 fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     each(server, |app| {
-        let Bounds { min, max, wanted, .. } = app.engine().snapshot().pool;
+        let Bounds { min, max, wanted, grows_while, .. } = app.engine().snapshot().pool;
         let own = app.current().bounds().unwrap_or((min, max));
-        if min == max && own.0 == own.1 {
-            let count = if more { max + 1 } else { max.saturating_sub(1).max(1) };
+        // Where nobody chose the number, this chooses it.
+        let is_chosen_now = grows_while == "computing" || (min == max && !app.current().is_elastic());
+        if is_chosen_now {
+            let count = if more { wanted + 1 } else { wanted.saturating_sub(1).max(1) };
             return server.apps().scale(app, count, count);
         }
         step(server, app, (own.0.max(1), max), wanted, more)

@@ -7,7 +7,7 @@ use std::path::Path;
 use machine::Machine;
 
 use super::translation::{Remark, Setting, Translation, What};
-use super::{ServerKind, left, translate};
+use super::{ServerKind, leftover, translate};
 use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue, SourcePosition};
 use crate::config::file_text::text_of;
 use crate::config::options::{Kind as Takes, Row};
@@ -86,7 +86,7 @@ fn page(translation: &Translation, unusable: &[Problem]) -> String {
         out.push_str("# Its code was run for this, with all that it does.\n");
     }
     if !translation.left.is_empty() {
-        wrapped(&mut out, "# ", &format!("Take care: {}.", left::in_words(&translation.left)));
+        wrapped(&mut out, "# ", &format!("Take care: {}.", leftover::in_words(&translation.left)));
     }
     out.push('\n');
     if let Some(rackup) = &translation.rackup {

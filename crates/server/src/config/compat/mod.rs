@@ -4,7 +4,7 @@
 mod explain;
 pub mod flags;
 mod kind;
-mod left;
+mod leftover;
 mod lenient_json;
 mod passenger;
 mod puma;
@@ -98,7 +98,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
         asked.notices.push(notice);
     }
     if !translation.left.is_empty() {
-        asked.notices.push(format!("{shown}: {}", left::in_words(&translation.left)));
+        asked.notices.push(format!("{shown}: {}", leftover::in_words(&translation.left)));
     }
     for setting in translation.settings {
         let name = setting.row.name;
@@ -152,10 +152,10 @@ fn translate(
         stays: asked.command == Command::Serve && kind.is_code(),
     };
     if !question.stays {
-        left::adopt();
+        leftover::adopt();
     }
     let (record, evaluated) = record::read(&question, kind.word()).map_err(|why| vec![format!("{shown}: {why}")])?;
-    let left = if question.stays { Vec::new() } else { left::children() };
+    let left = if question.stays { Vec::new() } else { leftover::children() };
     match record.error {
         None => {
             let mut translation = Translation::of(kind, shown, home, record.calls);
@@ -176,7 +176,7 @@ fn translate(
                 problems.push(failure.in_words(&shown));
             }
             if !left.is_empty() {
-                problems.push(format!("{shown}: {}", left::in_words(&left)));
+                problems.push(format!("{shown}: {}", leftover::in_words(&left)));
             }
             Err(problems)
         }

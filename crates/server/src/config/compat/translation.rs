@@ -6,7 +6,7 @@ use engine_ruby::Evaluated;
 use serde_json::Value;
 
 use super::ServerKind;
-use super::left::Left;
+use super::leftover::LeftoverProcess;
 use super::record::Directive;
 use crate::config::arguments::SourcePosition;
 use crate::config::options::DAY_MS;
@@ -95,7 +95,7 @@ pub struct Translation {
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
     /// Processes that it has started and that still run, if only the settings are wanted.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftoverProcess>,
 }
 
 impl Translation {

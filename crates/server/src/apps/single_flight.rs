@@ -5,7 +5,7 @@ use parking_lot::{Condvar, Mutex};
 
 /// The runs of an action, such as a reload.
 #[derive(Debug)]
-pub struct SharedTurns<T> {
+pub struct SingleFlight<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
 }
@@ -17,10 +17,10 @@ struct State<T> {
     last: Option<T>,
 }
 
-impl<T: Clone> SharedTurns<T> {
+impl<T: Clone> SingleFlight<T> {
     /// Without a run so far.
-    pub fn new() -> SharedTurns<T> {
-        SharedTurns { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
+    pub fn new() -> SingleFlight<T> {
+        SingleFlight { state: Mutex::new(State { begun: 0, ended: 0, last: None }), changed: Condvar::new() }
     }
 
     /// Whether the action is running.
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn all_who_ask_meanwhile_share_the_next_turn() {
-        let turns = SharedTurns::new();
+        let turns = SingleFlight::new();
         let done = AtomicU32::new(0);
         let gate = Barrier::new(2);
         let asked = AtomicU32::new(0);

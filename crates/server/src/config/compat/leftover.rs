@@ -8,7 +8,7 @@ use rustix::process::{getpid, set_child_subreaper};
 
 /// A process that still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct LeftoverProcess {
     pub pid: u32,
     /// Its command line.
     pub command: String,
@@ -21,14 +21,14 @@ pub fn adopt() {
 }
 
 /// All children of this process that have not exited.
-pub fn children() -> Vec<Left> {
+pub fn children() -> Vec<LeftoverProcess> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut found: Vec<Left> = entries.filter_map(|entry| child(&entry.path())).collect();
+    let mut found: Vec<LeftoverProcess> = entries.filter_map(|entry| child(&entry.path())).collect();
     found.sort_by_key(|left| left.pid);
     found
 }
 
-fn child(folder: &Path) -> Option<Left> {
+fn child(folder: &Path) -> Option<LeftoverProcess> {
     let pid: u32 = folder.file_name()?.to_str()?.parse().ok()?;
     let stat = fs::read_to_string(folder.join("stat")).ok()?;
     // The name, in parentheses, may contain spaces.
@@ -40,12 +40,12 @@ fn child(folder: &Path) -> Option<Left> {
     let command = fs::read(folder.join("cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command).replace('\0', " ");
     let command: String = command.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
-    Some(Left { pid, command })
+    Some(LeftoverProcess { pid, command })
 }
 
 /// A sentence about them.
-pub fn in_words(left: &[Left]) -> String {
-    let shown: Vec<String> = left.iter().map(|Left { pid, command }| format!("{pid} ({command})")).collect();
+pub fn in_words(left: &[LeftoverProcess]) -> String {
+    let shown: Vec<String> = left.iter().map(|LeftoverProcess { pid, command }| format!("{pid} ({command})")).collect();
     let pids: Vec<String> = left.iter().map(|left| left.pid.to_string()).collect();
     let what = if left.len() == 1 { "a process that still runs" } else { "processes that still run" };
     format!("its code has started {what}: {}; `kill {}` ends what is not wanted", shown.join(", "), pids.join(" "))
