@@ -143,9 +143,8 @@ fn percentiles(table: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
         let line = table.lines().find_map(|line| line.split_once(',').filter(|(at, _)| *at == percent));
         line.and_then(|(_, ms)| number(ms))
     };
-    // Of fewer than fifty requests ab takes the 99th percentile from beyond the end of its list.
-    let p99 = if of("99")? < of("98")? { of("100") } else { of("99") };
-    let of = |percent: &str| if percent == "99" { p99 } else { of(percent) };
+    let longest = of("100")?;
+    let mut before = 0.0;
     for (name, percent) in [
         ("shortest_ms", "0"),
         (metric::P50, "50"),
@@ -155,11 +154,14 @@ fn percentiles(table: &str, numbers: &mut BTreeMap<String, f64>) -> Option<()> {
         (metric::P99, "99"),
         ("max_ms", "100"),
     ] {
-        numbers.insert(name.to_owned(), of(percent)?);
+        let found = of(percent)?;
+        // Of few requests ab takes the high percentiles from beyond the end of its list, where it finds zeros.
+        let ms = if found < before { longest } else { found };
+        numbers.insert(name.to_owned(), ms);
+        before = ms;
     }
-    if let (Some(p50), Some(p99)) = (of("50"), of("99"))
-        && p50 > 0.0
-    {
+    let (p50, p99) = (numbers[metric::P50], numbers[metric::P99]);
+    if p50 > 0.0 {
         numbers.insert("p99_over_p50".into(), p99 / p50);
     }
     Some(())
@@ -192,6 +194,16 @@ mod tests {
         assert_eq!((of("p95_ms"), of("p99_ms"), of("max_ms")), (9.539, 9.539, 9.539));
         assert_eq!((seen.errors.len(), seen.wrong), (0, None));
         assert!(outcome(VARIES, None).is_some_and(|seen| seen.numbers["requests"] == 30.0 && seen.errors.is_empty()));
+    }
+
+    #[test]
+    fn of_few_requests_the_high_percentiles_are_the_longest_time() {
+        let table = "Percentage served,Time in ms\n0,296.982\n50,452.344\n75,518.981\n90,0.000\n95,0.000\n98,0.000\n\
+                     99,0.000\n100,518.981\n";
+        let seen = read(&ToolOutput { out: RIGHT.into(), ..ToolOutput::default() }, table, Some(6)).unwrap();
+        let of = |name: &str| seen.numbers[name];
+        assert_eq!([of("p75_ms"), of("p90_ms"), of("p95_ms"), of("p99_ms"), of("max_ms")], [518.981; 5]);
+        assert_eq!((of("p50_ms"), of("p99_over_p50")), (452.344, 518.981 / 452.344));
     }
 
     #[test]
