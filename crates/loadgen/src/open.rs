@@ -22,6 +22,12 @@ use crate::metric;
 /// Longest lateness that is recorded: a minute.
 const LATE_MOST_US: u64 = 60_000_000;
 
+/// The part of a processor, for the time so far, above which a thread gives up its real-time priority: beyond that it
+/// would take from an overloaded server what it needs to recover.
+const REAL_TIME_SHARE: f64 = 0.5;
+/// Processor time in seconds that it may use in any case: connections are opened at the beginning.
+const REAL_TIME_S: f64 = 0.1;
+
 /// Options of an open loop.
 #[derive(Debug, Clone)]
 pub struct Open {
@@ -106,7 +112,16 @@ struct Part {
     offered: u64,
     latest: Duration,
     lateness: Histogram<u32>,
-    is_real_time: bool,
+    priority: Priority,
+}
+
+/// Priority of the load generator during a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Priority {
+    Normal,
+    /// Real-time priority until it had used too much of a processor.
+    RealTimeAtFirst,
+    RealTime,
 }
 
 fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<Seen, String> {
@@ -121,9 +136,13 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
         on_this_thread(run(port, workload, (plan, share), watch, (begun, tally)))?
     })?;
     let whole = parts.into_iter().reduce(Part::with).ok_or_else(|| "a load without a thread".to_owned())?;
-    let Part { mut tally, offered, latest, lateness, is_real_time } = whole;
+    let Part { mut tally, offered, latest, lateness, priority } = whole;
     // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
-    let how = if is_real_time { ", with real-time priority" } else { "" };
+    let how = match priority {
+        Priority::Normal => "",
+        Priority::RealTimeAtFirst => ", with real-time priority until half of a processor was used",
+        Priority::RealTime => ", with real-time priority",
+    };
     let words = format!("requests were sent at most {:.1} ms late{how}", latest.as_secs_f64() * 1_000.0);
     let mut seen = tally.seen(plan.in_words(watch));
     seen.outcome.told.push(words);
@@ -141,7 +160,7 @@ impl Part {
             offered: self.offered + other.offered,
             latest: self.latest.max(other.latest),
             lateness: self.lateness,
-            is_real_time: self.is_real_time && other.is_real_time,
+            priority: self.priority.min(other.priority),
         }
     }
 }
@@ -156,7 +175,8 @@ async fn run(
     (begun, tally): (Instant, Tally),
 ) -> Result<Part, String> {
     let own = own_s();
-    let real_time = plan.is_real_time.then(RealTime::begin).flatten();
+    let mut real_time = plan.is_real_time.then(RealTime::begin).flatten();
+    let mut priority = if real_time.is_some() { Priority::RealTime } else { Priority::Normal };
     let timer = Timer::new()?;
     let work = Rc::new(Work::new(port, workload, (plan.keep, plan.seed), watch, tally)?);
     let queue = Rc::new(Queue::default());
@@ -181,6 +201,10 @@ async fn run(
             senders.spawn_local(sender(Rc::clone(&work), Rc::clone(&queue)));
         }
         if offered.is_multiple_of(64) {
+            let most = (begun.elapsed().as_secs_f64() * REAL_TIME_SHARE).max(REAL_TIME_S);
+            if real_time.is_some() && own_s() - own > most {
+                (real_time, priority) = (None, Priority::RealTimeAtFirst);
+            }
             // When everything is late, the timer above never waits, and responses would not be read.
             tokio::task::yield_now().await;
         }
@@ -188,7 +212,8 @@ async fn run(
     queue.close();
     while senders.join_next().await.is_some() {}
     let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
-    Ok(Part { tally, offered, latest, lateness, is_real_time: real_time.is_some() })
+    drop(real_time);
+    Ok(Part { tally, offered, latest, lateness, priority })
 }
 
 async fn sender(work: Rc<Work>, queue: Rc<Queue>) {

@@ -7,6 +7,9 @@ use thread_priority::unix::{
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
+/// Variable of the environment that forbids real-time priority with `no`: where several loads run at once, as in tests,
+/// they would leave no processor to the servers of each other.
+const VARIABLE: &str = "ARENA_REAL_TIME";
 /// The lowest of the real-time priorities (sched(7)): it comes before every thread that has none.
 const LOWEST: u8 = 1;
 
@@ -14,15 +17,19 @@ const LOWEST: u8 = 1;
 pub(crate) struct RealTime(());
 
 impl RealTime {
-    /// `None` where the kernel refuses it: it needs CAP_SYS_NICE, or a limit on real-time priorities (RLIMIT_RTPRIO).
+    /// `None` where the environment forbids it, or the kernel: it needs CAP_SYS_NICE, or a limit on real-time
+    /// priorities (RLIMIT_RTPRIO).
     pub(crate) fn begin() -> Option<RealTime> {
+        if std::env::var_os(VARIABLE).is_some_and(|value| value == "no") {
+            return None;
+        }
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
         let priority = ThreadPriority::Crossplatform(ThreadPriorityValue::try_from(LOWEST).ok()?);
         set_thread_priority_and_policy(thread_native_id(), priority, policy).ok().map(|()| RealTime(()))
     }
 }
 
-/// Whether the kernel permits real-time priority here.
+/// Whether kernel and environment permit real-time priority here.
 pub fn may_be_real_time() -> bool {
     std::thread::spawn(|| RealTime::begin().is_some()).join().unwrap_or(false)
 }

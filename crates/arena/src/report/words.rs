@@ -220,9 +220,9 @@ impl Best {
         let level = self.cases - self.alone;
         let title = styles.title(&self.name);
         match (self.alone, level) {
-            (0, _) => format!("{title} is level with the best in {of}"),
+            (0, _) => format!("{title} is not told apart from the best in {of}"),
             (_, 0) => format!("{title} is best in {of}"),
-            _ => format!("{title} is best in {of} and level with the best in {level} more"),
+            _ => format!("{title} is best in {of} and not told apart from it in {level} more"),
         }
     }
 }
@@ -492,7 +492,7 @@ mod tests {
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
         assert_eq!(
             of_run(&run, &styles),
-            "a is best in 3 of 4 cases and level with the best in 1 more; b is level with the best in 1."
+            "a is best in 3 of 4 cases and not told apart from it in 1 more; b is not told apart from the best in 1."
         );
         assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
     }

@@ -7,8 +7,8 @@ use crate::record::TWIN;
 /// Rounds that a run needs for a twin: fewer show hardly any difference.
 const ROUNDS: u32 = 3;
 
-/// The contender of which there is a twin in this run; the same one when the run is resumed. One with stock limits fails
-/// too many requests to be ranked, so that its twin would show nothing: it is drawn only where there is no other.
+/// The contender of which there is a twin in this run; the same one when the run is resumed. One with stock limits is
+/// drawn only where there is no other: it fails too many requests to be ranked, so that its twin would show nothing.
 pub fn original<'a>(present: &[&'a Entry], rounds: u32, seed: u64) -> Option<&'a Entry> {
     let raised: Vec<&Entry> = present.iter().copied().filter(|entry| !entry.stock).collect();
     let drawn = if raised.is_empty() { present } else { &raised };
