@@ -139,6 +139,9 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     );
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
+    // A worker that is told to end before its threads run has no hooks to run at its end.
+    let threads = || ruby::notes(&server).iter().filter(|line| *line == "thread").count();
+    assert!(support::within(support::PATIENCE, || threads() == 8), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(ruby::workers(&server).len(), 2);
     let notes = ruby::notes(&server);
     let count = |note: &str| notes.iter().filter(|line| *line == note).count();

@@ -117,6 +117,8 @@ fn two_servers_are_compared_and_one_is_recommended() {
     // Too short for three windows of the same rate.
     options.plan.warm_s = 0.15;
     let mut heard = Heard::default();
+    // Other tests run beside this one, with servers that need the processors.
+    loadgen::forbid_real_time();
     let summary = run(&options, &mut heard).unwrap_or_else(|error| panic!("{error}\n{:#?}", heard.words));
     let told = || format!("{:#?}\n{summary:#?}", heard.words);
 
@@ -169,6 +171,7 @@ fn a_log_may_hold_paths_that_are_answered_otherwise_here() {
     options.is_recorded = true;
     options.plan = Plan { settings: 1, second_heat_s: 0.0, rounds: 1, ..PLAN };
     let mut heard = Heard::default();
+    loadgen::forbid_real_time();
     let summary = run(&options, &mut heard).unwrap();
     let words = heard.words.join("\n");
     assert!(words.contains("left out (2): "), "{words}");

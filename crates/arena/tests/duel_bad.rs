@@ -188,6 +188,8 @@ fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Hea
         command: "arena duel".to_owned(),
     };
     change(&mut options);
+    // Other tests run beside this one, with servers that need the processors.
+    loadgen::forbid_real_time();
     run(&options, heard)
 }
 

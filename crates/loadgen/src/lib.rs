@@ -41,7 +41,7 @@ pub use judge::judge;
 pub use k6::{DROPPED, K6_GET, K6Here, K6Load, K6Plan, k6_counted, k6_version};
 pub use open::{Open, Phase, Steps, watch_open};
 pub use outcome::{Course, Outcome};
-pub use real_time::may_be_real_time;
+pub use real_time::{forbid_real_time, may_be_real_time};
 pub use rng::SeededRng;
 pub use siege::{SiegePlan, SiegeUntil, siege};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch};

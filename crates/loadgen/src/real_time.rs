@@ -1,26 +1,27 @@
 //! Real-time priority for a thread that has to act at exact times. On a machine that the servers share with the load
 //! generator, it is otherwise woken up late whenever they use all processors, and measures its own delay.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use thread_priority::unix::{
     NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
     thread_native_id,
 };
 use thread_priority::{ThreadPriority, ThreadPriorityValue};
 
-/// Variable of the environment that forbids real-time priority with `no`: where several loads run at once, as in tests,
-/// they would leave no processor to the servers of each other.
-const VARIABLE: &str = "ARENA_REAL_TIME";
 /// The lowest of the real-time priorities (sched(7)): it comes before every thread that has none.
 const LOWEST: u8 = 1;
+
+static IS_FORBIDDEN: AtomicBool = AtomicBool::new(false);
 
 /// The calling thread has real-time priority (SCHED_RR) until this is dropped on the same thread.
 pub(crate) struct RealTime(());
 
 impl RealTime {
-    /// `None` where the environment forbids it, or the kernel: it needs CAP_SYS_NICE, or a limit on real-time
-    /// priorities (RLIMIT_RTPRIO).
+    /// `None` where this process forbids it, or the kernel: it needs CAP_SYS_NICE, or a limit on real-time priorities
+    /// (RLIMIT_RTPRIO).
     pub(crate) fn begin() -> Option<RealTime> {
-        if std::env::var_os(VARIABLE).is_some_and(|value| value == "no") {
+        if IS_FORBIDDEN.load(Ordering::Relaxed) {
             return None;
         }
         let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::RoundRobin);
@@ -29,7 +30,13 @@ impl RealTime {
     }
 }
 
-/// Whether kernel and environment permit real-time priority here.
+/// Forbids real-time priority to all loads of this process from now on. Where several loads run at once, as in tests,
+/// they would leave no processor to the servers of each other.
+pub fn forbid_real_time() {
+    IS_FORBIDDEN.store(true, Ordering::Relaxed);
+}
+
+/// Whether the kernel and this process permit real-time priority.
 pub fn may_be_real_time() -> bool {
     std::thread::spawn(|| RealTime::begin().is_some()).join().unwrap_or(false)
 }

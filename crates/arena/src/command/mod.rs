@@ -60,6 +60,9 @@ enum Command {
 impl Arena {
     /// Runs the command. An error becomes the message and the exit code of the program.
     pub fn obey(self, out: &mut dyn Write) -> Result<(), String> {
+        if std::env::var_os("ARENA_REAL_TIME").is_some_and(|value| value == "no") {
+            loadgen::forbid_real_time();
+        }
         if let Command::Guard { owner } = self.command {
             loadgen::process::stand(owner, std::io::stdin().lock());
             return Ok(());
