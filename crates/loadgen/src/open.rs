@@ -22,10 +22,10 @@ use crate::metric;
 /// Longest lateness that is recorded: a minute.
 const LATE_MOST_US: u64 = 60_000_000;
 
-/// The part of a processor, for the time so far, above which a thread gives up its real-time priority: beyond that it
-/// would take from an overloaded server what it needs to recover.
+/// Share of one processor, over the load so far, above which a thread of the load generator gives up its real-time
+/// priority. With a larger share it could starve an overloaded server.
 const REAL_TIME_SHARE: f64 = 0.5;
-/// Processor time in seconds that it may use in any case: connections are opened at the beginning.
+/// Processor time in seconds that such a thread may use in any case: it opens its connections at the beginning.
 const REAL_TIME_S: f64 = 0.1;
 
 /// Options of an open loop.

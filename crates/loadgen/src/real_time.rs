@@ -30,8 +30,8 @@ impl RealTime {
     }
 }
 
-/// Forbids real-time priority to all loads of this process from now on. Where several loads run at once, as in tests,
-/// they would leave no processor to the servers of each other.
+/// Forbids real-time priority to all loads of this process from now on. Several loads at once, as tests have them,
+/// would leave no processor to the servers.
 pub fn forbid_real_time() {
     IS_FORBIDDEN.store(true, Ordering::Relaxed);
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_has_it_for_a_time_and_no_other_thread_has_it() {
+    fn a_thread_and_those_that_it_starts_have_it_for_a_time() {
         assert_eq!(policy(), (0, 0));
         let Some(real_time) = RealTime::begin() else { return };
         assert_eq!(policy(), (2, 1), "SCHED_RR");

@@ -311,14 +311,7 @@ fn who_view<'a>(who: &'a Who, styles: &Styles) -> WhoView<'a> {
         0 | 1 => workers,
         threads => format!("{workers} × {threads} threads"),
     };
-    let counted = match (who.counted_workers, who.counted_threads) {
-        (None, None) => String::new(),
-        (workers, threads) => {
-            let workers = workers.map(|count| words::count(count as usize, "process", "processes"));
-            let threads = threads.map(|count| words::count(count as usize, "thread", "threads"));
-            [workers, threads].into_iter().flatten().collect::<Vec<_>>().join(", ")
-        }
-    };
+    let counted = words::counted(who);
     let line = [&who.version, &who.ruby, &asked].into_iter().filter(|text| !text.is_empty()).cloned();
     WhoView { chip: styles.chip(&who.name), who, line: line.collect::<Vec<_>>().join(" · "), asked, counted }
 }

@@ -129,8 +129,8 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
     }
 }
 
-/// Highest ratio of medians that is called level. A group whose medians differ more was only not told apart: it needs
-/// more rounds, or a quieter machine.
+/// Highest ratio between medians of a group that is called level. Where they differ more, the run merely shows no
+/// significant difference: it needs more rounds, or a quieter machine.
 const LEVEL_MOST: f64 = 1.15;
 
 /// Lowest and highest median of a group.
@@ -320,13 +320,18 @@ pub struct Settings {
 fn size(who: &Who) -> String {
     let threads = who.threads.max(1);
     let asked = format!("{} × {threads}", who.workers);
-    match (who.counted_workers, who.counted_threads) {
-        (Some(processes), Some(counted)) if (processes, counted) != (who.workers, who.workers * threads) => {
-            let processes = count(processes as usize, "process", "processes");
-            format!("{asked} (counted: {processes}, {})", count(counted as usize, "thread", "threads"))
-        }
-        _ => asked,
+    let is_as_asked = |(processes, all)| (processes, all) == (who.workers, who.workers * threads);
+    if who.counted_workers.zip(who.counted_threads).is_none_or(is_as_asked) {
+        return asked;
     }
+    format!("{asked} (counted: {})", counted(who))
+}
+
+/// Processes and threads that were counted while a contender ran: `2 processes, 16 threads`. Empty if nothing was.
+pub fn counted(who: &Who) -> String {
+    let processes = who.counted_workers.map(|number| count(number as usize, "process", "processes"));
+    let threads = who.counted_threads.map(|number| count(number as usize, "thread", "threads"));
+    processes.into_iter().chain(threads).collect::<Vec<_>>().join(", ")
 }
 
 /// Settings of each contender that took part.

@@ -51,9 +51,9 @@ const OVERTAKES: Duration = Duration::from_millis(2);
 /// The wait of the first request in the queue after which one more worker would be of use.
 const GROW: Duration = Duration::from_millis(20);
 
-/// The age of a request from which its computing keeps others waiting for long, and as a multiple of the mean service
-/// time. Where all requests compute for about the same time, however long, further processes would make none of them
-/// end sooner: they would only share the processors in another way.
+/// The age of a request that counts as computing for long: at least this, and at least this multiple of the mean
+/// service time. Where all requests compute for about the same time, however long, further processes would make none of
+/// them end sooner.
 const COMPUTES_LONG: Duration = Duration::from_millis(20);
 const LONGER_THAN_MEAN: u32 = 4;
 

@@ -16,9 +16,9 @@ const BATCH: Duration = Duration::from_micros(500);
 /// The largest pipelining depth; more saves nothing further.
 const DEPTH_MAX: usize = 4;
 
-/// The number of requests whose service times are averaged.
+/// The number of recent requests that the mean service time is of.
 const KNOWN: u32 = 64;
-/// The number of requests that show nothing yet.
+/// The number of requests from which there is a mean service time.
 const FEW: u32 = 16;
 /// Longer service times, as those of streams, count as this in the mean.
 const WHOLE_MAX: Duration = Duration::from_secs(1);
@@ -27,9 +27,9 @@ const WHOLE_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct ServiceTime {
     long_share: f32,
-    /// Of times up to [`LONG`], which count as that if they are longer.
+    /// Mean for the pipelining depth: longer times than [`LONG`] count as that.
     mean_us: f32,
-    /// Of times up to [`WHOLE_MAX`].
+    /// Mean service time: longer times than [`WHOLE_MAX`] count as that.
     whole_mean: Duration,
     /// Number of times in that mean, up to [`KNOWN`].
     observed: u32,
@@ -48,11 +48,11 @@ impl ServiceTime {
         let us = took.min(LONG).as_secs_f32() * 1e6;
         self.mean_us += (us - self.mean_us) / 32.0;
         self.observed = (self.observed + 1).min(KNOWN);
-        // The first ones weigh as much as they are; a mean that began at 0 would stay too low for long.
+        // The first requests all weigh the same: a moving average that began at 0 would be too low for long.
         self.whole_mean = (self.whole_mean * (self.observed - 1) + took.min(WHOLE_MAX)) / self.observed;
     }
 
-    /// Returns the moving average of service times; none while few are known.
+    /// Returns the mean service time; none before the first [`FEW`] requests.
     pub fn mean(&self) -> Option<Duration> {
         (self.observed >= FEW).then_some(self.whole_mean)
     }

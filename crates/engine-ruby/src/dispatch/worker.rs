@@ -16,8 +16,8 @@ const SAMPLE: Duration = Duration::from_millis(1);
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
-/// The time after which a worker that computes is taken to go on with it. An application that waits now and then
-/// computes for a millisecond or two in between.
+/// The time for which a worker must have computed without a pause, to be one that keeps other requests waiting. An
+/// application that waits for a database computes for a millisecond or two in between.
 const COMPUTES: Duration = Duration::from_millis(10);
 
 /// What the threads of a process have done since its start.
@@ -224,7 +224,7 @@ impl Worker {
         self.activity == Activity::Waiting
     }
 
-    /// Whether it has been running a request for this long, and has been computing without a pause for some time.
+    /// Whether it has been running a request for this long, and computing without a pause for at least [`COMPUTES`].
     pub fn computes_for(&self, time: Duration) -> bool {
         self.computing >= COMPUTES && self.oldest >= time
     }

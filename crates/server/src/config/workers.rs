@@ -12,8 +12,8 @@ use crate::config::reader::SettingsReader;
 use crate::config::settings::Settings;
 
 impl SettingsReader<'_> {
-    /// `--workers` alone sets both bounds; beside one of the others it sets the missing one. Without any of them the
-    /// number follows the processors, and what requests need of them.
+    /// Returns the bounds of the number of workers. `--workers` alone sets both; beside one of the others it sets the
+    /// missing one. Without any of them there is one worker per core, and up to two while all of them compute.
     pub fn workers(&mut self) -> WorkerBounds {
         let given = self.pick(Name::Workers);
         // One per core, as far as memory allows. Puma's 0 is a single process; here it is one worker.

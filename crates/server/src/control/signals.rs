@@ -182,9 +182,9 @@ fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     each(server, |app| {
         let Bounds { min, max, wanted, grows_while, .. } = app.engine().snapshot().pool;
         let own = app.current().bounds().unwrap_or((min, max));
-        // Where nobody chose the number, this chooses it.
-        let is_chosen_now = grows_while == "computing" || (min == max && !app.current().is_elastic());
-        if is_chosen_now {
+        // The result is a fixed number, also if no number of workers is configured.
+        let becomes_fixed = grows_while == "computing" || (min == max && !app.current().is_elastic());
+        if becomes_fixed {
             let count = if more { wanted + 1 } else { wanted.saturating_sub(1).max(1) };
             return server.apps().scale(app, count, count);
         }

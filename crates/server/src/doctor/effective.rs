@@ -134,14 +134,9 @@ fn lines(
             (Name::RequestTime, Origin::Default, EngineKind::Ruby) if reader.is_development() => "none".to_owned(),
             (Name::MinWorkers, Origin::Default, EngineKind::Ruby) => ruby.min_workers.to_string(),
             (Name::MaxWorkers, Origin::Default, EngineKind::Ruby) => ruby.max_workers.to_string(),
-            (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.computing_bounds.is_some() => {
-                match (ruby.min_workers, ruby.max_workers) {
-                    (min, max) if min == max => format!("auto ({max})"),
-                    (min, max) => format!("auto ({min} to {max})"),
-                }
-            }
             (Name::Workers, Origin::Default, EngineKind::Ruby) if ruby.min_workers != ruby.max_workers => {
-                format!("{} to {}", ruby.min_workers, ruby.max_workers)
+                let range = format!("{} to {}", ruby.min_workers, ruby.max_workers);
+                if ruby.computing_bounds.is_some() { format!("auto ({range})") } else { range }
             }
             (Name::Workers, _, _) if reader.all(row.name) == "auto" => {
                 format!("auto ({})", machine_defaults::workers(machine))
