@@ -107,15 +107,16 @@ show_seq(VALUE self, const struct slot *slot)
 }
 
 static VALUE
-read_input(struct slot *slot, unsigned how, const char *body, size_t size)
+read_input(VALUE self, struct slot *slot, unsigned how, const char *body, size_t size)
 {
-    VALUE module;
-
     if (how == BODY_NONE) return slot->no_input;
     if (how > BODY_FILE) protocol_error("a REQUEST with a body of kind %u", how);
-    module = rb_path2class("FoolsGold::Input");
-    if (how == BODY_INLINE) return rb_funcall(module, rb_intern("inline"), 1, rb_str_new(body, (long)size));
-    return rb_funcall(module, rb_intern("in_file"), 4, slot->wire, slot->worker, slot->number, UINT2NUM(slot->seq));
+    if (how == BODY_INLINE) {
+        VALUE module = rb_path2class("FoolsGold::Input");
+        return rb_funcall(module, rb_intern("inline"), 1, rb_str_new(body, (long)size));
+    }
+    show_seq(self, slot);
+    return rb_funcall(self, rb_intern("body_file"), 0);
 }
 
 static uint64_t
@@ -127,7 +128,7 @@ now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Handles the payload of a REQUEST; returns nil when it was withdrawn. */
+/* Handles the payload of a REQUEST; returns nil when it was withdrawn, or its body cannot be had. */
 static VALUE
 take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
 {
@@ -146,8 +147,9 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
         rb_funcall(self, rb_intern("withdraw"), 0);
         return Qnil;
     }
-    slot->input = read_input(slot, (unsigned char)payload[6], payload + REQUEST_HEAD + values,
+    slot->input = read_input(self, slot, (unsigned char)payload[6], payload + REQUEST_HEAD + values,
                              size - REQUEST_HEAD - values);
+    if (NIL_P(slot->input) && (unsigned char)payload[6] == BODY_FILE) return Qnil;
     slot->environment = shape_environment(slot, read_u16(payload + 4), payload + REQUEST_HEAD, values);
     return slot->environment;
 }
@@ -416,6 +418,7 @@ slot_init(VALUE klass)
     rb_define_method(klass, "cancel", slot_cancel, 1);
     rb_define_method(klass, "open_connection", slot_open_connection, 1);
     rb_define_method(klass, "seq", slot_seq, 0);
+    rb_define_method(klass, "consumed", slot_seq, 0); /* It is set when the request is taken. */
     rb_define_method(klass, "started", slot_started, 0);
     rb_define_method(klass, "environment", slot_environment, 0);
     rb_define_method(klass, "input", slot_input, 0);

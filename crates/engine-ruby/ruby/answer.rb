@@ -24,9 +24,10 @@ module FoolsGold
       @ended == @slot.seq
     end
 
-    # Sends an answer. With `later`, the slot has more to do after it, and sends FREE then.
+    # Sends an answer. With `later`, the slot has more to do after it, and sends FREE then. A body that is closed is
+    # closed after it: the client does not wait for that.
     def give(status, headers, body, later = false)
-      @later = later
+      @later = @wanted = later
       @body = body
       return taken if @slot.taken
 
@@ -35,9 +36,10 @@ module FoolsGold
       return if upgrade(status, headers, body)
       raise BadAnswer, "the status #{status} cannot end a request" if status < 200
 
+      @later ||= body.respond_to?(:close)
       deliver(status, headers, body)
     ensure
-      close
+      close unless later?
     end
 
     # Whether the front waits for FREE.
@@ -50,6 +52,13 @@ module FoolsGold
       @later = later
       @slot.taken = nil
       head(0, nil, Frames::TAKEN)
+    end
+
+    # Closes the body, once, whatever happened before.
+    def close
+      body = @body
+      @body = nil
+      close_body(body)
     end
 
     private
@@ -111,18 +120,13 @@ module FoolsGold
       @ended = @slot.seq unless flags == Frames::MORE
     end
 
-    # Closes the body, once, whatever happened before.
-    def close
-      body = @body
-      @body = nil
-      close_body(body)
-    end
-
     # Closes a body; also called by the threads of upgraded connections. An exception here is too late for an answer, so
-    # it is logged.
+    # it is logged, also `exit`.
     def close_body(body)
       body.close if body.respond_to?(:close)
-    rescue StandardError => error
+    rescue RequestTimeout
+      raise
+    rescue Exception => error
       Log.exception(error, "the body of an answer could not be closed")
     end
   end

@@ -28,7 +28,7 @@ module FoolsGold
       @io = wire.open_blocking(Frames::SLOT_ROLE, worker, number)
       @out = String.new
       @mark = @started = @seq = 0
-      @is_sending = false
+      @sending = Mutex.new
       @cancelled = NONE
       @taken = nil
     end
@@ -40,7 +40,8 @@ module FoolsGold
 
     # Adds a frame, which is written with the others.
     def add(kind, payload)
-      @out << Frames.frame(kind, payload)
+      frame = Frames.frame(kind, payload)
+      @out << frame # In one step: another thread may write the buffer, and put an empty one in its place.
     end
 
     # Adds a frame and writes the buffer: not to be broken off in the middle by a RequestTimeout.
@@ -67,31 +68,36 @@ module FoolsGold
     # Sends one CHUNK of bytes of a string. A large one is not copied to the buffer first.
     def send_piece(string, at, size)
       piece = size == string.bytesize ? string.b : string.byteslice(at, size).b
-      add(Frames::CHUNK, piece) if size < LARGE
-      waiting = @out
-      @out = String.new
-      @mark = 0
-      size < LARGE ? write(waiting) : write(waiting, [size + 1, Frames::CHUNK].pack("NC"), piece)
-      flush
+      @sending.synchronize do
+        add(Frames::CHUNK, piece) if size < LARGE
+        size < LARGE ? write : write([size + 1, Frames::CHUNK].pack("NC"), piece)
+      end
     end
 
-    # Writes strings. If an exception of another thread (Timeout, Thread#raise) breaks it off while it waits, the rest
-    # stays at the front of the buffer, so that a frame is never cut. What other threads add meanwhile comes after it.
+    # Writes the buffer. Threads of the application (early hints) and Control's do this, too, one at a time.
+    def flush
+      @sending.synchronize { write } unless @out.empty?
+    end
+
+    # Writes the buffer and these strings; for the owner of `@sending`. If an exception of another thread (Timeout,
+    # Thread#raise) breaks it off while it waits, the rest stays at the front of the buffer, so that a frame is never
+    # cut. What other threads add meanwhile comes after it.
     def write(*pieces)
-      @is_sending = true
+      pieces.unshift(@out)
+      @out = String.new
+      @mark = 0
       until pieces.empty?
         count = some_written(pieces.first)
         count == pieces.first.bytesize ? pieces.shift : pieces[0] = pieces.first.byteslice(count..-1)
       end
     ensure
-      @is_sending = false
       @out.prepend(pieces.join) unless pieces.empty?
     end
 
     if RUBY_ENGINE == "jruby"
-      # JRuby has no sendmsg_nonblock for Unix sockets.
+      # JRuby has no sendmsg_nonblock for Unix sockets, and does not say how much was written until it was broken off.
       def some_written(bytes)
-        @io.write(bytes)
+        Thread.handle_interrupt(Object => :never) { @io.write(bytes) }
       end
     else
       def some_written(bytes)
@@ -102,14 +108,6 @@ module FoolsGold
         end
         count
       end
-    end
-
-    def flush
-      return if @out.empty? || @is_sending
-
-      @io.write(@out)
-      @out.clear
-      @mark = 0
     end
 
     # Opens a connection for a hijack. It is the application's when the front confirms that, with one byte.

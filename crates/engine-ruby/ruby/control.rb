@@ -4,6 +4,9 @@
 
 module FoolsGold
   class Control
+    # Where threads run at the same time, only its own thread touches the buffer of a slot.
+    TAKES_TURNS = RUBY_ENGINE == "ruby"
+
     def initialize(io, worker)
       @io = io
       @worker = worker
@@ -44,20 +47,36 @@ module FoolsGold
     def about(kind, slot, seq)
       runner = @worker.runners[slot] or return
       case kind
-      when Frames::CANCEL then runner.slot.cancel(seq)
+      when Frames::CANCEL then cancel(runner, seq)
       when Frames::DUMP then dump(runner, seq)
       when Frames::INTERRUPT then runner.interrupt(seq)
       end
     end
 
-    # Runs the out-of-band hooks in a thread of its own, so that orders are still read.
+    # If the request runs already, the answers before it do not wait for its end.
+    def cancel(runner, seq)
+      runner.slot.cancel(seq)
+      runner.slot.flush if TAKES_TURNS && runner.running == seq
+    end
+
     def go_out
-      thread = Thread.new do
+      aside("out of band") do
         FoolsGold.hooks.run(:out_of_band)
       ensure
         Log.frame(Frames::OUT_OF_BAND, "")
       end
-      thread.name = "out of band"
+    end
+
+    # Runs hooks in a thread of their own, so that orders are still read. What ends it, also `exit`, ends nothing else.
+    def aside(name)
+      work = lambda do
+        yield
+      rescue Exception => error
+        Log.exception(error, "the hook #{name} failed")
+      end
+      Thread.new(&work).name = name
+    rescue ThreadError # There is none; the hooks are run all the same.
+      work.call
     end
 
     # Logs the backtraces of all threads, in one entry.
@@ -67,12 +86,12 @@ module FoolsGold
       env = runner.slot.environment
       trace = Frames.backtrace(runner.thread)
       Log.frame(Frames::TRACE, Frames.list([env["HTTP_X_REQUEST_ID"], *trace]))
-      Log.warn("#{headline(runner.slot, env)}\n#{threads}")
-      FoolsGold.hooks.run(:on_request_timeout, @worker.number, env)
+      Log.warn(Frames.join([headline(runner.slot, env), "\n", threads]))
+      aside("on_request_timeout") { FoolsGold.hooks.run(:on_request_timeout, @worker.number, env) }
     end
 
     def threads
-      Thread.list.map { |thread| backtrace(thread) }.join("\n")
+      Frames.join(Thread.list.flat_map { |thread| ["\n", *backtrace(thread)] }.drop(1))
     end
 
     def headline(slot, env)
@@ -82,7 +101,7 @@ module FoolsGold
     end
 
     def backtrace(thread)
-      "thread #{thread.name || thread.inspect}:\n  #{Array(thread.backtrace).join("\n  ")}"
+      ["thread ", thread.name || thread.inspect, ":", *Array(thread.backtrace).flat_map { |line| ["\n  ", line] }]
     end
   end
 end

@@ -104,10 +104,17 @@ module FoolsGold
 
     # Encodes an exception as the payload of FAILED and FAULT.
     def error(error)
-      list([error.class.name || error.class.inspect, error.message, *causes(error), *backtrace(error)])
-    rescue StandardError
-      # An exception whose message raises must not hide that there was one.
-      list([error.class.inspect, "(its message cannot be had)", *backtrace(error)])
+      list([error.class.name || error.class.inspect, message(error), *causes(error), *backtrace(error)])
+    rescue Exception
+      # An exception of whose class nothing can be said must not hide that there was one.
+      list(["Exception", message(error)])
+    end
+
+    # The message of an exception; also of one whose message raises, whatever that is.
+    def message(error)
+      error.message.to_s
+    rescue Exception
+      "(its message cannot be had)"
     end
 
     # Encodes a HookFailed as the payload of HOOK_FAILED.
@@ -122,10 +129,10 @@ module FoolsGold
       while seen.size <= CAUSES && (error = error.cause) && seen.none? { |one| one.equal?(error) }
         seen << error
         place = backtrace(error).first
-        lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
+        lines << join(["caused by ", error.class.to_s, ": ", message(error).tr("\n", " "), *(" (#{place})" if place)])
       end
       lines
-    rescue StandardError
+    rescue Exception
       lines # As below.
     end
 
@@ -135,7 +142,7 @@ module FoolsGold
       # A process that has evaluated a configuration was started with `-e`.
       others = lines.reject { |line| line.start_with?(__dir__, "-e:") }
       lines.first&.start_with?(__dir__) && !error.is_a?(LoadFailed) ? lines : others
-    rescue StandardError
+    rescue Exception
       [] # An exception can be made to raise here, too.
     end
   end

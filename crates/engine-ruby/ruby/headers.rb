@@ -49,7 +49,7 @@ module FoolsGold
       name = name.b
       value = value.b
       if name.include?("\0") || value.include?("\0")
-        raise BadAnswer, "the header #{name.dump} has a NUL character, which RFC 9110 section 5.5 forbids"
+        raise BadAnswer, "the header #{name.dump[0, 200]} has a NUL character, which RFC 9110 section 5.5 forbids"
       end
 
       @pairs += 1
@@ -100,7 +100,7 @@ module FoolsGold
       values = values.map { |value| value.to_s.b }
       return values.join("\n") if values.any? && values.none? { |value| value.include?("\n") }
 
-      raise BadAnswer, "the header #{name} has a line feed in one of its values" if values.any?
+      raise BadAnswer, "the header #{name[0, 200]} has a line feed in one of its values" if values.any?
     end
   end
 end

@@ -31,6 +31,10 @@ module FoolsGold
       @lock.synchronize { (@threads = @threads.select(&:alive?)) << thread }
     rescue IOError, SystemCallError
       finish.call # The client has gone.
+    rescue ThreadError => error
+      Log.error("an upgraded connection is closed, since there is no thread for it: #{Limits.explain(error)}")
+      io.close
+      finish.call
     end
 
     # Waits for all upgraded connections before the worker exits; the front limits the time.

@@ -32,14 +32,18 @@ module FoolsGold
         write(DEBUG, text)
       end
 
-      # Logs an exception with its backtrace.
+      # Logs an exception with its backtrace. Its message, and a path in `what`, may be of any encoding.
       def exception(error, what)
-        write(ERROR, "#{what}: #{error.message} (#{error.class})\n  #{Frames.backtrace(error).join("\n  ")}")
+        lines = Frames.backtrace(error).flat_map { |line| ["\n  ", line] }
+        write(ERROR, Frames.join([what, ": ", Frames.message(error), " (", error.class.to_s, ")", *lines]))
       end
 
-      # Sends a frame of another kind on the same connection, which several threads use.
+      # Sends a frame of another kind on the same connection, which several threads use. No exception of another thread
+      # cuts it.
       def frame(kind, payload)
-        @mutex.synchronize { @io.write(Frames.frame(kind, payload)) }
+        Thread.handle_interrupt(Object => :never) do
+          @mutex.synchronize { @io.write(Frames.frame(kind, payload)) }
+        end
       end
 
       # Renews the lock after a fork: a child has only the thread that forked, and another thread may have held the

@@ -21,7 +21,8 @@ module FoolsGold
     def run
       @thread = Thread.current
       @pid = Process.pid
-      while (env = @slot.next_request)
+      @served = @slot.consumed
+      while (env = next_request)
         serve(env)
       end
       @ended = true
@@ -44,6 +45,35 @@ module FoolsGold
 
     private
 
+    # The most exceptions in a row between two requests.
+    STRAYS = 10
+
+    # Waits for the next request. What other threads raise here meanwhile (a timer of the application that comes too
+    # late) is of no request, and ends nothing.
+    def next_request
+      env = @slot.next_request
+      @strays = 0
+      @served = @slot.consumed
+      env
+    rescue ProtocolError, IOError, SystemCallError, SystemExit, SignalException, NoMemoryError
+      raise
+    rescue Exception => error
+      @strays = @strays.to_i + 1
+      raise if @strays > STRAYS
+
+      Log.exception(error, "raised in thread #{@slot.number} between two requests")
+      refuse_consumed(error)
+      retry
+    end
+
+    # If the exception came when a request had been taken and not begun, that has it for an answer.
+    def refuse_consumed(error)
+      return if [@served, @slot.refused].include?(@slot.consumed)
+
+      @served = @slot.consumed
+      @slot.add(Frames::FAULT, [@served, 0, Frames.error(error)].pack("NCa*"))
+    end
+
     def serve(env)
       @running = @slot.seq
       begin
@@ -54,20 +84,30 @@ module FoolsGold
         leave
       rescue Exception => error # Even `exit` ends only the request.
         end_child(error) unless own_process?
-        leave_failed
-        owes_free = report(error, later?(env))
+        owes_free = failed(error, env)
       ensure
         report_end if @running && own_process? # Nothing can be rescued of a thread that ends.
       end
+      finish(env, status, headers, error, owes_free) if later?(env) || owes_free || @answer.later?
       @slot.input.close if File === @slot.input
-      return unless later?(env) || owes_free || @answer.later?
+    end
 
+    # Answers with an exception. A RequestTimeout may come until the request has been left, and only once.
+    def failed(error, env)
+      leave_failed
+      report(error, later?(env))
+    rescue RequestTimeout
+      leave_failed
+      report(error, later?(env))
+    end
+
+    # What there is to do after the answer.
+    def finish(env, status, headers, error, owes_free)
       @slot.flush
-      begin
-        after(env, status, headers, error)
-      ensure
-        @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
-      end
+      @answer.close
+      after(env, status, headers, error)
+    ensure
+      @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
     end
 
     # Whether this is the worker, and not a child that the application has forked, without a block, in this request.
@@ -142,11 +182,11 @@ module FoolsGold
       true
     rescue Exception => second # Also `exit`: the request has failed, whatever its handler does.
       Log.exception(second, "the lowlevel_error_handler failed for #{name}")
-      false
+      @answer.ended?
     end
 
     def fault(kind, text, later)
-      @slot.add(kind, [@slot.seq, later ? Frames::LATER : 0, text].pack("NCa*"))
+      @slot.add(kind, [@slot.seq, later ? Frames::LATER : 0, text.byteslice(0, 1_000_000)].pack("NCa*"))
       later
     end
 

@@ -24,6 +24,10 @@ module FoolsGold
       @at = @size = 0
     end
 
+    # The number of the last request that was taken from what the front has sent; and of the last that was answered
+    # without the application.
+    attr_reader :consumed, :refused
+
     # Returns the environment of the next request, or nil at the end. Writes the buffer before it waits.
     def next_request
       while true
@@ -32,13 +36,16 @@ module FoolsGold
             OFFSET ? @in.unpack("NCNnCN", offset: @at) : @in.unpack("@#{@at}NCNnCN")
           if kind == Frames::REQUEST && left >= length + 4
             values = @in.byteslice(@at + REQUEST_HEAD, size)
-            @input = how.zero? ? Input::EMPTY : body(how, @at + REQUEST_HEAD + size, length - 12 - size)
+            from = @at + REQUEST_HEAD + size
             @at += length + 4
+            @consumed = @seq
+            @input = how.zero? ? Input::EMPTY : body(how, from, length - 12 - size)
             now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
             flush if now - @started > PATIENCE_NS && !@out.empty?
             @started = now
             @mark = @out.bytesize
             next withdraw unless @cancelled.empty? || !gone?
+            next unless @input # It is answered.
 
             return @environment = @makers[shape].call(values, @input, [], [])
           end
@@ -66,13 +73,22 @@ module FoolsGold
     private
 
     def withdraw
+      @refused = @seq
       add(Frames::FAULT, [@seq, 0, Frames.error(Cancelled.new("withdrawn before it began"))].pack("NCa*"))
     end
 
     def body(how, from, size)
-      return Input.inline(@in.byteslice(from, size)) if how == Input::INLINE
+      how == Input::INLINE ? Input.inline(@in.byteslice(from, size)) : body_file
+    end
 
-      Input.in_file(@wire, @worker, @number, @seq)
+    # Fetches the body in a file. Without it the request ends here: it was withdrawn in this moment, and nobody reads
+    # this, or no file can be opened (EMFILE).
+    def body_file
+      Thread.handle_interrupt(Object => :never) { Input.in_file(@wire, @worker, @number, @seq) }
+    rescue SocketError, SystemCallError, IOError => error
+      @refused = @seq
+      add(Frames::FAULT, [@seq, 0, Frames.error(error)].pack("NCa*"))
+      nil
     end
 
     # Handles a frame that is not a REQUEST, if there is a complete one.

@@ -114,7 +114,8 @@ class Front
     def text(path, **more)
       answer = get(path, **more)
       text = answer.body.dup
-      text << answer.body while answer.flags != 0 && (answer = self.answer).kind == F::CHUNK
+      is_more = (answer.flags & F::MORE) != 0
+      text << answer.body while is_more && (answer = self.answer).kind == F::CHUNK
       text
     end
 
@@ -129,14 +130,19 @@ class Front
       answer(slot)
     end
 
-    def ask(path, slot: 0, seq: number, method: "GET", body: nil, how: body ? 1 : 0)
-      pairs = { "REQUEST_METHOD" => method, "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => "",
+    def ask(path, slot: 0, **more)
+      slots[slot].write(request(path, **more))
+    end
+
+    # The frame of a request.
+    def request(path, seq: number, method: "GET", query: "", body: nil, how: body ? 1 : 0)
+      pairs = { "REQUEST_METHOD" => method, "SCRIPT_NAME" => "", "PATH_INFO" => path, "QUERY_STRING" => query,
                 "REQUEST_URI" => path, "SERVER_PROTOCOL" => "HTTP/1.1", "HTTP_VERSION" => "HTTP/1.1",
                 "rack.url_scheme" => "http", "SERVER_NAME" => "localhost", "SERVER_PORT" => "80",
                 "REMOTE_ADDR" => "127.0.0.1", "HTTP_HOST" => "localhost", "HTTP_X_REQUEST_ID" => "the-id" }
       pairs["CONTENT_LENGTH"] = body.bytesize.to_s if how == 1
-      values = pairs.to_a.flatten.map { |string| "#{string}\0" }.join
-      slots[slot].write(F.frame(F::REQUEST, [seq, 0, how, values.bytesize, values, body].pack("NnCNa*a*")))
+      values = pairs.to_a.flatten.map { |string| "#{string.b}\0" }.join
+      F.frame(F::REQUEST, [seq, 0, how, values.bytesize, values, body].pack("NnCNa*a*"))
     end
 
     def answer(slot = 0)

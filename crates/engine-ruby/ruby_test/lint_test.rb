@@ -27,7 +27,7 @@ Front.run(LINTED) do |front|
   Harness.check("Lint, each") do
     head = worker.get("/each")
     Harness.same(FoolsGold::Frames::MORE, head.flags || head.body)
-    Harness.same(%w[a b] + [""], Array.new(3) { worker.answer.body })
+    Harness.same(%w[a b] + ["\x01"], Array.new(3) { worker.answer.body })
   end
   Harness.check("Lint, hijack") do
     worker.ask("/hijack")

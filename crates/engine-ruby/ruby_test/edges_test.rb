@@ -1,0 +1,139 @@
+# frozen_string_literal: true
+
+# What happens around a request and beside it: exceptions that are hard to describe, bodies that close slowly, hooks
+# that take long, exceptions that come between two requests.
+
+EDGES = <<~'RUBY'
+  class Mute < StandardError
+    def message = raise(NotImplementedError, "no message")
+  end
+
+  Slow = Struct.new(:parts, :release) do
+    def each(&block) = parts.each(&block)
+    def close
+      sleep 0.01 until File.exist?(release)
+      $closed = true
+    end
+  end
+
+  run(lambda do |env|
+    case env["PATH_INFO"]
+    when "/caf\xC3\xA9".b, "/raise" then raise "gr\u00F6\u00DFe"
+    when "/mute" then raise Mute
+    when "/reply"
+      env["rack.after_reply"] = [-> { raise "gr\u00F6\u00DFe" }]
+      [200, {}, ["x"]]
+    when "/slow" then [200, {}, Slow.new(%w[a b], env["QUERY_STRING"])]
+    when "/parts" then [200, { "content-length" => "2" }, Slow.new(%w[a b], env["QUERY_STRING"])]
+    when "/closed" then [200, {}, [$closed.inspect]]
+    when "/late"
+      thread = Thread.current
+      Thread.new do
+        sleep 0.01 until File.exist?(env["QUERY_STRING"])
+        thread.raise(ArgumentError, "late")
+        File.write("#{env["QUERY_STRING"]}.done", "")
+      end
+      [200, {}, ["x"]]
+    when "/wait"
+      sleep 0.01 until File.exist?(env["QUERY_STRING"])
+      [200, {}, ["waited"]]
+    when "/body" then [200, {}, [env["rack.input"].read]]
+    else [200, {}, ["x"]]
+    end
+  end)
+RUBY
+
+HOOK = 'on_request_timeout { sleep 0.01 until File.exist?(File.join(__dir__, "hook")) }'
+
+module EdgesTest
+  F = FoolsGold::Frames
+  H = Harness
+
+  def self.run(front, worker)
+    described(front, worker)
+    closed_after(front, worker)
+    at_once(front, worker)
+    between(front, worker)
+    without_body(front, worker)
+  end
+
+  def self.described(front, worker)
+    H.check("an exception of one encoding for a path of another") do
+      H.match(/\ARuntimeError\0gr/, worker.get("/caf\xC3\xA9".b).body)
+    end
+    H.check("an exception whose message raises") do
+      H.match(/\AMute\0\(its message cannot be had\)/, worker.get("/mute").body)
+      H.same("x", worker.get("/").body)
+    end
+    H.check("a callback after the answer that raises, for such a path") do
+      H.same("x", worker.get("/reply").body)
+      H.eventually("the log") { front.await(worker.control, F::LOG)[1].include?("failed after its answer") }
+      H.same("x", worker.get("/").body)
+    end
+  end
+
+  def self.closed_after(front, worker)
+    %w[/slow /parts].each_with_index do |path, at|
+      H.check("the client of #{path} does not wait for the body to be closed") do
+        release = File.join(front.folder, "close#{at}")
+        worker.ask(path, query: release)
+        answer = worker.answer
+        answer = worker.answer while answer.kind != F::END_OF_BODY && answer.flags != F::LATER
+        H.same(path == "/slow" ? "\x01" : "ab", answer.body)
+        File.write(release, "")
+        H.same([F::FREE, ""], Timeout.timeout(5) { F.read(worker.slots[0]) })
+        H.same("true", worker.get("/closed").body)
+      end
+    end
+  end
+
+  def self.at_once(front, worker)
+    H.check("orders are read while a hook runs") do
+      release = File.join(front.folder, "released")
+      worker.ask("/wait", seq: 70, query: release)
+      sleep 0.05
+      worker.order(F::DUMP, 0, 70)
+      worker.control.write(F.frame(F::PING, ""))
+      front.await(worker.control, F::TRACE)
+      H.same([F::PING, ""], front.await(worker.control, F::PING))
+      File.write(File.join(front.folder, "hook"), "")
+      File.write(release, "")
+      H.same("waited", worker.answer.body)
+    end
+    H.check("an answer does not wait for the request behind it when that is withdrawn too late") do
+      release = File.join(front.folder, "behind")
+      both = %w[/ /wait].each_with_index.map { |path, at| worker.request(path, seq: 80 + at, query: release) }
+      worker.slots[0].write(both.join)
+      sleep 0.05
+      worker.order(F::CANCEL, 0, 81)
+      H.same([80, "x"], worker.answer.to_a.values_at(1, -1))
+      File.write(release, "")
+      H.same(81, worker.answer.seq)
+    end
+  end
+
+  def self.between(front, worker)
+    H.check("an exception that comes too late for its request ends nothing") do
+      release = File.join(front.folder, "late")
+      H.same("x", worker.get("/late", query: release).body)
+      File.write(release, "")
+      H.eventually("it was raised") { File.exist?("#{release}.done") }
+      H.eventually("the log") { front.await(worker.control, F::LOG)[1].include?("between two requests") }
+      H.same("x", worker.get("/").body)
+    end
+  end
+
+  def self.without_body(front, worker)
+    H.check("a body that cannot be had ends its request only") do
+      worker.ask("/body", seq: 90, how: 2, body: [3].pack("Q>"))
+      front.accept(F::BODY_ROLE).close
+      H.same([F::FAULT, 90], worker.answer.to_a.first(2))
+      H.same("x", worker.get("/").body)
+    end
+  end
+end
+
+# JRuby's threads run at the same time: there nobody but its own thread writes the answers of a slot.
+if RUBY_ENGINE == "ruby"
+  Front.run(EDGES, hooks: HOOK) { |front| EdgesTest.run(front, front.fork) }
+end
