@@ -77,6 +77,7 @@ fn without_a_number_workers_are_added_while_all_of_them_compute() {
         let status = command().current_dir(&server.folder).arg("status").output().unwrap();
         let shown = String::from_utf8_lossy(&status.stdout).into_owned();
         assert!(shown.contains("one is added while requests wait and every worker computes"), "{shown}");
+        expect_workers(&server, 2 * cores);
         ruby::let_go(&server, "go");
         assert!(clients.into_iter().all(|client| client.join().unwrap() == "computed"));
     });

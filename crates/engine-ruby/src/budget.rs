@@ -9,6 +9,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::message::Message;
 
+/// The time for which an application must not have needed all of its places, to be asked for one: or two with bursts
+/// of work would take a place from each other all the time.
+const SPARE_TIME: Duration = Duration::from_secs(1);
+
 /// The number of workers that several applications share.
 pub struct Budget {
     places: usize,
@@ -68,7 +72,7 @@ impl Members {
             return;
         }
         others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
-        let asked = others.pop().filter(|other| other.standing.spare_for.is_some() || must);
+        let asked = others.pop().filter(|other| other.standing.spare_for >= Some(SPARE_TIME) || must);
         if let Some(asked) = asked {
             asked.was_asked = asked.messages.send(Message::GiveUp).is_ok();
         }
@@ -177,6 +181,16 @@ mod tests {
         assert!(!was_asked(&mut second_inbox), "it is asked once");
         second.tell(Standing { holds: 3, floor: 1, spare_for: None });
         assert!(asks.take(true));
+    }
+
+    #[test]
+    fn what_was_needed_a_moment_ago_is_not_given_up() {
+        let budget = Budget::new(3);
+        let (asks, _inbox) = member(&budget, 1, None);
+        let (other, mut inbox) = member(&budget, 2, Some(0));
+        assert!(!asks.take(false) && !was_asked(&mut inbox));
+        other.tell(Standing { holds: 2, floor: 1, spare_for: Some(SPARE_TIME) });
+        assert!(!asks.take(false) && was_asked(&mut inbox));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn snapshot(view: &View, dispatch: &mut Dispatch, now: Instant) -> Snapshot 
     let is_paused = dispatch.queue.is_paused();
     let grows_while = match dispatch.growth {
         _ if view.pool.min == view.pool.max => "",
-        Growth::Computing if dispatch.is_parallel => "",
+        Growth::Computing if dispatch.is_parallel || dispatch.loads_in_workers => "",
         Growth::Waiting => "waiting",
         Growth::Computing => "computing",
     };

@@ -246,14 +246,22 @@ async fn where_only_computing_adds_workers_all_have_to_compute_for_long() {
     (0..20).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
     assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((1, 0)), Err("queued")));
     let later = Instant::now() + 2 * GROW;
-    let mut lacks = |worker: usize, computing, oldest| {
-        (scene.dispatch.workers[worker].computing, scene.dispatch.workers[worker].oldest) = (computing, oldest);
+    let mut lacks = |worker: usize, computing| {
+        scene.dispatch.workers[worker].computing = computing;
         scene.dispatch.lacks_workers(later).is_some()
     };
-    assert!(!lacks(0, COMPUTES_LONG, COMPUTES_LONG), "one of two");
-    assert!(!lacks(1, COMPUTES_LONG, COMPUTES_LONG / 2), "not for long");
-    assert!(!lacks(1, COMPUTES_LONG / 10, COMPUTES_LONG), "it has waited a moment ago");
-    assert!(lacks(1, COMPUTES_LONG, COMPUTES_LONG));
+    assert!(!lacks(0, COMPUTES_LONG), "one of two");
+    assert!(!lacks(1, COMPUTES_LONG / 2), "not for long");
+    assert!(lacks(1, COMPUTES_LONG));
+    scene.dispatch.workers[1].out_of_band = Some(later);
+    assert_eq!(scene.dispatch.lacks_workers(later), None, "it collects garbage, and takes requests in a moment");
+    scene.dispatch.workers[1].out_of_band = None;
+    scene.dispatch.loads_in_workers = true;
+    assert_eq!(scene.dispatch.lacks_workers(later), None, "another one would have to load the application");
+    scene.dispatch.loads_in_workers = false;
+    scene.dispatch.is_closed = true;
+    assert_eq!(scene.dispatch.lacks_workers(later), None, "it ends");
+    scene.dispatch.is_closed = false;
     (0..500).for_each(|_| scene.dispatch.service_time.observe(COMPUTES_LONG));
     assert_eq!(scene.dispatch.lacks_workers(later), None, "all requests take as long");
     (0..500).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
@@ -262,6 +270,18 @@ async fn where_only_computing_adds_workers_all_have_to_compute_for_long() {
     assert_eq!(scene.dispatch.lacks_workers(later), None, "its threads compute at the same time");
     scene.dispatch.workers.clear();
     assert!(scene.dispatch.lacks_workers(later).is_some(), "nothing is answered without a worker");
+}
+
+#[tokio::test]
+async fn where_only_computing_adds_workers_only_computing_keeps_them() {
+    let mut scene = Scene::new(2, 1);
+    assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((1, 0))));
+    assert_eq!(scene.dispatch.needed_workers(), 2);
+    scene.dispatch.growth = Growth::Computing;
+    (0..20).for_each(|_| scene.dispatch.service_time.observe(Duration::from_millis(1)));
+    assert_eq!(scene.dispatch.needed_workers(), 0, "they may wait for something");
+    scene.dispatch.workers[1].computing = COMPUTES_LONG;
+    assert_eq!(scene.dispatch.needed_workers(), 1);
 }
 
 #[tokio::test]

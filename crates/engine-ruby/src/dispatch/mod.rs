@@ -113,6 +113,8 @@ pub struct Dispatch {
     /// True where threads of one worker compute at the same time, as JRuby's do: one that computes does not keep
     /// others from it.
     pub is_parallel: bool,
+    /// True where each worker loads the application itself: a further one comes too late for what computes now.
+    pub loads_in_workers: bool,
     /// Why a worker is added above the minimum.
     pub growth: Growth,
     /// True while the deadline timer (`watch`) runs; deadlines are kept only then.
@@ -145,6 +147,7 @@ impl Dispatch {
             served: 0,
             utilization: Utilization::default(),
             is_parallel: false,
+            loads_in_workers: false,
             growth: Growth::Waiting,
             is_watched: false,
         }
@@ -228,7 +231,9 @@ impl Dispatch {
         }
         let worker = &self.workers[at];
         if worker.busy == 0 {
-            self.utilization.observe(busy, Instant::now());
+            if self.growth == Growth::Waiting {
+                self.utilization.observe(busy, Instant::now());
+            }
             // One worker at a time: the others serve requests.
             if worker.may_run_out_of_band() && self.workers.iter().all(|worker| worker.out_of_band.is_none()) {
                 self.workers[at].begin_out_of_band(Instant::now());
@@ -320,9 +325,19 @@ impl Dispatch {
         late.map(|worker| (worker.id, worker.pid.cast_unsigned())).collect()
     }
 
+    /// Returns the number of workers that are of use now: those that have a request, or, where a worker is added only
+    /// while all compute, those that compute one for long. In the others a thread would do for what they run.
+    pub fn needed_workers(&self) -> usize {
+        match self.growth {
+            Growth::Waiting => self.busy_workers(),
+            Growth::Computing => self.computing_long(),
+        }
+    }
+
     /// Returns how long the first waiting request has waited, if that means that workers are missing.
     pub fn lacks_workers(&self, now: Instant) -> Option<Duration> {
-        if self.queue.is_paused() {
+        // What still waits after the end of new requests is little, and other processes may be starting beside these.
+        if self.queue.is_paused() || (self.is_closed && !self.workers.is_empty()) {
             return None;
         }
         let first = self.queue.first().or_else(|| self.suspects.front())?;
@@ -331,13 +346,20 @@ impl Dispatch {
         Some(waited).filter(|_| is_missing || self.workers.is_empty())
     }
 
-    /// Whether every worker that may get requests computes one for much longer than most requests take. Where threads
-    /// of a worker compute at the same time, further workers give no request more of the processors.
+    /// Whether every worker computes one request for much longer than most take. One that does something else, such as
+    /// its out-of-band hooks, takes requests again in a moment. Where threads of a worker compute at the same time,
+    /// further workers give no request more of the processors.
     fn all_compute_long(&self) -> bool {
-        let Some(mean) = self.service_time.mean() else { return false };
+        let staying = self.workers.iter().filter(|worker| !worker.is_leaving);
+        let may_grow = !self.is_parallel && !self.loads_in_workers;
+        may_grow && staying.clone().all(Worker::is_taking) && self.computing_long() == staying.count()
+    }
+
+    /// Returns the number of workers that compute one request for much longer than most take.
+    pub fn computing_long(&self) -> usize {
+        let Some(mean) = self.service_time.mean() else { return 0 };
         let long = COMPUTES_LONG.max(mean * LONGER_THAN_MEAN);
-        let mut taking = self.workers.iter().filter(|worker| worker.is_taking()).peekable();
-        !self.is_parallel && taking.peek().is_some() && taking.all(|worker| worker.computes_for(long))
+        self.workers.iter().filter(|worker| !worker.is_leaving && worker.computes_for(long)).count()
     }
 
     /// Assigns waiting requests to all worker threads that can take one now.

@@ -22,6 +22,8 @@ const KNOWN: u32 = 64;
 const FEW: u32 = 16;
 /// Longer service times, as those of streams, count as this in the mean.
 const WHOLE_MAX: Duration = Duration::from_secs(1);
+/// A service time counts as at most this many times the mean: a few that wait for long must not hide what most take.
+const TIMES_MEAN: u32 = 8;
 
 /// Moving averages of service times; each request weighs a few hundredths.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ pub struct ServiceTime {
     long_share: f32,
     /// Mean for the pipelining depth: longer times than [`LONG`] count as that.
     mean_us: f32,
-    /// Mean service time: longer times than [`WHOLE_MAX`] count as that.
+    /// Mean service time, in which long times count for less: see [`WHOLE_MAX`] and [`TIMES_MEAN`].
     whole_mean: Duration,
     /// Number of times in that mean, up to [`KNOWN`].
     observed: u32,
@@ -47,9 +49,10 @@ impl ServiceTime {
         self.long_share += (long - self.long_share) / 64.0;
         let us = took.min(LONG).as_secs_f32() * 1e6;
         self.mean_us += (us - self.mean_us) / 32.0;
-        self.observed = (self.observed + 1).min(KNOWN);
         // The first requests all weigh the same: a moving average that began at 0 would be too low for long.
-        self.whole_mean = (self.whole_mean * (self.observed - 1) + took.min(WHOLE_MAX)) / self.observed;
+        let most = self.mean().map_or(WHOLE_MAX, |mean| WHOLE_MAX.min(mean * TIMES_MEAN));
+        self.observed = (self.observed + 1).min(KNOWN);
+        self.whole_mean = (self.whole_mean * (self.observed - 1) + took.min(most)) / self.observed;
     }
 
     /// Returns the mean service time; none before the first [`FEW`] requests.
@@ -99,8 +102,10 @@ mod tests {
         let mean = |times: &[(Duration, usize)]| estimate(times).mean().map(|mean| mean.as_millis());
         assert_eq!(mean(&[(Duration::from_millis(100), 15)]), None);
         assert_eq!(mean(&[(Duration::from_millis(100), 20)]), Some(100));
-        assert_eq!(mean(&[(Duration::from_millis(1), 1000), (Duration::from_millis(65), 1)]), Some(2));
-        assert!(mean(&[(Duration::from_millis(1), 1000), (Duration::from_secs(600), 1)]) < Some(20), "a stream");
+        let short = (Duration::from_millis(10), 1000);
+        assert_eq!(mean(&[short, (Duration::from_millis(74), 1)]), Some(11));
+        assert_eq!(mean(&[short, (Duration::from_secs(600), 1)]), Some(11), "a stream");
+        assert_eq!(mean(&[short, (Duration::from_millis(100), 1000)]), Some(99), "all have become longer");
     }
 
     #[test]

@@ -71,13 +71,16 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                     back.extend(jobs);
                 }
             }
-            worker.oldest = oldest.map_or(Duration::ZERO, |(age, _)| age);
             if let Some((age, thread)) = oldest {
                 process_title::show(worker, thread, age, now);
             }
         }
         if is_long {
             dispatch.service_time.note_long();
+        }
+        if grows {
+            let computing = dispatch.computing_long();
+            dispatch.utilization.observe(computing, now);
         }
         dispatch.put_back(back, now);
         dispatch.wake(now);

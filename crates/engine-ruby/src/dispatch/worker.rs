@@ -16,9 +16,9 @@ const SAMPLE: Duration = Duration::from_millis(1);
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
-/// The time for which a worker must have computed without a pause, to be one that keeps other requests waiting. An
-/// application that waits for a database computes for a millisecond or two in between.
-const COMPUTES: Duration = Duration::from_millis(10);
+/// The longest time for which a computing worker may stand in the run queue before it counts as waiting: the kernel
+/// counts that time only when the worker has a processor again, which with two of them per core takes a few milliseconds.
+const QUEUED_MAX: Duration = Duration::from_millis(20);
 
 /// What the threads of a process have done since its start.
 struct Sample {
@@ -76,9 +76,7 @@ pub struct Worker {
     pub isolation: Isolation,
     /// What it did between the last two samples of its processor time.
     pub activity: Activity,
-    /// How long its oldest request had been running at the last tick of the deadline timer.
-    pub oldest: Duration,
-    /// For how long it has been computing without a pause.
+    /// For how long it has been computing without a pause, and without answering a request.
     pub computing: Duration,
     /// Number of requests it has answered.
     pub served: u64,
@@ -119,7 +117,6 @@ impl Worker {
             isolation: Isolation::None,
             lingers: None,
             activity: Activity::Unknown,
-            oldest: Duration::ZERO,
             computing: Duration::ZERO,
             served: 0,
             quota: None,
@@ -137,6 +134,8 @@ impl Worker {
     pub fn count(&mut self) -> bool {
         self.served += 1;
         self.is_due = true;
+        // What it computes next is for another request.
+        self.computing = Duration::ZERO;
         self.quota == Some(self.served)
     }
 
@@ -215,7 +214,7 @@ impl Worker {
         if self.busy == 0 {
             // What comes next is another request, of which nothing is known.
             (self.activity, self.sample) = (Activity::Unknown, None);
-            (self.oldest, self.computing) = (Duration::ZERO, Duration::ZERO);
+            self.computing = Duration::ZERO;
         }
     }
 
@@ -224,9 +223,9 @@ impl Worker {
         self.activity == Activity::Waiting
     }
 
-    /// Whether it has been running a request for this long, and computing without a pause for at least [`COMPUTES`].
+    /// Whether it has been computing for one request for this long.
     pub fn computes_for(&self, time: Duration) -> bool {
-        self.computing >= COMPUTES && self.oldest >= time
+        self.computing >= time
     }
 
     /// Returns the connections of its threads.
@@ -247,19 +246,24 @@ impl Worker {
         }
         let Some(used) = processor_time(self.pid) else {
             // Where nothing is known of it for good, its threads are there to be used.
-            self.activity = Activity::Waiting;
+            (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO);
             return;
         };
         let queued = if is_wanted { queued_time(self.pid) } else { None };
-        let sample = Sample { at: now, used, queued };
-        if let Some(last) = self.sample.replace(sample) {
-            let queued = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
-            let wanted = used.saturating_sub(last.used) + queued;
-            let share = wanted.as_secs_f64() / (now - last.at).as_secs_f64();
-            let is_computing = share > COMPUTING_SHARE;
+        if let Some(last) = &self.sample {
+            let waited = queued.zip(last.queued).map_or(Duration::ZERO, |(now, then)| now.saturating_sub(then));
+            let wanted = used.saturating_sub(last.used) + waited;
+            let passed = now - last.at;
+            let is_computing = wanted.as_secs_f64() / passed.as_secs_f64() > COMPUTING_SHARE;
+            let may_be_queued = is_wanted && self.activity == Activity::Computing && passed < QUEUED_MAX;
+            if !is_computing && may_be_queued && is_runnable(self.pid) {
+                // The sample stays: it is compared again when the time in the run queue has been counted.
+                return;
+            }
             self.activity = if is_computing { Activity::Computing } else { Activity::Waiting };
-            self.computing = if is_computing { self.computing + (now - last.at) } else { Duration::ZERO };
+            self.computing = if is_computing { self.computing + passed } else { Duration::ZERO };
         }
+        self.sample = Some(Sample { at: now, used, queued });
     }
 }
 
@@ -282,9 +286,51 @@ fn queued_time(pid: i32) -> Option<Duration> {
     sum
 }
 
+/// Whether a thread of the process runs or stands in the run queue: the state `R` in `/proc/PID/task/TID/stat`, after
+/// the name in parentheses (proc_pid_stat(5)).
+fn is_runnable(pid: i32) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    threads.flatten().any(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('R'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_runs_is_runnable() {
+        assert!(is_runnable(std::process::id().cast_signed()), "this thread runs");
+        assert!(!is_runnable(0), "there is no such process");
+    }
+
+    #[test]
+    fn a_computing_worker_in_the_run_queue_goes_on_computing() {
+        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new());
+        let now = Instant::now();
+        let looked = |worker: &mut Worker, after: Duration, is_wanted| {
+            // Used no processor since then, as the kernel tells it.
+            let used = Duration::MAX;
+            worker.sample = Some(Sample { at: now, used, queued: None });
+            (worker.busy, worker.activity, worker.computing) = (1, Activity::Computing, SAMPLE);
+            worker.look(now + after, is_wanted);
+            (worker.activity, worker.computing)
+        };
+        assert_eq!(looked(&mut worker, 2 * SAMPLE, true), (Activity::Computing, SAMPLE), "this thread runs");
+        assert_eq!(looked(&mut worker, QUEUED_MAX, true), (Activity::Waiting, Duration::ZERO), "not for ever");
+        assert_eq!(looked(&mut worker, 2 * SAMPLE, false), (Activity::Waiting, Duration::ZERO));
+    }
+
+    #[test]
+    fn computing_is_of_one_request() {
+        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new());
+        worker.computing = QUEUED_MAX;
+        assert!(worker.computes_for(QUEUED_MAX));
+        worker.count();
+        assert!(!worker.computes_for(SAMPLE));
+    }
 
     #[test]
     fn time_in_a_run_queue_is_summed_over_the_threads_of_a_process() {

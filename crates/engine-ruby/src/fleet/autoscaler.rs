@@ -23,6 +23,9 @@ impl Fleet {
         }
         // The first worker is added whatever memory is left: without it nothing is answered.
         let has_none = self.wanted == 0;
+        if !has_none && self.no_growth_before.is_some_and(|then| now < then) {
+            return;
+        }
         if has_none || self.has_room(now) {
             self.act(Action::TakePlace { has_none });
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::scene::{MOLD, Scene, load, policy, used};
+use super::super::scene::{MOLD, Scene, load, policy, raised, used};
 use super::*;
 use crate::fleet::event::Event;
 
@@ -41,6 +41,22 @@ fn the_first_worker_comes_whatever_memory_there_is_and_others_do_not() {
     scene.fill_and_serve();
     assert_eq!(scene.feed(Event::Wanted), [""; 0]);
     assert!(matches!(scene.read_log().last(), Some(LogLine::HeldByMemory { there: 1, wanted: 1, .. })));
+}
+
+#[test]
+fn one_too_many_that_cannot_start_is_given_up_and_delays_nobody() {
+    let mut scene = elastic(1);
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    scene.feed(Event::WorkerFailed(2, raised()));
+    assert_eq!((scene.fleet.wanted(), scene.feed(Event::Fill)), (1, vec![]));
+    assert!(matches!(scene.read_log().last(), Some(LogLine::BootFailed { pause, .. }) if pause.as_secs() == 60));
+    assert_eq!(scene.feed(Event::Wanted), [""; 0], "not again at once");
+    scene.worker_ends(1);
+    assert_eq!(scene.feed(Event::Fill).len(), 1, "the one that is needed is replaced at once");
+    scene.serve(MOLD, 3);
+    scene.pass(Duration::from_secs(61));
+    assert_eq!(scene.feed(Event::Wanted)[1..], ["Grown(2)"]);
 }
 
 #[test]

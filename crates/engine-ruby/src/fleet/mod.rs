@@ -98,6 +98,8 @@ pub struct Fleet {
     checks: Checks,
     headroom: Headroom,
     backoff: Backoff,
+    /// Time before which no worker is added above the minimum, because one could not start.
+    no_growth_before: Option<Instant>,
     reminder: Reminder,
     /// Actions that follow from the current event.
     actions: Vec<Action>,
@@ -118,6 +120,7 @@ impl Fleet {
             checks: Checks::new(now),
             headroom: Headroom { standing, ..Headroom::default() },
             backoff: Backoff::new(now),
+            no_growth_before: None,
             reminder: Reminder::new(now),
             actions: Vec::new(),
             policy,

@@ -11,6 +11,8 @@ use super::{Fleet, Stage};
 use crate::settings::Preload;
 use crate::start_error::StartError;
 
+/// The pause in which no worker is added above the minimum, after one of those could not start.
+const NO_GROWTH: Duration = Duration::from_secs(60);
 /// The time that a mold that makes way for another one has to exit.
 const YIELD_TIME: Duration = Duration::from_secs(5);
 
@@ -106,8 +108,15 @@ impl Fleet {
         if self.policy.retries_hooks { self.try_again(&error, now) } else { self.cannot_start(error, now) }
     }
 
+    /// A worker above the minimum is given up for a while: its failures must not delay those that are needed.
     fn try_again(&mut self, error: &StartError, now: Instant) {
-        let pause = self.backoff.failed(now);
+        let needed = self.policy.min_workers.max(1);
+        let is_surplus = self.wanted > needed && self.staying() >= needed;
+        if is_surplus {
+            self.wanted -= 1;
+            self.no_growth_before = Some(now + NO_GROWTH);
+        }
+        let pause = if is_surplus { NO_GROWTH } else { self.backoff.failed(now) };
         self.log(LogLine::BootFailed { pause, error: error.to_string() });
     }
 

@@ -83,8 +83,11 @@ impl EventLoop {
             kind::READY => {
                 self.links.entry(Speaker::Mold(mold)).and_modify(|link| link.loading = None);
                 let facts = pairs(reader.list());
-                let is_parallel = |(name, value): &(String, String)| name == "parallel" && value == "yes";
-                self.pool.dispatch().is_parallel = facts.iter().any(is_parallel);
+                let says = |name: &str, value: &str| facts.iter().any(|(known, said)| known == name && said == value);
+                let mut dispatch = self.pool.dispatch();
+                dispatch.is_parallel = says("parallel", "yes");
+                dispatch.loads_in_workers = says("preload", "no") || says("fork", "no");
+                drop(dispatch);
                 Event::MoldReady(mold, facts)
             }
             kind::FAILED => Event::MoldFailed(mold, self.failed(reader.list())),

@@ -180,7 +180,7 @@ impl EventLoop {
         let wanted = self.fleet.wanted();
         let (needed, spare_for, loads) = {
             let dispatch = self.pool.dispatch();
-            let busy = dispatch.busy_workers();
+            let busy = dispatch.needed_workers();
             let needed = dispatch.utilization.needed(busy, self.settings.idle_time, now);
             let is_large = wanted > needed.max(self.fleet.min_workers());
             let loads = if is_large { loads(&dispatch) } else { Vec::new() };

@@ -99,10 +99,14 @@ impl App {
         (surge < current.workers_now()).then_some(surge)
     }
 
-    /// Number of workers of the old code, within the bounds: the load is the same after a reload.
+    /// Number of workers of the old code, within the bounds: the load is the same after a reload. Those that were added
+    /// while all computed are not counted: the new code starts without them, and a reload takes no more memory for it.
     fn as_many(&self, settings: &AppSettings) -> usize {
         let own = (settings.ruby.min_workers, settings.ruby.max_workers);
         let (min, max) = self.overrides().scale.unwrap_or(own);
+        if settings.ruby.computing_bounds == Some((min, max)) {
+            return min;
+        }
         let current = self.current();
         let now = if current.bounds().is_some() { current.workers_now() } else { min };
         now.clamp(min, max)

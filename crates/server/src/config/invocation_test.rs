@@ -9,7 +9,7 @@ fn the_file_is_read_afresh_and_what_takes_a_new_start_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("foolsgold.toml");
     let arguments = vec!["-C".into(), file.clone().into(), "-e".into(), "test".into()];
-    let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, memory: None });
+    let invocation = Invocation::new(arguments, Vec::new(), Machine { cores: 2, has_quota: false, memory: None });
     let apps = |shop: &str| format!("[[app]]\nname = \"shop\"\nprefix = \"{shop}\"\nthreads = 7\n");
     fs::write(&file, format!("io-threads = 2\nthreads = 3\n{}", apps("/shop"))).unwrap();
     let first = invocation.resolve(invocation.asked()).unwrap();

@@ -28,10 +28,11 @@ pub fn workers(machine: Machine) -> usize {
 
 /// Greatest number of workers where it is not configured: two per core, as far as memory allows. Workers above the
 /// default number are added while all compute, so that short requests do not wait for long ones. A single worker stays
-/// alone: it need not be forked.
+/// alone: it need not be forked. Under a quota there are none: they would use it up sooner, and then this server's own
+/// threads are stopped as well.
 pub fn workers_most(machine: Machine) -> usize {
     match workers(machine) {
-        1 => 1,
+        least if least == 1 || machine.has_quota => least,
         least => (2 * machine.cores).min(machine.holds(WORKER)).clamp(least, MOST),
     }
 }
@@ -53,16 +54,18 @@ mod tests {
     #[test]
     fn little_memory_makes_them_fewer_and_much_memory_no_more() {
         let of = |cores, mib: u64| {
-            let machine = Machine { cores, memory: Some(mib * MIB) };
+            let machine = Machine { cores, has_quota: false, memory: Some(mib * MIB) };
             [interpreters(machine), workers(machine), connections(machine), io_threads(machine)]
         };
         assert_eq!(of(8, 1 << 20), [16, 8, 16_384, 8]);
         assert_eq!(of(8, 1024), [8, 4, 9362, 8]);
         assert_eq!(of(8, 200), [1, 1, 1828, 8]);
         assert_eq!(of(1, 16), [1, 1, 256, 1]);
-        let most = |cores, mib: u64| workers_most(Machine { cores, memory: Some(mib * MIB) });
+        let most = |cores, mib: u64| workers_most(Machine { cores, has_quota: false, memory: Some(mib * MIB) });
         assert_eq!([most(8, 1 << 20), most(8, 2560), most(8, 1024), most(1, 1 << 20)], [16, 10, 4, 1]);
-        let unknown = Machine { cores: 8, memory: None };
+        let quota = Machine { cores: 4, has_quota: true, memory: None };
+        assert_eq!([workers(quota), workers_most(quota)], [4, 4]);
+        let unknown = Machine { cores: 8, has_quota: false, memory: None };
         assert_eq!([interpreters(unknown), workers(unknown), connections(unknown)], [16, 8, 16_384]);
     }
 }

@@ -420,7 +420,7 @@ pub static TABLE: [Row; Name::Reload as usize + 1] = [
     Row {
         kind: Kind::Count(1, WORKERS_MAX),
         help: "never more worker processes: where this is set, one is added whenever requests wait (default: as many \
-               as --workers, or --min-workers if that is more)",
+               as --workers, or --min-workers if that is more; where nothing is set, two per core)",
         ..row(Name::MaxWorkers, "max-workers", "N", Section::Ruby)
     },
     Row {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::*;
 use crate::config::app_settings::FOREVER;
 
-const MACHINE: Machine = Machine { cores: 2, memory: None };
+const MACHINE: Machine = Machine { cores: 2, has_quota: false, memory: None };
 
 fn resolved(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
     let environment: Vec<_> = environment.iter().map(|(key, value)| (key.into(), value.into())).collect();
@@ -51,8 +51,11 @@ fn nothing_asked_gives_the_defaults() {
 
 #[test]
 fn defaults_follow_the_cores() {
-    let threads =
-        |cores| resolve(Arguments::default(), Machine { cores, memory: None }).unwrap().apps[0].mruby.interpreters;
+    let threads = |cores| {
+        resolve(Arguments::default(), Machine { cores, has_quota: false, memory: None }).unwrap().apps[0]
+            .mruby
+            .interpreters
+    };
     assert_eq!([1, 2, 3, 16].map(threads), [4, 4, 6, 32]);
 }
 

@@ -14,7 +14,7 @@ fn asked(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Argume
 }
 
 fn resolved(text: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Settings, Vec<String>> {
-    let resolved = resolve(asked(text, arguments, environment), Machine { cores: 2, memory: None });
+    let resolved = resolve(asked(text, arguments, environment), Machine { cores: 2, has_quota: false, memory: None });
     resolved.map_err(|problems| problems.iter().map(Problem::to_string).collect())
 }
 

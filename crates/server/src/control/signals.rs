@@ -180,10 +180,10 @@ fn order_all(server: &ServerHandle, order: &Order) -> Result<String, String> {
 
 fn scale(server: &ServerHandle, more: bool) -> Result<String, String> {
     each(server, |app| {
-        let Bounds { min, max, wanted, grows_while, .. } = app.engine().snapshot().pool;
+        let Bounds { min, max, wanted, .. } = app.engine().snapshot().pool;
         let own = app.current().bounds().unwrap_or((min, max));
         // The result is a fixed number, also if no number of workers is configured.
-        let becomes_fixed = grows_while == "computing" || (min == max && !app.current().is_elastic());
+        let becomes_fixed = !app.current().is_elastic() && (min == max || (min, max) == own);
         if becomes_fixed {
             let count = if more { wanted + 1 } else { wanted.saturating_sub(1).max(1) };
             return server.apps().scale(app, count, count);
