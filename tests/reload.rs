@@ -168,6 +168,19 @@ fn code_that_breaks_down_where_the_old_code_answers_is_refused_without_being_tol
 }
 
 #[test]
+fn a_named_path_that_redirects_to_tls_is_probed_over_tls() {
+    for engine in ENGINES {
+        let server = serve(engine, &["--probe", "/up"]);
+        // Without TLS it answers 301, over TLS 500.
+        put(&server.folder, "up2", "https");
+        put(&server.folder, "config.ru", &pages(2));
+        reload(&server, "generation 2 failed, generation 1 goes on");
+        assert!(server.log().contains("the probe failed: GET /up was answered with 500"), "{}", server.log());
+        assert_eq!(server.text("/"), "v1");
+    }
+}
+
+#[test]
 fn in_development_and_where_it_is_not_wanted_nothing_is_asked() {
     for (environment, options) in [("development", &[][..]), ("production", &["--probe", "none"][..])] {
         let server = serve("mruby", &[&["-e", environment], options].concat());

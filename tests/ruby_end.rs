@@ -195,6 +195,12 @@ fn the_variables_of_ruby_people_mean_what_they_expect() {
     assert_eq!(server.text("/environment"), "\"staging\" \"staging\" \"staging\" nil nil");
     assert_eq!(server.text("/threads"), "true");
     assert!(within(PATIENCE, || ruby::workers(&server).len() == 2));
+    // Each keeps what it has, as under Puma, unless the environment is named for this server.
+    let both = [("RACK_ENV", "production"), ("RAILS_ENV", "staging")];
+    let server = ruby::serve_files(&[("config.ru", APP)], &both, &["-w", "1", "-t", "1"]);
+    assert!(server.text("/environment").starts_with("\"production\" \"production\" \"staging\""));
+    let server = ruby::serve_files(&[("config.ru", APP)], &both, &["-w", "1", "-t", "1", "-e", "test"]);
+    assert!(server.text("/environment").starts_with("\"test\" \"test\" \"test\""));
     for name in ["APP_ENV", "RAILS_ENV"] {
         let server = ruby::serve_files(&[("config.ru", APP)], &[(name, "production")], &["-w", "1", "-t", "1"]);
         assert!(server.text("/environment").starts_with("\"production\" \"production\""), "{name}");

@@ -54,7 +54,16 @@ module FoolsGold
       Process::GID.change_privilege(gid)
       Process::UID.change_privilege(uid)
     end
-    alias_method :generation, :nr
+
+    # Pitchfork's number of the fork of its mold: there is one mold here, which never serves.
+    def generation
+      0
+    end
+
+    # Pitchfork's name of a worker in the log.
+    def to_log
+      "worker=#{nr} pid=#{pid}"
+    end
   end
 
   # The argument of Puma's hooks after a worker has exited.

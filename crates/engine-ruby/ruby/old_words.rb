@@ -13,9 +13,12 @@ module FoolsGold
     DefaultWorkerTimeout = 60
     DefaultWorkerShutdownTimeout = 30
 
-    # Loads the gem of Puma for a file that names it; in Puma's own process it is loaded.
+    # Loads the gem of Puma for a file that names it, and the configuration of a Rails application: in Puma's own
+    # process, and under `rails server`, they are loaded.
     def self.const_missing_in_file(name)
-      require "puma" if name == :Puma
+      %w[puma puma/cli].each { |library| require library } if name == :Puma
+      rails = File.expand_path("config/application.rb")
+      require rails if name == :Rails && File.file?(rails)
       Object.const_get(name)
     end
 

@@ -55,6 +55,11 @@ module FoolsGold
     # Directives whose option is true if they are given without an argument.
     BARE = %i[preload_app! debug prune_bundler log_requests early_hints drain_on_shutdown].freeze
 
+    # A number of workers: `auto` is one for each processor.
+    def self.count(value)
+      value.to_s == "auto" ? Etc.nprocessors : value.to_i
+    end
+
     def initialize(said)
       @said = said
     end
@@ -78,7 +83,7 @@ module FoolsGold
     end
 
     def user_options
-      @said.instance_variable_get(:@workers) ? { workers: @said.workers.to_i } : {}
+      @said.instance_variable_get(:@workers) ? { workers: PumaOptions.count(@said.workers) } : {}
     end
 
     # The value of `options[:events]`, to which hooks can be given too.
@@ -91,7 +96,7 @@ module FoolsGold
         name = call.name.to_sym
         all[NAMES.fetch(name, name)] = call.args.empty? && BARE.include?(name) ? true : call.args.first
       end
-      options[:workers] = options[:workers].to_i if options.key?(:workers)
+      options[:workers] = PumaOptions.count(options[:workers]) if options.key?(:workers)
       add_threads(options)
       add_binds(options)
       options.merge(user_options)
@@ -101,7 +106,7 @@ module FoolsGold
       least = ENV["PUMA_MIN_THREADS"] || ENV["MIN_THREADS"] || 0
       most = ENV["PUMA_MAX_THREADS"] || ENV["MAX_THREADS"] || (RUBY_ENGINE == "ruby" ? 5 : 16)
       environment = ENV["APP_ENV"] || ENV["RACK_ENV"] || ENV["RAILS_ENV"] || "development"
-      { workers: ENV["WEB_CONCURRENCY"].to_i, min_threads: least.to_i, max_threads: most.to_i, environment: environment,
+      { workers: PumaOptions.count(ENV["WEB_CONCURRENCY"]), min_threads: least.to_i, max_threads: most.to_i, environment: environment,
         rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd), binds: ["tcp://0.0.0.0:9292"],
         events: events, worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
     end

@@ -7,7 +7,7 @@
 module FoolsGold
   class Reader
     # Libraries of Ruby that all these servers load before they read their configuration.
-    LIBRARIES = %w[etc socket tmpdir logger].freeze
+    LIBRARIES = %w[etc socket tmpdir logger uri stringio time tempfile].freeze
     # Variables with the environment of the application.
     ENVIRONMENTS = %w[RACK_ENV RAILS_ENV APP_ENV].freeze
 

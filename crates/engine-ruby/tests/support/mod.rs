@@ -56,6 +56,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         evaluated: None,
         native: None,
         environment: "test".to_owned(),
+        names_environment: true,
         tag: "test".to_owned(),
         app: None,
         user: None,

@@ -261,6 +261,7 @@ fn start_ruby(
             native,
             preload: ruby.preload,
             environment: settings.environment.clone(),
+            names_environment: settings.names_environment,
             tag: tag(found, settings),
             app: name(settings).cloned(),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),

@@ -16,7 +16,7 @@ const USUAL: [&str; 2] = ["/up", "/"];
 
 /// Sends the configured probe. The response must come within `time`, with a status from 200 to 399.
 pub fn ask(engine: &dyn Engine, settings: &AppSettings, path: &str, time: Duration) -> Result<(), String> {
-    match answer(engine, settings, path, Scheme::Http, time) {
+    match with_tls(engine, settings, path, time) {
         ProbeResult::Status(status, _) if status.is_success() || status.is_redirection() => Ok(()),
         ProbeResult::Status(status, _) => {
             let status = status.as_u16();

@@ -117,6 +117,8 @@ pub struct AppSettings {
     pub prefix: String,
     /// Value of RACK_ENV.
     pub environment: String,
+    /// Whether it was named for this program: then it replaces the RAILS_ENV and APP_ENV of the server's environment.
+    pub names_environment: bool,
     /// The configured engine; `None` if the application decides.
     pub engine: Option<EngineKind>,
     /// Settings that only one engine has, if no engine is configured, each with a text for the log.

@@ -9,7 +9,7 @@ use machine::Machine;
 
 use crate::config::admin::AdminSettings;
 use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker, WorkerBounds};
-use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
+use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
 use crate::config::log_filter::LogFilter;
@@ -162,6 +162,7 @@ impl SettingsReader<'_> {
             host: None,
             prefix: String::new(),
             environment: self.environment(),
+            names_environment: self.names_environment(),
             engine,
             leanings: incompatible::leanings(self.asked, self.app),
             mruby: Mruby { interpreters, fresh: self.flag(Name::Fresh), memory_bytes: self.small(Name::MemoryLimit) },
@@ -204,6 +205,18 @@ impl SettingsReader<'_> {
             self.refuse(&given, "must be one word, such as development or production");
         }
         given.value
+    }
+
+    /// Whether the environment was named for this program, and not only found in a variable or in another server's
+    /// file. Of those servers only Passenger sets more than RACK_ENV.
+    fn names_environment(&mut self) -> bool {
+        let is_passenger = self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Passenger");
+        match self.pick(Name::Environment).origin {
+            Origin::Flag(_) => true,
+            Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
+            Origin::File(place) => !place.is_compat || is_passenger,
+            Origin::Default => false,
+        }
     }
 
     /// The number of interpreters, and of threads of a Ruby worker.
@@ -306,6 +319,11 @@ impl SettingsReader<'_> {
     /// what a fork breaks (threads, databases in memory) works in it. A worker that comes and goes is forked, since
     /// that is quick.
     fn preload(&mut self, min_workers: usize, max_workers: usize) -> Preload {
+        // Puma's single mode forks nothing, and runs no hooks of workers, whatever its file says.
+        let is_of_file = matches!(self.pick(Name::Preload).origin, Origin::File(place) if place.is_compat);
+        if is_of_file && max_workers == 1 && self.is_puma_single() {
+            return Preload::No;
+        }
         match self.switch(Name::Preload).as_str() {
             "yes" => Preload::Yes,
             "no" => Preload::No,

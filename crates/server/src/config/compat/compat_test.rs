@@ -106,9 +106,25 @@ fn numbers_and_times_of_puma() {
         ("force_shutdown_after", json!(["immediately"]), "drain-time=0s"),
         ("log_requests", json!([]), "access-log=text"),
         ("quiet", json!([]), "access-log=off"),
+        // nil is false, and for a number 0.
+        ("quiet", json!([null]), "access-log=text"),
+        ("log_requests", json!([null]), "access-log=off"),
+        ("preload_app!", json!([null]), "preload=no"),
+        ("early_hints", json!([null]), "early-hints=no"),
+        ("workers", json!([null]), "workers=0"),
+        ("workers", json!([""]), "workers=0"),
+        // Longer than the longest time.
+        ("worker_timeout", json!([99_999_999]), "worker-timeout=0s"),
+        ("worker_boot_timeout", json!([99_999_999]), "boot-time=none"),
+        ("persistent_timeout", json!([99_999_999]), "keep-alive=24h"),
+        ("force_shutdown_after", json!([99_999_999]), "drain-time=24h"),
     ] {
         assert_eq!(of(ServerKind::Puma, name, args).0, [expected], "{name}");
     }
+    let value = |calls: &[(&str, Value)]| translated(ServerKind::Puma, calls).value("preload").map(str::to_owned);
+    assert_eq!(value(&[("prune_bundler", json!([]))]).as_deref(), Some("no"));
+    assert_eq!(value(&[("prune_bundler", json!([false]))]), None);
+    assert_eq!(value(&[("prune_bundler", json!([])), ("preload_app!", json!([]))]).as_deref(), Some("yes"));
     let twice = translated(ServerKind::Puma, &[("workers", json!([2])), ("workers", json!([3]))]);
     assert_eq!(twice.settings.iter().filter(|one| one.row.long == "workers").count(), 1, "the last counts");
 }

@@ -46,9 +46,8 @@ const fn flag(flags: &'static [&'static str], of: &'static str, value: &'static 
 }
 
 const TLS: &str = "there is no TLS in this version: end it in front";
-const REFORK: &str = "workers are forked from a process that never serves; leave it out";
-const CONTROL: &str =
-    "pumactl finds no server here: foolsgold status, reload, stop and others do the same; leave it out";
+const REFORK: &str = "workers are forked from a process that never serves";
+const CONTROL: &str = "there is no control app: foolsgold status, reload, stop and others ask the control socket";
 const NGINX: &str = "there is no nginx in it; leave it out";
 
 /// All flags of other servers.
@@ -94,16 +93,16 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--log-requests"], "Puma", "", Means::Says("access-log", "text")),
     flag(&["-v"], "all", "", Means::Refused("say --version for the version; requests are logged anyway")),
     flag(&["--debug"], "Puma, Thin", "", Means::Says("log", "debug")),
-    flag(&["-f", "--fork-worker"], "Puma", "", Means::Refused(REFORK)),
+    flag(&["-f", "--fork-worker"], "Puma", "", Means::Always(REFORK)),
     flag(&["--no-preload"], "Puma", "", Means::Says("preload", "no")),
     flag(&["--prune-bundler"], "Puma", "", Means::Always("the server is no gem; a reload reads the Gemfile afresh")),
     flag(&["--extra-runtime-dependencies"], "Puma", "GEMS", Means::Always("the server is no gem")),
     flag(&["--redirect-append"], "Puma", "", Means::Always("log files are always appended to")),
     flag(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
     flag(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
-    flag(&["--control-url", "--control-token"], "Puma", "X", Means::Refused(CONTROL)),
+    flag(&["--control-url", "--control-token"], "Puma", "X", Means::Always(CONTROL)),
     flag(&["--plugin"], "Puma", "NAME", Means::Refused("plugins of Puma are not loaded: start what they do beside")),
-    flag(&["--idle-timeout"], "Puma", "N", Means::Refused("the server does not end by itself; leave it out")),
+    flag(&["--idle-timeout"], "Puma", "N", Means::Always("the server does not end by itself")),
     flag(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
     flag(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),
     flag(&["--min-instances"], "Passenger", "N", Means::Is("min-workers")),

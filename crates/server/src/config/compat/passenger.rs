@@ -26,6 +26,7 @@ pub const ALWAYS: &[&str] = &[
     "a request has at most --header-count (100) header fields, then 431; Passenger has no such limit but their size",
     "of headers with an underscore in their names, those that could pass for a proxy's are left out; and headers that \
      only a proxy may say, from all but --trust-proxy (docs/deploying.md)",
+    "public/ is not served: let the proxy do it, or the application (Rails: RAILS_SERVE_STATIC_FILES=1)",
     "spawn_method smart with several workers: an application that holds a connection open is not forked, each worker \
      loads it (--preload=force forks it)",
 ];

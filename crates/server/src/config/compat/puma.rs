@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::config::options::DAY_MS;
+use crate::config::size::parse_time;
 
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
@@ -205,11 +207,9 @@ fn whole(value: Option<&Value>) -> Option<String> {
     fraction.map_or_else(|| text(value), |number| Some((number as u64).to_string()))
 }
 
+/// Puma reads nil and an empty text as 0: a single process.
 fn workers(to: &mut Translation, call: &Directive) {
-    match whole(call.args.first()) {
-        Some(number) => to.set(call, "workers", number),
-        None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
-    }
+    to.set(call, "workers", whole(call.args.first()).unwrap_or_else(|| "0".to_owned()));
 }
 
 fn threads(to: &mut Translation, call: &Directive) {
@@ -226,8 +226,7 @@ fn threads(to: &mut Translation, call: &Directive) {
 }
 
 fn preload(to: &mut Translation, call: &Directive) {
-    let is_off = call.args.first() == Some(&Value::Bool(false));
-    to.set(call, "preload", if is_off { "no" } else { "yes" }.to_owned());
+    to.set(call, "preload", if is_no(call) { "no" } else { "yes" }.to_owned());
 }
 
 fn force_shutdown(to: &mut Translation, call: &Directive) {
@@ -235,6 +234,7 @@ fn force_shutdown(to: &mut Translation, call: &Directive) {
         Some("immediately") => "0s".to_owned(),
         None | Some("forever" | "-1" | "-1.0") => "24h".to_owned(),
         Some(_) => match seconds(call.args.first()) {
+            Some(time) if parse_time(&time) > Some(DAY_MS) => "24h".to_owned(),
             Some(time) => time,
             None => return to.remark(call, What::Refused, "must be a number of seconds, :forever or :immediately"),
         },
@@ -254,7 +254,7 @@ fn keep_alives(to: &mut Translation, call: &Directive) {
 }
 
 fn underscores(to: &mut Translation, call: &Directive) {
-    let word = if call.args.first() == Some(&Value::Bool(false)) { "drop" } else { "pass" };
+    let word = if is_no(call) { "drop" } else { "pass" };
     to.set(call, "underscore-headers", word.to_owned());
 }
 
@@ -320,13 +320,11 @@ fn redirect(to: &mut Translation, call: &Directive) {
 }
 
 fn log_requests(to: &mut Translation, call: &Directive) {
-    let is_off = matches!(call.args.first(), Some(Value::Bool(false)));
-    to.set(call, "access-log", if is_off { "off" } else { "text" }.to_owned());
+    to.set(call, "access-log", if is_no(call) { "off" } else { "text" }.to_owned());
 }
 
 fn quiet(to: &mut Translation, call: &Directive) {
-    let is_loud = matches!(call.args.first(), Some(Value::Bool(false)));
-    to.set(call, "access-log", if is_loud { "text" } else { "off" }.to_owned());
+    to.set(call, "access-log", if is_no(call) { "text" } else { "off" }.to_owned());
 }
 
 fn plugin(to: &mut Translation, call: &Directive) {
@@ -347,6 +345,10 @@ pub fn finish(to: &mut Translation) {
         to.set(&call, "keep-alive", "0s".to_owned());
     }
     to.assume("workers", "1", true);
+    // Puma does not preload then unless the file asks for it.
+    if to.says_yes("prune_bundler") && to.call("preload_app!").is_none() {
+        to.assume("preload", "no", false);
+    }
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     if to.rackup.is_none() {
         to.rackup.clone_from(&to.folder);

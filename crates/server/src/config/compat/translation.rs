@@ -192,7 +192,7 @@ impl Translation {
         let takes = Row::called(key).map(|row| row.kind);
         let value = match (takes, call.args.first()) {
             (Some(Takes::Flag), None | Some(Value::Bool(true))) => Some("yes".to_owned()),
-            (Some(Takes::Flag), Some(Value::Bool(false))) => Some("no".to_owned()),
+            (Some(Takes::Flag), Some(Value::Bool(false) | Value::Null)) => Some("no".to_owned()),
             (_, argument) => text(argument),
         };
         match value {
@@ -204,9 +204,14 @@ impl Translation {
     /// Sets an option to a number of seconds.
     pub fn seconds(&mut self, call: &Directive, key: &str) {
         let has_none = matches!(Row::called(key).map(|row| row.kind), Some(Takes::TimeOrNone(..)));
+        // A time longer than our longest is no limit, where there may be none.
+        let longest = match key {
+            "worker-timeout" => "0s",
+            _ if has_none => "none",
+            _ => "24h",
+        };
         match seconds(call.args.first()) {
-            // A time longer than our longest is no limit.
-            Some(time) if has_none && parse_time(&time) > Some(DAY_MS) => self.set(call, key, "none".to_owned()),
+            Some(time) if parse_time(&time) > Some(DAY_MS) => self.set(call, key, longest.to_owned()),
             Some(time) => self.set(call, key, time),
             None => self.copy(call, key),
         }

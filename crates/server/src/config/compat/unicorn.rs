@@ -39,6 +39,7 @@ pub const KNOWN: &[Known] = &[
     ("worker_processes", Does::Is("workers")),
     ("timeout", Does::SecondsLike("request-time", TIMEOUT)),
     ("cleanup_timeout", Does::Seconds("kill-time")),
+    ("timeout_signal", Does::Missing("a worker that must be killed gets SIGKILL")),
     ("spawn_timeout", Does::Seconds("boot-time")),
     ("listen", Does::By(listen)),
     ("listeners", Does::Refused("say listen for each address")),
