@@ -15,8 +15,15 @@ require_relative "site"
 
 # Headers that only a proxy may send. A client sends them here, and none may reach the application.
 FORGED = %w[X-Forwarded-For X-Forwarded-Host X-Forwarded-Proto X-Forwarded-Port X-Forwarded-Scheme X-Forwarded-Ssl
-            X-Forwarded-Server X-Forwarded-User Forwarded X-Real-IP Client-IP Remote-User X-Original-URL X-Rewrite-URL
-            X-Script-Name X-Sendfile-Type X-Accel-Mapping X-Request-Id X-Request-Start].freeze
+            X-Forwarded-Server X-Forwarded-User Forwarded X-Real-IP Client-IP Remote-User X-Original-URL
+            X-Rewrite-URL X-Script-Name X-Sendfile-Type X-Accel-Mapping X-Request-Id X-Request-Start X-Client-IP
+            X-Cluster-Client-IP True-Client-IP X-Originating-IP CF-Connecting-IP CF-Connecting-IPv6 Fastly-Client-IP
+            Fly-Client-IP X-URL-Scheme X-Scheme Front-End-Https X-Original-URI X-Original-Host X-Original-Method
+            X-Original-Forwarded-For X-Forwarded-Email X-Forwarded-Groups X-Forwarded-Preferred-Username
+            X-Forwarded-Access-Token X-Remote-User X-Auth-Request-User X-Auth-Request-Email X-Auth-Request-Groups
+            X-Auth-Request-Preferred-Username X-Auth-Request-Access-Token SSL-Client-Cert SSL-Client-Verify
+            SSL-Client-S-DN X-SSL-Client-Cert X-SSL-Client-Verify X-SSL-Client-S-DN Client-Cert Client-Cert-Chain
+            X-Client-Cert X-Client-Verify X-Client-DN X-Queue-Start].freeze
 
 # Results of the checks of one proxy.
 class Report

@@ -13,10 +13,11 @@ use arena::environment::{Environment, EnvironmentOptions};
 use arena::study::{Recipes, ServiceName};
 use loadgen::process::until;
 
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "agoo",
     "falcon",
     "foolsgold",
+    "foolsgold-default",
     "foolsgold-jruby",
     "foolsgold-mruby",
     "foolsgold-mruby-gems",

@@ -190,6 +190,8 @@ fn what_cannot_begin_says_why() {
     };
     assert!(fails(&|options| options.asked = Vec::new()).contains("nothing is asked"));
     assert!(fails(&|options| options.contenders = vec!["pumma".into()]).contains("there is no contender `pumma`"));
+    let not_in_duels = fails(&|options| options.contenders = vec!["foolsgold-default".into()]);
+    assert!(not_in_duels.contains("takes part in no duel: a duel tries settings"), "{not_in_duels}");
     assert!(fails(&|options| options.budget_minutes = Some(0.1)).contains("too short"));
     let missing = fails(&|options| {
         options.asked = vec![Asked::new("GET", "/")];

@@ -10,7 +10,7 @@ module FoolsGold
     VARIABLE = "FOOLS_GOLD_BINARY"
     NAME = "foolsgold"
     IN_GEM = File.expand_path("../../libexec/#{NAME}", __dir__)
-    # Where `bin/serve` of the repository builds it, for who uses the gem from there.
+    # Where `bin/install` of the repository builds it, for who uses the gem from there.
     BUILT = File.expand_path("../../../target/release/#{NAME}", __dir__)
 
     module_function
@@ -23,7 +23,7 @@ module FoolsGold
       places = environment["PATH"].to_s.split(File::PATH_SEPARATOR).reject(&:empty?)
       candidates = [in_gem, *places.map { |folder| File.expand_path(NAME, folder) }, built]
       candidates.find { |candidate| program?(candidate) } || raise(Unable, <<~WORDS.tr("\n", " ").strip)
-        the program foolsgold is neither in the gem (#{in_gem}) nor on PATH: build it with `bin/serve` of the
+        the program foolsgold is neither in the gem (#{in_gem}) nor on PATH: build it with `bin/install` of the
         FoolsGold repository, or say where it is with #{VARIABLE}
       WORDS
     end

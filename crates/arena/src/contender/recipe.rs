@@ -31,7 +31,8 @@ pub struct Recipe {
     /// Sentences that a reader of its figures should know.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// What it cannot do, and why; keys are `threads`, `workers`, `reload`, `kill`, `idle`, `extra`, `allocator`.
+    /// What it cannot do, and why; keys are `threads`, `workers`, `reload`, `kill`, `idle`, `extra`, `allocator`,
+    /// `duel`.
     #[serde(default)]
     pub cannot: BTreeMap<String, String>,
     /// Programs, libraries and files that it requires.

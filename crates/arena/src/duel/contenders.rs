@@ -12,6 +12,9 @@ use super::successive_halving::finalists_most;
 /// Name of the server whose answers are the right ones, unless the user's own takes part: the one that most people run.
 const REFERENCE: &str = "puma";
 
+/// Key of a recipe's `cannot` that keeps it out of duels.
+const NO_DUEL: &str = "duel";
+
 /// A server that takes part.
 #[derive(Debug, Clone)]
 pub struct Contender {
@@ -92,10 +95,15 @@ impl Contenders {
 fn wanted<'a>(options: &DuelOptions, catalogue: &'a Catalogue) -> Result<Vec<&'a Recipe>, String> {
     let names = || catalogue.all().iter().map(|recipe| recipe.name.as_str()).collect::<Vec<_>>().join(", ");
     let known = |name: &String| {
-        catalogue.get(name).ok_or_else(|| format!("there is no contender `{name}`; there are {}", names()))
+        let recipe = catalogue.get(name);
+        let recipe = recipe.ok_or_else(|| format!("there is no contender `{name}`; there are {}", names()))?;
+        match recipe.cannot.get(NO_DUEL) {
+            Some(why) => Err(format!("`{name}` takes part in no duel: {why}")),
+            None => Ok(recipe),
+        }
     };
-    let mut recipes = match options.contenders.is_empty() {
-        true => catalogue.all().iter().collect(),
+    let mut recipes: Vec<&Recipe> = match options.contenders.is_empty() {
+        true => catalogue.all().iter().filter(|recipe| !recipe.cannot.contains_key(NO_DUEL)).collect(),
         false => options.contenders.iter().map(known).collect::<Result<Vec<_>, _>>()?,
     };
     // Today's server always takes part.

@@ -1,6 +1,8 @@
 //! Kind of a response body (HTML, JSON, text, …), by its content type and its first bytes. An error page in place of
 //! data has another kind, even when its status is 200.
 
+use serde::de::IgnoredAny;
+
 /// Bytes at the start of a body that are examined.
 const SNIFFED_BYTES: usize = 512;
 
@@ -11,7 +13,7 @@ pub enum Kind {
     Empty,
     /// An HTML page.
     Html,
-    /// A JSON document.
+    /// A JSON document, or several one after the other, as NDJSON has one on each line.
     Json,
     /// XML other than HTML.
     Xml,
@@ -49,9 +51,7 @@ impl Kind {
             Kind::Html
         } else if start.starts_with("<?xml") && !claims("html") {
             Kind::Xml
-        } else if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
-            && (claims("json") || is_compound(&start))
-        {
+        } else if (claims("json") || is_compound(&start)) && is_json(body) {
             Kind::Json
         } else if claims("html") {
             Kind::Html
@@ -65,6 +65,12 @@ impl Kind {
 
 fn is_compound(start: &str) -> bool {
     start.starts_with(['{', '['])
+}
+
+/// Whether the body is one JSON document or more.
+fn is_json(body: &[u8]) -> bool {
+    let mut documents = serde_json::Deserializer::from_slice(body).into_iter::<IgnoredAny>().peekable();
+    documents.peek().is_some() && documents.all(|document| document.is_ok())
 }
 
 /// Whether these bytes are UTF-8 without a zero byte. A character cut off at the end is accepted.
@@ -81,7 +87,7 @@ mod tests {
 
     #[test]
     fn kinds_are_told_apart() {
-        let rows: [(&str, &[u8], Kind); 12] = [
+        let rows: [(&str, &[u8], Kind); 14] = [
             ("text/html", b"", Kind::Empty),
             ("text/html; charset=utf-8", b"<p>a", Kind::Html),
             ("", b"\n<!DOCTYPE html><html>", Kind::Html),
@@ -91,6 +97,8 @@ mod tests {
             ("application/json", b"12", Kind::Json),
             ("text/plain", b"12", Kind::Text),
             ("application/json", b"{\"a\":", Kind::Text),
+            ("application/x-ndjson", b"{\"a\":1}\n{\"a\":2}\n", Kind::Json),
+            ("text/plain", b"[note] {not JSON}", Kind::Text),
             ("image/svg+xml", b"<?xml version='1.0'?><svg/>", Kind::Xml),
             ("image/png", b"\x89PNG\x00", Kind::Binary),
             ("text/plain", b"\xff\xfe", Kind::Binary),
