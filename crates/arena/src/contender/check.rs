@@ -146,7 +146,8 @@ fn templates(recipe: &Recipe, found: &mut Found) {
 }
 
 fn sample(recipe: &Recipe, workers: u32, threads: u32, idle_s: u32) -> Words {
-    let found: BTreeMap<String, String> = recipe.find.keys().map(|name| (name.clone(), "/found".into())).collect();
+    // A number, which a path may be, too.
+    let found: BTreeMap<String, String> = recipe.find.keys().map(|name| (name.clone(), "1".into())).collect();
     Words {
         port: 1,
         spare_port: 2,
