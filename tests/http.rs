@@ -21,6 +21,8 @@ fn echo() -> Server {
         ("/stream", "[200, {}, lambda { |s| 3.times { |n| s.write(\"#{n};\") }; s.close }]"),
         ("/drip", DRIP),
         ("/close", "[200, { \"connection\" => \"close\" }, [\"bye\"]]"),
+        ("/close-too", "[200, { \"connection\" => [\"x\", \"close\"] }, [\"bye\"]]"),
+        ("/emptied", "[200, {}, env[\"REQUEST_METHOD\"] == \"HEAD\" ? [] : [\"gold\"]]"),
         ("/204", "[204, {}, []]"),
         ("/304", "[304, {}, []]"),
     ];
@@ -203,6 +205,30 @@ fn connection_close_is_obeyed_from_both_sides() {
     let mut client = server.client();
     assert_eq!(client.get("/close").text(), "bye");
     assert!(client.is_closed(), "the application asked for the end");
+    let mut client = server.client();
+    assert_eq!(client.get("/close-too").header("connection"), Some("close"));
+    assert!(client.is_closed(), "in the second of two values");
+}
+
+#[test]
+fn head_says_nothing_of_the_length_where_the_application_has_emptied_the_body() {
+    let server = echo();
+    let mut client = server.client();
+    client.send("HEAD /emptied HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let head = client.head().unwrap();
+    assert_eq!((head.status, head.header("content-length")), (200, None));
+    assert_eq!(client.get("/emptied").header("content-length"), Some("4"));
+}
+
+#[test]
+fn a_bad_chunk_is_refused_also_on_a_connection_that_asked_for_an_upgrade() {
+    let server = echo();
+    for upgrade in ["", "Upgrade: x\r\n"] {
+        let mut client = server.client();
+        let head = format!("POST /echo HTTP/1.1\r\nHost: a\r\n{upgrade}Transfer-Encoding: chunked\r\n\r\n");
+        client.send(format!("{head}g\r\n")).unwrap();
+        assert_eq!(client.head().unwrap().status, 400, "{upgrade:?}");
+    }
 }
 
 #[test]

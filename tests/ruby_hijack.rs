@@ -1,6 +1,7 @@
 //! Connections in the hands of an application on the Ruby engine: after its headers, altogether, and as a WebSocket.
 
 use std::io::Read;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support;
@@ -231,6 +232,20 @@ fn at_the_end_an_application_reads_the_end_of_other_connections() {
     server.signal(Signal::TERM);
     assert_eq!(client.rest().unwrap(), b"ended", "{}", server.log());
     assert!(server.ended(PATIENCE).is_some());
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_left_though_the_application_does_not_read_either() {
+    let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; Thread.new { \
+               begin; loop { io.write(\"x\" * 65_536) }; rescue SystemCallError => error; note error.class.name; end \
+               }; text(\"\") })\n";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1", "--write-time", "1s"]);
+    let mut client = get(&server, "/", "");
+    // It sends until the server closes, and reads none of what it gets.
+    let sender = thread::spawn(move || while client.send([0; 65_536]).is_ok() {});
+    let is_told = || ruby::notes(&server).iter().any(|note| note == "Errno::EPIPE" || note == "Errno::ECONNRESET");
+    assert!(within(PATIENCE, is_told), "{:?}\n{}", ruby::notes(&server), server.log());
+    sender.join().unwrap();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fallocate, memfd_create};
 use tempfile::TempDir;
 
 /// Most bytes of all temporary files in memory together.
@@ -31,8 +31,23 @@ static HAS_WARNED: AtomicBool = AtomicBool::new(false);
 #[derive(Debug)]
 pub struct TempFile {
     file: File,
-    /// Bytes of [`MEMORY_BYTES`] reserved by this file; `None` if it is on disk.
-    taken: Option<AtomicU64>,
+    /// Its part of [`MEMORY_BYTES`]; `None` if it is on disk.
+    taken: Option<Taken>,
+}
+
+/// The part of [`MEMORY_BYTES`] of one file: the bytes from `freed` to `length`.
+#[derive(Debug, Default)]
+struct Taken {
+    length: AtomicU64,
+    freed: AtomicU64,
+}
+
+impl Taken {
+    /// Gives everything back.
+    fn clear(&self) {
+        let length = self.length.swap(0, Ordering::Relaxed);
+        IN_MEMORY.fetch_sub(length - self.freed.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
 }
 
 impl TempFile {
@@ -42,7 +57,7 @@ impl TempFile {
             Ok(file) => Ok(TempFile { file, taken: None }),
             Err(error) if is_no_place(&error) => {
                 warn_once(&error);
-                Ok(TempFile { file: in_memory()?, taken: Some(AtomicU64::new(0)) })
+                Ok(TempFile { file: in_memory()?, taken: Some(Taken::default()) })
             }
             Err(error) => Err(error),
         }
@@ -69,22 +84,32 @@ impl TempFile {
     /// Empties the file and frees its space.
     pub fn clear(&self) -> io::Result<()> {
         self.file.set_len(0)?;
-        if let Some(taken) = &self.taken {
-            IN_MEMORY.fetch_sub(taken.swap(0, Ordering::Relaxed), Ordering::Relaxed);
-        }
+        self.taken.iter().for_each(Taken::clear);
         Ok(())
+    }
+
+    /// Frees the space of the bytes before position `at`, which must have been written, and are zeros from then on.
+    /// Returns whether the file system can do that.
+    pub fn free_before(&self, at: u64) -> bool {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let is_freed = fallocate(&self.file, flags, 0, at).is_ok();
+        if let Some(taken) = self.taken.as_ref().filter(|_| is_freed) {
+            let before = taken.freed.fetch_max(at, Ordering::Relaxed);
+            IN_MEMORY.fetch_sub(at.saturating_sub(before), Ordering::Relaxed);
+        }
+        is_freed
     }
 
     fn make_room(&self, length: u64) -> io::Result<()> {
         let Some(taken) = &self.taken else { return Ok(()) };
-        let more = length.saturating_sub(taken.load(Ordering::Relaxed));
+        let more = length.saturating_sub(taken.length.load(Ordering::Relaxed));
         let add = |sum: u64| sum.checked_add(more).filter(|sum| *sum <= MEMORY_BYTES);
         if IN_MEMORY.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
             let why = WHY_IN_MEMORY.lock().clone();
             let limit = MEMORY_BYTES >> 20;
             return Err(io::Error::new(ErrorKind::StorageFull, format!("the {limit} MiB of memory are full: {why}")));
         }
-        taken.fetch_add(more, Ordering::Relaxed);
+        taken.length.fetch_add(more, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -106,9 +131,7 @@ impl Deref for TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        if let Some(taken) = &self.taken {
-            IN_MEMORY.fetch_sub(taken.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        self.taken.iter().for_each(Taken::clear);
     }
 }
 
@@ -278,7 +301,7 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_given_back() {
         let file = |taken| TempFile { file: in_memory().unwrap(), taken };
-        let (one, other) = (file(Some(AtomicU64::new(0))), file(Some(AtomicU64::new(0))));
+        let (one, other) = (file(Some(Taken::default())), file(Some(Taken::default())));
         one.put(b"gold", 0).unwrap();
         one.put(b"gold", 2).unwrap();
         assert_eq!(IN_MEMORY.load(Ordering::Relaxed), 6);
@@ -288,6 +311,8 @@ mod tests {
         assert_eq!(other.put(b"x", MEMORY_BYTES - 6).unwrap_err().kind(), ErrorKind::StorageFull);
         one.clear().unwrap();
         other.put(b"x", MEMORY_BYTES - 6).unwrap();
+        assert!(other.free_before(MEMORY_BYTES - 16));
+        assert_eq!(IN_MEMORY.load(Ordering::Relaxed), 11, "what was written there and later");
         drop((one, other));
         assert_eq!(IN_MEMORY.load(Ordering::Relaxed), 0);
         file(None).put(b"x", 2 * MEMORY_BYTES).unwrap();

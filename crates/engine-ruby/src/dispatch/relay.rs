@@ -2,6 +2,7 @@
 //! socket through which the application reads and writes it.
 
 use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,8 +41,9 @@ impl Leaving {
     }
 }
 
-/// Relays until both directions have ended, or the application has closed its socket. When the worker is to leave,
-/// tells the front, which closes the connection.
+/// Relays until both directions have ended, the application has closed its socket, or the front takes nothing any more:
+/// then the socket is closed, so that an application that waits in a write is told. When the worker is to leave, tells
+/// the front, which closes the connection.
 pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
@@ -64,7 +66,7 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
                 Ok(0) => break Ok(()),
                 Ok(_) => {
                     if outgoing.send(buffer.split().freeze()).await.is_err() {
-                        return;
+                        return false;
                     }
                 }
                 Err(_) => break Err(Fault::ClientGone),
@@ -75,6 +77,7 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
             Ok(()) => outgoing.finish(),
             Err(fault) => outgoing.fail(fault),
         }
+        true
     };
     let to_app = async move {
         let mut is_said = false;
@@ -97,7 +100,15 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
         // The application reads an end of file.
         let _ = writer.shutdown().await;
     };
-    tokio::join!(to_client, to_app);
+    let (mut to_client, mut to_app) = (pin!(to_client), pin!(to_app));
+    tokio::select! {
+        has_ended_in_order = &mut to_client => if has_ended_in_order {
+            to_app.await;
+        },
+        () = &mut to_app => {
+            to_client.await;
+        }
+    }
 }
 
 /// Waits until the next check is due. While the application still writes, its end is read by the other direction, so no

@@ -505,7 +505,11 @@ impl RequestEpoch {
 const HINT_BYTES: usize = 32 * 1024;
 
 impl Hints for RequestEpoch {
-    fn send(&self, headers: HeaderMap) {
+    fn send(&self, mut headers: HeaderMap) {
+        // Of the connection and of the final response (RFC 9110 sections 7.6.1 and 8.6, RFC 9112 section 6.1).
+        for name in [http::header::CONNECTION, http::header::CONTENT_LENGTH, http::header::TRANSFER_ENCODING] {
+            headers.remove(name);
+        }
         self.with(|out_of_band| {
             if out_of_band.hints.len() < HINT_BYTES {
                 write_head(&mut out_of_band.hints, http::StatusCode::EARLY_HINTS, &headers);

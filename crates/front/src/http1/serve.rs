@@ -87,7 +87,12 @@ async fn exchange(link: &Arc<Link>, wire: Wire) -> (Turn, Wire, Bytes) {
     let service = service_fn(move |request| service::answer(theirs.clone(), request));
     let mut http = Box::new(link.common.http.serve_connection(wire, service));
     let turn = poll_fn(|cx| {
-        if let Poll::Ready(ended) = Pin::new(&mut *http).poll(cx) {
+        let mut polled = Pin::new(&mut *http).poll(cx);
+        // After a request with an Upgrade header, hyper ends without writing what it has; polled again it does that.
+        if matches!(polled, Poll::Ready(Ok(()))) && link.stage().is_unwritten() {
+            polled = Pin::new(&mut *http).poll(cx);
+        }
+        if let Poll::Ready(ended) = polled {
             return Poll::Ready(Turn::Ended(ended));
         }
         let stage = link.stage();

@@ -86,8 +86,13 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
 /// Relays from the client to the application, until the client ends, the application has closed both directions, or the
 /// relay is over.
 async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, state: &RelayState) {
-    if early.is_empty() || to_app.send(Bytes::from(early)).await.is_ok() {
-        let mut buffer = BytesMut::new();
+    let mut buffer = BytesMut::new();
+    let is_early_sent = early.is_empty()
+        || tokio::select! {
+            sent = to_app.send(Bytes::from(early)) => sent.is_ok(),
+            () = state.wait(&state.is_over) => false,
+        };
+    if is_early_sent {
         loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
@@ -105,7 +110,12 @@ async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>,
                     break;
                 }
                 Ok(Ok(_)) => {
-                    if to_app.send(buffer.split().freeze()).await.is_err() {
+                    // An application that reads nothing must not hold the connection of a client that has gone.
+                    let is_sent = tokio::select! {
+                        sent = to_app.send(buffer.split().freeze()) => sent.is_ok(),
+                        () = state.wait(&state.is_over) => false,
+                    };
+                    if !is_sent {
                         break;
                     }
                 }
@@ -243,8 +253,14 @@ impl AppToClient<'_> {
         Ok(())
     }
 
+    /// Writes all bytes. If that fails, the client is gone or takes nothing any more: the relay is over in both
+    /// directions.
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        write(&mut self.writer, bytes, self.link.common.settings.limits.write_time).await
+        let wrote = write(&mut self.writer, bytes, self.link.common.settings.limits.write_time).await;
+        if wrote.is_err() {
+            self.state.set(&self.state.is_over);
+        }
+        wrote
     }
 }
 

@@ -35,6 +35,10 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> RequestContext {
         link.head_parsed();
+        // RFC 9110 section 7.8: it does not count in HTTP/1.0.
+        if head.version == Version::HTTP_10 {
+            head.headers.remove(header::UPGRADE);
+        }
         let forwarded_info = forwarded_info(&link, &mut head.headers);
         let id = forwarded_info.id.unwrap_or_else(RequestId::new);
         let record = link.common.settings.access_log.is_some().then(|| {

@@ -243,7 +243,8 @@ fn finish(
         headers.remove(header::CONTENT_LENGTH);
         Kind::Empty
     } else if context.is_head {
-        if let (None, Some(len)) = (wanted, content.len()) {
+        // An empty body tells nothing of that of GET: Rack::Head empties every body (RFC 9110 section 8.6).
+        if let (None, Some(len @ 1..)) = (wanted, content.len()) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(len));
         }
         Kind::Empty
@@ -290,9 +291,10 @@ fn own_headers(context: &RequestContext, headers: &mut HeaderMap) {
         headers.insert(header::DATE, date::header());
     }
     headers.remove(header::TRANSFER_ENCODING);
-    let asks_to_close = headers.remove(header::CONNECTION).is_some_and(|value| {
+    let asks_to_close = headers.get_all(header::CONNECTION).iter().any(|value| {
         value.to_str().is_ok_and(|text| text.split(',').any(|word| word.trim().eq_ignore_ascii_case("close")))
     });
+    headers.remove(header::CONNECTION);
     if asks_to_close || context.link.common.stop.is_draining() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -304,6 +306,10 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
     own_headers(&context, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
     headers.insert(header::CONNECTION, HeaderValue::from_static(connection));
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        // RFC 9110 section 8.6: not in a 1xx.
+        headers.remove(header::CONTENT_LENGTH);
+    }
     let mut text = Vec::with_capacity(256);
     write_head(&mut text, status, &headers);
     context.link.end_epoch();

@@ -22,6 +22,8 @@ use crate::transport::deadline_timer::DeadlineTimer;
 const MEMORY_BYTES: usize = 256 * 1024;
 /// Bytes read back from the file at once.
 const READ_BYTES: u64 = 64 * 1024;
+/// Bytes that have been read back, after which their space is freed.
+const FREED_BYTES: u64 = 1024 * 1024;
 
 /// Total time for which a response may be held back for a client that keeps up: an initial amount, and as long as the
 /// client's bytes would take at [`KEEPS_UP_RATE`], up to a maximum.
@@ -45,6 +47,9 @@ struct State {
     file: Option<TempFile>,
     read: u64,
     written: u64,
+    /// Bytes at the start of the file whose space has been given back. Where the file system cannot do that, it is
+    /// given back when all is read.
+    freed: u64,
     /// Bytes that the disk refused. They come after all that is in the file, and nothing more is accepted before they
     /// are read.
     refused: Option<Bytes>,
@@ -187,8 +192,9 @@ impl Shared {
             return false;
         }
         state.hold.end(now);
-        let is_full = state.memory_len >= MEMORY_BYTES && state.written - state.read >= self.file_bytes;
-        let is_file_full = state.written > state.read && state.written - state.read >= self.file_bytes;
+        let in_file = state.written - state.freed;
+        let is_full = state.memory_len >= MEMORY_BYTES && in_file >= self.file_bytes;
+        let is_file_full = state.written > state.read && in_file >= self.file_bytes;
         if (is_full || is_file_full || state.refused.is_some()) && !state.is_reader_gone {
             state.pump = Some(cx.waker().clone());
             return false;
@@ -238,8 +244,10 @@ impl State {
         self.read += bytes.len() as u64;
         if self.read == self.written {
             // Everything is read: the disk space is freed.
-            (self.read, self.written) = (0, 0);
+            (self.read, self.written, self.freed) = (0, 0, 0);
             file.clear()?;
+        } else if self.read - self.freed >= FREED_BYTES && file.free_before(self.read) {
+            self.freed = self.read;
         }
         Ok(Bytes::from(bytes))
     }
@@ -363,6 +371,32 @@ mod tests {
         assert_eq!(hold.until(later), later + Duration::from_millis(500) - FIRST_HOLD / 2);
         hold.taken = u64::MAX;
         assert!(hold.until(later) < later + HOLD_MAX);
+    }
+
+    #[test]
+    fn the_file_of_a_client_that_lags_all_the_time_stays_small() {
+        run(async {
+            let (sink, source) = stream(1);
+            let most = 4 * FREED_BYTES;
+            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), most);
+            let sender = tokio::spawn(async move {
+                for number in 0..100 {
+                    sink.send(piece(number)).await.unwrap();
+                }
+                sink.finish();
+            });
+            let (mut read, mut largest) = (0, 0);
+            while let Some(bytes) = poll_fn(|cx| spool.poll_next(cx)).await {
+                read += bytes.unwrap().len();
+                settle().await;
+                let state = spool.0.state.lock();
+                let blocks = |file: &TempFile| std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap());
+                largest = largest.max(state.file.as_ref().map_or(0, blocks) * 512);
+            }
+            sender.await.unwrap();
+            assert_eq!(read, 100 * MEMORY_BYTES);
+            assert!(largest <= most + 2 * MEMORY_BYTES as u64, "{largest} bytes on the disk");
+        });
     }
 
     #[test]
