@@ -31,6 +31,8 @@ module FoolsGold
     # Hooks of Puma's cluster mode, which do not run in its single mode.
     OF_WORKERS = %i[before_fork before_worker_fork on_worker_fork after_worker_fork after_worker_boot before_worker_boot
                     on_worker_boot before_worker_shutdown on_worker_shutdown after_worker_shutdown].freeze
+    # In its single mode, these hooks run in the process of the application.
+    OF_SINGLE = { after_first_fork: :on_worker_boot, mold_end: :on_worker_shutdown }.freeze
     # The kind of a Puma configuration for its single mode.
     SINGLE = "puma, single"
 
@@ -81,8 +83,10 @@ module FoolsGold
       event, = (@is_puma ? PUMA : UNICORN).find { |_, names| names.include?(name) }
       return unless event
 
+      is_moved = @is_single && OF_SINGLE.key?(event)
+      event = OF_SINGLE[event] if is_moved
       @hooks.add(event) do |number = nil, *|
-        arguments = @is_puma ? puma(number, key) : unicorn(number)
+        arguments = @is_puma ? puma((number unless is_moved), key) : unicorn(number)
         next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
 
         HookFailed.guard(name, block) { call(name, block, arguments) }

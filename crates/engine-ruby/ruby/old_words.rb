@@ -89,6 +89,15 @@ module FoolsGold
 
     # Constants that files change. They are visible in the file only: an application would take this for Unicorn.
     module Unicorn
+      # What is not here is that of the gem, where it is installed.
+      def self.const_missing(name)
+        gem = File.basename($PROGRAM_NAME) == "pitchfork" ? "pitchfork" : "unicorn"
+        require gem
+        Object.const_get(gem.capitalize).const_get(name)
+      rescue LoadError
+        super
+      end
+
       # A change is recorded like a directive.
       class Defaults < Hash
         def initialize(name)

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! NAME is that of the run's study or of its folder. `NAME/METRIC` shows that metric instead of the one that ranks,
-//! `NAME/METRIC/CASES` only of the cases whose names begin so, and `NAME/METRIC/CASES/ROWS` only these contenders, in
-//! this order: `fools-gold/p99_ms/ladder@/foolsgold,puma`. What is bold and what a ratio is to, is decided among all
-//! contenders of the run, whoever is shown.
+//! `NAME/METRIC/CASES` only of the cases whose names begin so (or so, with commas), and `NAME/METRIC/CASES/ROWS` only
+//! these contenders, in this order: `fools-gold/p99_ms/ladder@/foolsgold,puma`. What is bold and what a ratio is to, is
+//! decided among all contenders of the run, whoever is shown.
 
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
@@ -51,8 +51,8 @@ pub fn is_current(markdown: &str, name: &str, shown: Shown) -> Result<bool, Stri
 struct Wanted<'a> {
     /// None: the one that ranks.
     metric: Option<&'a str>,
-    /// How the names of the cases begin.
-    begin: &'a str,
+    /// How the names of the cases begin; empty: all cases.
+    begin: Vec<&'a str>,
     /// The contenders that are shown, in their order; none: all, in that of the run.
     rows: Vec<&'a str>,
 }
@@ -62,9 +62,14 @@ impl<'a> Wanted<'a> {
         let mut parts = name.splitn(4, '/').skip(1);
         Wanted {
             metric: parts.next(),
-            begin: parts.next().unwrap_or_default(),
-            rows: parts.next().map(|rows| rows.split(',').map(str::trim).collect()).unwrap_or_default(),
+            begin: parts.next().filter(|begin| !begin.is_empty()).map(listed).unwrap_or_default(),
+            rows: parts.next().map(listed).unwrap_or_default(),
         }
+    }
+
+    /// Whether this case is shown, if it has the metric.
+    fn has_case(&self, name: &str) -> bool {
+        self.begin.is_empty() || self.begin.iter().any(|begin| name.starts_with(begin))
     }
 
     /// Whether this contender has a row.
@@ -87,6 +92,11 @@ impl<'a> Wanted<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// The entries of a list with commas.
+fn listed(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).collect()
 }
 
 /// The contenders of these cases, each once.
@@ -148,7 +158,7 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     // A metric that is not named explicitly is only shown for the cases that it ranks.
     let ranks =
         |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
-    let named = summary.cases.iter().filter(|case| case.name.starts_with(wanted.begin));
+    let named = summary.cases.iter().filter(|case| wanted.has_case(&case.name));
     let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
     wanted.check(&cases)?;
     let lines = match (&cases[..], chosen) {
@@ -528,6 +538,13 @@ mod tests {
         let of = |page: &str| names_of(page, "s", "2026-s");
         assert_eq!(of("<!-- arena:begin s/a -->\n<!-- arena:begin t -->"), ["s/a"]);
         assert_eq!(of("<!-- arena:begin s/a -->\n<!-- arena:begin 2026-s/b -->"), ["2026-s/b"]);
+    }
+
+    #[test]
+    fn cases_are_named_by_how_they_begin() {
+        let wanted = Wanted::of("s/p99_ms/a,bc");
+        assert_eq!(["a", "a-1", "bc=2", "b", "c"].map(|case| wanted.has_case(case)), [true, true, true, false, false]);
+        assert!(Wanted::of("s/p99_ms//x").has_case("any") && Wanted::of("s").has_case("any"));
     }
 
     #[test]

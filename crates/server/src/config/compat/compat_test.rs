@@ -121,6 +121,15 @@ fn numbers_and_times_of_puma() {
     ] {
         assert_eq!(of(ServerKind::Puma, name, args).0, [expected], "{name}");
     }
+    let with_cleanup = of(ServerKind::Pitchfork, "timeout", json!([10, { "cleanup": 3 }])).0;
+    assert_eq!(with_cleanup, ["request-time=10s", "kill-time=3s"]);
+    let addresses = |calls: &[(&str, Value)]| {
+        let all = translated(ServerKind::Puma, calls);
+        [all.value("host"), all.value("bind")].map(|value| value.map(str::to_owned))
+    };
+    let host = ("set_default_host", json!(["127.0.0.1"]));
+    assert_eq!(addresses(std::slice::from_ref(&host)), [Some("127.0.0.1".to_owned()), None]);
+    assert_eq!(addresses(&[host, ("port", json!([3000]))]), [None, Some("tcp://127.0.0.1:3000".to_owned())]);
     let value = |calls: &[(&str, Value)]| translated(ServerKind::Puma, calls).value("preload").map(str::to_owned);
     assert_eq!(value(&[("prune_bundler", json!([]))]).as_deref(), Some("no"));
     assert_eq!(value(&[("prune_bundler", json!([false]))]), None);

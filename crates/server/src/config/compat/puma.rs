@@ -40,7 +40,7 @@ pub const KNOWN: &[Known] = &[
     ("bind", Does::By(bind)),
     ("port", Does::By(port)),
     ("ssl_bind", Does::Refused(TLS)),
-    ("set_default_host", Does::Is("host")),
+    ("set_default_host", Does::By(|_, _| {})),
     ("clear_binds!", Does::By(clear_binds)),
     ("bind_to_activated_sockets", Does::By(activated)),
     ("threads", Does::By(threads)),
@@ -343,6 +343,10 @@ fn plugin(to: &mut Translation, call: &Directive) {
 pub fn finish(to: &mut Translation) {
     if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {
         to.set(&call, "keep-alive", "0s".to_owned());
+    }
+    // `port` has it already; without any address it is that of the default port.
+    if let Some(call) = to.call("set_default_host").filter(|_| to.value("bind").is_none()).cloned() {
+        to.copy(&call, "host");
     }
     to.assume("workers", "1", true);
     // Puma does not preload then unless the file asks for it.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ServerKind;
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, text};
+use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::options::DAY_MS;
 use crate::config::size::{parse_time, show_time};
 
@@ -37,7 +37,7 @@ pub const ALWAYS: &[&str] = &[
 
 pub const KNOWN: &[Known] = &[
     ("worker_processes", Does::Is("workers")),
-    ("timeout", Does::SecondsLike("request-time", TIMEOUT)),
+    ("timeout", Does::By(timeout)),
     ("cleanup_timeout", Does::Seconds("kill-time")),
     ("timeout_signal", Does::Missing("a worker that must be killed gets SIGKILL")),
     ("spawn_timeout", Does::Seconds("boot-time")),
@@ -80,6 +80,17 @@ pub const KNOWN: &[Known] = &[
     ("before_service_worker_exit", Does::Missing(SERVICE)),
     ("modify_app", Does::Missing("a middleware in config.ru can do the same")),
 ];
+
+/// Pitchfork's has `cleanup:` as well, the time that a worker has after that.
+fn timeout(to: &mut Translation, call: &Directive) {
+    to.seconds(call, "request-time");
+    to.remark(call, What::Differs, TIMEOUT);
+    if let Some(Value::Object(options)) = call.args.get(1)
+        && let Some(time) = seconds(options.get("cleanup"))
+    {
+        to.set(call, "kill-time", time);
+    }
+}
 
 fn listen(to: &mut Translation, call: &Directive) {
     let Some(address) = text(call.args.first()) else {
