@@ -552,11 +552,8 @@ const COMMITS_SINCE: &str = "2026-11-24";
 /// The runs of a page are of a time within this many days: beside a new one, an old one misleads.
 const DAYS_APART: i32 = 21;
 /// Runs that do not meet METHOD.md and are shown with a mark until they have been repeated.
-const TOLERATED: [&str; 3] = [
-    "arena/runs/2026-11-21-duel",
-    "arena/runs/2026-11-21-passenger-vs-mongrel",
-    "arena/runs/2026-11-24-prime-sums",
-];
+const TOLERATED: [&str; 3] =
+    ["arena/runs/2026-11-21-duel", "arena/runs/2026-11-21-passenger-vs-mongrel", "arena/runs/2026-11-24-prime-sums"];
 
 /// The runs that a page shows, by their paths from the root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
