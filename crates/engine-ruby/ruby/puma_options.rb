@@ -106,9 +106,9 @@ module FoolsGold
       least = ENV["PUMA_MIN_THREADS"] || ENV["MIN_THREADS"] || 0
       most = ENV["PUMA_MAX_THREADS"] || ENV["MAX_THREADS"] || (RUBY_ENGINE == "ruby" ? 5 : 16)
       environment = ENV["APP_ENV"] || ENV["RACK_ENV"] || ENV["RAILS_ENV"] || "development"
-      { workers: PumaOptions.count(ENV["WEB_CONCURRENCY"]), min_threads: least.to_i, max_threads: most.to_i, environment: environment,
-        rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd), binds: ["tcp://0.0.0.0:9292"],
-        events: events, worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
+      { workers: PumaOptions.count(ENV["WEB_CONCURRENCY"]), min_threads: least.to_i, max_threads: most.to_i,
+        environment: environment, rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd),
+        binds: ["tcp://0.0.0.0:9292"], events: events, worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
     end
 
     private

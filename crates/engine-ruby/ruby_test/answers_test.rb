@@ -30,7 +30,8 @@ module AnswersTest
       end
     end
     H.check("HEAD asks no body that is not complete") do
-      { "/each" => F::UNASKED | F::LATER, "/stream" => F::UNASKED, "/two" => 0, "/file" => F::FILE }.each do |path, flags|
+      { "/each" => F::UNASKED | F::LATER, "/stream" => F::UNASKED, "/two" => 0,
+        "/file" => F::FILE }.each do |path, flags|
         H.same([path, flags], [path, worker.get(path, method: "HEAD").flags])
       end
       head = worker.get("/big", method: "HEAD")

@@ -76,9 +76,8 @@ pub struct Settings {
     pub preload: Preload,
     /// The value of RACK_ENV, such as `production`.
     pub environment: String,
-    /// Whether it replaces RAILS_ENV and APP_ENV of this process's environment. Otherwise they are only set where they
-    /// are missing or empty.
-    pub names_environment: bool,
+    /// The variables that are set to it: `RACK_ENV`, and `APP_ENV` and `RAILS_ENV` unless they keep another value.
+    pub environment_variables: Vec<&'static str>,
     /// The tag in process titles, beside the role of the process.
     pub tag: String,
     /// The name of the application in the log; none if there is only one.

@@ -17,7 +17,8 @@ const SAMPLE: Duration = Duration::from_millis(1);
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
 /// The longest time for which a computing worker may stand in the run queue before it counts as waiting: the kernel
-/// counts that time only when the worker has a processor again, which with two of them per core takes a few milliseconds.
+/// counts that time only when the worker has a processor again, which takes a few milliseconds with two of them per
+/// core.
 const QUEUED_MAX: Duration = Duration::from_millis(20);
 
 /// What the threads of a process have done since its start.

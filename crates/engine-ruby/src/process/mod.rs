@@ -75,13 +75,8 @@ pub fn start(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedSe
     for name in engine::SECRET_VARIABLES {
         command.env_remove(name);
     }
-    command.env("RACK_ENV", &settings.environment);
-    // Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set and differs is the user's wish.
-    for name in ["APP_ENV", "RAILS_ENV"] {
-        let is_set = std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        if settings.names_environment || !is_set {
-            command.env(name, &settings.environment);
-        }
+    for name in &settings.environment_variables {
+        command.env(name, &settings.environment);
     }
     // `bundle exec` makes Ruby load Bundler before any of the server's files; the Gemfile that it named may be gone by
     // now.

@@ -56,7 +56,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         evaluated: None,
         native: None,
         environment: "test".to_owned(),
-        names_environment: true,
+        environment_variables: vec!["RACK_ENV", "APP_ENV", "RAILS_ENV"],
         tag: "test".to_owned(),
         app: None,
         user: None,

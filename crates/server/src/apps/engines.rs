@@ -234,6 +234,13 @@ fn start_mruby(
     })
 }
 
+/// Variables that tell the application its environment. Rails prefers RAILS_ENV, and Sinatra APP_ENV: one that is set
+/// keeps its value, unless the environment was named for this program.
+fn environment_variables(is_named: bool) -> Vec<&'static str> {
+    let is_free = |name: &&str| is_named || std::env::var_os(name).is_none_or(|value| value.is_empty());
+    std::iter::once("RACK_ENV").chain(["APP_ENV", "RAILS_ENV"].into_iter().filter(is_free)).collect()
+}
+
 fn start_ruby(
     found: &AppSpec,
     settings: &AppSettings,
@@ -261,7 +268,7 @@ fn start_ruby(
             native,
             preload: ruby.preload,
             environment: settings.environment.clone(),
-            names_environment: settings.names_environment,
+            environment_variables: environment_variables(settings.names_environment),
             tag: tag(found, settings),
             app: name(settings).cloned(),
             user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
