@@ -108,7 +108,8 @@ module FoolsGold
       environment = ENV["APP_ENV"] || ENV["RACK_ENV"] || ENV["RAILS_ENV"] || "development"
       { workers: PumaOptions.count(ENV["WEB_CONCURRENCY"]), min_threads: least.to_i, max_threads: most.to_i,
         environment: environment, rackup: PumaWords::DefaultRackup, tag: File.basename(Dir.getwd),
-        binds: ["tcp://0.0.0.0:9292"], events: events, worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
+        binds: ["tcp://0.0.0.0:9292"], events: events,
+        worker_timeout: 60, worker_boot_timeout: 60, worker_shutdown_timeout: 30 }
     end
 
     private
