@@ -24,10 +24,10 @@ module FoolsGold
       @ended == @slot.seq
     end
 
-    # Sends an answer. With `later`, the slot has more to do after it, and sends FREE then. A body that is closed is
-    # closed after it: the client does not wait for that.
+    # Sends an answer. With `later`, the slot has more to do after it, and sends FREE then. So it does for a body that
+    # responds to `close`, which is called after the answer has been sent: the client does not wait for it.
     def give(status, headers, body, later = false)
-      @later = @wanted = later
+      @later = @has_more = later
       @body = body
       return taken if @slot.taken
 

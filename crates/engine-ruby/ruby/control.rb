@@ -4,7 +4,8 @@
 
 module FoolsGold
   class Control
-    # Where threads run at the same time, only its own thread touches the buffer of a slot.
+    # Whether threads run one at a time (the GVL). Where they run in parallel, only a slot's own thread may use its
+    # buffer.
     TAKES_TURNS = RUBY_ENGINE == "ruby"
 
     def initialize(io, worker)
@@ -53,7 +54,8 @@ module FoolsGold
       end
     end
 
-    # If the request runs already, the answers before it do not wait for its end.
+    # Notes that the client of a request has gone. If that request runs already, sends the answers before it, which
+    # would otherwise wait for its end.
     def cancel(runner, seq)
       runner.slot.cancel(seq)
       runner.slot.flush if TAKES_TURNS && runner.running == seq

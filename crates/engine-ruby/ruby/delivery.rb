@@ -68,7 +68,7 @@ module FoolsGold
         next copy(status, headers, file) unless at_rest?(file)
 
         close
-        @later = @wanted
+        @later = @has_more # There is nothing left to close.
         next copy(status, headers, file) unless same?(file, path)
 
         Thread.handle_interrupt(RequestTimeout => :never) do

@@ -106,7 +106,7 @@ module FoolsGold
     def error(error)
       list([error.class.name || error.class.inspect, message(error), *causes(error), *backtrace(error)])
     rescue Exception
-      # An exception of whose class nothing can be said must not hide that there was one.
+      # Even if its class cannot be named, the front learns that there was an exception.
       list(["Exception", message(error)])
     end
 

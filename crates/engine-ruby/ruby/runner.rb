@@ -14,6 +14,7 @@ module FoolsGold
       @answer = Answer.new(slot)
       @lock = Mutex.new
       @running = @interrupted = nil
+      @strays = 0
       @ended = false
     end
 
@@ -58,7 +59,7 @@ module FoolsGold
     rescue ProtocolError, IOError, SystemCallError, SystemExit, SignalException, NoMemoryError
       raise
     rescue Exception => error
-      @strays = @strays.to_i + 1
+      @strays += 1
       raise if @strays > STRAYS
 
       Log.exception(error, "raised in thread #{@slot.number} between two requests")
@@ -68,10 +69,8 @@ module FoolsGold
 
     # If the exception came when a request had been taken and not begun, that has it for an answer.
     def refuse_consumed(error)
-      return if [@served, @slot.refused].include?(@slot.consumed)
-
-      @served = @slot.consumed
-      @slot.add(Frames::FAULT, [@served, 0, Frames.error(error)].pack("NCa*"))
+      taken = @slot.consumed
+      @slot.refuse(taken, error) unless [@served, @slot.refused].include?(taken)
     end
 
     def serve(env)
@@ -97,8 +96,7 @@ module FoolsGold
       leave_failed
       report(error, later?(env))
     rescue RequestTimeout
-      leave_failed
-      report(error, later?(env))
+      retry
     end
 
     # What there is to do after the answer.

@@ -45,7 +45,7 @@ module FoolsGold
             @started = now
             @mark = @out.bytesize
             next withdraw unless @cancelled.empty? || !gone?
-            next unless @input # It is answered.
+            next unless @input # The request has been answered with an error.
 
             return @environment = @makers[shape].call(values, @input, [], [])
           end
@@ -70,25 +70,29 @@ module FoolsGold
       true
     end
 
+    # Answers a request that the application does not get, with an exception. Returns nil.
+    def refuse(seq, error)
+      @refused = seq
+      add(Frames::FAULT, [seq, 0, Frames.error(error)].pack("NCa*"))
+      nil
+    end
+
     private
 
     def withdraw
-      @refused = @seq
-      add(Frames::FAULT, [@seq, 0, Frames.error(Cancelled.new("withdrawn before it began"))].pack("NCa*"))
+      refuse(@seq, Cancelled.new("withdrawn before it began"))
     end
 
     def body(how, from, size)
       how == Input::INLINE ? Input.inline(@in.byteslice(from, size)) : body_file
     end
 
-    # Fetches the body in a file. Without it the request ends here: it was withdrawn in this moment, and nobody reads
-    # this, or no file can be opened (EMFILE).
+    # Fetches the body in a file, as an open File. Returns nil if that fails, and answers the request: it has just been
+    # withdrawn, and the front drops the answer; or this process may not open another file (EMFILE).
     def body_file
       Thread.handle_interrupt(Object => :never) { Input.in_file(@wire, @worker, @number, @seq) }
     rescue SocketError, SystemCallError, IOError => error
-      @refused = @seq
-      add(Frames::FAULT, [@seq, 0, Frames.error(error)].pack("NCa*"))
-      nil
+      refuse(@seq, error)
     end
 
     # Handles a frame that is not a REQUEST, if there is a complete one.
@@ -110,7 +114,10 @@ module FoolsGold
       if @at == @size
         @io.readpartial(READ, @in)
       else
-        @in = @in.byteslice(@at, @size) if @at.positive?
+        # Before it waits: an exception of another thread may break that off.
+        @in = @in.byteslice(@at, @size)
+        @size -= @at
+        @at = 0
         @in << @io.readpartial(READ)
       end
       @at = 0

@@ -133,7 +133,7 @@ module EdgesTest
   end
 end
 
-# JRuby's threads run at the same time: there nobody but its own thread writes the answers of a slot.
+# On JRuby, whose threads run in parallel, only a slot's own thread writes its answers: one of these tests would fail.
 if RUBY_ENGINE == "ruby"
   Front.run(EDGES, hooks: HOOK) { |front| EdgesTest.run(front, front.fork) }
 end

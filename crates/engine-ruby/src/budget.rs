@@ -9,8 +9,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::message::Message;
 
-/// The time for which an application must not have needed all of its places, to be asked for one: or two with bursts
-/// of work would take a place from each other all the time.
+/// An application is asked for a place only if it has not needed all of its places for this long. Otherwise two
+/// applications with bursts of work would keep taking a place from each other.
 const SPARE_TIME: Duration = Duration::from_secs(1);
 
 /// The number of workers that several applications share.

@@ -14,8 +14,8 @@ pub use memory::{Memory, Standing};
 pub struct Machine {
     /// Processors that this process may use: those of its affinity, and no more than its control groups' quota.
     pub cores: usize,
-    /// Whether they are a quota of processor time on more processors: processes that use it up are all stopped until
-    /// the next period (CFS bandwidth control, a tenth of a second).
+    /// Whether `cores` is a quota of processor time on more processors (CFS bandwidth control). When its processes have
+    /// used it up, the kernel stops all of them until the next period, usually a tenth of a second.
     pub has_quota: bool,
     /// Bytes of memory that this process may use; `None` if unknown.
     pub memory: Option<u64>,

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! NAME is that of the run's study or of its folder. `NAME/METRIC` shows that metric instead of the one that ranks,
-//! `NAME/METRIC/CASES` only of the cases whose names begin so (or so, with commas), and `NAME/METRIC/CASES/ROWS` only
-//! these contenders, in this order: `fools-gold/p99_ms/ladder@/foolsgold,puma`. What is bold and what a ratio is to, is
-//! decided among all contenders of the run, whoever is shown.
+//! `NAME/METRIC/CASES` only the cases whose names begin with CASES, or with one of several beginnings separated by
+//! commas, and `NAME/METRIC/CASES/ROWS` only these contenders, in this order:
+//! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
+//! are not shown.
 
 use super::plot::pen;
 use super::rows::{self, Cell, Row};

@@ -41,9 +41,9 @@ impl Leaving {
     }
 }
 
-/// Relays until both directions have ended, the application has closed its socket, or the front takes nothing any more:
-/// then the socket is closed, so that an application that waits in a write is told. When the worker is to leave, tells
-/// the front, which closes the connection.
+/// Relays until both directions have ended, the application has closed its socket, or the front accepts no more bytes.
+/// Then it closes the socket, so that a blocked write of the application fails. When the worker is to leave, tells the
+/// front, which closes the connection.
 pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;

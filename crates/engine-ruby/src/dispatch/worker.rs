@@ -301,6 +301,11 @@ fn is_runnable(pid: i32) -> bool {
 mod tests {
     use super::*;
 
+    /// A worker without threads whose process is this one.
+    fn this_process() -> Worker {
+        Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new())
+    }
+
     #[test]
     fn a_process_that_runs_is_runnable() {
         assert!(is_runnable(std::process::id().cast_signed()), "this thread runs");
@@ -309,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_computing_worker_in_the_run_queue_goes_on_computing() {
-        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new());
+        let mut worker = this_process();
         let now = Instant::now();
         let looked = |worker: &mut Worker, after: Duration, is_wanted| {
             // Used no processor since then, as the kernel tells it.
@@ -326,7 +331,7 @@ mod tests {
 
     #[test]
     fn computing_is_of_one_request() {
-        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new());
+        let mut worker = this_process();
         worker.computing = QUEUED_MAX;
         assert!(worker.computes_for(QUEUED_MAX));
         worker.count();
@@ -346,7 +351,7 @@ mod tests {
     fn a_worker_that_becomes_idle_is_unknown_again() {
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
         drop(ours);
-        let mut worker = Worker::new(1, std::process::id().cast_signed(), 0, Arc::new(Control::new().0), Vec::new());
+        let mut worker = this_process();
         worker.activity = Activity::Computing;
         worker.release(0, 1);
         assert!(!worker.waits() && worker.activity == Activity::Unknown);

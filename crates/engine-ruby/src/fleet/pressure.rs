@@ -68,7 +68,7 @@ impl Fleet {
     }
 
     /// Returns whether no mold has loaded the application, so that each worker loads it.
-    fn loads_in_workers(&self) -> bool {
+    pub fn loads_in_workers(&self) -> bool {
         self.says("preload", "no") || self.says("fork", "no")
     }
 

@@ -83,12 +83,11 @@ impl EventLoop {
             kind::READY => {
                 self.links.entry(Speaker::Mold(mold)).and_modify(|link| link.loading = None);
                 let facts = pairs(reader.list());
-                let says = |name: &str, value: &str| facts.iter().any(|(known, said)| known == name && said == value);
+                self.feed(Event::MoldReady(mold, facts));
                 let mut dispatch = self.pool.dispatch();
-                dispatch.is_parallel = says("parallel", "yes");
-                dispatch.loads_in_workers = says("preload", "no") || says("fork", "no");
-                drop(dispatch);
-                Event::MoldReady(mold, facts)
+                dispatch.is_parallel = self.fleet.says("parallel", "yes");
+                dispatch.loads_in_workers = self.fleet.loads_in_workers();
+                return Ok(());
             }
             kind::FAILED => Event::MoldFailed(mold, self.failed(reader.list())),
             kind::SHARED => Event::MoldShares(mold, reader.list()),

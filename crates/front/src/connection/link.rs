@@ -506,7 +506,8 @@ const HINT_BYTES: usize = 32 * 1024;
 
 impl Hints for RequestEpoch {
     fn send(&self, mut headers: HeaderMap) {
-        // Of the connection and of the final response (RFC 9110 sections 7.6.1 and 8.6, RFC 9112 section 6.1).
+        // These belong to the connection or to the final response (RFC 9110 sections 7.6.1 and 8.6, RFC 9112 section
+        // 6.1).
         for name in [http::header::CONNECTION, http::header::CONTENT_LENGTH, http::header::TRANSFER_ENCODING] {
             headers.remove(name);
         }

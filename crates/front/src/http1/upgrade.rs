@@ -87,12 +87,14 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
 /// relay is over.
 async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>, to_app: Sink, state: &RelayState) {
     let mut buffer = BytesMut::new();
-    let is_early_sent = early.is_empty()
-        || tokio::select! {
-            sent = to_app.send(Bytes::from(early)) => sent.is_ok(),
+    // An application that reads nothing must not hold the connection of a client that has gone.
+    let send = async |bytes| {
+        tokio::select! {
+            sent = to_app.send(bytes) => sent.is_ok(),
             () = state.wait(&state.is_over) => false,
-        };
-    if is_early_sent {
+        }
+    };
+    if early.is_empty() || send(Bytes::from(early)).await {
         loop {
             buffer.reserve(READ_BYTES);
             let read = tokio::select! {
@@ -110,12 +112,7 @@ async fn client_to_app(reader: &mut (impl AsyncReadExt + Unpin), early: Vec<u8>,
                     break;
                 }
                 Ok(Ok(_)) => {
-                    // An application that reads nothing must not hold the connection of a client that has gone.
-                    let is_sent = tokio::select! {
-                        sent = to_app.send(buffer.split().freeze()) => sent.is_ok(),
-                        () = state.wait(&state.is_over) => false,
-                    };
-                    if !is_sent {
+                    if !send(buffer.split().freeze()).await {
                         break;
                     }
                 }

@@ -35,7 +35,7 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     pub(crate) fn new(link: Arc<Link>, head: &mut Parts) -> RequestContext {
         link.head_parsed();
-        // RFC 9110 section 7.8: it does not count in HTTP/1.0.
+        // A server must ignore Upgrade in a request of HTTP/1.0 (RFC 9110 section 7.8).
         if head.version == Version::HTTP_10 {
             head.headers.remove(header::UPGRADE);
         }

@@ -243,7 +243,7 @@ fn finish(
         headers.remove(header::CONTENT_LENGTH);
         Kind::Empty
     } else if context.is_head {
-        // An empty body tells nothing of that of GET: Rack::Head empties every body (RFC 9110 section 8.6).
+        // An empty body does not show the length of GET's, since Rack::Head empties every body (RFC 9110 section 8.6).
         if let (None, Some(len @ 1..)) = (wanted, content.len()) {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(len));
         }

@@ -22,7 +22,7 @@ use crate::transport::deadline_timer::DeadlineTimer;
 const MEMORY_BYTES: usize = 256 * 1024;
 /// Bytes read back from the file at once.
 const READ_BYTES: u64 = 64 * 1024;
-/// Bytes that have been read back, after which their space is freed.
+/// Number of bytes that are read back before their space in the file is freed.
 const FREED_BYTES: u64 = 1024 * 1024;
 
 /// Total time for which a response may be held back for a client that keeps up: an initial amount, and as long as the

@@ -137,6 +137,17 @@ impl fmt::Display for SourcePosition {
 }
 
 impl RawValue {
+    /// Whether it was set for this program in particular, and not found in a variable that others read too, or in
+    /// another server's file.
+    pub fn is_for_this_program(&self) -> bool {
+        match &self.origin {
+            Origin::Flag(_) => true,
+            Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
+            Origin::File(place) => !place.is_compat,
+            Origin::Default => false,
+        }
+    }
+
     /// Precedence; the least counts most.
     fn rank(&self) -> u8 {
         match &self.origin {

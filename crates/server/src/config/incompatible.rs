@@ -1,6 +1,6 @@
 //! Options that one engine does not have: most cause a warning, some an error.
 
-use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue};
+use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::options::RUBY_THREADS;
 use crate::config::options::{Name, Section, TABLE};
@@ -31,7 +31,7 @@ pub fn find(asked: &Arguments, app: Option<usize>, engine: EngineKind, is_named:
             Name::Fresh => incompatible.problems.push(Problem(format!("{written}: {FRESH_WHY}"))),
             Name::RubyUser => incompatible.problems.push(Problem(format!("{written}: {USER_WHY}"))),
             // Platforms set WEB_CONCURRENCY for all applications.
-            Name::Workers if is_named && is_ours(given) => {
+            Name::Workers if is_named && given.is_for_this_program() => {
                 incompatible.problems.push(Problem(format!("{written}: {WORKERS_WHY}")));
             }
             Name::Workers => incompatible.notices.push(format!("{written}: {WORKERS_WHY}")),
@@ -56,7 +56,7 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
     }
     let said = TABLE.iter().flat_map(|row| asked.values_for(app, row.name));
     // With several applications, what is set for all need not be meant for this one.
-    for given in said.filter(|given| is_ours(given) && (app.is_none() || given.app == app)) {
+    for given in said.filter(|given| given.is_for_this_program() && (app.is_none() || given.app == app)) {
         let engine = [EngineKind::Ruby, EngineKind::Mruby].into_iter().find(|engine| !fits(given, engine.other()));
         if let Some(engine) = engine {
             let name = engine.name();
@@ -64,15 +64,6 @@ pub fn leanings(asked: &Arguments, app: Option<usize>) -> Vec<(EngineKind, Strin
         }
     }
     leanings
-}
-
-/// Whether it was set for this program in particular.
-fn is_ours(given: &RawValue) -> bool {
-    match &given.origin {
-        Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
-        Origin::File(place) => !place.is_compat,
-        _ => true,
-    }
 }
 
 fn fits(given: &RawValue, engine: EngineKind) -> bool {

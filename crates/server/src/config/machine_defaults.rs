@@ -28,8 +28,8 @@ pub fn workers(machine: Machine) -> usize {
 
 /// Greatest number of workers where it is not configured: two per core, as far as memory allows. Workers above the
 /// default number are added while all compute, so that short requests do not wait for long ones. A single worker stays
-/// alone: it need not be forked. Under a quota there are none: they would use it up sooner, and then this server's own
-/// threads are stopped as well.
+/// alone: it need not be forked. Under a quota of processor time none are added: they would use it up
+/// sooner, and the kernel would then stop this server's own threads, too.
 pub fn workers_most(machine: Machine) -> usize {
     match workers(machine) {
         least if least == 1 || machine.has_quota => least,

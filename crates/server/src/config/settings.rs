@@ -9,7 +9,7 @@ use machine::Machine;
 
 use crate::config::admin::AdminSettings;
 use crate::config::app_settings::{AppSettings, Mruby, NOBODY_NAMED_IT, Probe, Reload, Ruby, RubyWorker, WorkerBounds};
-use crate::config::arguments::{Arguments, OWN_VARIABLES, Origin, Problem, RawValue};
+use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::engine_kind::EngineKind;
 use crate::config::incompatible::{self, Incompatible};
 use crate::config::log_filter::LogFilter;
@@ -207,16 +207,12 @@ impl SettingsReader<'_> {
         given.value
     }
 
-    /// Whether the environment was named for this program, and not only found in a variable or in another server's
-    /// file. Of those servers only Passenger sets more than RACK_ENV.
+    /// Whether the environment replaces other values of RAILS_ENV and APP_ENV: where it was set for this program. Of
+    /// the servers whose files are read, only Passenger sets these variables, too.
     fn names_environment(&mut self) -> bool {
+        let given = self.pick(Name::Environment);
         let is_passenger = self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Passenger");
-        match self.pick(Name::Environment).origin {
-            Origin::Flag(_) => true,
-            Origin::Variable(name) => name.starts_with(OWN_VARIABLES),
-            Origin::File(place) => !place.is_compat || is_passenger,
-            Origin::Default => false,
-        }
+        given.is_for_this_program() || (is_passenger && matches!(given.origin, Origin::File(_)))
     }
 
     /// The number of interpreters, and of threads of a Ruby worker.

@@ -92,7 +92,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     let shown = &translation.shown;
     if others.iter().any(|name| name == "plugin solid_queue") {
         asked.notices.push(format!(
-            "{shown}: plugin :solid_queue is not run here, so nobody runs the jobs: start bin/jobs beside the server"
+            "{shown}: plugin :solid_queue is not loaded, so no jobs run: start bin/jobs as a process of its own"
         ));
     }
     if !others.is_empty() {
