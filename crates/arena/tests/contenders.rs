@@ -13,11 +13,12 @@ use arena::environment::{Environment, EnvironmentOptions};
 use arena::study::{Recipes, ServiceName};
 use loadgen::process::until;
 
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 26] = [
     "agoo",
     "falcon",
     "foolsgold",
     "foolsgold-default",
+    "foolsgold-glibc",
     "foolsgold-jruby",
     "foolsgold-mruby",
     "foolsgold-mruby-gems",

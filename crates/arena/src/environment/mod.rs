@@ -41,7 +41,7 @@ const FOR_ALL: [(&str, &str); 4] = [
     ("SECRET_KEY_BASE_DUMMY", "1"),
 ];
 
-/// Our own server, which is copied to the environment of the others.
+/// Our own server, which is copied to the environment of the others; with `-` and a word behind it another build of it.
 const OURS: &str = "foolsgold";
 
 /// Options that choose an environment. Without any it is this machine.
@@ -254,19 +254,28 @@ impl Environment {
         (output.status.success() && !text.is_empty()).then_some(text)
     }
 
-    /// Path or name of a program in the environment: foolsgold is copied there, all others are looked up on its PATH.
+    /// Path or name of a program in the environment: builds of foolsgold are copied there, all others are looked up on
+    /// its PATH.
     pub fn program(&self, name: &str) -> Result<String, String> {
-        if name != OURS {
+        if !is_ours(name) {
             return Ok(name.to_owned());
         }
-        let here = self.inner.foolsgold.as_ref().ok_or("foolsgold is neither beside this program nor on PATH")?;
-        Ok(self.bring(here)?.display().to_string())
+        let here = self.build(name).ok_or_else(|| format!("{name} is neither beside this program nor on PATH (bin/arena builds foolsgold)"))?;
+        Ok(self.bring(&here)?.display().to_string())
+    }
+
+    /// Path of a build of foolsgold. Those with a longer name, such as foolsgold-glibc, are beside the one that takes
+    /// part.
+    fn build(&self, name: &str) -> Option<PathBuf> {
+        let here = self.inner.foolsgold.as_ref()?;
+        let path = if name == OURS { here.clone() } else { here.with_file_name(name) };
+        path.is_file().then_some(path)
     }
 
     /// Whether the environment has this program.
     pub fn has(&self, name: &str) -> bool {
-        if name == OURS {
-            return self.inner.foolsgold.is_some();
+        if is_ours(name) {
+            return self.build(name).is_some();
         }
         self.said(&["sh", "-c", "command -v \"$1\"", "sh", name]).is_some()
     }
@@ -332,6 +341,10 @@ fn with_tilde(text: &str, home: &str) -> String {
     }
 }
 
+fn is_ours(program: &str) -> bool {
+    program.strip_prefix(OURS).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 fn no_foolsgold(named: &Path) -> String {
     format!("--foolsgold {}: there is no such program", named.display())
 }
@@ -350,6 +363,7 @@ fn find_foolsgold(named: Option<&Path>) -> Result<Option<PathBuf>, String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may stop at what should not be")]
 mod tests {
     use super::*;
 
@@ -358,6 +372,22 @@ mod tests {
         let text = "GEM_PATH=/people/ann/.gem:/var/lib/gems/people/ann";
         assert_eq!(with_tilde(text, "/people/ann/"), "GEM_PATH=~/.gem:/var/lib/gems/people/ann");
         assert_eq!((with_tilde(text, "").as_str(), with_tilde(text, "/").as_str()), (text, text));
+    }
+
+    #[test]
+    fn another_build_of_foolsgold_is_looked_up_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["server", "foolsgold-glibc"] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        let foolsgold = Some(folder.path().join("server"));
+        let here = Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() }).unwrap();
+        let ends = |name: &str, with: &str| here.program(name).unwrap().ends_with(with);
+        assert!(ends("foolsgold", "/server") && ends("foolsgold-glibc", "/foolsgold-glibc"));
+        assert!(here.has("foolsgold-glibc") && !here.has("foolsgold-musl"));
+        let error = here.program("foolsgold-musl").unwrap_err();
+        assert!(error.starts_with("foolsgold-musl is neither beside"), "{error}");
+        assert_eq!(here.program("puma").unwrap(), "puma");
     }
 
     #[test]
