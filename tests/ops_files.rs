@@ -31,6 +31,41 @@ fn a_pid_file_belongs_to_one_server_as_long_as_that_lives() {
     assert!(!file.exists(), "{}", server.log());
 }
 
+/// Until it listens, its socket looks like one that was left behind.
+#[test]
+fn a_second_start_takes_no_socket_from_a_server_that_is_loading() {
+    let folder = server::folder();
+    let unix = format!("unix://{}", folder.join("web.sock").display());
+    fs::write(folder.join("config.ru"), "sleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }")
+        .unwrap();
+    let options = ["-b", "tcp://127.0.0.1:0", "-b", &unix, "-w", "1", "--pidfile", "a.pid"];
+    let mut server = Server::begin(folder, &[], &options);
+    let socket = server.folder.join("web.sock");
+    assert!(within(PATIENCE, || socket.exists() && server.folder.join("a.pid").exists()), "{}", server.log());
+    let second = ruby::run(&server.folder, &options[2..]);
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(second.status.code() == Some(1) && said.contains("belongs to a server that runs"), "{said}");
+    assert!(socket.exists(), "{said}");
+    fs::write(server.folder.join("go"), "").unwrap();
+    server.wait_ready();
+    assert_eq!(Client::unix(&socket).get("/").text(), "first");
+}
+
+#[test]
+fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
+    let folder = server::folder();
+    let socket = folder.join("web.sock");
+    let unix = format!("unix://{}", socket.display());
+    fs::write(folder.join("config.ru"), "sleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }")
+        .unwrap();
+    let mut server = Server::begin(folder, &[], &["-b", &unix, "-w", "1"]);
+    assert!(within(PATIENCE, || socket.exists()), "{}", server.log());
+    fs::remove_file(&socket).unwrap();
+    fs::write(server.folder.join("go"), "").unwrap();
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.code() == Some(1)), "{}", server.log());
+    assert!(server.log().contains("has removed or replaced its file"), "{}", server.log());
+}
+
 #[test]
 fn a_pid_file_that_was_left_behind_is_taken_over() {
     let folder = server::folder();

@@ -122,6 +122,41 @@ fn a_new_program_that_hangs_is_ended_in_time() {
     assert_eq!(server.text("/"), "good");
 }
 
+/// It has the listening sockets, and would keep clients waiting that nobody answers.
+#[test]
+fn a_new_program_that_is_loading_goes_with_the_old_one() {
+    for (options, ends) in [(&["-w", "1"][..], "SIGTERM"), (&["-w", "1", "--drain-lag", "300ms"], "draining")] {
+        adopt_orphans();
+        let mut server = ruby::serve("run lambda { |env| [200, {}, [\"good\"]] }", options);
+        fs::write(server.folder.join("config.ru"), "File.write('loading', Process.pid.to_s)\nsleep").unwrap();
+        server.signal(Signal::USR2);
+        let loading = server.folder.join("loading");
+        assert!(within(PATIENCE, || loading.exists()), "{}", server.log());
+        let workers = ruby::processes(server.id());
+        server.signal(Signal::TERM);
+        assert!(server.logs(ends), "{}", server.log());
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+        assert!(within(PATIENCE, || !workers.iter().any(|pid| ruby::is_alive(*pid))), "{}", server.log());
+        let socket = std::net::TcpStream::connect(("127.0.0.1", server.port));
+        assert!(socket.is_err(), "nobody listens any more\n{}", server.log());
+    }
+}
+
+#[test]
+fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
+    let server = serve(&["--admin", "unix:admin.sock"]);
+    let admin = server.folder.join("admin.sock");
+    assert!(within(PATIENCE, || admin.exists()), "{}", server.log());
+    write(&server, "raise \"broken on purpose\"");
+    server.signal(Signal::USR2);
+    assert!(server.logs("this process goes on"), "{}", server.log());
+    assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
+    write(&server, &version(2));
+    let next = upgrade(&server, server.id());
+    assert!(within(PATIENCE, || Client::unix(&admin).get("/readyz").status == 200), "{}", server.log());
+    drop(next);
+}
+
 #[test]
 fn addresses_change_with_an_upgrade() {
     adopt_orphans();

@@ -1,7 +1,7 @@
 //! A server that gives up root: what only root can make, it has made before.
 
 use std::fs::{self, File, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
 use std::path::Path;
 
 use crate::support::successor::{Process, adopt_orphans};
@@ -71,6 +71,27 @@ fn a_log_in_a_folder_of_roots_is_rotated() {
     fs::rename(&log, folder.join("roots/web.log.2")).unwrap();
     signal();
     assert!(has(&folder.join("roots/web.log.2"), "`create` in logrotate's configuration"));
+    drop(child);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// Whoever may write to the folder of the log could otherwise have any file of the machine.
+#[test]
+fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
+    let Some(folder) = folder(&app("", "'gold'")) else { return };
+    let (file, log) = (folder.join("roots/precious"), folder.join("web.log"));
+    fs::write(&file, "").unwrap();
+    symlink(&file, &log).unwrap();
+    let options = ["-b", "unix://web.sock", "-t", "1", "--user", "nobody", "--log-file", "web.log"];
+    lchown(&log, Some(65_534), Some(65_534)).unwrap();
+    let told = ask(&folder, &options);
+    assert!(told.contains("a symbolic link that does not belong to root"), "{told}");
+    assert_eq!(fs::metadata(&file).unwrap().uid(), 0);
+    // Root's own links are what root wants.
+    lchown(&log, Some(0), Some(0)).unwrap();
+    let mut command = server::command();
+    let child = Process(command.current_dir(&folder).args(options).spawn().unwrap().id());
+    assert!(within(PATIENCE, || fs::metadata(&file).unwrap().uid() != 0));
     drop(child);
     fs::remove_dir_all(folder).unwrap();
 }

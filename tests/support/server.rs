@@ -121,7 +121,7 @@ impl Server {
     }
 
     /// Ready means: its log names an address, and something answers there.
-    fn wait_ready(&mut self) {
+    pub fn wait_ready(&mut self) {
         let ready = within(PATIENCE, || {
             if let Some(status) = self.child.try_wait().unwrap() {
                 panic!("foolsgold ended at start with {status}:\n{}", self.log());

@@ -24,6 +24,7 @@ const PLAN: Plan = Plan {
     loads: 3,
     rounds: 2,
     answer_s: 10.0,
+    apart_s: 1.1,
     traffic: None,
 };
 

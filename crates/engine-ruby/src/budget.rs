@@ -204,4 +204,42 @@ mod tests {
         assert!(!asks.take(true));
         assert_eq!((was_asked(&mut keeps), was_asked(&mut busy)), (false, true));
     }
+
+    #[test]
+    fn whoever_has_given_a_place_up_or_kept_it_is_asked_again_and_until_then_once() {
+        let budget = Budget::new(3);
+        let (asks, _inbox) = member(&budget, 0, None);
+        let (other, mut inbox) = member(&budget, 3, Some(9));
+        let spare = |holds| Standing { holds, floor: 1, spare_for: Some(SPARE_TIME) };
+        assert!(!asks.take(true) && was_asked(&mut inbox));
+        other.tell(spare(3));
+        assert!(!asks.take(true) && !was_asked(&mut inbox), "it has not decided");
+        other.keep();
+        assert!(!asks.take(true) && was_asked(&mut inbox), "it has kept it");
+        other.tell(spare(2));
+        assert!(asks.take(true), "it has given one up");
+        assert!(!asks.take(true) && was_asked(&mut inbox));
+    }
+
+    #[test]
+    fn where_more_are_held_than_there_are_whoever_has_one_to_spare_is_asked_and_not_before() {
+        let budget = Budget::new(4);
+        let (_idle, mut idle) = member(&budget, 3, Some(9));
+        let (busy, _inbox) = member(&budget, 1, None);
+        assert!(!was_asked(&mut idle), "there are as many");
+        busy.tell(Standing { holds: 2, floor: 2, spare_for: None });
+        assert!(was_asked(&mut idle));
+    }
+
+    #[test]
+    fn of_those_that_need_all_the_one_with_the_most_above_its_floor_gives_one_up() {
+        let budget = Budget::new(11);
+        let (asks, _inbox) = member(&budget, 0, None);
+        let (few, mut few_inbox) = member(&budget, 6, None);
+        let (most, mut most_inbox) = member(&budget, 5, None);
+        few.tell(Standing { holds: 6, floor: 2, spare_for: None });
+        most.tell(Standing { holds: 5, floor: 0, spare_for: None });
+        assert!(!asks.take(true));
+        assert_eq!((was_asked(&mut few_inbox), was_asked(&mut most_inbox)), (false, true));
+    }
 }

@@ -349,4 +349,32 @@ mod tests {
         assert_eq!(source.next_blocking(soon()), Ok(Some(Bytes::from("a"))));
         assert!(matches!(source.next_blocking(soon()), Err(Some(Fault::Broken(_)))));
     }
+
+    struct Woken(std::sync::atomic::AtomicUsize);
+
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_task_at_either_end_is_woken_and_gets_the_fault_after_the_bytes() {
+        let woken = Arc::new(Woken(std::sync::atomic::AtomicUsize::default()));
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let count = || woken.0.load(std::sync::atomic::Ordering::SeqCst);
+        let (sink, mut source) = stream(1);
+        assert!(!sink.is_gone() && source.poll_next(&mut context).is_pending());
+        {
+            let (mut first, mut second) = (Box::pin(sink.send("a".into())), Box::pin(sink.send("b".into())));
+            assert_eq!(first.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+            assert!(second.as_mut().poll(&mut context).is_pending() && count() == 1);
+            assert_eq!(source.poll_next(&mut context), Poll::Ready(Some(Ok(Bytes::from("a")))));
+            assert_eq!((second.as_mut().poll(&mut context), count()), (Poll::Ready(Ok(())), 2));
+        }
+        sink.fail(Fault::ClientGone);
+        assert_eq!(source.poll_next(&mut context), Poll::Ready(Some(Ok(Bytes::from("b")))));
+        assert_eq!(source.poll_next(&mut context), Poll::Ready(Some(Err(Fault::ClientGone))));
+    }
 }

@@ -298,4 +298,79 @@ mod tests {
         assert_eq!(split_authority("[::1]"), ("[::1]", None));
         assert_eq!(split_authority("host:"), ("host", None));
     }
+
+    /// Asserts the values of these keys; several values of one key are joined by `|`.
+    fn expect(request: &Request, expected: &[(&str, &str)]) {
+        for (wanted, expected) in expected {
+            let mut values = Vec::new();
+            pairs(request, &mut |key, value| {
+                let key = match key {
+                    Key::Fixed(key) => key.name().to_owned(),
+                    Key::Header(name) => header_key(name),
+                };
+                if key == *wanted {
+                    values.push(String::from_utf8_lossy(value).into_owned());
+                }
+            });
+            assert_eq!(values.join("|"), *expected, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn the_environment_tells_what_the_request_is_and_no_header_forges_it() {
+        let mut request = Request::sample(http::Method::POST, "/");
+        for (name, value) in [
+            ("host", "a.org:81"),
+            ("version", "9"),
+            ("x-request-id", "forged"),
+            ("content-length", "99"),
+            ("transfer-encoding", "chunked"),
+        ] {
+            request.headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        request.input = crate::request::Input::Memory("gold".into());
+        let id = request.id.to_string();
+        expect(
+            &request,
+            &[
+                ("HTTP_VERSION", "HTTP/1.1"),
+                ("HTTP_X_REQUEST_ID", &id),
+                ("CONTENT_LENGTH", "4"),
+                ("HTTP_CONTENT_LENGTH", ""),
+                ("HTTP_TRANSFER_ENCODING", ""),
+                ("HTTPS", ""),
+                ("rack.url_scheme", "http"),
+                ("SERVER_NAME", "a.org"),
+                ("SERVER_PORT", "81"),
+            ],
+        );
+        request.headers.remove("content-length");
+        expect(&request, &[("CONTENT_LENGTH", "4")]);
+        request.headers.remove("transfer-encoding");
+        (request.scheme, request.version) = (Scheme::Https, http::Version::HTTP_2);
+        request.headers.insert(header::HOST, HeaderValue::from_static("[::]"));
+        expect(
+            &request,
+            &[
+                ("CONTENT_LENGTH", ""),
+                ("HTTPS", "on"),
+                ("rack.url_scheme", "https"),
+                ("SERVER_NAME", "[::]"),
+                ("SERVER_PORT", "443"),
+                ("SERVER_PROTOCOL", "HTTP/2"),
+            ],
+        );
+        request.version = http::Version::HTTP_10;
+        expect(&request, &[("SERVER_PROTOCOL", "HTTP/1.0")]);
+    }
+
+    #[test]
+    fn other_names_take_nothing_from_one_with_an_underscore_and_paths_are_not_steady() {
+        let mut map = HeaderMap::new();
+        for name in ["x-long", "a-b", "c_d"] {
+            map.append(HeaderName::from_static(name), HeaderValue::from_static("1"));
+        }
+        assert_eq!(collect(&map).len(), 3);
+        assert!(!Fixed::PathInfo.is_steady() && Fixed::RequestMethod.is_steady());
+    }
 }

@@ -192,4 +192,63 @@ mod tests {
         forecast.count(Instant::now() + Duration::from_secs(1_000_000));
         assert_eq!(forecast.spans.len(), SPANS_MAX);
     }
+
+    /// 1300 ms is just over a compared quarter (1200 ms), 5000 ms more than all four.
+    #[test]
+    fn a_standstill_says_nothing_however_short_or_long_it_is() {
+        for stands in [1300, 3000, 5000, 9000] {
+            let (mut forecast, stopped) = watched(6000 * MS, 120);
+            assert!(!forecast.is_too_late(300, 5000 * MS, PATIENCE, stopped + stands * MS), "{stands} ms");
+        }
+    }
+
+    /// 20 a second for 4.8 s, then 10 or 2 a second in the last quarter.
+    #[test]
+    fn a_rate_that_halves_is_steady_and_one_that_falls_to_a_tenth_is_not() {
+        for (every_ms, is_steady) in [(100, true), (500, false)] {
+            let (mut forecast, from) = watched(4800 * MS, 96);
+            (0..1200 / every_ms).for_each(|at| forecast.count(from + at * every_ms * MS));
+            assert_eq!(forecast.is_too_late(300, 5000 * MS, PATIENCE, from + 1200 * MS), is_steady, "{every_ms} ms");
+        }
+    }
+
+    /// 1000 a second for 2 s, then 20 a second for 30 s.
+    #[test]
+    fn the_best_rate_is_that_of_a_short_stretch_and_not_the_mean() {
+        let start = Instant::now();
+        let mut forecast = Forecast::new(start);
+        (0..2000).for_each(|at| forecast.count(start + MS * at));
+        let slow = start + 2000 * MS;
+        forecast.fills(slow);
+        (0..600).for_each(|at| forecast.count(slow + 50 * MS * at));
+        assert!(!forecast.is_too_late(5000, 5000 * MS, PATIENCE, slow + 30_000 * MS));
+        assert!(forecast.is_too_late(11_000, 5000 * MS, PATIENCE, slow + 30_000 * MS));
+    }
+
+    /// 100 a second, and a span has just begun.
+    #[test]
+    fn the_current_span_is_not_compared_since_it_is_not_over() {
+        let start = Instant::now();
+        let mut forecast = Forecast::new(start);
+        forecast.fills(start);
+        (0..100).for_each(|at| forecast.count(start + 10 * MS * at));
+        assert!(forecast.is_too_late(300, 500 * MS, 1000 * MS, start + 1000 * MS));
+    }
+
+    /// 20 a second: in 12.5 s, 250, the request itself among them.
+    #[test]
+    fn evidence_begins_at_half_of_the_patience_and_refusal_beyond_a_quarter_more_than_it() {
+        assert!(!is_too_late(watched(6000 * MS, 120), 249) && is_too_late(watched(6000 * MS, 120), 250));
+        assert!(!is_too_late(watched(4900 * MS, 98), 300) && is_too_late(watched(5000 * MS, 100), 300));
+        let (mut forecast, now) = watched(6000 * MS, 120);
+        assert!(forecast.is_too_late(300, 2500 * MS, PATIENCE, now));
+        // With a patience of half a second, four spans must have passed since the queue filled.
+        for (filled, is_late) in [(700, false), (600, true)] {
+            let start = Instant::now();
+            let mut forecast = Forecast::new(start);
+            (0..100).for_each(|at| forecast.count(start + 10 * MS * at));
+            forecast.fills(start + filled * MS);
+            assert_eq!(forecast.is_too_late(300, 300 * MS, 500 * MS, start + 1000 * MS), is_late, "{filled} ms");
+        }
+    }
 }

@@ -217,4 +217,28 @@ mod tests {
         assert!(io.work(1));
         assert_eq!(late.load(Ordering::SeqCst), 1);
     }
+
+    struct Woken(AtomicU64);
+
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn the_loop_is_woken_once_for_its_work_and_when_it_moves() {
+        let (io, woken) = (io_thread(&Arc::default()), Arc::new(Woken(AtomicU64::new(0))));
+        let waker = Waker::from(woken.clone());
+        let count = || woken.0.load(Ordering::SeqCst);
+        io.enter();
+        assert!(IoThread::current().is_some_and(|current| Arc::ptr_eq(&current, &io)));
+        assert!(io.poll_work(0, &mut Context::from_waker(&waker)).is_pending());
+        for _ in 0..2 {
+            io.defer(Box::new(|_| ()));
+            assert_eq!(count(), 1);
+        }
+        io.replace(0);
+        assert_eq!((io.term(), count()), (1, 2));
+    }
 }

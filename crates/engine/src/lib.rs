@@ -96,3 +96,28 @@ pub trait Engine: Send + Sync {
         Ok(Surroundings::default())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Plain;
+
+    impl Engine for Plain {
+        fn call(&self, _: Request) -> Reply {
+            Reply::ready(Err(Fault::Stopping))
+        }
+
+        fn status(&self) -> Status {
+            Status { capacity: 6, idle: 2, queued: 3, ..Status::default() }
+        }
+
+        fn close(&self) {}
+    }
+
+    #[test]
+    fn what_runs_and_what_waits_is_unfinished() {
+        assert_eq!((Plain.unfinished(), Plain.unanswered(), Plain.snapshot().status), (7, 7, Plain.status()));
+        assert!(Plain.order(Order::Recycle).is_err());
+    }
+}

@@ -462,4 +462,72 @@ mod tests {
         assert!(matches!(queue.offer(task(2)), Offer::Closed(_)));
         assert_eq!(queue.release("w").map(|(_, job)| job.name), Some(1));
     }
+
+    #[test]
+    fn a_job_that_is_put_back_is_the_first_again_even_in_a_full_queue() {
+        let start = Instant::now();
+        let mut backlog: Backlog<Task> = Backlog::new(2, start);
+        assert!(backlog.is_empty());
+        (1..=2).for_each(|name| assert_eq!(backlog.push(task(name), start), Ok(())));
+        backlog.push_front(task(0), start);
+        assert_eq!((backlog.len(), backlog.is_empty(), backlog.first().map(|job| job.name)), (3, false, Some(0)));
+        assert_eq!(backlog.pop(start).map(|job| job.name), Some(0));
+    }
+
+    #[test]
+    fn among_the_first_jobs_only_one_that_suits_and_still_waits_is_taken() {
+        let start = Instant::now();
+        let mut backlog: Backlog<Task> = Backlog::new(9, start);
+        for job in [task(1), Task { gone: true, ..task(2) }, task(3), task(4)] {
+            assert_eq!(backlog.push(job, start), Ok(()));
+        }
+        let mut near = |reach: usize, least: u32| {
+            backlog.pop_near(reach, |job: &Task| job.name >= least, start).map(|job| job.name)
+        };
+        assert_eq!((near(2, 2), near(3, 4), near(3, 2), near(9, 1)), (None, None, Some(3), Some(1)));
+    }
+
+    #[test]
+    fn a_job_that_times_out_behind_one_with_more_time_is_found_by_the_next_search() {
+        let start = Instant::now();
+        let later = |ms: u64| start + Duration::from_millis(ms);
+        let mut backlog: Backlog<Task> = Backlog::new(9, start);
+        for (name, ends) in [(1, 60_000), (2, 10), (3, 60_000), (4, 120)] {
+            assert_eq!(backlog.push(Task { name, gone: false, ends: later(ends) }, start), Ok(()));
+        }
+        let mut late = |ms: u64| backlog.overdue(later(ms)).iter().map(|job| job.name).collect::<Vec<u32>>();
+        assert_eq!((late(49), late(50), late(99), late(130)), (vec![], vec![2], vec![], vec![4]));
+    }
+
+    #[test]
+    fn in_a_queue_of_one_place_an_abandoned_job_makes_room() {
+        let queue: Queue<(), Task> = Queue::new(1);
+        assert_eq!(queue.offer(Task { gone: true, ..task(1) }), Offer::Queued);
+        assert_eq!(queue.offer(task(2)), Offer::Queued);
+    }
+
+    #[test]
+    fn right_after_a_pause_there_is_no_evidence_of_overload() {
+        // One job begins every 100 ms, and 100 wait: without the pause, this one would be late.
+        let start = Instant::now();
+        let later = |ms: u64| start + Duration::from_millis(ms);
+        let mut backlog: Backlog<Task> = Backlog::new(1000, start);
+        (0..100).for_each(|name| drop(backlog.push(Task { name, gone: false, ends: later(60_000) }, start)));
+        (0..30).for_each(|at| backlog.count_begun(later(at * 100)));
+        backlog.pause(later(2900));
+        assert!(backlog.resume(later(3000)) && !backlog.resume(later(3000)));
+        let job = Task { name: 100, gone: false, ends: later(8000) };
+        assert_eq!(backlog.push(job, later(3000)), Ok(()));
+    }
+
+    #[test]
+    fn one_can_ask_for_the_first_job_the_pause_and_an_idle_worker() {
+        let queue = Queue::new(2);
+        assert!(queue.release("a").is_none() && queue.release("b").is_none());
+        assert_eq!((queue.take_idle(|name| *name == "b"), queue.take_idle(|name| *name == "c")), (Some("b"), None));
+        assert!(!queue.is_paused());
+        queue.pause(Instant::now());
+        assert_eq!(queue.offer(task(7)), Offer::Queued);
+        assert_eq!((queue.is_paused(), queue.first(|job| job.name)), (true, Some(7)));
+    }
 }

@@ -194,4 +194,22 @@ mod tests {
         assert_eq!(recorder.read().failed[0].backtrace, ["app.rb:1"]);
         assert_eq!(recorder.read().slow[0].backtrace, ["app.rb:1"]);
     }
+
+    #[test]
+    fn a_record_has_its_wait_and_backtrace_and_a_slow_client_that_left_has_none() {
+        let recorder = Recorder::default();
+        note(&recorder, &Err(Fault::ClientGone), 3000, "left");
+        recorder.note(&answer(200), Duration::ZERO, Duration::ZERO, || panic!("it was quick"));
+        assert_eq!(recorder.read(), Recorded::default());
+        let (causes, backtrace) = (vec!["caused by E: x".to_owned()], vec!["a.rb:1".to_owned()]);
+        let error = crate::AppError { causes, backtrace: backtrace.clone(), ..crate::AppError::default() };
+        note(&recorder, &Err(Fault::App(Box::new(error))), 1, "raised");
+        note(&recorder, &Err(Fault::OutOfTime(crate::Overrun { limit: SLOW, backtrace })), 1, "late");
+        let failed = recorder.read().failed;
+        assert_eq!(
+            (failed[0].backtrace.join("|"), failed[1].backtrace.join("|")),
+            ("a.rb:1".to_owned(), "caused by E: x|a.rb:1".to_owned())
+        );
+        assert!((4.9..5.1).contains(&failed[1].queued_ms), "{failed:?}");
+    }
 }

@@ -182,4 +182,18 @@ mod tests {
         drop(reply);
         assert!(!sink.take_back() && replacement.is_abandoned());
     }
+
+    #[test]
+    fn only_requests_of_clients_are_counted_and_a_reply_keeps_its_deadline() {
+        for (is_own, count) in [(false, 1), (true, 0)] {
+            let meter = Arc::new(Meter::default());
+            let request = Request { is_own, ..Request::sample(http::Method::GET, "/") };
+            let (responder, reply) = metered(&meter, &request);
+            responder.send(Err(Fault::Stopping), Duration::ZERO);
+            assert_eq!(meter.faults().iter().sum::<u64>(), count);
+            assert_eq!((reply.due(), reply.is_deferred()), (None, false));
+            let reply = reply.with_due(request.deadline).deferred();
+            assert_eq!((reply.due(), reply.is_deferred()), (Some(request.deadline), true));
+        }
+    }
 }

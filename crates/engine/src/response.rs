@@ -302,4 +302,16 @@ mod tests {
         assert_eq!(head.add(b"rack", b"x"), Ok(()));
         assert_eq!(head.headers.len(), 1);
     }
+
+    #[test]
+    fn headers_are_limited_in_lines_and_in_bytes_and_so_is_the_list_of_dropped_ones() {
+        let mut head = ResponseHead::default();
+        (0..HEADERS_MAX).for_each(|_| head.add(b"x", b"").unwrap());
+        assert!(head.add(b"x", b"").is_err());
+        let mut head = ResponseHead::default();
+        head.add(b"x", "a".repeat(HEAD_BYTES_MAX - 1).as_bytes()).unwrap();
+        assert!(head.add(b"x", b"").is_err());
+        (0..=DROPPED_MAX).for_each(|_| head.add(b"x y", b"1").unwrap());
+        assert_eq!(head.dropped().len(), DROPPED_MAX);
+    }
 }

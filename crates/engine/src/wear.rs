@@ -24,4 +24,9 @@ mod tests {
         assert_eq!((quota(5, 10), quota(0, 10), quota(7, 0)), (Some(5), None, Some(7)));
         assert!(quota(u64::MAX, 100).is_some());
     }
+
+    #[test]
+    fn the_surplus_is_a_share_of_the_requests() {
+        assert!((0..100).any(|_| quota(1_000_000, 50) > Some(1_100_000)));
+    }
 }

@@ -42,6 +42,8 @@ use crate::metric::{
 pub const HEADER: &str = "x-arena-time";
 /// Most seconds that the load lasts. If responses are slow, it lasts until as many are counted as there are clients.
 const LONGEST_S: f64 = 20.0;
+/// Least number of requests whose mean is shown.
+const COUNTED_LEAST: u64 = 10;
 /// Share of failed requests above which the others do not show where the time goes.
 const MOST_FAILED: f64 = 0.01;
 /// Interval at which the length of the accept queue is read.
@@ -182,11 +184,18 @@ impl Sums {
 
     /// The means per request. `queue` is the mean length of the accept queue.
     fn numbers(&self, queue: f64) -> Result<BTreeMap<String, f64>, String> {
-        let trouble = self.trouble.as_deref().unwrap_or("no answer in time");
-        if self.counted == 0 {
-            return Err(trouble.to_owned());
-        }
         let asked = self.answered + self.failed;
+        if self.counted < COUNTED_LEAST {
+            let few = || {
+                format!(
+                    "of {} answers in {:.0} s only {} were not the first of a client, which waits for those of others \
+                     (that takes {COUNTED_LEAST} at least)",
+                    self.answered, self.over_s, self.counted
+                )
+            };
+            return Err(self.trouble.clone().unwrap_or_else(few));
+        }
+        let trouble = self.trouble.as_deref().unwrap_or_default();
         if self.failed as f64 > MOST_FAILED * asked as f64 {
             return Err(format!("{} of {asked} requests failed: {trouble}", self.failed));
         }
@@ -471,12 +480,11 @@ mod tests {
 
     #[test]
     fn means_add_up_and_a_queue_takes_no_more_than_there_is() {
-        let mut sums = Sums { answered: 4, over_s: 1.0, late_ns: 3e6, ..Sums::default() };
+        let mut sums = Sums { answered: 10, over_s: 1.0, late_ns: 3e6, ..Sums::default() };
         let ms = |ms: u64| ms * 1_000_000;
         let one = Parts { sending: ms(1), before: ms(10), processor: ms(2), waiting: ms(3), after: ms(4), all: ms(20) };
-        sums.add(one);
-        sums.add(one);
-        for (length, accept) in [(0.02, 5.0), (9.0, 10.0)] {
+        (0..10).for_each(|_| sums.add(one));
+        for (length, accept) in [(0.05, 5.0), (9.0, 10.0)] {
             let numbers = sums.numbers(length).unwrap();
             let names = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROCESSOR, APP_WAITING, AFTER_APP];
             let sum: f64 = names.iter().map(|name| numbers[*name]).sum();
@@ -485,7 +493,10 @@ mod tests {
         }
         let refused = Sums { answered: 98, failed: 2, trouble: Some("status 503".into()), ..sums };
         assert!(refused.numbers(0.0).is_err_and(|why| why == "2 of 100 requests failed: status 503"));
-        assert!(Sums::default().numbers(0.0).is_err_and(|why| why.contains("no answer")));
+        // As seen once: four processes answered 100 clients once in 20 s and five of them twice.
+        let few = Sums { answered: 105, counted: 5, over_s: 20.0, ..Sums::default() };
+        let words = few.numbers(0.0).unwrap_err();
+        assert!(words.starts_with("of 105 answers in 20 s only 5 were not the first of a client"), "{words}");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub use real_time::{forbid_real_time, may_be_real_time};
 pub use rng::SeededRng;
 pub use siege::{SiegePlan, SiegeUntil, siege};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch};
-pub use warm::{Warmth, warm_up};
+pub use warm::{Settled, Warmth, warm_up};
 pub use wrk::{WrkPlan, wrk};
 
 use std::future::Future;

@@ -52,10 +52,18 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (10_000.0, "p9999_ms"),
 ];
 
+/// Right responses per second in an overload that came in time.
+pub const GOODPUT: &str = "goodput_per_s";
+
 /// Whether this number is made of latencies: where the load generator itself was late, it is partly the generator's.
 pub fn is_of_latencies(name: &str) -> bool {
-    let others = ["mean_ms", "shortest_ms", "max_ms", P99_OVER_P50, "concurrency"];
+    let others = ["mean_ms", "shortest_ms", "max_ms", P99_OVER_P50, "concurrency", GOODPUT, RECOVERY];
     others.contains(&name) || PERCENTILES.iter().any(|(_, percentile)| *percentile == name)
+}
+
+/// Whether this number says how many requests had no right answer in time, so that a server is not left out for those.
+pub fn counts_failures(name: &str) -> bool {
+    [FAILED, FAILED_PPM, "availability_pct", GOODPUT, RECOVERY].contains(&name)
 }
 
 /// The percentile above which one of so many requests lies: 99 for 100.
@@ -86,6 +94,10 @@ pub const FAILED: &str = "failed";
 /// Share of requests without a right response, of a million. A closed loop makes more requests of a faster server, and
 /// so may count more failures.
 pub const FAILED_PPM: &str = "failed_ppm";
+/// Kills or reloads under the load.
+pub const ACTS: &str = "acts";
+/// How many of them there should have been.
+pub const ACTS_PLANNED: &str = "acts_planned";
 /// Processor time of the server's whole process tree per request.
 pub const CPU: &str = "cpu_us_per_request";
 /// Highest proportional set size (PSS) of the process tree.
@@ -108,7 +120,7 @@ pub const LATE: &str = "late_ms";
 pub const GENERATOR: &str = "generator_processors";
 /// Number of the load generator's threads, and so of the processors that it can use.
 pub const GENERATOR_THREADS: &str = "generator_threads";
-/// 1 if the rate had settled before the load, 0 if it had not by the end of the warm-up time.
+/// Whether the rate had settled before the load: 1 if it had, 0 if not, 0.5 if that cannot be told.
 pub const SETTLED: &str = "settled";
 
 /// Responses that were checked after a load whose tool does not check them.
@@ -136,12 +148,13 @@ pub const PARTS: [&str; 6] = [IN_GENERATOR, IN_ACCEPT_QUEUE, IN_SERVER, APP_PROC
 pub const RUN_QUEUE: &str = "run_queue_ms";
 
 /// All metrics, in the order in which they are shown.
-pub const METRICS: [Metric; 47] = [
+pub const METRICS: [Metric; 48] = [
     metric(RATE, "Rate", "requests/s", 0, Direction::Higher),
-    metric("goodput_per_s", "Goodput", "requests/s", 0, Direction::Higher),
+    metric(GOODPUT, "Goodput", "requests/s", 0, Direction::Higher),
     metric(REQUESTS, "Requests", "", 0, Direction::Plain),
     metric(FAILED, "Failed", "", 0, Direction::Lower),
     metric(FAILED_PPM, "Failed, of a million", "", 0, Direction::Lower),
+    metric(ACTS, "Kills or reloads", "", 0, Direction::Plain),
     metric(CHECKED, "Checked", "answers", 0, Direction::Plain),
     metric("availability_pct", "Availability", "%", 2, Direction::Higher),
     metric(ELAPSED, "Elapsed", "s", 2, Direction::Lower),

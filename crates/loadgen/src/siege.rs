@@ -14,8 +14,8 @@ use crate::outcome::Outcome;
 
 /// Seconds beyond twice its time after which a timed run counts as hung.
 const HUNG_S: u32 = 20;
-/// Number of attempts if it hangs.
-const ATTEMPTS: u32 = 3;
+/// Least share of its time that a timed run must have lasted.
+const LEAST_SHARE: f64 = 0.9;
 
 const SIEGE: Tool = Tool { name: "siege", get: "on Debian: apt install siege", without: &[] };
 /// All settings that the user's own file could change. As in the original study: a new connection for each request, a
@@ -66,8 +66,8 @@ pub struct SiegePlan {
 pub enum SiegeUntil {
     /// After this many requests of each client (`-r`).
     Repeats(u64),
-    /// After this many seconds (`-t`); siege ends with a full second of the wall clock, up to a second too early. Give
-    /// it 2 at least.
+    /// After this many seconds at least. siege ends with a full second of the wall clock, up to a second before the
+    /// time that it is given, so it is given one more (`-t`).
     Seconds(u32),
 }
 
@@ -78,19 +78,36 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     let mut words = vec![format!("--rc={}", settings.display()), format!("-c{}", plan.clients)];
     words.push(match plan.until {
         SiegeUntil::Repeats(repeats) => format!("-r{repeats}"),
-        SiegeUntil::Seconds(seconds) => format!("-t{seconds}S"),
+        SiegeUntil::Seconds(seconds) => format!("-t{}S", seconds + 1),
     });
     words.push(plan.delay_s.map_or_else(|| "-b".to_owned(), |delay| format!("-d{delay}")));
     words.extend(["-q".to_owned(), "-j".to_owned(), format!("http://127.0.0.1:{port}{path}")]);
     // At the end of a timed run, siege 4.0 sometimes waits for ever for its own threads, for which no server is to
     // blame.
-    let (limit_s, attempts) = match plan.until {
-        SiegeUntil::Seconds(seconds) => (plan.limit_s.min(seconds * 2 + HUNG_S), ATTEMPTS),
-        SiegeUntil::Repeats(_) => (plan.limit_s, 1),
+    let (limit_s, may_hang) = match plan.until {
+        SiegeUntil::Seconds(seconds) => (plan.limit_s.min((seconds + 1) * 2 + HUNG_S), true),
+        SiegeUntil::Repeats(_) => (plan.limit_s, false),
     };
-    let mut output = SIEGE.run_often(&words, &scratch, Duration::from_secs(u64::from(limit_s)), attempts)?;
+    let mut output = match SIEGE.attempt(&words, &scratch, Duration::from_secs(u64::from(limit_s)))? {
+        Ok(output) => output,
+        Err(hung) => {
+            let why = SIEGE.hung(&hung, limit_s);
+            return if may_hang { Ok(Outcome { void: Some(why), ..Outcome::default() }) } else { Err(why) };
+        }
+    };
     output.command = output.command.replace(&format!("--rc={} ", settings.display()), "");
-    read(&output).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &output))
+    let mut outcome = read(&output).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &output))?;
+    outcome.void = too_short(&outcome, plan.until);
+    Ok(outcome)
+}
+
+/// Why a timed run is void, if siege has ended long before its time. It does so after many failures, which are a
+/// result.
+fn too_short(outcome: &Outcome, until: SiegeUntil) -> Option<String> {
+    let SiegeUntil::Seconds(seconds) = until else { return None };
+    let of = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
+    let is_short = of("elapsed_s") < LEAST_SHARE * f64::from(seconds) && of(metric::FAILED) < 1.0;
+    is_short.then(|| format!("siege ended after {} s instead of {seconds} s", of("elapsed_s")))
 }
 
 /// Parses siege's output. `None` if the output is not siege's.
@@ -160,6 +177,16 @@ mod tests {
         assert!(quick.errors.is_empty());
         // Hundredths of a second say nothing of what takes less.
         assert!(!quick.numbers.contains_key("shortest_ms"), "{quick:?}");
+    }
+
+    #[test]
+    fn a_run_that_ends_long_before_its_time_is_void_unless_it_failed() {
+        let seen = outcome(SLOW, "").unwrap();
+        assert_eq!(too_short(&seen, SiegeUntil::Seconds(3)), None);
+        assert_eq!(too_short(&seen, SiegeUntil::Repeats(10)), None);
+        let why = too_short(&seen, SiegeUntil::Seconds(4)).unwrap();
+        assert_eq!(why, "siege ended after 3.04 s instead of 4 s");
+        assert_eq!(too_short(&outcome(SOME, "").unwrap(), SiegeUntil::Seconds(900)), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Runs an external load generator and helps to parse its output.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -34,28 +35,16 @@ pub(crate) struct ToolOutput {
 impl Tool {
     /// Runs the tool. It must succeed within `limit`.
     pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, String> {
-        self.run_often(words, scratch, limit, 1)
+        self.attempt(words, scratch, limit)?.map_err(|output| self.hung(&output, limit.as_secs()))
     }
 
-    /// Like [`Tool::run`], for a tool that sometimes hangs at its end by its own fault: it is killed and tried again.
-    pub fn run_often(
-        &self,
-        words: &[String],
-        scratch: &Scratch,
-        limit: Duration,
-        attempts: u32,
-    ) -> Result<ToolOutput, String> {
-        for _ in 1..attempts {
-            if let Ok(output) = self.attempt(words, scratch, limit)? {
-                return Ok(output);
-            }
-        }
-        let hung = |output: ToolOutput| self.failed(&output, &format!("it did not end within {} s", limit.as_secs()));
-        self.attempt(words, scratch, limit)?.map_err(hung)
+    /// The message about a tool that did not end within its limit.
+    pub fn hung(&self, output: &ToolOutput, limit_s: impl Display) -> String {
+        self.failed(output, &format!("it did not end within {limit_s} s"))
     }
 
     /// Runs the tool once. The inner error is its output when it was killed at the limit.
-    fn attempt(
+    pub fn attempt(
         &self,
         words: &[String],
         scratch: &Scratch,
@@ -196,12 +185,6 @@ pub(super) mod tests {
         assert!(error.contains("apt install some-package"), "{error}");
         let error = run("sleep", &["60"], Duration::from_millis(50)).unwrap_err();
         assert!(error.contains("did not end within"), "{error}");
-        // It hangs the first time only.
-        let scratch = Scratch::new().unwrap();
-        let words = ["-c".to_owned(), "test -f again || { touch again; exec sleep 60; }; echo out".to_owned()];
-        let tool = Tool { name: "sh", get: "", without: &[] };
-        let output = tool.run_often(&words, &scratch, Duration::from_secs(3), 2).unwrap();
-        assert_eq!(output.out, "out\n");
     }
 
     #[test]

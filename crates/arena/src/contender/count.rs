@@ -11,8 +11,6 @@ use procfs::process::{MMapPath, MemoryMap, Process};
 
 /// Time within which a worker must list its threads.
 const LISTING: Duration = Duration::from_secs(5);
-/// Time for all processes to start: some servers start them one after the other and answer already.
-const SETTLING: Duration = Duration::from_secs(15);
 /// Silence after which a listing is complete.
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -36,10 +34,10 @@ impl Server {
         Counts { workers: workers.len() as u32, threads, processes: members.len() as u32 }
     }
 
-    /// Counts until the numbers are those that the server was started with, for at most 15 seconds; then an error
-    /// describes the difference. A server that may shut down idle processes may have fewer workers.
+    /// Counts until the numbers are those that the server was started with, for as long as its recipe says; then an
+    /// error describes the difference. A server that may shut down idle processes may have fewer workers.
     pub fn check_counts(&self) -> Result<Counts, String> {
-        let end = Instant::now() + SETTLING;
+        let end = Instant::now() + Duration::from_secs(u64::from(self.recipe.count.within_s));
         loop {
             let counts = self.counts();
             match self.judge(counts) {

@@ -69,6 +69,16 @@ pub struct Recipe {
     pub reload: Option<Reload>,
 }
 
+impl Recipe {
+    /// Whether its commands or files name the application that it is to run, so that another one can take its place.
+    pub fn names_its_app(&self) -> bool {
+        let of_part = |part: &Part| part.command.iter().chain(part.env.values()).cloned().collect::<Vec<String>>();
+        let texts = self.processes.iter().flat_map(of_part).chain(self.files.iter().map(|file| file.text.clone()));
+        let is_named = |text: &String| ["{{ rackup", "{{ file", "{{ folder"].iter().any(|name| text.contains(name));
+        texts.into_iter().any(|text| is_named(&text))
+    }
+}
+
 /// Ruby implementation that runs the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -207,6 +217,10 @@ pub struct Count {
     pub at_least: bool,
     /// Signal on which a worker writes a list of its threads to the log; `thread` then matches lines of it.
     pub dump: Option<String>,
+    /// Seconds within which all processes must be there: some servers start them one after the other and answer
+    /// already.
+    #[serde(default = "quarter_of_a_minute")]
+    pub within_s: u32,
 }
 
 /// How a server is stopped.
@@ -269,6 +283,10 @@ impl Default for Stop {
 
 fn minute() -> u32 {
     60
+}
+
+fn quarter_of_a_minute() -> u32 {
+    15
 }
 
 fn half_a_minute() -> u32 {

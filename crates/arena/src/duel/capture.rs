@@ -10,6 +10,7 @@ use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
 use super::answer::{Answer, KnownAnswer, Unfit, Verdict};
 use super::asked::Asked;
 use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
+use super::plan::Plan;
 
 /// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -17,8 +18,6 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 const PASSES: usize = 5;
 /// No pass after the second begins later than this.
 const PASSES_LIMIT: Duration = Duration::from_secs(15);
-/// Pause after which pages that show the time in seconds differ.
-const SECOND: Duration = Duration::from_millis(1100);
 /// Differences that are listed for each contender; the rest is counted.
 const DIFFERENCES_TOLD: usize = 3;
 /// Pause before a busy server is asked again.
@@ -35,11 +34,19 @@ const SLOW: f64 = 0.3;
 pub struct AnswerTimeout<'a> {
     /// Timeout of one answer: a request that takes longer cannot be repeated a thousand times.
     pub limit: Duration,
+    /// Pause between two passes over all requests.
+    pub apart: Duration,
     /// Receives messages about what is waited for.
     pub tell: &'a mut dyn FnMut(&str),
 }
 
-impl AnswerTimeout<'_> {
+impl<'a> AnswerTimeout<'a> {
+    /// Those of a plan.
+    pub fn of(plan: &Plan, tell: &'a mut dyn FnMut(&str)) -> AnswerTimeout<'a> {
+        let [limit, apart] = [plan.answer_s, plan.apart_s].map(Duration::from_secs_f64);
+        AnswerTimeout { limit, apart, tell }
+    }
+
     fn fetch(&mut self, port: u16, asked: &Asked, times: u32) -> Result<Answer, Unanswered> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
@@ -227,13 +234,13 @@ fn rule(known: &KnownAnswer) -> BodyRule {
     }
 }
 
-/// Answers of several passes, by request. The second pass begins more than a second after the first.
+/// Answers of several passes, by request. The second pass begins a while after the first.
 fn several(port: u16, asked: &[Asked], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
     for pass in 0..PASSES {
         if pass == 1 {
-            until(SECOND.saturating_sub(begin.elapsed()), || false);
+            until(timeout.apart.saturating_sub(begin.elapsed()), || false);
         }
         if pass > 1 && begin.elapsed() > PASSES_LIMIT {
             break;
@@ -287,12 +294,12 @@ mod tests {
     fn nobody_there_is_told() {
         // A port that was free a moment ago.
         let port = loadgen::process::free_ports(1).unwrap()[0];
-        let mut timeout = AnswerTimeout { limit: SECOND, tell: &mut |_| {} };
+        let mut timeout = AnswerTimeout { limit: Duration::from_secs(1), apart: Duration::ZERO, tell: &mut |_| {} };
         assert!(matches!(
             from_reference(port, &[Asked::new("GET", "/")], false, &mut timeout),
             Err(CaptureError::Silent(_))
         ));
-        assert!(check(port, &mut [learned(&["x"])], SECOND).wrong.is_some());
+        assert!(check(port, &mut [learned(&["x"])], Duration::from_secs(1)).wrong.is_some());
         assert!(answers(port, &Asked::new("GET", "/"), &mut timeout).is_err());
     }
 }

@@ -1,6 +1,8 @@
 //! Caveats of a duel: what it cannot know or did not check. Pure.
 
+use crate::measure::KEPT_UP;
 use crate::record::Sample;
+use crate::record::summary::Who;
 use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
 
 use super::answer::KnownAnswer;
@@ -9,8 +11,6 @@ use super::cases;
 
 /// Requests below which a p99 rests on a handful of slow ones.
 const REQUESTS_MIN: f64 = 500.0;
-/// Share of the offered rate below which a contender did not keep up. The random draws of a short turn differ by less.
-const KEPT_UP: f64 = 0.93;
 
 /// Caveats about the requests and about how far their answers are checked.
 pub fn of_workload(capture: &Capture) -> Vec<String> {
@@ -77,6 +77,19 @@ pub fn of_machine(cores: u32) -> Vec<String> {
     ]
 }
 
+/// Caveat about contenders on JRuby, which this duel has measured long before they were warm.
+pub fn of_slow_starters(whos: &[Who], warm_s: f64) -> Option<String> {
+    let names: Vec<&str> =
+        whos.iter().filter(|who| who.ruby.starts_with("jruby")).map(|who| who.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} ran on JRuby, whose compiler makes a rate rise for minutes: {warm_s:.0} s of warm-up are too few, and \
+             after ten minutes it may serve several times as much",
+            names.join(", ")
+        )
+    })
+}
+
 /// Caveats about samples with too few requests, or with numbers that contradict each other.
 pub fn of_samples(samples: &[Sample]) -> Vec<String> {
     let mut caveats = few_requests(samples);
@@ -137,6 +150,15 @@ mod tests {
         }
         let sure = Capture { learned: vec![self::learned("GET", &["x"])], left_out: Vec::new() };
         assert!(of_workload(&sure).is_empty());
+    }
+
+    #[test]
+    fn who_is_not_warm_for_minutes_is_told() {
+        let who = |name: &str, ruby: &str| Who { name: name.into(), ruby: ruby.into(), ..Who::default() };
+        assert_eq!(of_slow_starters(&[who("puma", "ruby 3.3.8")], 10.0), None);
+        let both = [who("puma", "ruby 3.3.8"), who("puma-jruby -w 1 -t 5", "jruby 10.1.2.0")];
+        let words = of_slow_starters(&both, 10.0).unwrap();
+        assert!(words.starts_with("puma-jruby -w 1 -t 5 ran on JRuby") && words.contains("10 s of"), "{words}");
     }
 
     #[test]

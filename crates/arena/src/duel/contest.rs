@@ -263,6 +263,7 @@ impl Duel<'_> {
         let cases = summing::cases(&self.samples, stage.clients, self.options.rate.as_ref().map(|rate| rate.per_s));
         let mut caveats = std::mem::take(&mut self.caveats);
         caveats.extend(caveats::of_samples(&self.samples));
+        caveats.extend(caveats::of_slow_starters(&self.whos, self.plan.warm_s));
         caveats.extend(caveats::of_machine(machine::cores()));
         let traffic = self.options.rate.as_ref().and_then(|rate| {
             traffic::summed(rate, &self.limits, self.options.p99_max_ms.is_some(), &self.samples, &self.whos)

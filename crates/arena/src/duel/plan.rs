@@ -38,6 +38,9 @@ pub struct Plan {
     pub rounds: u32,
     /// Seconds within which an answer must come while there is no load.
     pub answer_s: f64,
+    /// Seconds between the passes over all requests from which the answers are learned: more than a second, so that
+    /// pages that show the time differ.
+    pub apart_s: f64,
     /// Number of smaller machines that are tried at the user's rate; `None` where no rate is known.
     pub traffic: Option<usize>,
 }
@@ -54,6 +57,7 @@ impl Plan {
         loads: 3,
         rounds: 5,
         answer_s: 10.0,
+        apart_s: 1.1,
         traffic: None,
     };
 
@@ -68,6 +72,7 @@ impl Plan {
         loads: 3,
         rounds: 2,
         answer_s: 10.0,
+        apart_s: 1.1,
         traffic: None,
     };
 

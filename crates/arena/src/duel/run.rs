@@ -227,7 +227,7 @@ impl<'a> Duel<'a> {
         let stage = LoadStage { gives_up: true, ..self.stage(1, Duration::from_secs(30)) };
         let name = one.name();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
-        let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let timeout = &mut AnswerTimeout::of(&self.plan, tell);
         let mut running = match stage.start(one, ONE, &format!("{name}-learn"), timeout) {
             Ok(running) => running,
             Err(unready) if unready.hangs => return Err(hangs(one, &unready.why).into()),
@@ -338,7 +338,7 @@ impl<'a> Duel<'a> {
         let stage = self.stage(1, Duration::from_secs(30));
         let name = one.name().to_owned();
         let tell = &mut |words: &str| self.listener.says(&format!("{name}: {words}"));
-        let timeout = &mut AnswerTimeout { limit: Duration::from_secs_f64(self.plan.answer_s), tell };
+        let timeout = &mut AnswerTimeout::of(&self.plan, tell);
         let started = stage.start(one, ONE, &format!("{name}-learn"), timeout);
         let mut running = started.map_err(|unready| unready.why)?;
         let differences = capture::from_other(running.server.port(), &mut one.learned, timeout).map_err(|why| {

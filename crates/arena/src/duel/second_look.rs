@@ -54,7 +54,7 @@ impl Duel<'_> {
     /// Whether a newly started reference now answers differently than at the beginning.
     fn did_the_app_change(&mut self, stage: &LoadStage<'_>, here: &[Contender]) -> Result<bool, String> {
         let reference = &here[0];
-        let mut calm = AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} };
+        let mut calm = AnswerTimeout { limit: FIRST_LIMIT, apart: Duration::ZERO, tell: &mut |_| {} };
         let running = stage.start(reference, ONE, &format!("{}-again", reference.name()), &mut calm);
         let running = running.map_err(|unready| unready.why)?;
         let checked = capture::check(running.server.port(), &mut self.known, CHECK_LIMIT);

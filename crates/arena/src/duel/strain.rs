@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::measure::KEPT_UP;
 use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
 use loadgen::metric::{ELAPSED, FAILED, GENERATOR, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
@@ -13,8 +14,6 @@ pub const BEYOND: usize = 3;
 const P99_TIMES_CALM: f64 = 5.0;
 /// … but never below this many milliseconds, a wait that users do not notice.
 const P99_LEAST_MS: f64 = 100.0;
-/// Share of the requested rate that must be served in time. The random draws of a short load differ by less.
-const RATE_KEPT: f64 = 0.93;
 /// Share of the processors' time above which they count as full.
 const FULL: f64 = 0.9;
 /// Share of full processors that the server and the load generator must have used for the load to be the cause; below
@@ -110,7 +109,7 @@ impl Limits {
             false => String::new(),
         };
         let failed = FAILED_SHARE_MAX * 100.0;
-        let kept = RATE_KEPT * 100.0;
+        let kept = KEPT_UP * 100.0;
         format!(
             "more than {failed:.0} % of the requests fail, the p99 is above {:.0} ms{why}, or less than {kept:.0} % of \
              the rate is served in time",
@@ -152,8 +151,8 @@ impl Limits {
         let offered = sample.number(OFFERED);
         let late_s = sample.number(ELAPSED) - sample.number(SECONDS);
         // The last answers come after the end of the load, however fast the server is.
-        let is_behind = late_s > sample.number(SECONDS) * (1.0 - RATE_KEPT) + self.p99_ms / 1000.0;
-        if offered > 0.0 && rate < offered * RATE_KEPT && (is_behind || is_failing) {
+        let is_behind = late_s > sample.number(SECONDS) * (1.0 - KEPT_UP) + self.p99_ms / 1000.0;
+        if offered > 0.0 && rate < offered * KEPT_UP && (is_behind || is_failing) {
             seen.push(format!("only {:.0} % of the rate was served in time", rate / offered * 100.0));
         }
         if seen.is_empty() && sample.number(ENDED) > 0.0 {

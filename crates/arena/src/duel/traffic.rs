@@ -289,7 +289,7 @@ fn others(summary: &Summary, traffic: &Traffic, one: &Carried) -> Option<String>
 
 fn spread<'a>(case: &'a Case, contender: &str, metric: &str) -> Option<&'a Spread> {
     let found: Option<&Measured> =
-        case.results.iter().find(|result| result.contender == contender && case.counts(result));
+        case.results.iter().find(|result| result.contender == contender && case.counts(result, metric));
     found?.numbers.get(metric)
 }
 

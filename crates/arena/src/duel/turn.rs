@@ -138,7 +138,8 @@ impl LoadStage<'_> {
         let warm_s = plan.warm_s;
         let capacity_s = plan.capacity_s;
         let open_s = plan.open_s;
-        let shape = Shape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads: &cases::LOADS };
+        let loads = &cases::LOADS[..plan.loads.min(cases::LOADS.len())];
+        let shape = Shape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads };
         self.once(one, setting, &shape)
     }
 
@@ -161,11 +162,15 @@ impl LoadStage<'_> {
         self.turns.set(self.turns.get() + 1);
         let label = format!("{}-w{}-t{}-{}", one.name(), setting.workers, setting.threads, self.turns.get());
         let name = one.name_with(setting);
-        let result =
-            match self.start(one, setting, &label, &mut AnswerTimeout { limit: FIRST_LIMIT, tell: &mut |_| {} }) {
-                Ok(up) => load(up, one, &mut account),
-                Err(unready) => Err(unready.why),
-            };
+        let result = match self.start(
+            one,
+            setting,
+            &label,
+            &mut AnswerTimeout { limit: FIRST_LIMIT, apart: Duration::ZERO, tell: &mut |_| {} },
+        ) {
+            Ok(up) => load(up, one, &mut account),
+            Err(unready) => Err(unready.why),
+        };
         if let Err(why) = result {
             account.disqualified = Some(why);
         }
@@ -196,7 +201,7 @@ impl LoadStage<'_> {
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
         // Warm-up of a heat is too short to settle; heats only choose the finalists.
-        let settled = (!shape.loads.is_empty()).then(|| f64::from(u8::from(warmth.stable)));
+        let settled = (!shape.loads.is_empty()).then(|| warmth.settled.number());
         let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
         let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
         for percent in shape.loads {

@@ -260,7 +260,9 @@ impl Environment {
         if !is_ours(name) {
             return Ok(name.to_owned());
         }
-        let here = self.build(name).ok_or_else(|| format!("{name} is neither beside this program nor on PATH (bin/arena builds foolsgold)"))?;
+        let here = self
+            .build(name)
+            .ok_or_else(|| format!("{name} is neither beside this program nor on PATH (bin/arena builds foolsgold)"))?;
         Ok(self.bring(&here)?.display().to_string())
     }
 

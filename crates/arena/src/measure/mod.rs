@@ -4,17 +4,19 @@
 mod load;
 mod rounds;
 mod sitting;
+mod worth;
 
 pub use load::{Load, Up, observed, shortened};
 pub use rounds::{CHECKED_ENOUGH, measured, summed};
 pub use sitting::{Stray, leave_out, strays};
+pub use worth::{KEPT_UP, judge};
 
 use std::time::Duration;
 
 use crate::record::Outcome;
 use crate::stats::SeededRng;
 use loadgen::metric::{FAILED, REQUESTS};
-use loadgen::{Closed, K6Here, K6Load, K6Plan, Open, Until, Warmth, Watch, Workload};
+use loadgen::{Closed, K6Here, K6Load, K6Plan, Open, Settled, Until, Warmth, Watch, Workload};
 
 /// Time in which a server may work off its queue from a load before an answer counts as missing.
 pub const QUEUE_LEFT: Duration = Duration::from_secs(120);
@@ -80,7 +82,7 @@ pub fn warm_up_at(port: u16, workload: &Workload, open: &Open, watch: &Watch) ->
     let number = |name: &str| seen.numbers.get(name).copied().unwrap_or(0.0);
     let requests = number(REQUESTS) as u64;
     let failed = number(FAILED) as u64;
-    Warmth { requests, failed, seconds: open.seconds, stable: false, wrong: seen.wrong }
+    Warmth { requests, failed, seconds: open.seconds, settled: Settled::Unknown, wrong: seen.wrong }
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
     let contender = name.to_owned();
     let numbers = numbers.collect();
-    Measured { contender, numbers, errors, disqualified, not_compared: None, remarks, course }
+    Measured { contender, numbers, errors, disqualified, not_compared: None, served_share: None, remarks, course }
 }
 
 /// Takes out the figures that not all rounds have, since the others would be a choice of rounds; and says which, how
@@ -144,8 +144,15 @@ fn too_busy(samples: &[&&Sample]) -> Option<String> {
 /// Remark on rounds in which the rate still changed when the warm-up ended.
 fn unsettled(samples: &[&&Sample]) -> Option<String> {
     let settled: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(SETTLED).copied()).collect();
-    let count = settled.iter().filter(|settled| **settled < 1.0).count();
-    (count > 0).then(|| format!("its rate had not settled before the load in {count} of {} rounds", settled.len()))
+    let count = |is: fn(f64) -> bool| settled.iter().filter(|settled| is(**settled)).count();
+    match (count(|settled| settled <= 0.0), count(|settled| settled < 1.0)) {
+        (0, 0) => None,
+        (0, unknown) => Some(format!(
+            "whether its rate had settled before the load cannot be told in {unknown} of {} rounds: it varied too much",
+            settled.len()
+        )),
+        (not, _) => Some(format!("its rate had not settled before the load in {not} of {} rounds", settled.len())),
+    }
 }
 
 /// Remark on a load whose tool does not check answers: the share of wrong answers that could have gone unnoticed, where
@@ -254,6 +261,8 @@ mod tests {
         assert!(of(&[&settled(1.0), &settled(1.0), &sample(&[(RATE, 7.0)])]).remarks.is_empty());
         let told = of(&[&settled(0.0), &settled(1.0), &settled(0.0)]);
         assert_eq!(told.remarks, ["its rate had not settled before the load in 2 of 3 rounds"]);
+        let unknown = of(&[&settled(0.5), &settled(1.0)]);
+        assert!(unknown.remarks[0].contains("cannot be told in 1 of 2 rounds"), "{:?}", unknown.remarks);
         assert_eq!(told.numbers.into_keys().collect::<Vec<_>>(), [RATE], "it is no figure of the server");
     }
 
@@ -278,7 +287,7 @@ mod tests {
         let shares = [(100.0, 0.0), (100.0, 1.0), (98.0, 2.0), (0.0, 5.0)];
         let shares = shares.map(|(right, failed)| {
             let result = measured("x", &[&sample(&[("requests", right), ("failed", failed)])]);
-            Case::default().counts(&result)
+            Case::default().counts(&result, RATE)
         });
         assert_eq!(shares, [true, true, false, false]);
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Course;
-use loadgen::metric::{Direction, FAILED, Metric, REQUESTS};
+use super::{Course, TWIN};
+use loadgen::metric::{Direction, FAILED, Metric, REQUESTS, counts_failures, is_of_latencies};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -133,6 +133,10 @@ pub struct Measured {
     /// Reason why its figures are shown but compared with no other's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
+    /// Share of the offered requests that it answered, if it did not keep up: its latencies then depend on the length
+    /// of the load, and are not ranked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served_share: Option<f64>,
     /// Sentences that a reader of its figures must know.
     #[serde(default)]
     pub remarks: Vec<String>,
@@ -239,6 +243,15 @@ pub fn is_failing(failed: f64, right: f64) -> bool {
     failed_share(failed, right) > FAILED_SHARE_MAX
 }
 
+/// Number of requests that a contender serves at once, by its name, as it was counted or else asked for; that of the
+/// twin is its original's.
+pub fn at_once(whos: &[Who], twin_of: Option<&str>) -> impl Fn(&str) -> Option<u32> + use<> {
+    let of = |who: &Who| who.counted_threads.unwrap_or_else(|| who.workers.saturating_mul(who.threads));
+    let all: BTreeMap<String, u32> = whos.iter().map(|who| (who.name.clone(), of(who))).collect();
+    let original = twin_of.map(str::to_owned);
+    move |name| all.get(if name == TWIN { original.as_deref()? } else { name }).copied().filter(|count| *count > 0)
+}
+
 impl Measured {
     /// Share of its requests without a right answer, over all rounds.
     pub fn failed_share(&self) -> f64 {
@@ -262,8 +275,8 @@ impl Measured {
 
 impl Case {
     /// Figures of the results that can be ranked, with the contenders' names.
-    pub fn figures(&self, metric: &str) -> impl Iterator<Item = (&str, &Spread)> {
-        let counting = self.results.iter().filter(|result| self.counts(result));
+    pub fn figures<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = (&'a str, &'a Spread)> {
+        let counting = self.results.iter().filter(move |result| self.counts(result, metric));
         counting.filter_map(move |one| Some((one.contender.as_str(), one.numbers.get(metric)?)))
     }
 
@@ -272,10 +285,17 @@ impl Case {
         metric.direction != Direction::Plain && !self.without_merit.iter().any(|name| name == metric.name)
     }
 
-    /// Whether this result can be ranked and be the best.
-    pub fn counts(&self, result: &Measured) -> bool {
+    /// Whether this result can be ranked by a metric and be the best in it.
+    pub fn counts(&self, result: &Measured, metric: &str) -> bool {
         let is_in = result.disqualified.is_none() && result.not_compared.is_none();
-        is_in && (self.is_about_failures || !is_failing(result.failed(), result.right()))
+        is_in && !self.fails(result, metric) && !(is_of_latencies(metric) && result.served_share.is_some())
+    }
+
+    /// Whether so many requests of a result failed that its figure in this metric is not ranked. Where a case is about
+    /// failures those count that say how many failed, and no others: refusals at once would make a server fast.
+    pub fn fails(&self, result: &Measured, metric: &str) -> bool {
+        let is_exempt = self.is_about_failures && counts_failures(metric);
+        !is_exempt && is_failing(result.failed(), result.right())
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::number;
 use super::plot::{good_end, in_order};
 use super::styles::{Chip, Styles};
-use super::words::{is_best, spread_of};
+use super::words::{is_best, spread_of, unranked};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
@@ -55,8 +55,8 @@ pub struct Row {
     pub rounds: usize,
     /// Whether it was measured at another time than the others.
     pub is_apart: bool,
-    /// Share of failed requests, where it keeps the contender out of the ranking: `2.1 %`.
-    pub failed: String,
+    /// Why it is not ranked, where it takes part: `2.1 % failed`.
+    pub unranked: String,
 }
 
 /// A cell of a table: a number.
@@ -70,8 +70,8 @@ pub struct Cell {
     pub is_best: bool,
     /// In a matrix: share of the best one of its column, 1 or less.
     pub share: Option<f64>,
-    /// In a matrix: share of failed requests, if it keeps the contender out of the ranking.
-    pub failed: String,
+    /// Why it is not ranked, where its row does not say so: `2.1 % failed`, `served 55 %`.
+    pub unranked: String,
     /// In a matrix: whether it was measured at another time than the others.
     pub is_apart: bool,
 }
@@ -81,10 +81,12 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
     let metrics: Vec<&Metric> = shown(case);
     let besides: Vec<Beside> = metrics.iter().map(|metric| Beside::of(case, metric)).collect();
     let row = |result: &&Measured| {
-        let cells = metrics
-            .iter()
-            .zip(&besides)
-            .map(|(metric, beside)| cell(result.numbers.get(metric.name), metric, beside, &result.contender));
+        let of_row = case.metrics.first().map_or_else(String::new, |metric| unranked(case, result, metric));
+        let cells = metrics.iter().zip(&besides).map(|(metric, beside)| {
+            let own = unranked(case, result, metric.name);
+            let unranked = if own == of_row || !result.numbers.contains_key(metric.name) { String::new() } else { own };
+            Cell { unranked, ..cell(result.numbers.get(metric.name), metric, beside, &result.contender) }
+        });
         let (rank, is_best) = rank(case, &result.contender);
         Row {
             rank,
@@ -92,10 +94,10 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
             name: result.contender.clone(),
             chip: styles.chip(&result.contender),
             cells: cells.collect(),
+            unranked: of_row.clone(),
             disqualified: result.disqualified.clone(),
             rounds: if result.disqualified.is_none() { rounds(result, &metrics) } else { 0 },
             is_apart: result.not_compared.is_some(),
-            failed: too_many(case, result),
         }
     };
     let old = |old: &Published| {
@@ -120,11 +122,6 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
 fn rounds(result: &Measured, metrics: &[&Metric]) -> usize {
     let figures = metrics.iter().filter_map(|metric| result.numbers.get(metric.name));
     figures.map(Spread::rounds).max().unwrap_or(0)
-}
-
-/// Share of failed requests, if it keeps the contender out of the ranking.
-fn too_many(case: &Case, result: &Measured) -> String {
-    if case.counts(result) { String::new() } else { number::failed(result.failed_share()) }
 }
 
 fn column(case: &Case, metric: &Metric) -> Column {
@@ -222,13 +219,16 @@ fn matrix_cell(case: &Case, name: &str, metric: &Metric, beside: &Beside) -> Cel
     // Who is not ranked is neither the best nor a share of it.
     let medians: Vec<f64> = case.figures(metric.name).map(|(_, spread)| spread.median).collect();
     let share =
-        spread.filter(|_| result.is_some_and(|result| case.counts(result))).and_then(|spread| match metric.direction {
-            Direction::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
-            Direction::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
-            Direction::Plain => None,
-        });
+        spread.filter(|_| result.is_some_and(|result| case.counts(result, metric.name))).and_then(
+            |spread| match metric.direction {
+                Direction::Higher => Some(spread.median / medians.iter().copied().fold(0.0, f64::max)),
+                Direction::Lower => Some(medians.iter().copied().fold(f64::INFINITY, f64::min) / spread.median),
+                Direction::Plain => None,
+            },
+        );
     cell.share = share.filter(|share| share.is_finite());
-    cell.failed = result.map_or_else(String::new, |result| too_many(case, result));
+    let is_shown = spread.is_some();
+    cell.unranked = result.filter(|_| is_shown).map_or_else(String::new, |one| unranked(case, one, metric.name));
     cell.is_apart = result.is_some_and(|result| result.not_compared.is_some());
     cell
 }

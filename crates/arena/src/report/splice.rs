@@ -345,7 +345,7 @@ fn title(row: &Row) -> String {
     match &row.disqualified {
         Some(_) => format!("{} (disqualified)", row.chip.title),
         None if row.is_apart => format!("{} (at another time: not compared)", row.chip.title),
-        None if !row.failed.is_empty() => format!("{} ({} failed)", row.chip.title, row.failed),
+        None if !row.unranked.is_empty() => format!("{} ({})", row.chip.title, row.unranked),
         None => row.chip.title.clone(),
     }
 }
@@ -356,8 +356,8 @@ fn numbers(row: &Row, count: usize) -> Vec<String> {
             (Some(_), _) => return "–".to_owned(),
             (None, true) => format!("**{}**", cell.text),
             (None, false) if cell.is_apart => format!("{} (at another time)", cell.text),
-            (None, false) if cell.failed.is_empty() => cell.text.clone(),
-            (None, false) => format!("{} ({} failed)", cell.text, cell.failed),
+            (None, false) if cell.unranked.is_empty() => cell.text.clone(),
+            (None, false) => format!("{} ({})", cell.text, cell.unranked),
         };
         match cell.beside.as_str() {
             "" => number,

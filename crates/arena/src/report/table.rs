@@ -149,11 +149,12 @@ fn cells(row: &Row, columns: usize, with_rounds: bool) -> Vec<Cell> {
     let number = |cell: &rows::Cell| {
         let star = if cell.is_best { "★ " } else { "" };
         let beside = if cell.beside.is_empty() { String::new() } else { format!("\n{}", cell.beside) };
-        Cell::new(format!("{star}{}{beside}", cell.text))
+        let unranked = if cell.unranked.is_empty() { String::new() } else { format!("\n{}", cell.unranked) };
+        Cell::new(format!("{star}{}{beside}{unranked}", cell.text))
     };
     let mut name = format!("{star}{}", row.chip.title);
-    if !row.failed.is_empty() {
-        name.extend(["\n", &row.failed, " failed"]);
+    if !row.unranked.is_empty() {
+        name.extend(["\n", &row.unranked]);
     }
     if with_rounds && row.rounds > 0 {
         name.extend(["\n", &words::count(row.rounds, "round", "rounds")]);
@@ -175,7 +176,7 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, out: &mut dyn Write, w
     for row in &matrix.rows {
         let number = |cell: &rows::Cell| {
             let failed = match cell.is_apart {
-                _ if !cell.failed.is_empty() => format!("\n{} failed", cell.failed),
+                _ if !cell.unranked.is_empty() => format!("\n{}", cell.unranked),
                 true => "\nat another time".to_owned(),
                 false => String::new(),
             };

@@ -27,8 +27,19 @@ pub fn not_ranked(case: &Case, result: &Measured) -> Option<String> {
     match (&result.disqualified, &result.not_compared) {
         (Some(_), _) => Some("disqualified".to_owned()),
         (None, Some(_)) => Some("measured at another time".to_owned()),
-        (None, None) if case.counts(result) => None,
-        (None, None) => Some(format!("{} failed", number::failed(result.failed_share()))),
+        (None, None) => Some(unranked(case, result, case.metrics.first().map_or("", String::as_str)))
+            .filter(|words| !words.is_empty()),
+    }
+}
+
+/// Why a figure is shown and not ranked, where the contender takes part in the comparison: `34 % failed`, or `served 55
+/// %` of what was offered. Empty where it is ranked.
+pub fn unranked(case: &Case, result: &Measured, metric: &str) -> String {
+    match result.served_share {
+        _ if case.counts(result, metric) => String::new(),
+        _ if case.fails(result, metric) => format!("{} failed", number::failed(result.failed_share())),
+        Some(share) if loadgen::metric::is_of_latencies(metric) => format!("served {:.0} %", share * 100.0),
+        _ => String::new(),
     }
 }
 
@@ -246,7 +257,8 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
     let compared = summary.cases.iter().filter_map(|case| {
         let metric = ranking_metric(case).filter(|metric| metric.direction != Direction::Plain)?;
         let original = case.results.iter().find(|one| Some(&one.contender) == summary.twin_of.as_ref())?;
-        let twin = case.twin.as_ref().filter(|twin| case.counts(twin) && case.counts(original))?;
+        let twin =
+            case.twin.as_ref().filter(|twin| [twin, original].iter().all(|one| case.counts(one, metric.name)))?;
         let ratio = stats::ratio(twin.numbers.get(metric.name)?, original.numbers.get(metric.name)?)?;
         Some((case, ratio))
     });

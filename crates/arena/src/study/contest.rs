@@ -72,7 +72,7 @@ impl Turn<'_> {
         let mut facts = Facts::default();
         watcher.doing(&format!("round {}: {} starts", self.round, self.entry.name()));
         let loads_s: f64 = self.cases.iter().map(|case| case.load_s()).sum();
-        let all_s = self.plan.turn_s(self.cases.iter().copied());
+        let all_s = self.plan.turn_s(self.entry, self.cases.iter().copied());
         match self.start(&mut facts) {
             Ok((mut up, warmth)) => {
                 self.measure_all(&mut up, warmth, keep, watcher)?;
@@ -154,11 +154,12 @@ impl Turn<'_> {
         let is_loaded = !matches!(self.family.recipe.tool, Tool::Start | Tool::Idle);
         let mut settled = None;
         // Answers of the warm-up are checked like all others.
-        if is_loaded && self.plan.effort.warm_up_s > 0.0 {
-            let longer = self.warmed_up_for_loads(&up.server, self.plan.effort.warm_up_s);
+        let warm_up_s = self.plan.warm_up_s(self.entry);
+        if is_loaded && warm_up_s > 0.0 {
+            let longer = self.warmed_up_for_loads(&up.server, warm_up_s);
             warmth.requests += longer.requests;
             warmth.wrong = warmth.wrong.or(longer.wrong);
-            settled = Some(f64::from(u8::from(longer.stable)));
+            settled = Some(longer.settled.number());
         }
         let mut capacity = self.capacity;
         for case in &self.cases {

@@ -39,6 +39,11 @@ impl Turn<'_> {
     }
 
     fn start_behind(&self) -> Result<Server, String> {
+        if !self.recipe.names_its_app() {
+            return Err(
+                "its recipe does not name the application, which would run behind the arena's middleware".into()
+            );
+        }
         let rackup = behind::middleware(self.environment, self.app, self.start_of_app())?;
         Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
@@ -50,6 +55,9 @@ impl Turn<'_> {
             return undivided(&not.words, not.is_wrong.then_some(&not.words));
         }
         let warmth = self.warmed_up_for_loads(server, WARM_UP_S);
+        if let Err(why) = server.check_counts() {
+            return undivided(&why, warmth.wrong.as_ref());
+        }
         let is_kept = !matches!(case.tool, Tool::Ab | Tool::Siege);
         let plan = Division { clients: case.clients, seconds, keep: is_kept };
         let before = server.usage();

@@ -10,9 +10,9 @@ use super::origin::Origin;
 use super::recipe::Recipe;
 use super::verdicts;
 use crate::duel::summing;
-use crate::measure::{leave_out, strays};
+use crate::measure::{judge, leave_out, strays};
 use crate::record::folder::Folder;
-use crate::record::summary::Summary;
+use crate::record::summary::{Summary, at_once};
 use crate::record::{Sample, fingerprint};
 use crate::report::styles::Styles;
 use crate::report::words;
@@ -50,8 +50,14 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
 /// The page of an older run shows what today's rules make of its figures: who is ranked how, and who is best for what.
 fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Recipe>) {
     let strays = strays(samples);
+    // A duel decides by what it has, and its remarks say how much that is.
+    let is_study = summary.study != DUEL;
+    let at_once = at_once(&summary.contenders, summary.twin_of.as_deref());
     for case in &mut summary.cases {
         leave_out(case, &strays);
+        if is_study {
+            judge(case, &at_once);
+        }
         case.ranking = stats::ranking_of(case);
     }
     let (verdicts, gone) = match summary.study.as_str() {
@@ -82,8 +88,8 @@ fn shortcomings(
         None => found.push("with which recipes it was made is not known".to_owned()),
         Some(origin) => {
             let is_other = |(name, print): &(&String, &String)| !tree.get(*name).is_some_and(|now| now.contains(print));
-            let others: Vec<String> =
-                origin.recipes.iter().filter(is_other).map(|(name, _)| styles.title(name)).collect();
+            let of_run = origin.recipes.iter().filter(|(name, _)| is_measured(name, samples));
+            let others: Vec<String> = of_run.filter(is_other).map(|(name, _)| styles.title(name)).collect();
             found.extend(
                 (!others.is_empty()).then(|| format!("these recipes are others by now: {}", words::list(&others))),
             );
@@ -91,6 +97,16 @@ fn shortcomings(
     }
     found.extend(apart(samples, &styles));
     found
+}
+
+/// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it: a run may be without some of
+/// the study's contenders and cases. What is no such part always counts.
+fn is_measured(part: &str, samples: &[Sample]) -> bool {
+    if let Some((_, contender)) = part.rsplit_once(meaning::CONTENDER) {
+        return samples.iter().any(|sample| sample.contender == contender);
+    }
+    let case = part.rsplit_once(meaning::CASE).map(|(_, case)| case);
+    case.is_none_or(|case| samples.iter().any(|sample| sample.case.starts_with(case)))
 }
 
 /// The rounds that were not measured in one go.
@@ -161,6 +177,12 @@ mod tests {
             shortcomings(run, samples, origin, tree).join("; ")
         };
         assert_eq!(of(&run, &samples, Some(&origin), &prints), "");
+        let mut partial = origin.clone();
+        for part in ["contender puma-jruby", "contender thin", "case c", "case d"] {
+            partial.recipes.insert(format!("the study s, {part}"), "1".to_owned());
+        }
+        let words = "these recipes are others by now: the study s, case c and the study s, contender thin";
+        assert_eq!(of(&run, &samples, Some(&partial), &prints), words, "of those without samples nothing is said");
         let few = of(&Summary { rounds: 2, twin_of: None, ..run.clone() }, &samples, None, &prints);
         assert_eq!(
             few,

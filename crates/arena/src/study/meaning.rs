@@ -11,6 +11,10 @@ use crate::record::fingerprint;
 /// Prefix of a study's name among those of contenders.
 pub(super) const STUDY: &str = "the study ";
 
+/// What is between the study's name and a contender's, or a case's.
+pub(super) const CONTENDER: &str = ", contender ";
+pub(super) const CASE: &str = ", case ";
+
 /// Keys of a contender's recipe that are for readers and for those who install it.
 const OF_RECIPE: [&str; 6] = ["about", "cannot", "get", "home", "notes", "title"];
 /// Keys of a study that are for readers, or have fingerprints of their own; and its quick form.
@@ -39,11 +43,11 @@ pub(super) fn of_study(name: &str, text: &str) -> BTreeMap<String, String> {
     let mut prints = BTreeMap::new();
     for entry in tables(&study, "contenders") {
         let entry_name = text_of(&entry, "name").or_else(|| text_of(&entry, "recipe")).unwrap_or_default();
-        prints.insert(format!("{whole}, contender {entry_name}"), print(entry, &OF_ENTRY));
+        prints.insert(format!("{whole}{CONTENDER}{entry_name}"), print(entry, &OF_ENTRY));
     }
     for case in tables(&study, "case") {
         let case_name = text_of(&case, "name").unwrap_or_default();
-        prints.insert(format!("{whole}, case {case_name}"), print(case, &OF_CASE));
+        prints.insert(format!("{whole}{CASE}{case_name}"), print(case, &OF_CASE));
     }
     prints.insert(whole, print(study, &OF_STUDY));
     prints

@@ -10,7 +10,7 @@ use loadgen::metric::{OFFERED, RATE};
 use super::asked::Asked;
 use super::effort::Effort;
 use super::published::Figures;
-use super::recipe::{CaseRecipe, Recipe, Tool};
+use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
 
 /// Metrics of a step of the ladder.
 const LADDER: [&str; 7] = ["p99_ms", "p50_ms", "p999_ms", "offered_per_s", "requests_per_s", "failed", "late_ms"];
@@ -101,6 +101,8 @@ pub struct Plan {
     pub families: Vec<Family>,
     /// Seed of the order of turns, which is the same when a run is resumed.
     pub seed: u64,
+    /// Whether it is the quick form.
+    is_quick: bool,
 }
 
 impl Plan {
@@ -122,7 +124,7 @@ impl Plan {
             let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
             return Err(format!("--case {}: {} has {}", only.join(" --case "), recipe.name, names.join(", ")));
         }
-        Ok(Plan { effort, families, seed: asked.seed })
+        Ok(Plan { effort, families, seed: asked.seed, is_quick: asked.is_quick })
     }
 
     /// Removes families that need a library which is missing. Returns sentences on them.
@@ -171,11 +173,17 @@ impl Plan {
         order
     }
 
+    /// Most seconds of a contender's warm-up.
+    pub fn warm_up_s(&self, entry: &Entry) -> f64 {
+        entry.warm_up_s.filter(|_| !self.is_quick).unwrap_or(self.effort.warm_up_s)
+    }
+
     /// Estimated seconds of one contender's turn with these cases, for the progress bar.
-    pub fn turn_s<'a>(&self, cases: impl Iterator<Item = &'a Case>) -> f64 {
+    pub fn turn_s<'a>(&self, entry: &Entry, cases: impl Iterator<Item = &'a Case>) -> f64 {
         let loads_s: f64 = cases.map(Case::load_s).sum();
-        // Usually the rate settles before the time for it is over.
-        if loads_s > 0.0 { START_S + self.effort.warm_up_s * 0.5 + loads_s } else { 0.0 }
+        // Usually the rate settles before the time for it is over, but not that of one that has a time of its own.
+        let share = if entry.warm_up_s.is_some() { 1.0 } else { 0.5 };
+        if loads_s > 0.0 { START_S + self.warm_up_s(entry) * share + loads_s } else { 0.0 }
     }
 }
 
@@ -410,7 +418,12 @@ mod tests {
         let recipe: Recipe = toml::from_str(STUDY).unwrap();
         let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
         let cases = &plan.families[1].cases;
-        assert_eq!((plan.turn_s(cases[..0].iter()), divided_s(cases[1..].iter())), (0.0, 0.0));
-        assert_eq!((plan.turn_s(cases[..2].iter()), divided_s(cases.iter())), (24.5, 6.5));
+        let mut entry = recipe.contenders[0].clone();
+        assert_eq!((plan.turn_s(&entry, cases[..0].iter()), divided_s(cases[1..].iter())), (0.0, 0.0));
+        assert_eq!((plan.turn_s(&entry, cases[..2].iter()), divided_s(cases.iter())), (24.5, 6.5));
+        entry.warm_up_s = Some(240.0);
+        assert_eq!((plan.warm_up_s(&entry), plan.turn_s(&entry, cases[..2].iter())), (240.0, 264.0));
+        let quick = Plan::of(&recipe, &asked(&recipe, true, &[]), &Figures::default()).unwrap();
+        assert_eq!(quick.warm_up_s(&entry), 0.0);
     }
 }

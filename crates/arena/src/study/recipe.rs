@@ -91,6 +91,10 @@ pub struct Entry {
     /// Idle seconds after which it may shut down its workers, if it can.
     #[serde(default)]
     pub idle_s: Option<u32>,
+    /// Most seconds of its warm-up in the full form, in place of the study's. If it is longer, the time of its requests
+    /// is not divided, since that takes another start.
+    #[serde(default)]
+    pub warm_up_s: Option<f64>,
     /// Whether it keeps its default limits (queues, connections), which are raised for all others: as a published study
     /// ran it.
     #[serde(default)]

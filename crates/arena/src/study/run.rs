@@ -218,10 +218,16 @@ impl<'a> RemainingWork<'a> {
         cases
     }
 
-    /// Cases that were loaded and whose time is still to be divided. Not in further rounds, which are for what is
-    /// undecided; nor for a twin, which repeats its original.
+    /// Whether the time of a contender's requests is divided. Not in further rounds, which are for what is undecided;
+    /// nor for a twin, which repeats its original, or for one that takes minutes to warm up.
+    fn is_divided(&self, one: &Present) -> bool {
+        let is_soon_warm = self.plan.warm_up_s(one.entry) <= self.plan.effort.warm_up_s;
+        self.round <= self.plan.effort.rounds && one.entry.name() != TWIN && is_soon_warm
+    }
+
+    /// Cases that were loaded and whose time is still to be divided.
     fn to_divide(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
-        if self.round > self.plan.effort.rounds || one.entry.name() == TWIN || done.is_whole {
+        if !self.is_divided(one) || done.is_whole {
             return Vec::new();
         }
         let mut cases = self.plan.order_of_cases(self.round, family);
@@ -240,11 +246,11 @@ impl<'a> RemainingWork<'a> {
     fn seconds(&self, present: &[Present], done: &Done) -> f64 {
         let of = |one: &Present, family: usize| {
             let loads = self.to_load(family, one, done);
-            let is_divided = self.round <= self.plan.effort.rounds && one.entry.name() != TWIN;
+            let is_divided = self.is_divided(one);
             // Cases loaded now are divided afterwards; those loaded before may have been left undivided.
             let before = self.to_divide(family, one, done);
             let divided = loads.iter().filter(|_| is_divided).chain(&before).copied();
-            self.plan.turn_s(loads.iter().copied()) + divided_s(divided)
+            self.plan.turn_s(one.entry, loads.iter().copied()) + divided_s(divided)
         };
         let families = self.plan.families.len();
         present.iter().flat_map(|one| (0..families).map(move |family| of(one, family))).sum()

@@ -9,7 +9,7 @@ use super::description::description;
 use super::plan::{Case, Plan};
 use super::recipe::{PlotRecipe, Recipe, Tool};
 use super::verdicts;
-use crate::measure::{Stray, measured, strays, summed};
+use crate::measure::{Stray, judge, measured, strays, summed};
 use crate::record::Sample;
 use crate::record::date;
 use crate::record::machine::company_then;
@@ -35,7 +35,12 @@ pub fn summary(
     let strays = if asked.machine.is_none() { strays(samples) } else { Vec::new() };
     let cases = plan.cases().map(|case| one_case(case, plan, &names, samples, &strays));
     // In a run of one round the capacities are known too late for rates that are the same for all.
-    let cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
+    let mut cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
+    let at_once = summary::at_once(&who, twin_of.as_deref());
+    for case in &mut cases {
+        judge(case, &at_once);
+        case.ranking = stats::ranking_of(case);
+    }
     let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
     let verdicts = verdicts::of(study, plan, &cases, &who);
     let mut notes = notes(study, context);
@@ -175,7 +180,7 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
     let families = plan.families.iter().filter(|family| family.cases.iter().any(|case| case.slowest_pct > 0));
     let rate = |family: &str| {
         let first = samples.iter().filter(|one| one.round == 1 && one.case == family && one.disqualified.is_none());
-        let counted = first.filter(|one| summary::Case::default().counts(&measured(&one.contender, &[*one])));
+        let counted = first.filter(|one| summary::Case::default().counts(&measured(&one.contender, &[*one]), RATE));
         let rates = counted.filter_map(|one| one.numbers.get(RATE).copied()).filter(|rate| *rate > 0.0);
         rates.min_by(f64::total_cmp)
     };

@@ -8,8 +8,8 @@ use crate::report::{number, words};
 use crate::stats;
 use loadgen::metric::Metric;
 
-/// Least figure in a mean: a smaller one, such as a latency that a tool rounds to 0, would decide by itself.
-const LEAST: f64 = 1e-3;
+/// Least time in a mean, in milliseconds: a smaller one, which a tool has rounded to 0, would decide by itself.
+const LEAST_MS: f64 = 1e-3;
 
 /// Verdicts for all uses of the study that were measured.
 pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
@@ -53,7 +53,9 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
     let metric = Metric::of(recipe.metric.as_ref().or_else(|| decisive.first()?.metrics.first())?)?;
     let is_missing = |family: &String| !decisive.iter().any(|case| is_of_family(&case.name, family));
     let is_partial = recipe.cases.iter().any(is_missing);
-    let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name);
+    // A case in which nobody has a figure, such as a p99 of few requests, tells nothing of anybody.
+    let has_figures = |case: &Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
+    let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name) && has_figures(case);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
     let list = means(&decisive, metric);
     let groups = stats::ranking(list.clone(), metric.direction);
@@ -69,20 +71,29 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
 }
 
 /// Geometric mean of the figures of each contender that is ranked in all of the cases, for every round that has them
-/// all.
+/// all. Of one case it is its figures themselves. Where a number of failures is 0 anywhere, 1 is added to all, as in
+/// the comparison of two figures.
 fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };
     let names = first.results.iter().map(|result| result.contender.as_str());
+    let is_time = metric.name.ends_with("_ms");
+    let all = cases.iter().flat_map(|case| &case.results).filter_map(|result| result.numbers.get(metric.name));
+    let has_zero = all.flat_map(|spread| &spread.all).any(|number| *number <= 0.0);
+    let more = if has_zero && !is_time { 1.0 } else { 0.0 };
     let mean = |name: &str| -> Option<Spread> {
         let own = |case: &'a Case| {
             let result = case.results.iter().find(|result| result.contender == name)?;
             result.numbers.get(metric.name).filter(|_| ranked(case, name))
         };
         let spreads: Vec<&Spread> = cases.iter().map(|case| own(case)).collect::<Option<_>>()?;
+        if let [one] = spreads[..] {
+            return Some(one.clone());
+        }
         let of_round = |(round, _): (u32, f64)| {
             let numbers: Option<Vec<f64>> = spreads.iter().map(|spread| spread.in_round(round)).collect();
-            let logs: Vec<f64> = numbers?.into_iter().map(|number| number.max(LEAST).ln()).collect();
+            let least = if is_time { LEAST_MS } else { 0.0 };
+            let logs: Vec<f64> = numbers?.into_iter().map(|number| (number + more).max(least).ln()).collect();
             Some((round, (logs.iter().sum::<f64>() / logs.len() as f64).exp()))
         };
         Spread::of_rounds(&spreads[0].by_round().filter_map(of_round).collect::<Vec<_>>())
@@ -173,6 +184,26 @@ mod tests {
         let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.6, 1.1, 2.1])], &[&["x", "y"]]);
         let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [2.0, 1.2, 1.7])], &[&["x", "y"]]);
         assert_eq!(judged(&[&a, &b], &[]).0, [["x", "y"]]);
+    }
+
+    /// Two failures of a million, and none: by the table they are level, and so they are for the verdict.
+    #[test]
+    fn no_failure_is_no_thousandth_of_one() {
+        let failing = |name: &str, figures: [[f64; 3]; 2]| {
+            let mut case = case(name, &[("x", figures[0]), ("y", figures[1])], &[&["x", "y"]]);
+            for result in &mut case.results {
+                let numbers = result.numbers.remove("p99_ms").unwrap();
+                result.numbers.insert("failed_ppm".into(), numbers);
+            }
+            case
+        };
+        let metric = Metric::of("failed_ppm").unwrap();
+        let (few, many) = ([[0.0; 3], [2.0, 1.0, 3.0]], [[0.0; 3], [90_000.0, 80_000.0, 85_000.0]]);
+        let groups = |cases: &[&Case]| stats::ranking(means(cases, metric), metric.direction);
+        let one = failing("a", few);
+        assert_eq!(groups(&[&one]), [["x", "y"]]);
+        assert_eq!(groups(&[&one, &failing("b", few)]), [["x", "y"]]);
+        assert_eq!(groups(&[&failing("a", many), &failing("b", many)]), [["x"], ["y"]]);
     }
 
     #[test]

@@ -67,6 +67,8 @@ impl Home {
 
 fn contender(kind: &str) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/server.rb");
+    // The one that never has them is not waited for.
+    let within_s = if kind == "alone" { 1 } else { 15 };
     let program = if kind == "absent" { "no-such-program" } else { "ruby" };
     format!(
         r#"
@@ -74,7 +76,7 @@ title = "{kind}"
 about = "Made for a test."
 home = "https://example.com"
 runtime = "cruby"
-ready_s = 2
+ready_s = 10
 [needs]
 programs = ["{program}"]
 [get]
@@ -87,6 +89,7 @@ name = "{kind}"
 command = ["ruby", "{}", "{{{{ port }}}}", "{kind}", "{{{{ workers }}}}"]
 [count]
 worker = '^study worker'
+within_s = {within_s}
 [cannot]
 threads = "it has none"
 reload = "it has none"

@@ -391,3 +391,15 @@ async fn a_worker_that_leaves_is_not_kept_for_a_last_try() {
     let second = scene.thread(1, 0);
     assert!(scene.dispatch.done(&second, Duration::ZERO).next[0].is_last_try());
 }
+
+#[tokio::test]
+async fn a_pause_is_no_part_of_the_time_for_which_a_request_may_wait() {
+    let mut scene = Scene::new(0, 0);
+    let now = Instant::now();
+    scene.dispatch.queue.pause(now);
+    assert_eq!(scene.get(0), Err("queued"));
+    let ends = |scene: &Scene| scene.dispatch.queue.first().unwrap().request.queue_deadline;
+    let before = ends(&scene);
+    assert!(scene.dispatch.queue.resume(now + Duration::from_secs(5)));
+    assert!(ends(&scene) > before + Duration::from_secs(4));
+}

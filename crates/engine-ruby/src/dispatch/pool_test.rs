@@ -132,3 +132,120 @@ async fn a_body_in_whose_middle_the_worker_ended_fails_by_that() {
     };
     assert!(matches!(failed, Fault::WorkerDied(_)), "{failed:?}");
 }
+
+#[tokio::test]
+async fn a_worker_whose_out_of_band_hooks_are_done_gets_what_has_waited() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    pool.dispatch().worker(1).unwrap().out_of_band = Some(Instant::now());
+    let _reply = pool.call(Request::sample(Method::GET, "/"));
+    assert_eq!(pool.dispatch().queue.len(), 1, "it is away");
+    pool.out_of_band_done(1);
+    assert_eq!(pool.dispatch().queue.len(), 0);
+    assert_eq!(ends[0].0.load(), 1);
+}
+
+#[tokio::test]
+async fn a_worker_that_is_retired_says_so_once_and_is_stopped_when_it_has_nothing_to_do() {
+    let (pool, mut inbox) = pool();
+    let (control, mut orders) = Control::new();
+    pool.add(Worker::new(1, 1, 0, Arc::new(control), Vec::new()));
+    pool.dispatch().worker(1).unwrap().busy = 1;
+    pool.retire(1, ExitReason::Timeout);
+    assert!(matches!(inbox.try_recv(), Ok(Message::Leaving(1, ExitReason::Timeout))));
+    assert!(orders.try_recv().is_err(), "it has a request");
+    pool.dispatch().worker(1).unwrap().busy = 0;
+    pool.retire(1, ExitReason::Recycle);
+    assert!(inbox.try_recv().is_err(), "that is known");
+    assert_eq!(orders.try_recv().unwrap(), frame(kind::STOP, |_| ()));
+}
+
+#[tokio::test]
+async fn the_timer_rests_until_a_request_comes() {
+    let (pool, _inbox) = pool();
+    let watch = pool.clone();
+    let waits = tokio::spawn(async move { watch.until_active().await });
+    tokio::task::yield_now().await;
+    assert!(!waits.is_finished(), "there is nothing to see");
+    let _reply = pool.call(Request::sample(Method::GET, "/"));
+    timeout(LAST_ANSWERS, waits).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_has_no_deadline_unless_it_began_too_late() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let begun = || frames::take(&mut BytesMut::from(&answer(flag::MORE)[..])).unwrap().unwrap();
+    let second = Duration::from_secs(1);
+    let (in_time, _reply) = job(Method::POST);
+    let (deadline, thread) = (in_time.request.deadline, &ends[0].0);
+    thread.push(in_time).map_err(|_| ()).unwrap();
+    drop(thread.receive(begun()).unwrap());
+    thread.look(Instant::now() + second, 2 * second);
+    assert_eq!(thread.look(deadline + second, 2 * second).expired, None);
+    let (late, _late) = job(Method::POST);
+    let (deadline, thread) = (late.request.deadline, &ends[1].0);
+    thread.push(late).map_err(|_| ()).unwrap();
+    assert_eq!(thread.look(deadline + second, 2 * second).expired, Some(1));
+    drop(thread.receive(begun()).unwrap());
+    assert!(!thread.look(deadline + 2 * second, 2 * second).is_stuck);
+    assert!(thread.look(deadline + 3 * second, 2 * second).is_stuck, "it runs on all the same");
+}
+
+#[tokio::test]
+async fn a_kill_by_the_kernel_is_the_end_of_one_worker() {
+    let (pool, _inbox) = pool();
+    let kills = pool.memory.kills();
+    pool.kernel_kills.store(kills, Ordering::SeqCst);
+    assert!(!pool.kernel_has_killed());
+    // Only where the kernel has killed anything since it was started.
+    if let Some(before) = kills.checked_sub(1) {
+        pool.kernel_kills.store(before, Ordering::SeqCst);
+        assert_eq!([pool.kernel_has_killed(), pool.kernel_has_killed()], [true, false]);
+    }
+}
+
+#[tokio::test]
+async fn workers_are_counted_by_what_ended_them_unless_they_end_with_the_server() {
+    let (pool, _inbox) = pool();
+    let _first = worker(&pool);
+    pool.remove(1, None);
+    assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1)]));
+    pool.is_to_end();
+    let _second = worker(&pool);
+    pool.remove(1, None);
+    let _third = worker(&pool);
+    pool.mark(1, ExitReason::Hung);
+    pool.remove(1, None);
+    assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1), ("hung".to_owned(), 1)]));
+}
+
+#[tokio::test]
+async fn in_a_pause_what_has_not_begun_comes_back_and_is_sent_again_after_it() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_micros(50)));
+    let _replies: Vec<Reply> = (0..3).map(|_| pool.call(Request::sample(Method::GET, "/"))).collect();
+    assert_eq!(ends[0].0.load(), 3);
+    pool.pause(Instant::now());
+    let status = pool.status();
+    assert_eq!((status.capacity, status.idle, status.queued, ends[0].0.load()), (2, 1, 2, 1));
+    assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 1);
+    assert_eq!(pool.resume(Instant::now()), Some(2));
+    assert_eq!((pool.dispatch().queue.len(), ends[0].0.load()), (0, 3));
+}
+
+#[tokio::test]
+async fn a_stream_of_which_the_client_has_seen_nothing_runs_again() {
+    let (pool, _inbox) = pool();
+    let mut ends = worker(&pool);
+    let (mut busy, _idle) = (ends.remove(1), ends.remove(0));
+    let (get, _reply) = job(Method::GET);
+    busy.0.push(get).map_err(|_| ()).unwrap();
+    busy.2.write_all(&answer(flag::MORE)).await.unwrap();
+    busy.2.write_all(&frame(kind::CHUNK, |out| out.put_bytes(b'x', 100_000))).await.unwrap();
+    drop(busy.2);
+    pool.clone().read(busy.0, busy.1).await;
+    until_read(&pool).await;
+    assert_eq!(pool.dispatch().queue.len(), 1);
+}

@@ -114,4 +114,14 @@ mod tests {
         estimated.note_long();
         assert_eq!(estimated.depth(), 1);
     }
+
+    #[test]
+    fn a_single_long_request_ends_no_pipelining_and_one_that_was_noted_is_soon_forgotten() {
+        let short = Duration::from_micros(50);
+        let mut estimated = estimate(&[(short, 1000), (Duration::from_millis(100), 1)]);
+        assert_eq!(estimated.depth(), 4);
+        estimated.note_long();
+        (0..100).for_each(|_| estimated.observe(short));
+        assert_eq!(estimated.depth(), 4);
+    }
 }

@@ -13,6 +13,9 @@ use crate::wire::control::Control;
 
 /// The shortest time over which the processor time of a process is sampled.
 const SAMPLE: Duration = Duration::from_millis(1);
+/// A look takes at most this part of the time, for each worker: to know who stands in the run queue a file is read for
+/// each thread.
+const LOOK_PART: u32 = 50;
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
 const COMPUTING_SHARE: f64 = 0.85;
@@ -95,6 +98,8 @@ pub struct Worker {
     is_due: bool,
     threads: Vec<ThreadLoad>,
     sample: Option<Sample>,
+    /// Time after a look before the next one.
+    pause: Duration,
 }
 
 struct ThreadLoad {
@@ -128,6 +133,7 @@ impl Worker {
             is_due: false,
             threads,
             sample: None,
+            pause: SAMPLE,
         }
     }
 
@@ -242,9 +248,16 @@ impl Worker {
         if self.busy == 0 {
             return;
         }
-        if self.sample.as_ref().is_some_and(|last| now.saturating_duration_since(last.at) < SAMPLE) {
+        if self.sample.as_ref().is_some_and(|last| now.saturating_duration_since(last.at) < self.pause) {
             return;
         }
+        let begun = Instant::now();
+        self.compare(now, is_wanted);
+        self.pause = (begun.elapsed() * LOOK_PART).clamp(SAMPLE, QUEUED_MAX / 2);
+    }
+
+    /// Compares what it has done with the last look, and remembers it for the next one.
+    fn compare(&mut self, now: Instant, is_wanted: bool) {
         let Some(used) = processor_time(self.pid) else {
             // Where nothing is known of it for good, its threads are there to be used.
             (self.activity, self.computing) = (Activity::Waiting, Duration::ZERO);
@@ -312,6 +325,22 @@ mod tests {
         assert!(!is_runnable(0), "there is no such process");
     }
 
+    /// As seen once: with 32 threads that sleep, and requests in the queue, looks took a fifth of a processor.
+    #[test]
+    fn a_look_that_takes_long_is_followed_by_a_long_pause() {
+        let mut worker = this_process();
+        worker.busy = 1;
+        let now = Instant::now();
+        worker.look(now, true);
+        assert!(worker.pause >= SAMPLE && worker.pause <= QUEUED_MAX / 2, "{:?}", worker.pause);
+        worker.pause = QUEUED_MAX / 2;
+        let used = worker.sample.as_ref().map(|sample| sample.at);
+        worker.look(now + 2 * SAMPLE, true);
+        assert_eq!(worker.sample.as_ref().map(|sample| sample.at), used, "it is too soon");
+        worker.look(now + QUEUED_MAX, true);
+        assert!(worker.sample.as_ref().is_some_and(|sample| sample.at > now));
+    }
+
     #[test]
     fn a_computing_worker_in_the_run_queue_goes_on_computing() {
         let mut worker = this_process();
@@ -321,6 +350,7 @@ mod tests {
             let used = Duration::MAX;
             worker.sample = Some(Sample { at: now, used, queued: None });
             (worker.busy, worker.activity, worker.computing) = (1, Activity::Computing, SAMPLE);
+            worker.pause = SAMPLE;
             worker.look(now + after, is_wanted);
             (worker.activity, worker.computing)
         };

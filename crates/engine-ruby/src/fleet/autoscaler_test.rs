@@ -132,3 +132,12 @@ fn a_worker_that_is_not_there_yet_is_just_not_ordered() {
     scene.pass(Duration::from_secs(1));
     assert_eq!(scene.ready(), [1]);
 }
+
+#[test]
+fn of_several_that_boot_as_many_are_forgotten_as_are_too_many() {
+    let mut scene = Scene::serving(policy(3, 3));
+    (1..=3).for_each(|worker| drop(scene.worker_ends(worker)));
+    scene.feed(Event::Fill);
+    scene.feed(Event::Scale { min: 1, max: 1, loads: Vec::new() });
+    assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 3));
+}

@@ -225,3 +225,30 @@ fn where_no_worker_is_left_the_kernels_victim_is_a_failed_boot() {
     assert!(error.contains("killed by the kernel, out of memory before it was ready"), "{error}");
     assert_eq!(scene.with(|worker| worker.life == Life::Ordered), [0; 0]);
 }
+
+#[test]
+fn a_process_that_ends_as_a_worker_takes_no_order_of_another_along() {
+    let mut scene = Scene::new(policy(2, 2));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "no");
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerReady(1));
+    scene.mold_ready(MOLD + 1, "no");
+    scene.feed(Event::Fill);
+    scene.mold_ends(MOLD, 0);
+    assert_eq!((scene.fleet.has_worker(1), scene.fleet.has_worker(2)), (false, true));
+}
+
+#[test]
+fn at_the_start_what_ends_while_it_loads_the_application_did_not_end_in_a_hook() {
+    let mut scene = Scene::new(Policy { retries_hooks: true, preload: Preload::No, ..policy(1, 1) });
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "yes");
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 1);
+    scene.feed(exited(1, FAILURE));
+    scene.feed(Event::WorkerDisconnected(1));
+    assert!(scene.fleet.is_over());
+}

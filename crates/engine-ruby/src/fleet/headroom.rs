@@ -172,4 +172,14 @@ mod tests {
         assert_eq!((full(&standing(200)) / MIB, full(&standing(64 << 10)) / MIB), (180, (64 << 10) - 512));
         assert!(is_close(&standing(1000), 4) && !is_close(&standing(1024), 4));
     }
+
+    #[test]
+    fn memory_is_tight_from_a_share_of_a_groups_limit_or_where_it_holds_workers_back() {
+        let tight = |used_mib: u64| headroom(used_mib).is_tight();
+        assert_eq!([tight(140), tight(141), tight(199)], [false, true, true]);
+        let machine = headroom(199).standing.map(|standing| Standing { is_machine: true, ..standing });
+        assert!(!Headroom { standing: machine, ..Headroom::default() }.is_tight(), "others fill it as well");
+        let held = Held { seen: Instant::now(), why: Shortage::default(), is_logged: true };
+        assert!(Headroom { held: Some(held), ..headroom(10) }.is_tight());
+    }
 }

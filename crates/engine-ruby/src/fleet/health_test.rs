@@ -169,3 +169,20 @@ fn where_more_workers_may_come_a_young_one_is_weighed_often() {
     scene.weigh(&[(1, 20)]);
     assert_eq!(scene.check_health(GROWING).len(), 0, "it has worked for a second");
 }
+
+#[test]
+fn a_worker_with_little_time_to_answer_is_asked_often_enough() {
+    let mut scene = Scene::serving(Policy { worker_timeout: Duration::from_secs(2), ..policy(1, 1) });
+    let asked = (0..4).filter(|_| scene.check_health(5 * TICK).contains(&"Ping(1)".to_owned())).count();
+    assert_eq!(asked, 4, "as often before it would be killed");
+}
+
+#[test]
+fn where_memory_does_not_hold_a_successor_worn_workers_still_go_one_after_the_other() {
+    let mut scene = Scene::serving(policy(3, 3));
+    scene.weigh(&[(1, 100), (2, 100), (3, 100)]);
+    scene.standing = used(890);
+    scene.feed(Event::MemoryDue);
+    assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
+    assert_eq!(scene.feed(Event::Expired(2, ExitReason::Recycle)), [""; 0], "the first has not ended");
+}

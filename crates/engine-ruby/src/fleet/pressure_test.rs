@@ -150,3 +150,57 @@ fn where_each_worker_loads_the_application_the_first_is_weighed_before_the_other
     assert_eq!(forks(&scene.feed(Event::Fill)), 2);
     assert_eq!(scene.fleet.pid(1), Some(pid(1)));
 }
+
+#[test]
+fn after_the_largest_has_ended_the_next_stays_until_its_memory_shows_as_free() {
+    let mut scene = Scene::serving(policy(3, 3));
+    scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    scene.worker_ends(2);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    scene.pass(RELIEF);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(3, Pressure)"]);
+}
+
+#[test]
+fn after_the_kernel_has_killed_the_last_worker_one_is_started_where_it_has_room() {
+    for (mib, started) in [(880, 1), (890, 0)] {
+        let mut scene = Scene::serving(policy(1, 1));
+        look(&mut scene, mib);
+        scene.worker_ends(1);
+        scene.feed(Event::OutOfMemory(1));
+        assert_eq!(forks(&scene.feed(Event::Fill)), started, "{mib} MiB");
+    }
+}
+
+#[test]
+fn what_memory_keeps_from_starting_is_told_and_what_starts_is_not() {
+    for (mib, is_held) in [(790, false), (810, true)] {
+        let mut scene = Scene::serving(policy(1, 1));
+        scene.weigh(&[(1, 100)]);
+        look(&mut scene, mib);
+        scene.feed(Event::Scale { min: 3, max: 4, loads: Vec::new() });
+        scene.feed(Event::Fill);
+        assert_eq!(scene.fleet.view().pool.is_held_by_memory, is_held, "{mib} MiB");
+        let told = matches!(scene.read_log().last(), Some(LogLine::HeldByMemory { there: 1, wanted: 3, .. }));
+        assert_eq!(told, is_held, "{mib} MiB");
+    }
+    let mut scene = Scene::serving(policy(1, 1));
+    look(&mut scene, 999);
+    scene.worker_ends(1);
+    scene.feed(Event::OutOfMemory(1));
+    scene.feed(Event::Fill);
+    assert!(!scene.fleet.view().pool.is_held_by_memory, "without a worker it is only a pause");
+}
+
+#[test]
+fn a_shortage_that_lasts_is_not_told_anew_at_each_look() {
+    let mut scene = Scene::serving(policy(1, 3));
+    scene.pass(GROWN);
+    scene.weigh(&[(1, 100)]);
+    for _ in 0..3 {
+        look(&mut scene, 890);
+        scene.feed(Event::Wanted);
+    }
+    assert_eq!(scene.read_log().len(), 1);
+}

@@ -124,9 +124,21 @@ impl Listener {
         let opened = if socket_acceptconn(self.fd()).unwrap_or(false) {
             Ok(())
         } else {
+            self.check_file().map_err(|why| BindError { bind: self.asked.clone(), why })?;
             rustix::net::listen(self.fd(), self.backlog)
         };
         opened.map_err(|error| BindError { bind: self.asked.clone(), why: error.into() })
+    }
+
+    /// Checks that the file of a Unix socket that this process has made is still there. Until it listens, it looks like
+    /// one left behind, which another server removes.
+    fn check_file(&self) -> io::Result<()> {
+        match &self.socket {
+            Bound::Unix(_, FileKeeper(Some(file))) if file.is_ours.load(Ordering::Acquire) && !file.is_there() => {
+                Err(io::Error::other("another process has removed or replaced its file while this one was loading"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The address, with the port that the system chose in place of 0.
@@ -324,11 +336,17 @@ impl SocketFile {
         Ok(SocketFile { path: path.to_owned(), device, inode, is_ours: AtomicBool::new(is_ours) })
     }
 
+    /// Whether it is still at its path.
+    fn is_there(&self) -> bool {
+        let found = fs::symlink_metadata(&self.path);
+        found.is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode)
+    }
+
     /// Removes the file, unless another one has taken its place.
     fn remove(&self) {
-        let found = fs::symlink_metadata(&self.path);
-        let is_it = found.is_ok_and(|found| found.dev() == self.device && found.ino() == self.inode);
-        if is_it && let Err(error) = fs::remove_file(&self.path) {
+        if self.is_there()
+            && let Err(error) = fs::remove_file(&self.path)
+        {
             tracing::warn!(target: "front", "cannot remove {}: {error}", self.path.display());
         }
     }

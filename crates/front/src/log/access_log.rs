@@ -22,6 +22,8 @@ const BUFFER_BYTES: usize = 4 * 1024 * 1024;
 const GATHER_TIME: Duration = Duration::from_millis(20);
 /// Bytes of lines that are written at once.
 const GATHER_BYTES: usize = 256 * 1024;
+/// Most time that the writer has for the last lines.
+const LAST_TIME: Duration = Duration::from_secs(5);
 
 /// An access log. Dropping it writes what is buffered.
 #[derive(Debug)]
@@ -46,6 +48,8 @@ struct Pending {
     lost: u64,
     is_writer_awake: bool,
     is_closed: bool,
+    /// The writer has written the last line.
+    is_done: bool,
 }
 
 impl AccessLog {
@@ -94,7 +98,13 @@ impl Drop for AccessLog {
     fn drop(&mut self) {
         self.shared.pending.lock().is_closed = true;
         self.shared.changed.notify_all();
-        if let Some(writer) = self.writer.take() {
+        let Some(writer) = self.writer.take() else { return };
+        let mut pending = self.shared.pending.lock();
+        let _ = self.shared.changed.wait_while_for(&mut pending, |pending| !pending.is_done, LAST_TIME);
+        let is_stuck = !pending.is_done && !writer.is_finished();
+        drop(pending);
+        // If its reader takes nothing, the thread is stuck in a write, and ends with the process.
+        if !is_stuck {
             let _ = writer.join();
         }
     }
@@ -123,6 +133,8 @@ fn write_all(shared: &Shared, mut writer: impl Write) {
         }
         batch.clear();
         if is_last {
+            shared.pending.lock().is_done = true;
+            shared.changed.notify_all();
             return;
         }
     }

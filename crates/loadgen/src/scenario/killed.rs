@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Act, Told, acting, failures_in_words, told_acts, told_after};
+use super::{Act, Told, acting, failures_in_words, note_acts, told_acts, told_after};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 /// Time for the server to answer again.
@@ -30,12 +30,15 @@ pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<T
     let seconds = plan.seconds;
     let closed = Closed { clients: plan.clients, until: Until::Seconds(seconds), keep: plan.keep, seed: plan.seed };
     let watch = Watch::by_seconds();
-    let times = (1..).map(|time| every * time).take_while(|after| after.as_secs_f64() < seconds);
-    let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, kill)?;
+    let times: Vec<Duration> =
+        (1..).map(|time| every * time).take_while(|after| after.as_secs_f64() < seconds).collect();
+    let planned = times.len() as u32;
+    let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times.into_iter(), kill)?;
     let mut words = Vec::new();
     let acts = told_acts("a worker was killed", &acts, &mut words)?;
     words.push(failures_in_words(&seen));
     told_after(port, workload, PATIENCE, &mut words);
-    seen.outcome.command = format!("{}; a worker killed each {} s", seen.outcome.command, plan.every_s);
+    seen.outcome.command = format!("{}; a worker to be killed each {} s", seen.outcome.command, plan.every_s);
+    note_acts(&mut seen.outcome, acts, planned);
     Ok(Told { outcome: seen.outcome, words, timeline: seen.timeline, acts })
 }

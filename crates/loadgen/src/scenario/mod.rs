@@ -76,6 +76,13 @@ pub(crate) fn told_acts(what: &str, acts: &[Result<u32, String>], words: &mut Ve
     Ok(u32::try_from(done).unwrap_or(u32::MAX))
 }
 
+/// Notes how many kills or reloads there were, and how many there should have been: of fewer there are fewer failures,
+/// and who reloads slowly must not seem the better for it.
+pub(crate) fn note_acts(outcome: &mut Outcome, done: u32, planned: u32) {
+    let counts = [(metric::ACTS, done), (metric::ACTS_PLANNED, planned)];
+    outcome.numbers.extend(counts.map(|(name, count)| (name.to_owned(), f64::from(count))));
+}
+
 /// Reports whether the server answers rightly again, and after how long.
 pub(crate) fn told_after(port: u16, workload: &Workload, limit: Duration, words: &mut Vec<String>) {
     let begun = Instant::now();

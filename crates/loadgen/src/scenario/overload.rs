@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Told, failures_in_words};
-use crate::metric::{OFFERED, P99_OVER_P50, PERCENTILES, RECOVERY};
+use crate::metric::{GOODPUT, OFFERED, P99_OVER_P50, PERCENTILES, RECOVERY};
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
 /// What is asked before and after, as a part of the capacity.
@@ -64,7 +64,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
     let in_time: u64 = over.iter().map(|second| second.within(deadline)).sum();
     let goodput = in_time as f64 / f64::from(plan.over_s);
     let share = goodput * 100.0 / plan.capacity_per_s.min(plan.capacity_per_s * factor);
-    outcome.numbers.insert("goodput_per_s".into(), goodput);
+    outcome.numbers.insert(GOODPUT.into(), goodput);
     outcome.numbers.insert("load_pct".into(), factor * 100.0);
     // In the overload itself; of the whole it would be a mean of three rates.
     let asked: u64 = over.iter().map(Second::requests).sum();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Act, Told, acting, failures_in_words, told_acts, told_after};
+use super::{Act, Told, acting, failures_in_words, note_acts, told_acts, told_after};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,6 +35,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result
     let acts = told_acts("it was reloaded", &acts, &mut words)?;
     words.push(failures_in_words(&seen));
     told_after(port, workload, PATIENCE, &mut words);
-    seen.outcome.command = format!("{}; reloaded {} times", seen.outcome.command, plan.times);
+    seen.outcome.command = format!("{}; to be reloaded {} times", seen.outcome.command, plan.times);
+    note_acts(&mut seen.outcome, acts, plan.times);
     Ok(Told { outcome: seen.outcome, words, timeline: seen.timeline, acts })
 }

@@ -40,6 +40,8 @@ pub struct Admin {
     serving: Serving,
     control: Control,
     token: Option<Token>,
+    /// The address of the admin listener.
+    bind: Option<Bind>,
     /// The previous process has both listeners until this one serves.
     waits: bool,
     listener: Mutex<Option<Listener>>,
@@ -66,7 +68,8 @@ impl Admin {
         let control = settings.control.clone();
         let token = settings.token.clone();
         let listener = match (&settings.bind, listener) {
-            (Some(Bind::Unix(path)), None) => Some(private(path, is_successor)?),
+            // The previous process keeps its file until this one serves: this one may fail.
+            (Some(Bind::Unix(path)), None) if !is_successor => Some(private(path, false)?),
             (_, listener) => listener,
         };
         let admin = Admin {
@@ -74,6 +77,7 @@ impl Admin {
             serving,
             control,
             token,
+            bind: settings.bind.clone(),
             waits: is_successor,
             listener: Mutex::new(listener),
             made: Mutex::new(made),
@@ -128,7 +132,10 @@ impl Admin {
             self.state.set_control(&path);
             self.serving.service.serve(listener, Door::Control, Guard::Nobody);
         }
-        let listener = self.listener.lock().take();
+        let listener = match (self.listener.lock().take(), &self.bind) {
+            (None, Some(Bind::Unix(path))) if self.waits => Some(private(path, true)?),
+            (listener, _) => listener,
+        };
         let Some(listener) = listener else { return Ok(()) };
         listener.open().map_err(|error| format!("--admin: {error}"))?;
         let guard = match (&self.token, listener.local()) {

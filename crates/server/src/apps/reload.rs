@@ -36,7 +36,12 @@ impl App {
         let outcome = if failed.is_some() { DeployOutcome::Failed } else { DeployOutcome::Live };
         match made {
             Ok((new, workers)) => {
-                self.shift(&new, workers);
+                if let Err(why) = self.shift(&new, workers) {
+                    self.note(Deploy::new(number, begun, DeployOutcome::Failed, Some(why.clone())));
+                    let told = format!("generation {number} failed, generation {old} goes on: {why}");
+                    error!(target: "server", "reload failed: {name}: {told}");
+                    return Err(told);
+                }
                 self.note(Deploy::new(number, begun, outcome, failed));
                 let words = new.in_words();
                 let took = begun.elapsed();
@@ -148,13 +153,21 @@ impl App {
         }
     }
 
-    /// Moves the requests to the new generation: at once, or batch by batch if it has only some of its workers.
-    fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) {
+    /// Moves the requests to the new generation: at once, or batch by batch if it has only some of its workers. If
+    /// further ones of these do not come up, all goes back to the old generation.
+    fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) -> Result<(), String> {
         let old = self.current();
         self.part_with(&old);
         if let Some(workers) = workers {
+            let before = old.workers_now();
             self.enter(new.clone(), Some(old.clone()));
-            self.shrink(&old, new, workers);
+            if let Err(why) = self.shrink(&old, new, workers) {
+                let bounds = old.bounds().map_or((before, before), |_| self.wanted(&old));
+                self.scale(&old, bounds);
+                self.enter(old, None);
+                self.retire(new.clone());
+                return Err(why);
+            }
         }
         {
             // The lock keeps orders out between the two steps.
@@ -170,10 +183,12 @@ impl App {
             self.scale(new, self.wanted(new));
         }
         self.retire(old);
+        Ok(())
     }
 
-    /// Moves workers from the old generation to the new one, batch by batch, until one batch is left.
-    fn shrink(&self, old: &Generation, new: &Generation, surge: usize) {
+    /// Moves workers from the old generation to the new one, batch by batch, until one batch is left. Stops with an
+    /// error if a batch does not come up.
+    fn shrink(&self, old: &Generation, new: &Generation, surge: usize) -> Result<(), String> {
         let (_, most) = self.wanted(new);
         let batch = new.settings.reload.batch.unwrap_or(surge);
         let mut left = old.workers_now();
@@ -187,7 +202,13 @@ impl App {
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;
             wait_until(until, || new.workers_now() >= grown || self.shutdown.is_hurried());
+            let ready = new.workers_now();
+            if ready < grown && !self.shutdown.is_hurried() {
+                let (wanted, time) = (count(grown, "worker"), brief(new.settings.ruby.boot_time));
+                return Err(format!("{ready} of {wanted} came up within {time} (--boot-time)"));
+            }
         }
+        Ok(())
     }
 
     /// The bounds that were ordered, else the configured ones.

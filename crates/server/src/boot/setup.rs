@@ -20,11 +20,15 @@ use crate::process::systemd;
 /// Binds addresses, claims the pid file and the state file, and switches to the configured user and group.
 pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Claimed), String> {
     let operating = &settings.operating;
+    let is_successor = prepared.is_successor();
+    // Before any socket: a second server must fail before it removes the file of one that has not begun to listen.
+    let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
+    let run_files = Claimed::new(RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?);
     let wanted =
         Wanted { binds: &settings.binds, is_default: operating.is_default_bind, activated: operating.activated };
     let mut handed = std::mem::take(&mut prepared.sockets);
     let admin = gather_admin(settings, &mut handed)?;
-    let control = gather_control(settings, &mut handed, prepared.is_successor())?;
+    let control = gather_control(settings, &mut handed, is_successor)?;
     let mut sockets = gather(&wanted, handed)?;
     if let Some(admin) = admin {
         sockets.add_admin(admin)?;
@@ -32,9 +36,6 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     if let Some((listener, is_taken)) = control {
         sockets.add_control(listener, is_taken)?;
     }
-    let is_successor = prepared.is_successor();
-    let state = operating.state.as_deref().map(|path| (path, operating.state_bits));
-    let run_files = Claimed::new(RunFiles::claim(operating.pidfile.as_deref(), state, is_successor)?);
     if let Some(identity) = &operating.identity {
         let paths = run_files.0.paths();
         let has_owner = |shared: &Shared| {

@@ -150,11 +150,21 @@ fn sweep(folder: &Path) {
         let (path, Ok(found)) = (entry.path(), entry.metadata()) else { continue };
         let is_old = found.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > FRESH));
         let is_dead = || front::listener_of(&path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if found.file_type().is_socket() && is_old && is_dead() {
+        if found.file_type().is_socket() && is_ours(&path) && is_old && is_dead() {
             // Another process may have removed it.
             let _ = fs::remove_file(&path);
         }
     }
+}
+
+/// Whether a name is that of a control socket, as [`name`] makes it, with or without a process id behind it: in a
+/// folder that services share there may be sockets of others.
+fn is_ours(path: &Path) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let Some(stem) = name.strip_suffix(".sock") else { return false };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let stem = stem.rsplit_once('.').filter(|(_, pid)| is_number(pid)).map_or(stem, |(before, _)| before);
+    stem.rsplit_once('-').is_some_and(|(_, hash)| hash.len() == 8 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// `shop-1a2b3c4d`: recognisable, and different for two folders of the same name.
@@ -177,6 +187,31 @@ fn name(served: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sockets_of_others_are_not_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = format!("{}.sock", name(Path::new("/srv/a/shop")));
+        let with_pid = format!("{}.123.sock", name(Path::new("/srv/b/shop")));
+        let names = [own.as_str(), with_pid.as_str(), "web.sock", "shop-web.sock", "puma.123.sock"];
+        for name in names {
+            // Bound, and closed without removing the file.
+            drop(std::os::unix::net::UnixListener::bind(folder.path().join(name)).unwrap());
+        }
+        let before = std::time::SystemTime::now() - 2 * FRESH;
+        for name in names {
+            let path = std::ffi::CString::new(folder.path().join(name).as_os_str().as_bytes()).unwrap();
+            let time = rustix::fs::Timespec {
+                tv_sec: before.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().cast_signed(),
+                tv_nsec: 0,
+            };
+            let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
+            rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty()).unwrap();
+        }
+        sweep(folder.path());
+        let left = |name: &str| folder.path().join(name).exists();
+        assert_eq!(names.map(left), [false, false, true, true, true]);
+    }
 
     #[test]
     fn names_say_what_is_served_and_differ() {

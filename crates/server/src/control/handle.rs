@@ -112,7 +112,7 @@ impl ServerHandle {
     /// Shuts down in the order that load balancers need: not ready at once, no new connections after `--drain-lag`,
     /// then running requests are finished.
     pub fn drain(&self) {
-        let Inner { drain_lag, runtime, is_draining, ending, .. } = &*self.0;
+        let Inner { drain_lag, runtime, is_draining, ending, upgrade, .. } = &*self.0;
         let _ = ending.set(Instant::now());
         if is_draining.swap(true, Ordering::SeqCst) {
             info!(target: "server", "shutting down already");
@@ -120,6 +120,10 @@ impl ServerHandle {
         }
         if drain_lag.is_zero() {
             return self.stop(false);
+        }
+        // As without a lag: whoever ends the server does not want another one.
+        if let Some(upgrade) = upgrade.get() {
+            upgrade.call_off();
         }
         self.end_pauses();
         info!(target: "server", "draining: no longer ready, accepting connections for {} more", brief(*drain_lag));

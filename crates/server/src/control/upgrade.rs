@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use engine::brief;
 use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
@@ -80,8 +81,8 @@ impl NoSuccessor {
 
 enum State {
     Alone,
-    /// A successor is being started.
-    Trying,
+    /// A successor is being started; it has this process id once it runs.
+    Trying(Option<Pid>),
     /// A successor serves; `taken` are the addresses that it has.
     Followed {
         pid: u32,
@@ -92,6 +93,32 @@ enum State {
     Replaced,
     /// This process shuts down without a successor.
     Ending,
+}
+
+impl State {
+    /// Ends without a successor. One that is being started is killed: it would hold the sockets of a server that is
+    /// gone for as long as it loads, and nobody would accept its connections.
+    fn call_off(&mut self) {
+        if let State::Trying(Some(pid)) = *self {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        if !matches!(self, State::Replaced) {
+            *self = State::Ending;
+        }
+    }
+
+    /// Notes the process id of the successor that is being started, unless the server ends by now.
+    fn name(&mut self, child: Pid) -> Result<(), String> {
+        let State::Trying(pid) = self else { return Err(ENDS.to_owned()) };
+        *pid = Some(child);
+        Ok(())
+    }
+
+    fn unname(&mut self) {
+        if let State::Trying(pid) = self {
+            *pid = None;
+        }
+    }
 }
 
 impl Upgrade {
@@ -112,8 +139,8 @@ impl Upgrade {
     /// Starts a successor and blocks until it serves, or has failed. Returns its process id.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
         match &mut *self.state.lock() {
-            state @ State::Alone => *state = State::Trying,
-            State::Trying => return Err("an upgrade is on its way already".to_owned()),
+            state @ State::Alone => *state = State::Trying(None),
+            State::Trying(_) => return Err("an upgrade is on its way already".to_owned()),
             State::Followed { pid, .. } => return Err(format!("process {pid} has taken over already")),
             State::Replaced | State::Ending => return Err(ENDS.to_owned()),
         }
@@ -126,7 +153,7 @@ impl Upgrade {
         let outcome = self.raise().and_then(|successor| self.welcome(successor));
         if let Err(why) = &outcome {
             warn!(target: "server", "upgrade failed, this process goes on: {why}");
-            if let state @ State::Trying = &mut *self.state.lock() {
+            if let state @ State::Trying(_) = &mut *self.state.lock() {
                 *state = State::Alone;
                 self.run_files.recant();
                 systemd::ready("serving; an upgrade has failed");
@@ -160,7 +187,7 @@ impl Upgrade {
     pub fn puts_off_the_end(&self) -> bool {
         // The thread that waits for the successor reads the flag after the state has changed.
         let state = self.state.lock();
-        let puts_off = self.stays && matches!(*state, State::Trying);
+        let puts_off = self.stays && matches!(*state, State::Trying(_));
         self.leaves.fetch_or(puts_off, Ordering::SeqCst);
         drop(state);
         puts_off
@@ -198,9 +225,7 @@ impl Upgrade {
         let mut state = self.state.lock();
         let shares = std::mem::take(&mut *self.shares.lock());
         let State::Followed { pid, channel, taken } = &*state else {
-            if !matches!(*state, State::Replaced) {
-                *state = State::Ending;
-            }
+            state.call_off();
             return matches!(*state, State::Replaced);
         };
         for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string())) {
@@ -211,6 +236,14 @@ impl Upgrade {
         init::moved_to(*pid);
         *state = State::Replaced;
         true
+    }
+
+    /// Must be called when a shutdown is requested that begins later: no successor is waited for any more.
+    pub fn call_off(&self) {
+        let mut state = self.state.lock();
+        if matches!(*state, State::Trying(_)) {
+            state.call_off();
+        }
     }
 
     fn raise(&self) -> Result<Successor, String> {
@@ -225,7 +258,14 @@ impl Upgrade {
         }
         let (channel, mut child) =
             Channel::start(self.program.again_with(&wanted), StartedAs::Upgrade).map_err(told)?;
-        match self.converse(&channel) {
+        if let Err(why) = self.state.lock().name(Pid::from_child(&child)) {
+            end(&mut child);
+            return Err(why);
+        }
+        let answer = self.converse(&channel);
+        // From here on the child is ended by this thread alone, which also waits for it.
+        self.state.lock().unname();
+        match answer {
             Ok(taken) => Ok(Successor { channel, taken, child }),
             Err(why) => {
                 let how = end(&mut child);

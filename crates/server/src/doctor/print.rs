@@ -128,7 +128,7 @@ fn value(report: &Report) -> Value {
         OnRuby::Absent(why) => ("absent", Some(why)),
     };
     json!({
-        "rackup": report.rackup,
+        "rackup": report.rackup.display().to_string(),
         "interpreter": engine_mruby::version(),
         "recommended": Recommendation::of(report).word(),
         "loads": report.loaded.is_some(),

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::count;
 use parking_lot::Mutex;
@@ -20,6 +20,8 @@ use crate::config::settings::LogForm;
 use crate::log::writer;
 
 /// Time that a reader of a non-blocking standard output may take before lines are lost.
+/// Time after which a line that is still being written shows that the reader of a pipe has stopped reading.
+const STALLED_TIME: Duration = Duration::from_millis(100);
 const READER_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// An open log file.
@@ -136,9 +138,9 @@ impl LogFile {
         self.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
     }
 
-    /// Lends the open file.
-    pub fn with<T>(&self, take: impl FnOnce(&File) -> T) -> T {
-        take(&self.open.lock().file)
+    /// Lends the open file, unless a line has been on its way to it for too long.
+    pub fn with<T>(&self, take: impl FnOnce(&File) -> T) -> Option<T> {
+        Some(take(&self.open.try_lock_for(STALLED_TIME)?.file))
     }
 
     /// Opens the path again. Returns a report for the user.
@@ -188,9 +190,12 @@ impl LogFile {
         }
     }
 
-    /// Checks whether a failing file can be written again.
+    /// Checks whether a failing file can be written again. While a line is being written, which takes as long as the
+    /// reader of a pipe wants, there is nothing to check.
     pub fn retry(&self) {
-        self.recover(&mut self.open.lock());
+        if let Some(mut open) = self.open.try_lock() {
+            self.recover(&mut open);
+        }
     }
 
     /// Writes how much was lost, if that can be written now.
@@ -214,7 +219,16 @@ impl LogFile {
 
     /// State of the file.
     pub fn view(&self) -> FileView {
-        let open = self.open.lock();
+        let Some(open) = self.open.try_lock_for(STALLED_TIME) else {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+            return FileView {
+                file: self.name(),
+                lost_lines: 0,
+                lost_bytes: 0,
+                failing_since_ms: Some(u64::try_from(since).unwrap_or(u64::MAX)),
+                why: Some("its reader takes nothing at the moment".to_owned()),
+            };
+        };
         let failing = open.failing.as_ref();
         let since = failing.map(|failing| failing.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis());
         FileView {

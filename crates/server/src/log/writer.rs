@@ -62,6 +62,8 @@ struct State {
     lines: Vec<u8>,
     dropped: u64,
     ended: bool,
+    /// Everything is written.
+    is_done: bool,
     /// Bytes since the start: added, and written.
     put: u64,
     written: u64,
@@ -120,8 +122,17 @@ impl Log {
         self.held.state.lock().ended = true;
         self.held.changed.notify_all();
         match self.thread.take() {
-            // A panic has been reported on standard error already.
-            Some(thread) => drop(thread.join()),
+            // If nobody reads standard output, the thread is stuck in a write, and ends with the process.
+            Some(thread) => {
+                let mut state = self.held.state.lock();
+                self.held.changed.wait_while_for(&mut state, |state| !state.is_done, FLUSH_TIME);
+                let is_stuck = !state.is_done && !thread.is_finished();
+                drop(state);
+                if !is_stuck {
+                    // A panic has been reported on standard error already.
+                    drop(thread.join());
+                }
+            }
             None => self.held.write_all_to(&mut io::stdout()),
         }
     }
@@ -162,7 +173,11 @@ impl Held {
                 let _ = out.write_all(&told);
             }
             let _ = out.flush();
-            self.state.lock().written += batch.len() as u64;
+            {
+                let mut state = self.state.lock();
+                state.written += batch.len() as u64;
+                state.is_done = ended;
+            }
             self.changed.notify_all();
             batch.clear();
             if ended {

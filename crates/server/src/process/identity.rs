@@ -3,10 +3,13 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::chown;
 use std::path::Path;
 
 use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, setgroups, setuid};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 
 /// A user and a group that exist, and that this process may become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,10 +56,28 @@ impl Identity {
             return Ok(());
         }
         for path in paths {
-            chown(path, Some(self.uid.as_raw()), Some(self.gid.as_raw()))
-                .map_err(|error| format!("{} cannot be given to {self}: {error}", path.display()))?;
+            self.own_one(path).map_err(|error| format!("{} cannot be given to {self}: {error}", path.display()))?;
         }
         Ok(())
+    }
+
+    /// Changes the owner of a file, and follows a symbolic link only if it is root's: with a link of its own, whoever
+    /// may write to the folder would be given any file of the machine.
+    fn own_one(&self, path: &Path) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(CWD, path, flags, Mode::empty())?;
+        let found = fstat(&file)?;
+        let owner = (Some(self.uid.as_raw()), Some(self.gid.as_raw()));
+        if !FileType::from_raw_mode(found.st_mode).is_symlink() {
+            // By its descriptor: another file may have taken its place.
+            return chown(format!("/proc/self/fd/{}", file.as_raw_fd()), owner.0, owner.1);
+        }
+        if found.st_uid != 0 {
+            let why =
+                "it is a symbolic link that does not belong to root, and a server that starts as root follows no other";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        chown(path, owner.0, owner.1)
     }
 
     /// Switches to this user and group, irrevocably.

@@ -14,6 +14,7 @@ use std::os::unix::process::{CommandExt, parent_id};
 use std::process::{self, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
@@ -22,6 +23,7 @@ use rustix::net::sockopt::set_socket_passcred;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
+use crate::process::exit::CANNOT_START;
 use crate::process::inherited;
 use crate::process::program::Program;
 
@@ -151,6 +153,17 @@ impl Init {
             // The process may have exited just now.
             let _ = kill(Pid::from_raw(pid), signal);
         }
+        if server.is_some() && self.is_gone() {
+            for pid in &self.earlier {
+                let _ = kill(Pid::from_raw(*pid), signal);
+            }
+        }
+    }
+
+    /// Whether the server is no process any more although it was not reaped here: it was a successor, and so the child
+    /// of the previous server, which has reaped it.
+    fn is_gone(&self) -> bool {
+        self.outcome.is_none() && kill(Pid::from_raw(self.server), None) == Err(Errno::ESRCH)
     }
 
     /// Reads the process id of a successor. Only the server itself may send it; it does so before it exits.
@@ -184,6 +197,9 @@ impl Init {
             if pid == self.server && self.outcome.is_none() {
                 self.outcome = Some(code(status));
             }
+        }
+        if self.is_gone() {
+            self.outcome = Some(CANNOT_START);
         }
         self.outcome.filter(|code| *code != 0 || self.earlier.is_empty()).map(ExitCode::from)
     }

@@ -11,6 +11,8 @@ use tracing::warn;
 
 /// Suffix of the previous process's file during an upgrade, as in Unicorn.
 const OLD: &str = ".oldbin";
+/// Attempts to lock a file that others remove meanwhile.
+const ATTEMPTS: u32 = 10;
 
 /// A pid file of this process.
 #[derive(Debug)]
@@ -25,6 +27,17 @@ pub struct Pidfile {
 impl Pidfile {
     /// Claims the file; the error names the server that has it. Nothing is written yet.
     pub fn claim(path: &Path) -> Result<Pidfile, String> {
+        for _ in 0..ATTEMPTS {
+            let claimed = Pidfile::lock(path)?;
+            // A server that ended meanwhile may have removed the file that is locked now.
+            if claimed.is_there() {
+                return Ok(claimed);
+            }
+        }
+        Err(format!("the pid file {} is removed again and again: by servers that end, or by a script?", path.display()))
+    }
+
+    fn lock(path: &Path) -> Result<Pidfile, String> {
         let shown = path.display();
         let path = std::path::absolute(path).map_err(|error| format!("the pid file {shown}: {error}"))?;
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
@@ -97,12 +110,17 @@ impl Pidfile {
         OldPidfile { of: self.path.clone(), path: old(&self.path) }
     }
 
-    /// Removes the file at the exit, if it is still this process's.
-    pub fn remove(self) {
-        let is_it = match (fs::metadata(&self.path), self.file.metadata()) {
+    /// Whether the file at the path is the one that is open.
+    fn is_there(&self) -> bool {
+        match (fs::metadata(&self.path), self.file.metadata()) {
             (Ok(found), Ok(ours)) => (found.dev(), found.ino()) == (ours.dev(), ours.ino()),
             _ => false,
-        };
+        }
+    }
+
+    /// Removes the file at the exit, if it is still this process's.
+    pub fn remove(self) {
+        let is_it = self.is_there();
         // In a folder that this user may not change, such as /run, an empty file is left.
         if is_it && fs::remove_file(&self.path).is_err() {
             let _ = self.file.set_len(0);

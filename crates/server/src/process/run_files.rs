@@ -14,7 +14,7 @@ use crate::process::state_file::StateFile;
 pub struct RunFiles {
     pid_path: Option<PathBuf>,
     pid: Mutex<Pid>,
-    state: Option<StateFile>,
+    state: Mutex<Option<StateFile>>,
     /// Address of the control socket.
     control: OnceLock<String>,
 }
@@ -65,7 +65,12 @@ impl RunFiles {
             None => Pid::None,
         };
         let state = state.map(|(path, bits)| StateFile::claim(path, bits)).transpose()?;
-        Ok(RunFiles { pid_path: pid.map(Path::to_owned), pid: Mutex::new(ours), state, control: OnceLock::new() })
+        Ok(RunFiles {
+            pid_path: pid.map(Path::to_owned),
+            pid: Mutex::new(ours),
+            state: Mutex::new(state),
+            control: OnceLock::new(),
+        })
     }
 
     /// Paths of the files that this process has open.
@@ -74,7 +79,7 @@ impl RunFiles {
             Pid::Ours(file) => Some(file.path().to_owned()),
             _ => None,
         };
-        pid.into_iter().chain(self.state.as_ref().map(|file| file.path().to_owned())).collect()
+        pid.into_iter().chain(self.state.lock().as_ref().map(|file| file.path().to_owned())).collect()
     }
 
     /// Sets the address of the control socket.
@@ -89,7 +94,7 @@ impl RunFiles {
         if let Pid::Ours(file) = &*self.pid.lock() {
             file.write()?;
         }
-        self.state.as_ref().map_or(Ok(()), |file| file.write(self.control.get().map(String::as_str)))
+        self.state.lock().as_ref().map_or(Ok(()), |file| file.write(self.control.get().map(String::as_str)))
     }
 
     /// Claims the pid file that the previous process has left.
@@ -136,6 +141,9 @@ impl RunFiles {
             other => other,
         };
         drop(pid);
+        if let Some(Err(why)) = self.state.lock().as_mut().map(StateFile::again) {
+            warn!(target: "server", "{why}");
+        }
         if let Err(why) = self.write() {
             warn!(target: "server", "{why}");
         }
@@ -148,6 +156,6 @@ impl RunFiles {
             Pid::Aside(file) => file.remove(),
             Pid::None => {}
         }
-        self.state.iter().for_each(StateFile::remove);
+        self.state.lock().iter().for_each(StateFile::remove);
     }
 }

@@ -15,6 +15,7 @@ const LOOK_BYTES: u64 = 4096;
 #[derive(Debug)]
 pub struct StateFile {
     path: PathBuf,
+    bits: Option<u32>,
     file: File,
 }
 
@@ -38,7 +39,7 @@ impl StateFile {
         if let Some(bits) = bits {
             file.set_permissions(Permissions::from_mode(bits)).map_err(told)?;
         }
-        Ok(StateFile { path, file })
+        Ok(StateFile { path, bits, file })
     }
 
     /// Whether the file is empty, or a state file of this server or of Puma.
@@ -51,6 +52,12 @@ impl StateFile {
             return Ok(());
         }
         Err(format!("{} has something else in it than the state of a server: is it a state file?", path.display()))
+    }
+
+    /// Opens the path again, after a successor that has exited may have removed the file.
+    pub fn again(&mut self) -> Result<(), String> {
+        *self = StateFile::claim(&self.path, self.bits)?;
+        Ok(())
     }
 
     /// Path of the file.

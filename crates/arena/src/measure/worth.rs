@@ -1,0 +1,163 @@
+//! What figures are worth by the numbers behind them: percentiles of few requests, rates of a few batches of answers,
+//! and latencies of a server whose queue grew. It works on summed figures, so that reports of older runs follow the
+//! same rules. Pure.
+
+use crate::record::summary::{Case, Measured, Spread};
+use loadgen::metric::{CPU, Metric, OFFERED, P99, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
+
+/// A percentile is shown if so many requests of each round lie beyond it. Of fewer it is nearly the longest one, which
+/// one pause of the machine decides.
+const BEYOND: f64 = 4.0;
+/// A rate is shown if each round has so many answers for each request that the server serves at once: those that are
+/// under way at the end of a load are not counted, which is a tenth of them all then.
+const BATCHES: f64 = 10.0;
+/// Share of the offered requests below which a server did not keep up. The random draws of a short load differ by less.
+pub const KEPT_UP: f64 = 0.93;
+
+/// Takes out the figures of a case that rest on too little, with a remark, and notes who did not keep up with its rate.
+/// `at_once` is the number of requests that a contender serves at once, where that is known.
+pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
+    let is_about_failures = case.is_about_failures;
+    for result in case.results.iter_mut().chain(&mut case.twin) {
+        take_out_tails(result);
+        if let Some(at_once) = at_once(&result.contender) {
+            take_out_batches(result, f64::from(at_once));
+        }
+        // More than it can serve is the very point there.
+        result.served_share = served_share(result).filter(|_| !is_about_failures);
+    }
+}
+
+fn take_out_tails(result: &mut Measured) {
+    let Some(fewest) = fewest(result) else { return };
+    let mut gone: Vec<&str> = Vec::new();
+    let mut needed = f64::INFINITY;
+    for (one_in, name) in PERCENTILES {
+        if fewest < one_in * BEYOND && result.numbers.remove(name).is_some() {
+            gone.push(name);
+            needed = needed.min(one_in * BEYOND);
+        }
+    }
+    if gone.contains(&P99) {
+        gone.extend(result.numbers.remove(P99_OVER_P50).map(|_| P99_OVER_P50));
+    }
+    if let Some(titles) = titles(&gone) {
+        let is = if gone.len() == 1 { "is" } else { "are" };
+        result.remarks.push(format!(
+            "{titles} {is} not shown: a round has only {fewest:.0} requests, and that takes {needed:.0} at least"
+        ));
+    }
+}
+
+fn take_out_batches(result: &mut Measured, at_once: f64) {
+    let Some(fewest) = fewest(result).filter(|fewest| *fewest < at_once * BATCHES) else { return };
+    let gone: Vec<&str> = [RATE, CPU].into_iter().filter(|name| result.numbers.remove(*name).is_some()).collect();
+    if let Some(titles) = titles(&gone) {
+        result.remarks.push(format!(
+            "{titles} {} not shown: a round has only {fewest:.0} answers of a server of {at_once:.0} at a time, and \
+             those under way at its end are not among them; a longer load would do (--seconds)",
+            if gone.len() == 1 { "is" } else { "are" }
+        ));
+    }
+}
+
+/// Share of the offered requests that it answered, the median of the rounds, if it did not keep up.
+fn served_share(result: &Measured) -> Option<f64> {
+    let offered = result.numbers.get(OFFERED)?;
+    let served = result.numbers.get(RATE)?;
+    let shares = served.by_round().filter_map(|(round, rate)| Some((round, rate / offered.in_round(round)?)));
+    let share = Spread::of_rounds(&shares.filter(|(_, share)| share.is_finite()).collect::<Vec<_>>())?.median;
+    (share < KEPT_UP).then_some(share)
+}
+
+/// Number of right answers in the round that has fewest.
+fn fewest(result: &Measured) -> Option<f64> {
+    let requests = result.numbers.get(REQUESTS)?;
+    requests.all.iter().copied().min_by(f64::total_cmp)
+}
+
+fn titles(names: &[&str]) -> Option<String> {
+    let titles: Vec<&str> = names.iter().filter_map(|name| Some(Metric::of(name)?.title)).collect();
+    (!titles.is_empty()).then(|| titles.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::ranking_by;
+
+    /// A metric with the figures of three rounds.
+    type Figures<'a> = (&'a str, [f64; 3]);
+
+    fn case(results: &[(&str, &[Figures])]) -> Case {
+        let result = |(name, numbers): &(&str, &[Figures])| Measured {
+            contender: (*name).to_owned(),
+            numbers: numbers.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).unwrap())).collect(),
+            ..Measured::default()
+        };
+        Case { results: results.iter().map(result).collect(), ..Case::default() }
+    }
+
+    fn judged(at_once: Option<u32>, numbers: &[Figures]) -> Measured {
+        let mut case = case(&[("x", numbers)]);
+        judge(&mut case, &|_| at_once);
+        judge(&mut case, &|_| at_once);
+        case.results.remove(0)
+    }
+
+    #[test]
+    fn a_percentile_of_few_requests_is_not_shown() {
+        let all = |requests: f64| {
+            let tails = ["p50_ms", "p95_ms", "p99_ms", "p999_ms", "p99_over_p50"].map(|name| (name, [9.0, 9.0, 9.0]));
+            judged(None, &[&tails[..], &[("requests", [5_000.0, requests, 5_000.0])]].concat())
+        };
+        let found = all(399.0);
+        assert_eq!(found.numbers.keys().collect::<Vec<_>>(), ["p50_ms", "p95_ms", "requests"]);
+        let words =
+            "p99, p99.9, p99 over p50 are not shown: a round has only 399 requests, and that takes 400 at least";
+        assert_eq!(found.remarks, [words]);
+        let found = all(400.0);
+        assert!(found.numbers.contains_key("p99_ms") && found.numbers.contains_key("p99_over_p50"), "{found:?}");
+        assert!(found.remarks[0].starts_with("p99.9 is not shown"), "{:?}", found.remarks);
+        assert!(all(4_000.0).remarks.is_empty());
+    }
+
+    /// As seen once: of `/sleep`, which takes a second, 4 processes answered four requests in two seconds.
+    #[test]
+    fn a_rate_of_a_few_batches_is_not_shown() {
+        let of = |requests: f64, at_once| {
+            judged(
+                at_once,
+                &[("requests", [requests; 3]), ("requests_per_s", [2.5; 3]), ("cpu_us_per_request", [5.0; 3])],
+            )
+        };
+        let found = of(4.0, Some(4));
+        assert_eq!(found.numbers.keys().collect::<Vec<_>>(), ["requests"]);
+        assert!(found.remarks[0].starts_with("Rate, CPU per request are not shown: a round has only 4 answers"));
+        assert_eq!(found.remarks.len(), 1, "{:?}", found.remarks);
+        assert!(of(40.0, Some(4)).remarks.is_empty() && of(4.0, None).remarks.is_empty());
+    }
+
+    #[test]
+    fn who_does_not_keep_up_is_not_best_in_latencies_and_is_in_others() {
+        let numbers = |rate: f64, p99: f64| {
+            [
+                ("offered_per_s", [100.0; 3]),
+                ("requests_per_s", [rate; 3]),
+                ("p99_ms", [p99; 3]),
+                ("requests", [999.0; 3]),
+            ]
+        };
+        let (behind, up) = (numbers(90.0, 20.0), numbers(99.0, 50.0));
+        let mut case = case(&[("behind", &behind), ("up", &up)]);
+        judge(&mut case, &|_| None);
+        assert_eq!(case.results[0].served_share, Some(0.9));
+        assert_eq!(case.results[1].served_share, None);
+        let ranked = |case: &Case, name: &str| ranking_by(case, Metric::of(name).unwrap()).concat();
+        assert_eq!(ranked(&case, "p99_ms"), ["up"]);
+        assert_eq!(ranked(&case, "requests_per_s"), ["up", "behind"]);
+        case.is_about_failures = true;
+        judge(&mut case, &|_| None);
+        assert_eq!(case.results[0].served_share, None);
+    }
+}
