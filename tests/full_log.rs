@@ -65,6 +65,28 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
+/// As a log driver that blocks does, or `tee` on a file system that hangs.
+#[test]
+fn a_reader_that_has_stopped_keeps_neither_the_status_nor_the_end_waiting() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let mut command = server::command();
+    command.current_dir(&folder).args(["-b", "unix://web.sock", "--control", "c.sock", "-t", "1"]);
+    let errors = fs::File::create(folder.join("errors")).unwrap();
+    let child = command.stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
+    let mut server = Mute { child, folder };
+    let mut client = Client::unix(&server.folder.join("web.sock"));
+    // More than a pipe holds, which is 64 KiB.
+    let path = format!("/{}", "x".repeat(500));
+    (0..500).for_each(|_| assert_eq!(client.get(&path).status, 200));
+    let is_told = || server.log()["why"].as_str().is_some_and(|why| why.contains("its reader takes nothing"));
+    assert!(within(PATIENCE, is_told), "{}", server.errors());
+    assert!(server.metrics().contains("foolsgold_"), "{}", server.errors());
+    rustix::process::kill_process(rustix::process::Pid::from_child(&server.child), rustix::process::Signal::TERM)
+        .unwrap();
+    assert!(within(PATIENCE, || server.child.try_wait().unwrap().is_some()), "{}", server.errors());
+}
+
 #[test]
 fn a_full_disk_is_told_while_it_lasts_and_counted() {
     let server = Mute::start(&["--log-file", "full"], Stdio::null());

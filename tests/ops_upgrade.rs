@@ -144,7 +144,7 @@ fn a_new_program_that_is_loading_goes_with_the_old_one() {
 
 #[test]
 fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
-    let server = serve(&["--admin", "unix:admin.sock"]);
+    let server = serve(&["--admin", "unix://admin.sock"]);
     let admin = server.folder.join("admin.sock");
     assert!(within(PATIENCE, || admin.exists()), "{}", server.log());
     write(&server, "raise \"broken on purpose\"");
@@ -152,7 +152,9 @@ fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
     assert!(server.logs("this process goes on"), "{}", server.log());
     assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
     write(&server, &version(2));
-    let next = upgrade(&server, server.id());
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&pidfile(&server), server.id());
+    assert!(within(PATIENCE, || !ruby::is_alive(server.id())), "{}", server.log());
     assert!(within(PATIENCE, || Client::unix(&admin).get("/readyz").status == 200), "{}", server.log());
     drop(next);
 }

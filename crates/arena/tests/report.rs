@@ -551,9 +551,6 @@ const RELEASES_BACK: usize = 1;
 const COMMITS_SINCE: &str = "2026-11-24";
 /// The runs of a page are of a time within this many days: beside a new one, an old one misleads.
 const DAYS_APART: i32 = 21;
-/// Runs that do not meet METHOD.md and are shown with a mark until they have been repeated.
-const TOLERATED: [&str; 3] =
-    ["arena/runs/2026-11-21-duel", "arena/runs/2026-11-21-passenger-vs-mongrel", "arena/runs/2026-11-24-prime-sums"];
 
 /// The runs that a page shows, by their paths from the root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
@@ -586,9 +583,6 @@ fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<St
         }
         if summary.is_quick {
             found.push(format!("{path}: it is a quick run, whose figures are not to be believed"));
-        }
-        if TOLERATED.contains(&path) {
-            continue;
         }
         found.extend(
             summary.shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")),
@@ -653,8 +647,4 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
     assert!(of_days("2026-11-21", "2026-12-12").is_empty());
     let late = of_days("2026-11-21", "2026-12-13");
     assert_eq!(late, ["arena/runs/x: 22 days older than the newest run of its page; make it again (arena run)"]);
-
-    let old = format!("[Run](../{})", TOLERATED[0]);
-    let run = |_: &str| Summary { shortcomings: vec!["no twin".to_owned()], ..Summary::default() };
-    assert!(unfit(&old, &[], &run).is_empty());
 }

@@ -3,11 +3,13 @@
 //! same rules. Pure.
 
 use crate::record::summary::{Case, Measured, Spread};
-use loadgen::metric::{CPU, Metric, OFFERED, P99, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
+use loadgen::metric::{CPU, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
 
 /// A percentile is shown if so many requests of each round lie beyond it. Of fewer it is nearly the longest one, which
 /// one pause of the machine decides.
 const BEYOND: f64 = 4.0;
+/// Requests of a round that a p99 takes.
+const P99_LEAST: f64 = 100.0 * BEYOND;
 /// A rate is shown if each round has so many answers for each request that the server serves at once: those that are
 /// under way at the end of a load are not counted, which is a tenth of them all then.
 const BATCHES: f64 = 10.0;
@@ -19,7 +21,7 @@ pub const KEPT_UP: f64 = 0.93;
 pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
     let is_about_failures = case.is_about_failures;
     for result in case.results.iter_mut().chain(&mut case.twin) {
-        take_out_tails(result);
+        take_out_tails(result, &case.metrics);
         if let Some(at_once) = at_once(&result.contender) {
             take_out_batches(result, f64::from(at_once));
         }
@@ -28,17 +30,19 @@ pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
     }
 }
 
-fn take_out_tails(result: &mut Measured) {
+/// `shown` are the metrics of which a remark speaks: the others are in a picture only.
+fn take_out_tails(result: &mut Measured, shown: &[String]) {
     let Some(fewest) = fewest(result) else { return };
     let mut gone: Vec<&str> = Vec::new();
     let mut needed = f64::INFINITY;
     for (one_in, name) in PERCENTILES {
-        if fewest < one_in * BEYOND && result.numbers.remove(name).is_some() {
+        let is_gone = fewest < one_in * BEYOND && result.numbers.remove(name).is_some();
+        if is_gone && shown.iter().any(|metric| metric == name) {
             gone.push(name);
             needed = needed.min(one_in * BEYOND);
         }
     }
-    if gone.contains(&P99) {
+    if fewest < P99_LEAST {
         gone.extend(result.numbers.remove(P99_OVER_P50).map(|_| P99_OVER_P50));
     }
     if let Some(titles) = titles(&gone) {
@@ -95,7 +99,8 @@ mod tests {
             numbers: numbers.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).unwrap())).collect(),
             ..Measured::default()
         };
-        Case { results: results.iter().map(result).collect(), ..Case::default() }
+        let metrics = ["p50_ms", "p99_ms", "p999_ms"].map(str::to_owned).into();
+        Case { metrics, results: results.iter().map(result).collect(), ..Case::default() }
     }
 
     fn judged(at_once: Option<u32>, numbers: &[Figures]) -> Measured {
@@ -120,6 +125,8 @@ mod tests {
         assert!(found.numbers.contains_key("p99_ms") && found.numbers.contains_key("p99_over_p50"), "{found:?}");
         assert!(found.remarks[0].starts_with("p99.9 is not shown"), "{:?}", found.remarks);
         assert!(all(4_000.0).remarks.is_empty());
+        let few = all(79.0);
+        assert!(!few.numbers.contains_key("p95_ms") && !few.remarks[0].contains("p95"), "no column shows it: {few:?}");
     }
 
     /// As seen once: of `/sleep`, which takes a second, 4 processes answered four requests in two seconds.

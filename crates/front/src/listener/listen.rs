@@ -12,9 +12,13 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd, ioctl_fionbio};
-use rustix::net::sockopt::{set_ipv6_v6only, set_socket_reuseaddr, socket_acceptconn, socket_domain, socket_type};
+use rustix::net::sockopt::{
+    set_ipv6_v6only, set_socket_keepalive, set_socket_reuseaddr, set_tcp_keepcnt, set_tcp_keepidle, set_tcp_keepintvl,
+    socket_acceptconn, socket_domain, socket_type,
+};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 
 use crate::listener::address::{Bind, BindError, Endpoint, SocketOptions};
@@ -22,6 +26,11 @@ use crate::listener::address::{Bind, BindError, Endpoint, SocketOptions};
 /// Default backlog: connections that the kernel holds until they are accepted. The kernel cuts it to
 /// `net.core.somaxconn`, usually 4096.
 const BACKLOG: i32 = 4096;
+/// Silence on a connection after which the kernel asks whether its peer is there, the time between questions, and how many
+/// remain unanswered: a peer that is gone is noticed after two minutes.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
+const KEEPALIVE_PROBES: u32 = 4;
 /// Attempts to find a port that is free on all addresses of a name.
 const TRIES: usize = 50;
 
@@ -231,10 +240,20 @@ fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {
         // `[::]` includes IPv4, whatever the system's default is.
         set_ipv6_v6only(&socket, !address.ip().is_unspecified())?;
     }
+    notice_gone_peers(&socket)?;
     rustix::net::bind(&socket, &address)?;
     let listener = TcpListener::from(socket);
     let local = Bind::Tcp(listener.local_addr()?);
     Ok((Bound::Tcp(listener), local))
+}
+
+/// Has the kernel look whether the peers of quiet connections are still there (RFC 9293 section 3.8.4); accepted sockets
+/// inherit it. A WebSocket or a stream whose client has lost its network would otherwise keep its place for ever.
+fn notice_gone_peers(listener: impl AsFd) -> io::Result<()> {
+    set_socket_keepalive(&listener, true)?;
+    set_tcp_keepidle(&listener, KEEPALIVE_IDLE)?;
+    set_tcp_keepintvl(&listener, KEEPALIVE_INTERVAL)?;
+    Ok(set_tcp_keepcnt(&listener, KEEPALIVE_PROBES)?)
 }
 
 fn bind_unix(path: &Path, options: &SocketOptions) -> io::Result<(Bound, Bind)> {
@@ -289,6 +308,9 @@ fn adopt(socket: OwnedFd) -> io::Result<(Bound, Bind)> {
     ioctl_fionbio(&socket, true)?;
     match socket_domain(&socket)? {
         AddressFamily::INET | AddressFamily::INET6 => {
+            if let Err(error) = notice_gone_peers(&socket) {
+                tracing::debug!(target: "front", "an inherited socket has no keepalive: {error}");
+            }
             let listener = TcpListener::from(socket);
             let local = Bind::Tcp(listener.local_addr()?);
             Ok((Bound::Tcp(listener), local))

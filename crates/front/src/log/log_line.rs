@@ -245,6 +245,13 @@ impl LineBuffer {
     }
 }
 
+/// A path for a line of the log, as the access log has its targets.
+pub(crate) fn escaped(path: &str) -> String {
+    let mut text = String::new();
+    escape(&mut text, TARGET_BYTES, path.as_bytes());
+    text
+}
+
 /// Appends the bytes until the text has `most` bytes, and percent-encodes everything that could end a word, a string or
 /// a line, or control a terminal. Percent-encoding suits both formats, and is what the client should have sent.
 fn escape(text: &mut String, most: usize, bytes: &[u8]) {

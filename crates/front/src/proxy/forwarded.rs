@@ -45,17 +45,18 @@ fn last<'a>(headers: &'a HeaderMap, name: &HeaderName, separator: &str) -> Optio
 /// `proto` in the last element of `Forwarded` (RFC 7239), whose values may be quoted and contain commas.
 fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get_all(header::FORWARDED).iter().next_back()?.to_str().ok()?;
-    let element = pieces(value, ',').pop()?;
-    let pairs = pieces(element, ';').into_iter().filter_map(|pair| pair.split_once('='));
+    let element = pieces(value, ',')?.pop()?;
+    let pairs = pieces(element, ';')?.into_iter().filter_map(|pair| pair.split_once('='));
     let mut protos = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("proto"));
     protos.next().map(|(_, value)| value.trim().trim_matches('"'))
 }
 
 /// Splits at separators outside quotes. Works from the front only: whether a character is quoted depends on those
-/// before.
-fn pieces(text: &str, separator: char) -> Vec<&str> {
+/// before. `None` if a quote is not closed: a client that has opened it could have made the trusted peer's own words a part
+/// of its own.
+fn pieces(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
-    let separates = move |c| {
+    let separates = |c| {
         let escaped = std::mem::take(&mut is_escaped);
         match c {
             '\\' if is_quoted && !escaped => is_escaped = true,
@@ -64,7 +65,8 @@ fn pieces(text: &str, separator: char) -> Vec<&str> {
         }
         c == separator && !is_quoted
     };
-    text.split(separates).collect()
+    let all = text.split(separates).collect();
+    (!is_quoted).then_some(all)
 }
 
 /// The request id, if there is exactly one.
@@ -90,6 +92,13 @@ mod tests {
 
     fn scheme_of(pairs: &[(&'static str, &'static str)]) -> Scheme {
         read(&map(pairs)).scheme
+    }
+
+    #[test]
+    fn a_quote_that_a_client_has_left_open_takes_in_nothing() {
+        let of = |value: &'static str| scheme_of(&[("forwarded", value)]);
+        assert_eq!(of("proto=https;by=\", for=1.2.3.4;proto=http"), Scheme::Http);
+        assert_eq!(of("by=\"a,b\", for=1.2.3.4;proto=https"), Scheme::Https);
     }
 
     #[test]

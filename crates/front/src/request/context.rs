@@ -10,6 +10,7 @@ use http::{Method, Uri, Version};
 
 use crate::connection::link::{Handover, Link, Record, RequestEpoch};
 use crate::log::fault_log::RequestIdentity;
+use crate::log::log_line;
 use crate::parse::websocket::{self, Tracker};
 use crate::proxy::forwarded::{self, ForwardedInfo};
 use crate::proxy::request_id::RequestId;
@@ -86,7 +87,7 @@ impl RequestContext {
 
     /// Identity of the request, for the log.
     pub(crate) fn identity(&self) -> RequestIdentity {
-        let (method, path) = (self.method.to_string(), self.uri.path().to_owned());
+        let (method, path) = (self.method.to_string(), log_line::escaped(self.uri.path()));
         RequestIdentity { id: self.id().to_owned(), method, path, app: self.app.clone() }
     }
 

@@ -168,16 +168,23 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
         })
         .await;
         let Some(next) = next else { return };
-        let mut state = shared.state.lock();
-        match next {
-            Some(Ok(bytes)) => state.put(bytes),
-            Some(Err(fault)) => state.end = Some(Err(fault)),
-            None => state.end = Some(Ok(())),
-        }
-        let is_over = state.end.is_some();
-        wake(&mut state.reader);
-        if is_over {
-            return;
+        let is_in_file = {
+            let mut state = shared.state.lock();
+            match next {
+                Some(Ok(bytes)) => state.put(bytes),
+                Some(Err(fault)) => state.end = Some(Err(fault)),
+                None => state.end = Some(Ok(())),
+            }
+            wake(&mut state.reader);
+            if state.end.is_some() {
+                return;
+            }
+            state.written > state.read
+        };
+        if is_in_file {
+            // A source uses none of tokio's budget: an application that makes bytes as fast as they are written would keep
+            // all other connections of this thread waiting until the file is full.
+            tokio::task::yield_now().await;
         }
     }
 }

@@ -158,7 +158,10 @@ impl Apps {
     pub fn stop(&self, time: Duration) {
         thread::scope(|scope| {
             for app in &self.0 {
-                scope.spawn(move || app.stop(time));
+                // At the limit of threads one after the other.
+                if thread::Builder::new().spawn_scoped(scope, move || app.stop(time)).is_err() {
+                    app.stop(time);
+                }
             }
         });
     }

@@ -10,6 +10,7 @@ use std::thread;
 
 use engine::snapshot::Bounds;
 use engine::{Order, count};
+use parking_lot::Mutex;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{info, warn};
 
@@ -21,14 +22,19 @@ use crate::control::handle::ServerHandle;
 /// Pending actions; more are dropped as a script's mistake.
 const WAITING_MAX: usize = 16;
 
+/// What a signal asks for, with its name.
+type Errand = (&'static str, SignalAction);
+
 /// The signals that this program handles.
 pub struct Signals {
     habit: Habit,
     heard: Vec<(&'static str, SignalAction, Signal)>,
     ends: u32,
-    errands: SyncSender<(&'static str, SignalAction)>,
-    /// The receiving end, until the first action starts the thread.
-    waiting: Option<Receiver<(&'static str, SignalAction)>>,
+    errands: SyncSender<Errand>,
+    /// The receiving end, until the thread has it, which the first action starts. At the limit of threads it stays here,
+    /// and the next action tries again.
+    waiting: Arc<Mutex<Option<Receiver<Errand>>>>,
+    has_thread: bool,
 }
 
 /// Has the kernel report child exits even if SIGCHLD is ignored in the process that started this one (`trap '' CHLD` in
@@ -55,7 +61,8 @@ impl Signals {
     /// default effect.
     pub fn listen(habit: Habit) -> io::Result<Signals> {
         let (errands, waiting) = sync_channel(WAITING_MAX);
-        let mut signals = Signals { habit, heard: Vec::new(), ends: 0, errands, waiting: Some(waiting) };
+        let waiting = Arc::new(Mutex::new(Some(waiting)));
+        let mut signals = Signals { habit, heard: Vec::new(), ends: 0, errands, waiting, has_thread: false };
         signals.hear(|action| !matches!(action, SignalAction::End | SignalAction::EndNow))?;
         // A file that may not grow (RLIMIT_FSIZE) is an error for the writer, and no reason to die.
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
@@ -107,11 +114,18 @@ impl Signals {
     }
 
     fn send(&mut self, name: &'static str, action: SignalAction, server: &ServerHandle) {
-        if let Some(waiting) = self.waiting.take() {
+        if !self.has_thread {
             let server = server.clone();
-            let runner = thread::Builder::new().name("signals".into()).spawn(move || run(&waiting, &server));
-            if let Err(error) = runner {
-                warn!(target: "server", "no thread for signals: {error}");
+            let waiting = self.waiting.clone();
+            let work = move || {
+                let errands = waiting.lock().take();
+                if let Some(errands) = errands {
+                    run(&errands, &server);
+                }
+            };
+            match thread::Builder::new().name("signals".into()).spawn(work) {
+                Ok(_) => self.has_thread = true,
+                Err(error) => warn!(target: "server", "no thread for signals: {error}"),
             }
         }
         if self.errands.try_send((name, action)).is_err() {
@@ -120,7 +134,7 @@ impl Signals {
     }
 }
 
-fn run(errands: &Receiver<(&'static str, SignalAction)>, server: &ServerHandle) {
+fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
     let mut is_resting = false;
     while let Ok((name, action)) = errands.recv() {
         // As in Unicorn, these end a pause.

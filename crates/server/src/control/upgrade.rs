@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
 
@@ -341,14 +342,22 @@ pub fn follow(
     then: impl FnOnce(&str) + Send + 'static,
 ) -> Result<(), String> {
     let Parent { started_as, pid, channel, .. } = parent;
-    channel
-        .report(&StartOutcome::Serving(taken.to_vec()))
-        .map_err(|_| format!("process {pid}, which started this one, has ended meanwhile"))?;
+    let ended = move |_| format!("process {pid}, which started this one, has ended meanwhile");
+    let serving = StartOutcome::Serving(taken.to_vec());
     if started_as == StartedAs::Background {
+        channel.report(&serving).map_err(ended)?;
         then("serving");
         return Ok(());
     }
+    let (told, outcome) = sync_channel(1);
+    // The thread is there before the previous process is told to go: at the limit of threads both would end.
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
+        let reported = channel.report(&serving).map_err(ended);
+        let is_alone = reported.is_err();
+        let _ = told.send(reported);
+        if is_alone {
+            return;
+        }
         // `yours` is sent after `free`, or neither arrives.
         let mut is_free = false;
         while let Ok((word, _)) = channel.receive() {
@@ -365,5 +374,6 @@ pub fn follow(
         upgrade.inherit();
         then("serving, after an upgrade");
     });
-    listening.map(drop).map_err(|error| format!("no thread to take over from an older process: {error}"))
+    listening.map_err(|error| format!("no thread to take over from an older process: {error}"))?;
+    outcome.recv().unwrap_or_else(|_| Err("the thread that takes over from an older process was lost".to_owned()))
 }

@@ -32,6 +32,8 @@ const HELD_BYTES: usize = 8 * 1024 * 1024;
 
 /// Longest time that [`Flush`] waits, in case nothing reads the log.
 const FLUSH_TIME: Duration = Duration::from_secs(1);
+/// Most time for the last lines.
+const LAST_TIME: Duration = Duration::from_secs(5);
 
 /// Waits until the log is written.
 pub type Flush = Box<dyn Fn() + Send>;
@@ -125,7 +127,7 @@ impl Log {
             // If nobody reads standard output, the thread is stuck in a write, and ends with the process.
             Some(thread) => {
                 let mut state = self.held.state.lock();
-                self.held.changed.wait_while_for(&mut state, |state| !state.is_done, FLUSH_TIME);
+                self.held.changed.wait_while_for(&mut state, |state| !state.is_done, LAST_TIME);
                 let is_stuck = !state.is_done && !thread.is_finished();
                 drop(state);
                 if !is_stuck {
