@@ -143,8 +143,8 @@ async fn relay(link: &Link, mut wire: Wire, mut early: Vec<u8>) -> End {
 async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> End {
     if let Some((status, why)) = refusal(&wire, &ended) {
         let text = refused::answer(link, wire.head(), link.since(), status, &why);
-        // It is no answer of an application, and such a connection is not evicted: a client that does not take it soon goes
-        // without it.
+        // It is no answer of an application, and such a connection is not evicted: a client that does not take it soon
+        // goes without it.
         let time = link.common.settings.limits.write_time.min(LINGER_TIME);
         let write = upgrade::write(&mut wire.socket, &text, time);
         if !matches!(until_stopped(link, write).await, Some(Ok(()))) {

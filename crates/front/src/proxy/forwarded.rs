@@ -52,8 +52,8 @@ fn forwarded_proto(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Splits at separators outside quotes. Works from the front only: whether a character is quoted depends on those
-/// before. `None` if a quote is not closed: a client that has opened it could have made the trusted peer's own words a part
-/// of its own.
+/// before. `None` if a quote is not closed: a client that has opened it could have made the trusted peer's own words a
+/// part of its own.
 fn pieces(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let separates = |c| {

@@ -182,8 +182,8 @@ async fn pump(mut source: Incoming, shared: Arc<Shared>) {
             state.written > state.read
         };
         if is_in_file {
-            // A source uses none of tokio's budget: an application that makes bytes as fast as they are written would keep
-            // all other connections of this thread waiting until the file is full.
+            // A source uses none of tokio's budget: an application that makes bytes as fast as they are written would
+            // keep all other connections of this thread waiting until the file is full.
             tokio::task::yield_now().await;
         }
     }

@@ -31,8 +31,8 @@ pub struct Signals {
     heard: Vec<(&'static str, SignalAction, Signal)>,
     ends: u32,
     errands: SyncSender<Errand>,
-    /// The receiving end, until the thread has it, which the first action starts. At the limit of threads it stays here,
-    /// and the next action tries again.
+    /// The receiving end, until the thread has it, which the first action starts. At the limit of threads it stays
+    /// here, and the next action tries again.
     waiting: Arc<Mutex<Option<Receiver<Errand>>>>,
     has_thread: bool,
 }
