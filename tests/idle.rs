@@ -2,6 +2,7 @@
 //! Stated: at most 6 KiB of resident memory per idle connection, half a second after its last answer: by then hyper and
 //! its buffers are dropped (front/src/http1/serve.rs). Until then it is 14, and in a release 28.
 
+use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 
@@ -50,4 +51,20 @@ fn ten_thousand_idle_connections_are_held_in_little_memory() {
     assert!(TcpStream::connect(("127.0.0.1", server.port)).is_ok());
     drop(idle);
     assert!(within(PATIENCE, || open() < 200), "{} files are still open", open());
+}
+
+/// The timer of a connection is `02` while the kernel waits to ask its peer (proc_pid_net(5), `tr`).
+#[test]
+fn the_kernel_looks_whether_the_client_of_a_quiet_connection_is_still_there() {
+    let server = Server::start(&app("", "1"), &["-t", "1"]);
+    let mut client = Client::tcp(server.port);
+    assert_eq!(client.get("/").status, 200);
+    let ours = format!(":{:04X}", server.port);
+    let timers = || -> Vec<String> {
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        let rows = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<&str>>());
+        let own = rows.filter(|row| row[1].ends_with(&ours) && row[3] == "01");
+        own.map(|row| row[5].to_owned()).collect()
+    };
+    assert!(within(PATIENCE, || timers().iter().any(|timer| timer.starts_with("02:"))), "{:?}", timers());
 }

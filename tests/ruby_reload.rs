@@ -188,6 +188,24 @@ fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
 }
 
 #[test]
+fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
+    let options = ["-w", "3", "-t", "1", "--reload-surge", "1", "--preload=no", "--boot-time", "4s"];
+    let server = ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &options);
+    assert!(within(PATIENCE, || count(&server, "worker") == 3));
+    let only_one = "raise 'no more' if File.open('boots', 'a+') { |file| file.write('x'); file.flush; file.size } > 1";
+    put(&server.folder, "config.ru", &code(2, only_one));
+    server.signal(Signal::USR1);
+    assert!(server.logs("reload failed"), "{}", server.log());
+    assert!(
+        server.log().contains("generation 2 failed, generation 1 goes on: 1 of 2 workers came up"),
+        "{}",
+        server.log()
+    );
+    assert_eq!(server.text("/"), "v1");
+    assert!(within(PATIENCE, || count(&server, "worker") == 3), "{}", server.log());
+}
+
+#[test]
 fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
     let server = serve("ruby", &["--min-workers", "0", "--max-workers", "2", "-t", "1", "--idle-time", "200ms"]);
     assert_eq!(server.text("/"), "v1");

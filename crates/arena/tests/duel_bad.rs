@@ -67,9 +67,9 @@ loop do
       # The queue of an earlier load keeps it busy for a while.
       status = "503 Service Unavailable" if mode == "backlog" && Time.now < busy_until
       if mode == "brittle"
-        # It serves 80 requests per second, and refuses when too many wait.
+        # It serves 40 requests per second, and refuses when too many wait.
         in_flight += 1
-        in_flight > 25 ? status = "503 Service Unavailable" : one_at_a_time.synchronize { sleep 0.0125 }
+        in_flight > 12 ? status = "503 Service Unavailable" : one_at_a_time.synchronize { sleep 0.025 }
         in_flight -= 1
       end
       client.write "HTTP/1.1 #{status}\r\ncontent-type: text/html\r\ncontent-length: #{body.size}\r\n\r\n#{body}"

@@ -59,7 +59,7 @@ fn a_challenge_that_cannot_be_run_says_why_and_leaves_no_folder() {
         home.path(name).display().to_string()
     };
     let good = written("good.toml", &contender("good"));
-    let odd = written("odd.toml", &contender("good").replace("ready_s = 2", "ready = 2"));
+    let odd = written("odd.toml", &contender("good").replace("ready_s = 10", "ready = 10"));
     let text = written("good.txt", "");
     let other = written("other.toml", &contender("good"));
     for (words, says) in [

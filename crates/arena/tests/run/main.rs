@@ -68,6 +68,7 @@ impl Home {
 fn contender(kind: &str) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/study/server.rb");
     // The one that never has them is not waited for.
+    let ready_s = if kind == "never" { 2 } else { 10 };
     let within_s = if kind == "alone" { 1 } else { 15 };
     let program = if kind == "absent" { "no-such-program" } else { "ruby" };
     format!(
@@ -76,7 +77,7 @@ title = "{kind}"
 about = "Made for a test."
 home = "https://example.com"
 runtime = "cruby"
-ready_s = 10
+ready_s = {ready_s}
 [needs]
 programs = ["{program}"]
 [get]

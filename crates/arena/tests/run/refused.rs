@@ -63,7 +63,7 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     // A finished run is summarized again, but not under other servers.
     let recipe = home.path("arena/contenders/good.toml");
     let text = fs::read_to_string(&recipe).unwrap();
-    fs::write(&recipe, text.replace("ready_s = 2", "ready_s = 9")).unwrap();
+    fs::write(&recipe, text.replace("ready_s = 10", "ready_s = 9")).unwrap();
     let before = fs::read(folder.join("summary.json")).unwrap();
     let words = resumed();
     assert!(words.contains("it is whole, and was measured with others") && words.contains("others: good"), "{words}");
