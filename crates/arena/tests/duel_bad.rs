@@ -69,7 +69,7 @@ loop do
       if mode == "brittle"
         # It serves 40 requests per second, and refuses when too many wait.
         in_flight += 1
-        in_flight > 12 ? status = "503 Service Unavailable" : one_at_a_time.synchronize { sleep 0.025 }
+        in_flight > 20 ? status = "503 Service Unavailable" : one_at_a_time.synchronize { sleep 0.025 }
         in_flight -= 1
       end
       client.write "HTTP/1.1 #{status}\r\ncontent-type: text/html\r\ncontent-length: #{body.size}\r\n\r\n#{body}"
