@@ -56,10 +56,13 @@ fn a_server_whose_socket_was_replaced_while_it_was_loading_says_so() {
     let folder = server::folder();
     let socket = folder.join("web.sock");
     let unix = format!("unix://{}", socket.display());
-    fs::write(folder.join("config.ru"), "sleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }")
-        .unwrap();
+    fs::write(
+        folder.join("config.ru"),
+        "File.write('loading', '')\nsleep 0.01 until File.exist?('go')\nrun ->(env) { [200, {}, ['first']] }",
+    )
+    .unwrap();
     let mut server = Server::begin(folder, &[], &["-b", &unix, "-w", "1"]);
-    assert!(within(PATIENCE, || socket.exists()), "{}", server.log());
+    assert!(within(PATIENCE, || server.folder.join("loading").exists()), "{}", server.log());
     fs::remove_file(&socket).unwrap();
     fs::write(server.folder.join("go"), "").unwrap();
     assert!(server.ended(PATIENCE).is_some_and(|status| status.code() == Some(1)), "{}", server.log());

@@ -167,7 +167,7 @@ impl Sums {
 
     /// Whether enough requests are counted. Failed ones are no reason to wait for more.
     fn is_enough_for(&self, clients: u32) -> bool {
-        self.counted + self.failed >= u64::from(clients)
+        self.counted + self.failed >= u64::from(clients).max(COUNTED_LEAST)
     }
 
     fn fail(&mut self, trouble: Trouble) {
