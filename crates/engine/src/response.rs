@@ -314,4 +314,12 @@ mod tests {
         (0..=DROPPED_MAX).for_each(|_| head.add(b"x y", b"1").unwrap());
         assert_eq!(head.dropped().len(), DROPPED_MAX);
     }
+
+    #[test]
+    fn a_refused_value_is_told_by_what_is_in_it() {
+        for (value, what) in [(b"a\0b", "a NUL"), (b"a\rb", "a carriage return")] {
+            let error = ResponseHead::default().add(b"x", value).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+        }
+    }
 }
