@@ -133,7 +133,7 @@ fn two_servers_are_compared_and_one_is_recommended() {
             |name: &str| counting.clone().all(|one| one.numbers.get(name).is_none_or(|all| all.all.len() == 2));
         assert!(is_whole("p99_ms") && is_whole("requests_per_s"), "{}", told());
         assert!(counting.clone().all(|one| one.numbers["cpu_us_per_request"].median > 0.0), "{}", told());
-        let unsettled = "whether its rate had settled before the load cannot be told in 2 of 2 rounds";
+        let unsettled = "for 2 of 2 rounds it is not known whether its rate had settled before the load";
         let is_told = |remarks: &[String]| remarks.iter().any(|remark| remark.starts_with(unsettled));
         assert!(counting.clone().all(|one| is_told(&one.remarks)), "{}", told());
     }

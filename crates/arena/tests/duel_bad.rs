@@ -202,7 +202,7 @@ fn heard_duel(modes: &[&str], change: &dyn Fn(&mut DuelOptions), heard: &mut Hea
 /// Tests that measure run alone; those that only wait for an end do not.
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// A duel of the honest one with bad ones, each of which must be told of in these words.
+/// Runs a duel of the honest server with bad ones. The output must contain these words about each of them.
 fn honest_wins(bad: &[(&str, &[&str])]) {
     let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let modes: Vec<&str> = bad.iter().map(|(mode, _)| *mode).collect();

@@ -188,9 +188,9 @@ impl Sums {
         if self.counted < COUNTED_LEAST {
             let few = || {
                 format!(
-                    "of {} answers in {:.0} s only {} were not the first of a client, which waits for those of others \
-                     (that takes {COUNTED_LEAST} at least)",
-                    self.answered, self.over_s, self.counted
+                    "only {} of {} answers in {:.0} s could be divided, and {COUNTED_LEAST} are needed: the first one of \
+                     each client does not count",
+                    self.counted, self.answered, self.over_s
                 )
             };
             return Err(self.trouble.clone().unwrap_or_else(few));
@@ -496,7 +496,7 @@ mod tests {
         // As seen once: four processes answered 100 clients once in 20 s and five of them twice.
         let few = Sums { answered: 105, counted: 5, over_s: 20.0, ..Sums::default() };
         let words = few.numbers(0.0).unwrap_err();
-        assert!(words.starts_with("of 105 answers in 20 s only 5 were not the first of a client"), "{words}");
+        assert!(words.starts_with("only 5 of 105 answers in 20 s could be divided, and 10 are needed"), "{words}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub const PERCENTILES: [(f64, &str); 7] = [
     (10_000.0, "p9999_ms"),
 ];
 
-/// Right responses per second in an overload that came in time.
+/// Right responses per second that came in time, during an overload.
 pub const GOODPUT: &str = "goodput_per_s";
 
 /// Whether this number is made of latencies: where the load generator itself was late, it is partly the generator's.
@@ -120,7 +120,7 @@ pub const LATE: &str = "late_ms";
 pub const GENERATOR: &str = "generator_processors";
 /// Number of the load generator's threads, and so of the processors that it can use.
 pub const GENERATOR_THREADS: &str = "generator_threads";
-/// Whether the rate had settled before the load: 1 if it had, 0 if not, 0.5 if that cannot be told.
+/// Whether the rate had settled before the load: 1 if it had, 0 if not, 0.5 if that is not known.
 pub const SETTLED: &str = "settled";
 
 /// Responses that were checked after a load whose tool does not check them.

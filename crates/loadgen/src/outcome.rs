@@ -20,7 +20,7 @@ pub struct Outcome {
     pub wrong: Option<String>,
     /// What else was seen, in sentences for a person. What the load was is the command; what came of it stands here.
     pub told: Vec<String>,
-    /// Why this load is void by a fault of the tool, for which no server is to blame: it may be tried again.
+    /// Why this load does not count, by a fault of the tool and not of the server: it may be repeated.
     pub void: Option<String>,
     /// Numbers that this load should have and has not, each with the reason: by the names of `metric.rs`.
     pub lacking: BTreeMap<String, String>,

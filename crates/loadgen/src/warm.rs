@@ -25,7 +25,7 @@ const SEEN: f64 = 0.2;
 pub enum Settled {
     /// It changes by 5 % at most over the later half, or by no more than chance explains.
     Yes,
-    /// It varies so much, or the time was so short, that nobody can tell.
+    /// Not known: the rate varied too much, or the time was too short.
     #[default]
     Unknown,
     /// It rises or falls.
@@ -33,7 +33,7 @@ pub enum Settled {
 }
 
 impl Settled {
-    /// It as a number of a record (`metric::SETTLED`).
+    /// The number that a record has for it (`metric::SETTLED`).
     pub fn number(self) -> f64 {
         match self {
             Settled::Yes => 1.0,

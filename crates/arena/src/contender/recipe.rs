@@ -72,10 +72,9 @@ pub struct Recipe {
 impl Recipe {
     /// Whether its commands or files name the application that it is to run, so that another one can take its place.
     pub fn names_its_app(&self) -> bool {
-        let of_part = |part: &Part| part.command.iter().chain(part.env.values()).cloned().collect::<Vec<String>>();
-        let texts = self.processes.iter().flat_map(of_part).chain(self.files.iter().map(|file| file.text.clone()));
-        let is_named = |text: &String| ["{{ rackup", "{{ file", "{{ folder"].iter().any(|name| text.contains(name));
-        texts.into_iter().any(|text| is_named(&text))
+        let of_parts = self.processes.iter().flat_map(|part| part.command.iter().chain(part.env.values()));
+        let mut texts = of_parts.chain(self.files.iter().map(|file| &file.text));
+        texts.any(|text| ["{{ rackup", "{{ file", "{{ folder"].iter().any(|name| text.contains(name)))
     }
 }
 

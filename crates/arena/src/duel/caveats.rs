@@ -77,7 +77,7 @@ pub fn of_machine(cores: u32) -> Vec<String> {
     ]
 }
 
-/// Caveat about contenders on JRuby, which this duel has measured long before they were warm.
+/// Caveat about contenders on JRuby, which were measured long before they were warm.
 pub fn of_slow_starters(whos: &[Who], warm_s: f64) -> Option<String> {
     let names: Vec<&str> =
         whos.iter().filter(|who| who.ruby.starts_with("jruby")).map(|who| who.name.as_str()).collect();

@@ -14,7 +14,7 @@ use loadgen::metric::{
 };
 use loadgen::{Closed, Workload};
 
-/// Most loads that are made where the tool itself does not finish.
+/// Most attempts at a load whose tool fails to finish by a fault of its own.
 const ATTEMPTS: usize = 3;
 /// Most lines of a reason that are shown.
 const REASON_LINES: usize = 3;

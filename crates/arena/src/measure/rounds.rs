@@ -97,10 +97,15 @@ fn take_out_lacking(lists: &mut BTreeMap<String, Vec<(u32, f64)>>, samples: &[&&
         lacking.entry((without.len(), why)).or_default().push(metric.title);
     }
     let in_words = |((count, why), titles): ((usize, &str), Vec<&str>)| {
-        let (is, rounds) = (if titles.len() == 1 { "is" } else { "are" }, format!("{count} of {rounds} rounds"));
-        format!("{} {is} not shown: in {rounds} {why}", titles.join(", "))
+        format!("{}: in {count} of {rounds} rounds {why}", not_shown(&titles))
     };
     lacking.into_iter().map(in_words).collect()
+}
+
+/// The beginning of a remark on metrics that are left out: `p99 is not shown`.
+pub(super) fn not_shown(titles: &[&str]) -> String {
+    let is = if titles.len() == 1 { "is" } else { "are" };
+    format!("{} {is} not shown", titles.join(", "))
 }
 
 /// As many points as can be seen: of each stretch of time the one that lies furthest from the mean, so that a dip or a
@@ -145,7 +150,7 @@ fn too_busy(samples: &[&&Sample]) -> Option<String> {
 fn unsettled(samples: &[&&Sample]) -> Option<String> {
     let settled: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(SETTLED).copied()).collect();
     let rounds = settled.len();
-    // In a round or two a machine that becomes slower or faster meanwhile does the same.
+    // In a few rounds, a machine that becomes slower or faster meanwhile has the same effect.
     let most = |is: fn(f64) -> bool| {
         Some(settled.iter().filter(|settled| is(**settled)).count()).filter(|count| count * 2 > rounds)
     };
@@ -154,8 +159,8 @@ fn unsettled(samples: &[&&Sample]) -> Option<String> {
     not.or_else(|| {
         let count = most(|settled| settled < 1.0)?;
         Some(format!(
-            "whether its rate had settled before the load cannot be told in {count} of {rounds} rounds: it varied too \
-             much, or had not"
+            "for {count} of {rounds} rounds it is not known whether its rate had settled before the load: it varied too \
+             much, or had not settled"
         ))
     })
 }
@@ -268,7 +273,7 @@ mod tests {
         assert_eq!(told.remarks, ["its rate had not settled before the load in 2 of 3 rounds"]);
         assert!(of(&[&settled(0.0), &settled(1.0), &settled(0.5), &settled(1.0)]).remarks.is_empty());
         let unknown = of(&[&settled(0.5), &settled(0.0), &settled(1.0)]);
-        assert!(unknown.remarks[0].contains("cannot be told in 2 of 3 rounds"), "{:?}", unknown.remarks);
+        assert!(unknown.remarks[0].starts_with("for 2 of 3 rounds it is not known whether"), "{:?}", unknown.remarks);
         assert_eq!(told.numbers.into_keys().collect::<Vec<_>>(), [RATE], "it is no figure of the server");
     }
 

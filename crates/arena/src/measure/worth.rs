@@ -2,16 +2,17 @@
 //! and latencies of a server whose queue grew. It works on summed figures, so that reports of older runs follow the
 //! same rules. Pure.
 
+use super::rounds::not_shown;
 use crate::record::summary::{Case, Measured, Spread};
 use loadgen::metric::{CPU, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
 
-/// A percentile is shown if so many requests of each round lie beyond it. Of fewer it is nearly the longest one, which
-/// one pause of the machine decides.
+/// Number of requests of each round that must lie beyond a percentile for it to be shown. With fewer, it is nearly the
+/// longest request, which a single pause of the machine decides.
 const BEYOND: f64 = 4.0;
-/// Requests of a round that a p99 takes.
+/// Number of requests of each round for a p99 to be shown.
 const P99_LEAST: f64 = 100.0 * BEYOND;
-/// A rate is shown if each round has so many answers for each request that the server serves at once: those that are
-/// under way at the end of a load are not counted, which is a tenth of them all then.
+/// Number of answers of each round, per request that the server serves at once, for a rate to be shown. Requests in
+/// progress at the end of a load are not counted; with so many answers, they are at most a tenth.
 const BATCHES: f64 = 10.0;
 /// Share of the offered requests below which a server did not keep up. The random draws of a short load differ by less.
 pub const KEPT_UP: f64 = 0.93;
@@ -30,7 +31,7 @@ pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
     }
 }
 
-/// `shown` are the metrics of which a remark speaks: the others are in a picture only.
+/// `shown` are the metrics that a remark names; the others are only in a picture.
 fn take_out_tails(result: &mut Measured, shown: &[String]) {
     let Some(fewest) = fewest(result) else { return };
     let mut gone: Vec<&str> = Vec::new();
@@ -45,22 +46,20 @@ fn take_out_tails(result: &mut Measured, shown: &[String]) {
     if fewest < P99_LEAST {
         gone.extend(result.numbers.remove(P99_OVER_P50).map(|_| P99_OVER_P50));
     }
-    if let Some(titles) = titles(&gone) {
-        let is = if gone.len() == 1 { "is" } else { "are" };
-        result.remarks.push(format!(
-            "{titles} {is} not shown: a round has only {fewest:.0} requests, and that takes {needed:.0} at least"
-        ));
+    if !gone.is_empty() {
+        let what = not_shown(&titles(&gone));
+        result.remarks.push(format!("{what}: a round has only {fewest:.0} requests, and {needed:.0} are needed"));
     }
 }
 
 fn take_out_batches(result: &mut Measured, at_once: f64) {
     let Some(fewest) = fewest(result).filter(|fewest| *fewest < at_once * BATCHES) else { return };
     let gone: Vec<&str> = [RATE, CPU].into_iter().filter(|name| result.numbers.remove(*name).is_some()).collect();
-    if let Some(titles) = titles(&gone) {
+    if !gone.is_empty() {
         result.remarks.push(format!(
-            "{titles} {} not shown: a round has only {fewest:.0} answers of a server of {at_once:.0} at a time, and \
-             those under way at its end are not among them; a longer load would do (--seconds)",
-            if gone.len() == 1 { "is" } else { "are" }
+            "{}: a round has only {fewest:.0} answers of a server that serves {at_once:.0} requests at once, and requests \
+             in progress at its end are not counted; use longer loads (--seconds)",
+            not_shown(&titles(&gone))
         ));
     }
 }
@@ -80,9 +79,8 @@ fn fewest(result: &Measured) -> Option<f64> {
     requests.all.iter().copied().min_by(f64::total_cmp)
 }
 
-fn titles(names: &[&str]) -> Option<String> {
-    let titles: Vec<&str> = names.iter().filter_map(|name| Some(Metric::of(name)?.title)).collect();
-    (!titles.is_empty()).then(|| titles.join(", "))
+fn titles(names: &[&str]) -> Vec<&'static str> {
+    names.iter().filter_map(|name| Some(Metric::of(name)?.title)).collect()
 }
 
 #[cfg(test)]
@@ -118,8 +116,7 @@ mod tests {
         };
         let found = all(399.0);
         assert_eq!(found.numbers.keys().collect::<Vec<_>>(), ["p50_ms", "p95_ms", "requests"]);
-        let words =
-            "p99, p99.9, p99 over p50 are not shown: a round has only 399 requests, and that takes 400 at least";
+        let words = "p99, p99.9, p99 over p50 are not shown: a round has only 399 requests, and 400 are needed";
         assert_eq!(found.remarks, [words]);
         let found = all(400.0);
         assert!(found.numbers.contains_key("p99_ms") && found.numbers.contains_key("p99_over_p50"), "{found:?}");

@@ -291,8 +291,8 @@ impl Case {
         is_in && !self.fails(result, metric) && !(is_of_latencies(metric) && result.served_share.is_some())
     }
 
-    /// Whether so many requests of a result failed that its figure in this metric is not ranked. Where a case is about
-    /// failures those count that say how many failed, and no others: refusals at once would make a server fast.
+    /// Whether too many requests of a result failed for this metric of it to be ranked. In a case about failures, the
+    /// metrics that count failures are ranked all the same, and no others: a server that refuses at once seems fast.
     pub fn fails(&self, result: &Measured, metric: &str) -> bool {
         let is_exempt = self.is_about_failures && counts_failures(metric);
         !is_exempt && is_failing(result.failed(), result.right())

@@ -87,14 +87,15 @@ pub fn table(case: &Case, styles: &Styles) -> Table {
             let unranked = if own == of_row || !result.numbers.contains_key(metric.name) { String::new() } else { own };
             Cell { unranked, ..cell(result.numbers.get(metric.name), metric, beside, &result.contender) }
         });
+        let cells = cells.collect();
         let (rank, is_best) = rank(case, &result.contender);
         Row {
             rank,
             is_best,
             name: result.contender.clone(),
             chip: styles.chip(&result.contender),
-            cells: cells.collect(),
-            unranked: of_row.clone(),
+            cells,
+            unranked: of_row,
             disqualified: result.disqualified.clone(),
             rounds: if result.disqualified.is_none() { rounds(result, &metrics) } else { 0 },
             is_apart: result.not_compared.is_some(),

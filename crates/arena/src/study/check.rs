@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use super::effort::wrong_warm_up;
 use super::expect::Expected;
 use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
@@ -112,8 +113,8 @@ fn contenders(recipe: &Recipe, found: &mut Vec<String>) {
         if entry.idle_s.is_some_and(|seconds| f64::from(seconds) > SECONDS_MOST) {
             told(format!("idle_s is at most {SECONDS_MOST}"));
         }
-        if entry.warm_up_s.is_some_and(|seconds| !(0.0..=600.0).contains(&seconds)) {
-            told("warm_up_s is a number of seconds from 0 to 600".to_owned());
+        if let Some(wrong) = entry.warm_up_s.and_then(wrong_warm_up) {
+            told(wrong.to_owned());
         }
         let is_below = |file: &String| file.split('/').all(|part| plain(part).is_ok()) && file.ends_with(".ru");
         if entry.rackup.as_ref().is_some_and(|file| !is_below(file)) {

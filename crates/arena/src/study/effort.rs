@@ -22,6 +22,11 @@ pub struct Effort {
     pub clients: u32,
 }
 
+/// What is wrong with the seconds of a warm-up, if anything is.
+pub(super) fn wrong_warm_up(seconds: f64) -> Option<&'static str> {
+    (!(0.0..=600.0).contains(&seconds)).then_some("warm_up_s is a number of seconds from 0 to 600")
+}
+
 impl Effort {
     /// Number of the last possible round.
     pub fn most(&self) -> u32 {
@@ -40,7 +45,8 @@ impl Effort {
         let most = self.most();
         check((self.rounds..=100).contains(&most), "rounds_most is a number from rounds to 100");
         check(self.seconds > 0.0 && self.seconds <= 3600.0, "seconds is a number above 0, at most 3600");
-        check((0.0..=600.0).contains(&self.warm_up_s), "warm_up_s is a number of seconds from 0 to 600");
+        let wrong = wrong_warm_up(self.warm_up_s);
+        check(wrong.is_none(), wrong.unwrap_or_default());
         check((1..=10_000).contains(&self.clients), "clients is a number from 1 to 10000");
         check(self.requests.is_none_or(|requests| requests > 0), "requests is a number above 0");
         found

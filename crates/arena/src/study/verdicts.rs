@@ -53,7 +53,7 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
     let metric = Metric::of(recipe.metric.as_ref().or_else(|| decisive.first()?.metrics.first())?)?;
     let is_missing = |family: &String| !decisive.iter().any(|case| is_of_family(&case.name, family));
     let is_partial = recipe.cases.iter().any(is_missing);
-    // A case in which nobody has a figure, such as a p99 of few requests, tells nothing of anybody.
+    // A case in which no contender has a figure, such as a p99 of few requests, decides nothing.
     let has_figures = |case: &Case| case.results.iter().any(|result| result.numbers.contains_key(metric.name));
     let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name) && has_figures(case);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
@@ -71,8 +71,8 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
 }
 
 /// Geometric mean of the figures of each contender that is ranked in all of the cases, for every round that has them
-/// all. Of one case it is its figures themselves. Where a number of failures is 0 anywhere, 1 is added to all, as in
-/// the comparison of two figures.
+/// all. With a single case, the figures of that case. If a number of failures is 0 anywhere, 1 is added to all, as in the
+/// comparison of two figures.
 fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };

@@ -177,7 +177,7 @@ fn a_load_of_k6_is_divided_by_the_arenas_own_and_the_report_says_so() {
 #[test]
 fn what_has_no_middleware_is_not_divided_and_the_report_says_why() {
     let home = Home::with(&["good"]);
-    // It is told of an application and does not run it.
+    // Its command names the application, but the server does not run it.
     let recipe = home.path("arena/contenders/good.toml");
     let text = fs::read_to_string(&recipe).unwrap().replace("\"{{ workers }}\"]", "\"{{ workers }}\", \"{{ file }}\"]");
     assert!(text.contains("{{ file }}"), "{text}");

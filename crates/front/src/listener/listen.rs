@@ -26,8 +26,8 @@ use crate::listener::address::{Bind, BindError, Endpoint, SocketOptions};
 /// Default backlog: connections that the kernel holds until they are accepted. The kernel cuts it to
 /// `net.core.somaxconn`, usually 4096.
 const BACKLOG: i32 = 4096;
-/// Silence on a connection after which the kernel asks whether its peer is there, the time between questions, and how
-/// many remain unanswered: a peer that is gone is noticed after two minutes.
+/// TCP keepalive: silence after which the kernel probes the peer of a connection, the time between probes, and how many
+/// stay unanswered before the connection is closed. A peer that is gone is noticed after two minutes.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEPALIVE_PROBES: u32 = 4;
@@ -247,9 +247,8 @@ fn bind_address(address: SocketAddr) -> io::Result<(Bound, Bind)> {
     Ok((Bound::Tcp(listener), local))
 }
 
-/// Has the kernel look whether the peers of quiet connections are still there (RFC 9293 section 3.8.4); accepted
-/// sockets inherit it. A WebSocket or a stream whose client has lost its network would otherwise keep its place for
-/// ever.
+/// Switches TCP keepalive on (RFC 9293 section 3.8.4); accepted sockets inherit it. Without it, a WebSocket or a stream
+/// whose client has lost its network keeps its place for ever.
 fn notice_gone_peers(listener: impl AsFd) -> io::Result<()> {
     set_socket_keepalive(&listener, true)?;
     set_tcp_keepidle(&listener, KEEPALIVE_IDLE)?;

@@ -245,7 +245,7 @@ impl LineBuffer {
     }
 }
 
-/// A path for a line of the log, as the access log has its targets.
+/// A path as the log shows it: percent-encoded and cut, like the targets in the access log.
 pub(crate) fn escaped(path: &str) -> String {
     let mut text = String::new();
     escape(&mut text, TARGET_BYTES, path.as_bytes());

@@ -31,17 +31,11 @@ impl App {
         let name = self.name();
         let old = self.generation();
         info!(target: "server", "reload of {name}: loading generation {number}");
-        let made = self.make(number, begun);
+        let made = self.make(number, begun).and_then(|(new, workers)| self.shift(&new, workers).map(|()| new));
         let failed = made.as_ref().err().cloned();
         let outcome = if failed.is_some() { DeployOutcome::Failed } else { DeployOutcome::Live };
         match made {
-            Ok((new, workers)) => {
-                if let Err(why) = self.shift(&new, workers) {
-                    self.note(Deploy::new(number, begun, DeployOutcome::Failed, Some(why.clone())));
-                    let told = format!("generation {number} failed, generation {old} goes on: {why}");
-                    error!(target: "server", "reload failed: {name}: {told}");
-                    return Err(told);
-                }
+            Ok(new) => {
                 self.note(Deploy::new(number, begun, outcome, failed));
                 let words = new.in_words();
                 let took = begun.elapsed();
@@ -154,16 +148,14 @@ impl App {
     }
 
     /// Moves the requests to the new generation: at once, or batch by batch if it has only some of its workers. If
-    /// further ones of these do not come up, all goes back to the old generation.
+    /// further ones do not come up, all requests go back to the old generation.
     fn shift(self: &Arc<App>, new: &Arc<Generation>, workers: Option<usize>) -> Result<(), String> {
         let old = self.current();
         self.part_with(&old);
         if let Some(workers) = workers {
-            let before = old.workers_now();
             self.enter(new.clone(), Some(old.clone()));
             if let Err(why) = self.shrink(&old, new, workers) {
-                let bounds = old.bounds().map_or((before, before), |_| self.wanted(&old));
-                self.scale(&old, bounds);
+                self.scale(&old, self.wanted(&old));
                 self.enter(old, None);
                 self.retire(new.clone());
                 return Err(why);
@@ -201,12 +193,9 @@ impl App {
             grown = (grown + batch).min(most);
             self.scale(new, (grown, grown));
             let until = Instant::now() + new.settings.ruby.boot_time;
-            wait_until(until, || new.workers_now() >= grown || self.shutdown.is_hurried());
-            let ready = new.workers_now();
-            if ready < grown && !self.shutdown.is_hurried() {
-                let (wanted, time) = (count(grown, "worker"), brief(new.settings.ruby.boot_time));
-                return Err(format!("{ready} of {wanted} came up within {time} (--boot-time)"));
-            }
+            let ready = self.until_ready(new, grown, until);
+            // A shutdown ends this loop and fails nothing.
+            ready.or_else(|why| if self.shutdown.is_hurried() { Ok(()) } else { Err(why) })?;
         }
         Ok(())
     }

@@ -19,9 +19,9 @@ use serde::Serialize;
 use crate::config::settings::LogForm;
 use crate::log::writer;
 
-/// Time that a reader of a non-blocking standard output may take before lines are lost.
 /// Time after which a line that is still being written shows that the reader of a pipe has stopped reading.
 const STALLED_TIME: Duration = Duration::from_millis(100);
+/// Time that a reader of a non-blocking standard output may take before lines are lost.
 const READER_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// An open log file.

@@ -74,7 +74,7 @@ impl Identity {
         }
         if found.st_uid != 0 {
             let why =
-                "it is a symbolic link that does not belong to root, and a server that starts as root follows no other";
+                "it is a symbolic link that does not belong to root, so a server started as root does not follow it";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         chown(path, owner.0, owner.1)

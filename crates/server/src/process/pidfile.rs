@@ -34,7 +34,10 @@ impl Pidfile {
                 return Ok(claimed);
             }
         }
-        Err(format!("the pid file {} is removed again and again: by servers that end, or by a script?", path.display()))
+        Err(format!(
+            "the pid file {} was removed each time it was locked: by servers that exit, or by a script?",
+            path.display()
+        ))
     }
 
     fn lock(path: &Path) -> Result<Pidfile, String> {
