@@ -325,7 +325,7 @@ fn a_queue_that_is_left_is_waited_for_and_every_contender_has_a_pool_as_large_as
 
 #[test]
 fn a_duel_keeps_what_a_load_showed_over_time_and_when_each_was() {
-    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     let mut heard = Heard::default();
     let longer = |options: &mut DuelOptions| options.plan.capacity_s = 3.5;
     let summary = heard_duel(&[], &longer, &mut heard).unwrap();

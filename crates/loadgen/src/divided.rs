@@ -188,8 +188,8 @@ impl Sums {
         if self.counted < COUNTED_LEAST {
             let few = || {
                 format!(
-                    "only {} of {} answers in {:.0} s could be divided, and {COUNTED_LEAST} are needed: the first one of \
-                     each client does not count",
+                    "only {} of {} answers in {:.0} s could be divided, and {COUNTED_LEAST} are needed: the first one \
+                     of each client does not count",
                     self.counted, self.answered, self.over_s
                 )
             };

@@ -159,8 +159,8 @@ fn unsettled(samples: &[&&Sample]) -> Option<String> {
     not.or_else(|| {
         let count = most(|settled| settled < 1.0)?;
         Some(format!(
-            "for {count} of {rounds} rounds it is not known whether its rate had settled before the load: it varied too \
-             much, or had not settled"
+            "for {count} of {rounds} rounds it is not known whether its rate had settled before the load: it varied \
+             too much, or had not settled"
         ))
     })
 }

@@ -57,8 +57,8 @@ fn take_out_batches(result: &mut Measured, at_once: f64) {
     let gone: Vec<&str> = [RATE, CPU].into_iter().filter(|name| result.numbers.remove(*name).is_some()).collect();
     if !gone.is_empty() {
         result.remarks.push(format!(
-            "{}: a round has only {fewest:.0} answers of a server that serves {at_once:.0} requests at once, and requests \
-             in progress at its end are not counted; use longer loads (--seconds)",
+            "{}: a round has only {fewest:.0} answers of a server that serves {at_once:.0} requests at once, and \
+             requests in progress at its end are not counted; use longer loads (--seconds)",
             not_shown(&titles(&gone))
         ));
     }

@@ -71,8 +71,8 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
 }
 
 /// Geometric mean of the figures of each contender that is ranked in all of the cases, for every round that has them
-/// all. With a single case, the figures of that case. If a number of failures is 0 anywhere, 1 is added to all, as in the
-/// comparison of two figures.
+/// all. With a single case, the figures of that case. If a number of failures is 0 anywhere, 1 is added to all, as in
+/// the comparison of two figures.
 fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };

@@ -13,8 +13,8 @@ use crate::wire::control::Control;
 
 /// The shortest time over which the processor time of a process is sampled.
 const SAMPLE: Duration = Duration::from_millis(1);
-/// The pause after a look at a worker is at least this many times as long as the look took: to know whether it stands in
-/// the run queue, a file is read for each of its threads.
+/// The pause after a look at a worker is at least this many times as long as the look took: to know whether it stands
+/// in the run queue, a file is read for each of its threads.
 const LOOK_PART: u32 = 50;
 /// A process that had or wanted a processor for more of the time than this computes; another request would only wait in
 /// it.
@@ -325,7 +325,8 @@ mod tests {
         assert!(!is_runnable(0), "there is no such process");
     }
 
-    /// While requests wait, a look reads a file for each thread: with many threads that is too much for each millisecond.
+    /// While requests wait, a look reads a file for each thread: with many threads that is too much for each
+    /// millisecond.
     #[test]
     fn a_look_that_takes_long_is_followed_by_a_long_pause() {
         let mut worker = this_process();
