@@ -349,6 +349,17 @@ fn who_dies_is_told_at_once_with_the_log() {
 }
 
 #[test]
+fn another_program_on_the_port_of_a_dead_server_is_not_taken_for_it() {
+    let logs = tempfile::tempdir().expect("a folder");
+    let mut server = start_bad("dies", logs.path()).expect("it starts");
+    assert!(until(Duration::from_secs(20), || server.has_ended()), "it ends by itself");
+    let error = server.wait_ready(&|_| Ok(())).expect_err("it is dead, whoever answers");
+    assert!(error.contains("dies ended before it answered") && error.contains("exit status: 3"), "{error}");
+    let error = server.check_counts().expect_err("it has no worker");
+    assert!(error.contains("dies has no process any more") && error.contains("no such database"), "{error}");
+}
+
+#[test]
 fn ignored_settings_are_caught() {
     let logs = tempfile::tempdir().expect("a folder");
     let mut server = start_bad("alone", logs.path()).expect("it starts");

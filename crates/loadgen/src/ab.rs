@@ -63,7 +63,11 @@ pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     output.command = output.command.replace(&format!("-e{} ", table.display()), "");
     // Without any good response there is no table.
     let table = fs::read_to_string(&table).unwrap_or_default();
-    read(&output, &table, plan.length).ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &output))
+    let outcome = read(&output, &table, plan.length);
+    let mut outcome = outcome.ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &output))?;
+    // ab has a single thread.
+    output.tell_processors(&mut outcome, 1);
+    Ok(outcome)
 }
 
 /// Parses ab's output and its table of percentiles. `None` if the output is not ab's.

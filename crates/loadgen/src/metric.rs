@@ -116,9 +116,9 @@ pub const FIRST_ANSWER: &str = "first_answer_ms";
 /// 99th percentile of the load generator's own lateness; it reveals a machine that is too small for both programs.
 pub const LATE: &str = "late_ms";
 
-/// Processors that the load generator used, in a loop of our own.
+/// Processors that the load generator used.
 pub const GENERATOR: &str = "generator_processors";
-/// Number of the load generator's threads, and so of the processors that it can use.
+/// Number of processors that the load generator can use: of its threads, or of the machine where it has more threads.
 pub const GENERATOR_THREADS: &str = "generator_threads";
 /// Whether the rate had settled before the load: 1 if it had, 0 if not, 0.5 if that is not known.
 pub const SETTLED: &str = "settled";

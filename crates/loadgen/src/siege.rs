@@ -97,6 +97,8 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     };
     output.command = output.command.replace(&format!("--rc={} ", settings.display()), "");
     let mut outcome = read(&output).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &output))?;
+    // siege has a thread for each client.
+    output.tell_processors(&mut outcome, plan.clients);
     outcome.void = too_short(&outcome, plan.until);
     Ok(outcome)
 }

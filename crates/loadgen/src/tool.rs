@@ -9,7 +9,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use procfs::process::Process as Stat;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
 use super::scratch::Scratch;
+use crate::metric;
+use crate::outcome::Outcome;
 use crate::process::{Entry, gate, note};
 
 /// An external load generator.
@@ -30,6 +35,18 @@ pub(crate) struct ToolOutput {
     pub command: String,
     pub out: String,
     pub err: String,
+    /// Processors that it used on average, all its threads together; `None` if the kernel did not tell.
+    pub processors: Option<f64>,
+}
+
+impl ToolOutput {
+    /// Adds the processors that the tool used to its outcome, and the number that its `threads` could have used.
+    pub fn tell_processors(&self, outcome: &mut Outcome, threads: u32) {
+        let Some(used) = self.processors else { return };
+        let there = thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+        outcome.numbers.insert(metric::GENERATOR.to_owned(), used);
+        outcome.numbers.insert(metric::GENERATOR_THREADS.to_owned(), f64::from(threads.min(there)));
+    }
 }
 
 impl Tool {
@@ -67,11 +84,14 @@ impl Tool {
             note(&Entry::Started(child.id()));
             child
         };
-        let ended = wait(&mut child, limit);
+        let began = Instant::now();
+        let mut used_s = None;
+        let ended = wait(&mut child, limit, &mut used_s);
+        let processors = used_s.map(|used_s| used_s / began.elapsed().as_secs_f64().max(1e-3));
         note(&Entry::Ended(child.id()));
         let ended = ended.map_err(|error| format!("{}: {error}", self.name))?;
-        let output =
-            ToolOutput { command: format!("{} {}", self.name, words.join(" ")), out: text(&out)?, err: text(&err)? };
+        let command = format!("{} {}", self.name, words.join(" "));
+        let output = ToolOutput { command, out: text(&out)?, err: text(&err)?, processors };
         match ended {
             Some(status) if status.success() => Ok(Ok(output)),
             Some(status) => Err(self.failed(&output, &status.to_string())),
@@ -111,10 +131,15 @@ fn text(file: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for the end of the process; kills it after `limit` and returns `None`.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+/// Waits for the end of the process; kills it after `limit` and returns `None`. `used_s` becomes the seconds of
+/// processor time that its threads used.
+fn wait(child: &mut Child, limit: Duration, used_s: &mut Option<f64>) -> io::Result<Option<ExitStatus>> {
     let end = Instant::now() + limit;
     loop {
+        // The kernel forgets its processor time once it has been waited for.
+        if has_ended(child.id()) {
+            *used_s = processor_s(child.id());
+        }
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
@@ -125,6 +150,19 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
         }
         thread::park_timeout(Duration::from_millis(20));
     }
+}
+
+/// Whether this child has exited. It stays to be waited for.
+fn has_ended(id: u32) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+    id.is_some_and(|id| matches!(waitid(WaitId::Pid(id), look), Ok(Some(_))))
+}
+
+/// Seconds of processor time that a process has used, its ended threads included.
+fn processor_s(id: u32) -> Option<f64> {
+    let stat = Stat::new(i32::try_from(id).ok()?).and_then(|process| process.stat()).ok()?;
+    Some((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
 }
 
 /// Parses a number that is finite and not negative.
@@ -185,6 +223,18 @@ pub(super) mod tests {
         assert!(error.contains("apt install some-package"), "{error}");
         let error = run("sleep", &["60"], Duration::from_millis(50)).unwrap_err();
         assert!(error.contains("did not end within"), "{error}");
+    }
+
+    #[test]
+    fn the_processor_time_of_a_tool_is_told() {
+        let output = run("sh", &["-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"], Duration::from_secs(60));
+        let used = output.unwrap().processors.unwrap();
+        assert!(used > 0.0 && used <= 1.2, "{used}");
+        let output = run("sleep", &["0.3"], Duration::from_secs(20)).unwrap();
+        let mut outcome = Outcome::default();
+        output.tell_processors(&mut outcome, 1);
+        let of = |name: &str| outcome.numbers[name];
+        assert!(of(metric::GENERATOR) < 0.5 && of(metric::GENERATOR_THREADS) == 1.0, "{outcome:?}");
     }
 
     #[test]

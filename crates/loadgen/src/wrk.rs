@@ -52,7 +52,10 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     let mut output = WRK.run(&words, &scratch, limit)?;
     // The script is removed after the run, and not needed to repeat it.
     output.command = output.command.replace(&format!("--script={} ", script.display()), "");
-    read(&output, plan.connections).ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &output))
+    let outcome = read(&output, plan.connections);
+    let mut outcome = outcome.ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &output))?;
+    output.tell_processors(&mut outcome, plan.threads.min(plan.connections));
+    Ok(outcome)
 }
 
 /// Parses wrk's output. `None` if the output is not wrk's.

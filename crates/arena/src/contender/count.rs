@@ -51,6 +51,9 @@ impl Server {
     pub(super) fn judge(&self, counts: Counts) -> Result<(), String> {
         let (workers, threads) = self.shape();
         let name = &self.recipe.name;
+        if counts.processes == 0 {
+            return Err(format!("{name} has no process any more\n{}", self.log_tail()));
+        }
         let may_idle = self.words.idle_s > 0 && !self.recipe.cannot.contains_key("idle");
         let is_right = if may_idle { counts.workers <= workers } else { counts.workers == workers };
         if !is_right {

@@ -95,10 +95,11 @@ impl Server {
         let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
         loop {
             let checked = self.check_doors().and_then(|()| check(self.port()));
-            let Err(error) = checked else { return Ok(self.began.elapsed()) };
+            // Looked at in either case: when a server has ended, it is another program that answers on its port.
             if let Some(how) = self.end_of_one() {
                 return Err(format!("{} ended before it answered: {how}", self.recipe.name));
             }
+            let Err(error) = checked else { return Ok(self.began.elapsed()) };
             let name = &self.recipe.name;
             if is_over() {
                 return Err(format!("{error}\n{}", self.log_tail()));
