@@ -173,6 +173,24 @@ fn open_files_are_taken_back_from_idle_connections() {
 }
 
 #[test]
+fn slow_uploads_give_their_open_files_to_others() {
+    let mut server = serve(&["--connections", "1000", "--body-memory", "4KiB"]);
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap().count() as u64;
+    let most = Some(open + 100);
+    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
+        .unwrap();
+    // Each takes a connection and a temporary file, and never ends.
+    let part = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n{}", "x".repeat(20_000));
+    let _all = attackers(&server, 200, &part);
+    for _ in 0..5 {
+        let large = server.client().post("/", vec![b'x'; 1_000_000]);
+        assert_eq!(large.text(), "gold", "{}", server.log());
+    }
+    assert!(!server.log().contains("Too many open files"), "{}", server.log());
+    assert!(server.is_alive());
+}
+
+#[test]
 fn idle_connections_leave_open_files_for_everything_else() {
     let program = crate::support::ruby::program();
     let options = ["--engine", "ruby", "--ruby", &program, "-w", "2", "--connections", "1000"];

@@ -183,6 +183,31 @@ fn at_the_end_websockets_are_told_to_go_away_and_do_not_hold_it() {
 }
 
 #[test]
+fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
+    let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; Thread.new { \
+               begin; io.write(\"HTTP/1.1 101 X\\r\\nupgrade: websocket\\r\\n\\r\\n\"); \
+               loop { io.write(\"\\x82\\x7E\\xFF\\xFF\" + \"x\" * 65_535); note \"wrote\" }; \
+               rescue SystemCallError; end }; text(\"\") })\n";
+    let options = ["-w", "1", "-t", "1", "--websocket-drain", "0", "--write-time", "60s", "--drain-time", "50s"];
+    let mut server = ruby::serve(app, &options);
+    let mut client = get(&server, "/", HANDSHAKE);
+    assert_eq!(client.head().unwrap().status, 101, "{}", server.log());
+    read(&mut client, 65_536);
+    // Until all buffers on the way are full.
+    let wrote = || ruby::notes(&server).len();
+    let is_full = || {
+        let before = wrote();
+        before > 0 && !within(Duration::from_millis(500), || wrote() > before)
+    };
+    assert!(within(PATIENCE, is_full), "{}", server.log());
+    let began = Instant::now();
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}\n{}", began.elapsed(), server.log());
+    assert!(server.log().contains(" going_away"), "{}", server.log());
+}
+
+#[test]
 fn a_websocket_whose_close_is_answered_ends_at_once() {
     let seconds_until_end = |path: &str| {
         let mut server = ruby::serve(APP, &["-w", "1", "-t", "1", "--websocket-drain", "0"]);

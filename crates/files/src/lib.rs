@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::fs::{Access, OFlags};
+use rustix::io::Errno;
 
 pub mod temporary;
 
@@ -30,4 +31,9 @@ pub fn open(path: &Path) -> io::Result<(File, u64)> {
 /// Whether this process may read the path, regular file or not.
 pub fn is_readable(path: &Path) -> bool {
     rustix::fs::access(path, Access::READ_OK).is_ok()
+}
+
+/// Whether nothing could be opened since this process, or the machine, has as many open files as it may have.
+pub fn is_short_of_files(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
 }

@@ -62,8 +62,16 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
     let state = RelayState::default();
     let from_client = client_to_app(&mut reader, early, to_app, &state);
     let to_client = async {
-        let mut to_client =
-            AppToClient { link, writer, from_app, tracker, state: &state, sent: 0, is_closed_by_us: false };
+        let mut to_client = AppToClient {
+            link,
+            writer,
+            from_app,
+            tracker,
+            state: &state,
+            closes_at: None,
+            sent: 0,
+            is_closed_by_us: false,
+        };
         to_client.run(head).await;
         state.set(&state.has_app_ended);
         (to_client.sent, to_client.is_closed_by_us)
@@ -133,6 +141,8 @@ struct AppToClient<'a> {
     from_app: Source,
     tracker: Tracker,
     state: &'a RelayState,
+    /// Time at which it is to be closed, once the server, or the application's worker, shuts down.
+    closes_at: Option<Instant>,
     /// Bytes sent to the client.
     sent: u64,
     is_closed_by_us: bool,
@@ -157,18 +167,15 @@ impl AppToClient<'_> {
     /// Relays until the stream ends, or the connection is to be closed, for which it returns true. Connections are
     /// closed at random times within the drain time and not all at once, since their clients reconnect.
     async fn until_closing(&mut self) -> bool {
-        let mut closes_at = None;
         loop {
+            let closes_at = self.closes_at;
             let next = tokio::select! {
                 next = self.next(closes_at.is_none()) => next,
                 () = until(closes_at) => return true,
             };
             match next {
                 Next::End => return false,
-                Next::Close => {
-                    let time = self.link.common.settings.limits.websocket_drain;
-                    closes_at = Some(Instant::now() + time.mul_f64(share()));
-                }
+                Next::Close => self.closes_at = Some(closing_time(self.link)),
                 Next::Bytes(bytes) => {
                     if self.relay(&bytes).await.is_err() {
                         return false;
@@ -251,14 +258,36 @@ impl AppToClient<'_> {
     }
 
     /// Writes all bytes. If that fails, the client is gone or takes nothing any more: the relay is over in both
-    /// directions.
+    /// directions. The same holds for a client that has not taken them by the time of closing.
     async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let wrote = write(&mut self.writer, bytes, self.link.common.settings.limits.write_time).await;
+        let write_time = self.link.common.settings.limits.write_time;
+        let AppToClient { link, writer, from_app, closes_at, .. } = self;
+        let cut = async {
+            if closes_at.is_none() {
+                // Checked at each poll: a stop wakes this task, and the relay from the client does so each `LOOK_TIME`.
+                let leaves = || link.common.stop.is_draining() || from_app.is_leaving();
+                poll_fn(|_| if leaves() { Poll::Ready(()) } else { Poll::Pending }).await;
+                *closes_at = Some(closing_time(link));
+            }
+            until(closes_at.map(|at| at + CLOSE_TIME)).await;
+        };
+        let wrote = tokio::select! {
+            wrote = write(writer, bytes, write_time) => wrote,
+            () = cut => {
+                self.is_closed_by_us = true;
+                Err(io::ErrorKind::TimedOut.into())
+            }
+        };
         if wrote.is_err() {
             self.state.set(&self.state.is_over);
         }
         wrote
     }
+}
+
+/// A random time within the drain time.
+fn closing_time(link: &Link) -> Instant {
+    Instant::now() + link.common.settings.limits.websocket_drain.mul_f64(share())
 }
 
 /// Sleeps until this time; for ever without one.

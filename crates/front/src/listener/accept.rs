@@ -105,7 +105,7 @@ pub(crate) async fn run(mut listener: AsyncListener, io_threads: &IoThreads, com
             }
             Err(error) if is_of_one_connection(&error) => {}
             // Evicting another connection frees a file for this one shortly.
-            Err(error) if is_short_of_files(&error) => {
+            Err(error) if files::is_short_of_files(&error) => {
                 tokio::select! {
                     () = common.stop.draining() => break,
                     () = common.connections.evict_for_file() => {}
@@ -228,10 +228,6 @@ fn lost(error: &io::Error) {
 enum Accepted {
     Attached(Socket),
     Detached(DetachedSocket),
-}
-
-fn is_short_of_files(error: &io::Error) -> bool {
-    [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
 }
 
 /// Whether the client disconnected before it was accepted, which is no failure of the listener.

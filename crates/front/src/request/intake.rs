@@ -19,6 +19,9 @@ use crate::connection::link::Link;
 /// Minimum rate of a long body, in bytes per second.
 const LEAST_RATE: u64 = 500;
 
+/// Time in which other connections are closed so that a body can be stored.
+const FILE_TIME: Duration = Duration::from_secs(2);
+
 /// Reason why a body was not accepted.
 #[derive(Debug)]
 pub(crate) enum IntakeError {
@@ -52,11 +55,31 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
         if store.len + bytes.len() as u64 > limits.body_bytes {
             return Err(IntakeError::TooLarge);
         }
+        if store.needs_file(bytes.len()) {
+            store.file = Some(Arc::new(new_file(link).await?));
+        }
         store.add(bytes).map_err(IntakeError::Disk)?;
         link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
     }
     link.wait_until(None);
     store.finish().map_err(IntakeError::Disk)
+}
+
+/// A temporary file. While no more files may be opened, connections that can be spared are closed for it, of which the
+/// client's own may be one.
+async fn new_file(link: &Link) -> Result<TempFile, IntakeError> {
+    let ends = Instant::now() + FILE_TIME;
+    loop {
+        match TempFile::new() {
+            Err(error) if files::is_short_of_files(&error) && Instant::now() < ends => {
+                link.common.connections.evict_for_file().await;
+            }
+            made => return made.map_err(IntakeError::Disk),
+        }
+        if link.is_evicted() {
+            return Err(IntakeError::Evicted);
+        }
+    }
 }
 
 /// Deadline for more of a body: `silence` after the last bytes, and for the whole body `silence` plus the time it needs
@@ -104,6 +127,11 @@ impl Store {
         Store { memory_bytes, first: Bytes::new(), joined: BytesMut::new(), file: None, in_file: 0, len: 0 }
     }
 
+    /// Whether a file must be there before so many more bytes are added.
+    fn needs_file(&self, more: usize) -> bool {
+        self.file.is_none() && self.first.len() + self.joined.len() + more > self.memory_bytes
+    }
+
     /// Adds bytes. Writing to the file blocks this thread for as many bytes as fit in memory, into the page cache. A
     /// few large writes cost the file system half of what many small ones cost.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
@@ -139,10 +167,7 @@ impl Store {
         if bytes.is_empty() {
             return Ok(());
         }
-        let file = match &self.file {
-            Some(file) => file,
-            None => self.file.insert(Arc::new(TempFile::new()?)),
-        };
+        let Some(file) = &self.file else { return Err(io::ErrorKind::NotFound.into()) };
         file.put(bytes, self.in_file)?;
         self.in_file += bytes.len() as u64;
         Ok(())
@@ -169,6 +194,9 @@ mod tests {
     fn store(memory_bytes: usize, pieces: &[&'static str]) -> Input {
         let mut store = Store::new(memory_bytes);
         for piece in pieces {
+            if store.needs_file(piece.len()) {
+                store.file = Some(Arc::new(TempFile::new().unwrap()));
+            }
             store.add(Bytes::from_static(piece.as_bytes())).unwrap();
         }
         store.finish().unwrap()
