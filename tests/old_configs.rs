@@ -81,6 +81,14 @@ fn assert_says(said: &str, words: &[&str]) {
     }
 }
 
+/// As images of containers have them: logs to the standard streams, no pid file.
+const CONTAINER: &str = r##"
+pidfile ENV.fetch("PIDFILE")
+stdout_redirect "/dev/stdout", "/dev/stderr", true
+bind "tcp://127.0.0.1:0"
+threads 1, 1
+"##;
+
 /// Serves with the file, in the Ruby under test.
 fn serve(files: &[(&str, &str)], env: &[(&str, &str)], options: &[&str]) -> Server {
     let program = ruby::program();
@@ -234,6 +242,65 @@ fn unicorns_file_is_obeyed_and_its_hooks_run() {
     assert!(!server.log().contains("wait for QUIT"), "{}", server.log());
     server.signal(rustix::process::Signal::TERM);
     assert!(server.ended(support::PATIENCE).unwrap().success(), "{}", server.log());
+}
+
+#[test]
+fn unicorns_flags_add_to_what_its_file_listens_on() {
+    let files = [("config.ru", APP), ("config/unicorn.rb", "listen \"127.0.0.1:8081\"\n")];
+    let folder = ruby::folder(&files);
+    for (flags, words) in [
+        (&["-l", "127.0.0.1:8082"][..], &["tcp://127.0.0.1:8081", "tcp://127.0.0.1:8082"][..]),
+        (&["-p", "8083", "-o", "127.0.0.1"], &["tcp://127.0.0.1:8081", "tcp://127.0.0.1:8083"]),
+        (&["-b", "tcp://127.0.0.1:8084"], &["tcp://127.0.0.1:8084"]),
+    ] {
+        let (output, said) = run(&folder, &[], &[&["config", "-C", "config/unicorn.rb"], flags].concat());
+        assert!(output.status.success(), "{said}");
+        assert_says(&said, words);
+        assert_eq!(said.contains("8081"), words.len() == 2, "{flags:?}: {said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn standard_streams_stay_what_they_are_and_a_pid_file_may_be_none() {
+    let mut server =
+        serve(&[("config.ru", APP), ("config/puma.rb", CONTAINER)], &[("PIDFILE", "/dev/null")], &["-w", "0"]);
+    let lines = |server: &Server| server.log().lines().count();
+    for _ in 0..2 {
+        server.signal(rustix::process::Signal::HUP);
+        assert!(server.logs("there is no log file to open anew"), "{}", server.log());
+    }
+    assert!(server.text("/").starts_with("development "), "{}", server.log());
+    // A log that copied itself would grow for ever.
+    let before = lines(&server);
+    assert!(
+        !support::within(std::time::Duration::from_millis(300), || lines(&server) > before + 3),
+        "{}",
+        server.log()
+    );
+    server.signal(rustix::process::Signal::TERM);
+    assert!(server.ended(support::PATIENCE).unwrap().success(), "{}", server.log());
+}
+
+#[test]
+fn what_a_file_names_is_loaded_for_it() {
+    let puma = "plugin :goldmine\nGoldmine.configure { |name| tag name }\nthreads Pit::THREADS, Pit::THREADS\n\
+                worker_timeout Seconds.new\n";
+    let plugin = "module Goldmine; def self.configure; yield \"nugget\"; end; end\n";
+    let application = "module Pit; THREADS = 3; end\nclass Seconds; def to_int; 77; end; end\n";
+    let files = [
+        ("config.ru", APP),
+        ("config/puma.rb", puma),
+        ("lib/puma.rb", ""),
+        ("lib/puma/plugin.rb", ""),
+        ("lib/puma/plugin/goldmine.rb", plugin),
+        ("config/application.rb", application),
+    ];
+    let folder = ruby::folder(&files);
+    let (output, said) = run(&folder, &[("RUBYLIB", "lib")], &["explain", "config/puma.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &["tag = \"nugget\"", "threads = 3", "worker-timeout = \"77s\"", "goldmine is a plugin"]);
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -87,6 +87,14 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     let told = ask(&folder, &options);
     assert!(told.contains("a symbolic link that does not belong to root"), "{told}");
     assert_eq!(fs::metadata(&file).unwrap().uid(), 0);
+    // Nor does root create anything where such a link points to.
+    fs::remove_file(&file).unwrap();
+    for option in ["--log-file", "--redirect-stderr", "--pidfile", "--state"] {
+        let told = ask(&folder, &["-b", "unix://web.sock", "-t", "1", "--user", "nobody", option, "web.log"]);
+        assert!(told.contains("a symbolic link that does not belong to root"), "{option}: {told}");
+        assert!(!file.exists(), "{option}");
+    }
+    fs::write(&file, "").unwrap();
     // Root's own links are what root wants.
     lchown(&log, Some(0), Some(0)).unwrap();
     let mut command = server::command();

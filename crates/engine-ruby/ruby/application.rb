@@ -28,6 +28,9 @@ module FoolsGold
       require_relative "owners"
       require_libraries
       require_rack
+      # What the file of hooks opens or starts would be shared by all workers as well.
+      @descriptors = Descriptors.new
+      @threads = Thread.list
       return if @setup["hooks"].empty?
 
       FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"], @setup["hooks_names"])
@@ -40,8 +43,6 @@ module FoolsGold
     end
 
     def load
-      @descriptors = Descriptors.new
-      @threads = Thread.list
       own = Process.pid
       Progress.watch("#{File.dirname(@setup['rackup'])}/") { FoolsGold.application = @app = build }
       exit unless Process.pid == own # A child that was forked without a block, and has come to the end of the file.

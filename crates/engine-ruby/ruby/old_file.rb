@@ -43,12 +43,17 @@ class FoolsGold::OldFile
   # An unknown name: the directive of a plugin, or a typing error or a directive of another version, which the file may
   # rescue.
   def method_missing(name, *args, &block)
-    return @_said.record(name, args, block) if @_said.may_be_of_plugin?(name)
+    return @_said.record(name, args, block) if @_said.may_be_of_plugin?(name) || _of_gem?(name)
 
     @_said.refuse(name, args, block)
   end
 
   def respond_to_missing?(*)
     false
+  end
+
+  # Whether a library that the file requires has added this directive to Puma's own, before the file names its plugin.
+  def _of_gem?(name)
+    defined?(::Puma::DSL) && ::Puma::DSL.method_defined?(name)
   end
 end

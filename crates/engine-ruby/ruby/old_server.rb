@@ -45,6 +45,12 @@ module FoolsGold
     def stderr_path=(_path); end
   end
 
+  # Takes the place of a file that is not there.
+  module NoFile
+    def self.chown(*); end
+    def self.chmod(*); end
+  end
+
   OldWorker = Struct.new(:nr, :pid) do
     # Changes the user and group of this process, as Unicorn's `worker.user` does.
     def user(user, group = nil)
@@ -53,6 +59,11 @@ module FoolsGold
       Process.initgroups(user, gid)
       Process::GID.change_privilege(gid)
       Process::UID.change_privilege(uid)
+    end
+
+    # Unicorn's file by which its master sees that a worker is alive. Files give it to the worker's user; there is none.
+    def tmp
+      NoFile
     end
 
     # Pitchfork's number of the fork of its mold: there is one mold here, which never serves.

@@ -13,14 +13,28 @@ module FoolsGold
     DefaultWorkerTimeout = 60
     DefaultWorkerShutdownTimeout = 30
 
-    # Loads the gem of Puma for a file that names it, and the configuration of a Rails application: in Puma's own
-    # process, and under `rails server`, they are loaded.
+    # Loads what a file names and nothing has loaded yet: the gem of Puma, the plugins that the file has named so far,
+    # the configuration of a Rails application. In Puma's own process, and under `rails server`, they are loaded.
     def self.const_missing_in_file(name)
       %w[puma puma/cli].each { |library| require library } if name == :Puma
+      require_plugins
       rails = File.expand_path("config/application.rb")
-      require rails if name == :Rails && File.file?(rails)
+      require rails if !Object.const_defined?(name) && File.file?(rails)
       Object.const_get(name)
     end
+
+    # Those that are not installed are named with all other plugins.
+    def self.require_plugins
+      (Directives.current&.calls || []).each do |call|
+        name = call.args.first.to_s
+        next if call.name != "plugin" || Directives::PLUGINS.key?(name)
+
+        %W[puma puma/plugin puma/plugin/#{name}].each { |library| require library }
+      rescue LoadError
+        next
+      end
+    end
+    private_class_method :require_plugins
 
     def get(key, default = nil)
       @options.file_options[key.to_sym] || default

@@ -15,8 +15,15 @@ module FoolsGold
       when String, Symbol then utf8(value.to_s)
       when Array then value.map { |one| plain(one) }
       when Hash then value.to_h { |key, one| [utf8(key.to_s), plain(one)] }
-      else value.respond_to?(:to_path) ? utf8(value.to_path) : "(#{value.class})"
+      else other(value)
       end
+    end
+
+    # Of an object: its path, or the number that `Integer()` takes it for, such as ActiveSupport's 30.seconds.
+    def other(value)
+      return utf8(value.to_path) if value.respond_to?(:to_path)
+
+      value.respond_to?(:to_int) ? value.to_int : "(#{value.class})"
     end
 
     def utf8(text)

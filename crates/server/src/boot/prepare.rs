@@ -62,6 +62,11 @@ pub fn prepare(
 ) -> Result<Option<Prepared>, NotServing> {
     let Arrived { parent, sockets } = arrived;
     let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
+    if let Some(identity) = &operating.identity {
+        let (pidfile, state) = (fixed(operating.pidfile.as_deref()), fixed(operating.state.as_deref()));
+        let files = [&stdout, &stderr, &pidfile, &state].into_iter().flatten();
+        identity.check_links(files.map(|path| path.as_path())).map_err(NotServing::Failed)?;
+    }
     if operating.daemonize && parent.is_none() {
         return daemon::start(&program, &sockets, stdout.as_deref().or(stderr.as_deref())).map(|_| None);
     }

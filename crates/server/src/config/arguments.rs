@@ -241,6 +241,12 @@ impl Arguments {
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }
 
+    /// The values that another server's configuration file has for an option, whether or not they count.
+    pub fn of_file(&self, name: Name) -> impl Iterator<Item = &RawValue> {
+        let is_in_file = |given: &&RawValue| matches!(&given.origin, Origin::File(place) if place.is_compat);
+        self.given.iter().filter(move |given| given.name == name && !given.is_assumed()).filter(is_in_file)
+    }
+
     /// Precedence of the values of an option, if there are any; the least counts most.
     pub fn rank_for(&self, app: Option<usize>, name: Name) -> Option<u8> {
         self.values_for(app, name).first().map(|given| given.rank())

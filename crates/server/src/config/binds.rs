@@ -63,6 +63,12 @@ impl SettingsReader<'_> {
         if most.is_none() {
             wanted.push(said(self.pick(Name::Bind)));
         }
+        // In Unicorn and Pitchfork a file's `listen` adds to what their own flags say. -b is none of them.
+        let is_theirs = self.asked.compat.as_ref().is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server));
+        let is_flag = |one: &Said| matches!(&one.given.origin, Origin::Flag(flag) if !is_own(flag));
+        if is_theirs && wanted.iter().any(is_flag) {
+            wanted.extend(self.asked.of_file(Name::Bind).cloned().map(said));
+        }
         wanted
     }
 
@@ -81,6 +87,10 @@ impl SettingsReader<'_> {
         let is_port = host.value.is_empty();
         (self.problems.len() == before).then(|| Said { given: shown, uri: format!("tcp://{name}:{number}"), is_port })
     }
+}
+
+fn is_own(flag: &str) -> bool {
+    flag == "-b" || flag.starts_with("--bind")
 }
 
 /// The IPv4 wildcard on the port of an IPv6 wildcard.

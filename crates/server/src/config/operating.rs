@@ -8,6 +8,7 @@ use crate::config::reader::SettingsReader;
 use crate::config::signal_map::Habit;
 use crate::process::identity::Identity;
 use crate::process::sockets::Activated;
+use crate::process::stream::Stream;
 
 /// Settings of the process.
 #[derive(Debug, Clone)]
@@ -58,7 +59,7 @@ impl SettingsReader<'_> {
         let or = |one: &Option<PathBuf>, other: &Option<PathBuf>| one.clone().or(other.clone().filter(|_| daemonize));
         Operating {
             signals: Habit::named(&self.choice(Name::Signals)),
-            pidfile: self.path(Name::Pidfile),
+            pidfile: self.pidfile(),
             state: self.path(Name::State),
             state_bits: self.octal(Name::StatePermission, "0640"),
             daemonize,
@@ -83,6 +84,11 @@ impl SettingsReader<'_> {
         self.optional(name).map(PathBuf::from)
     }
 
+    /// The pid file. `/dev/null` names none, as those say whose settings have one that they do not want.
+    fn pidfile(&self) -> Option<PathBuf> {
+        self.path(Name::Pidfile).filter(|path| path != Path::new("/dev/null"))
+    }
+
     fn log_files(&mut self) -> (Option<PathBuf>, Option<PathBuf>) {
         let both = self.path(Name::LogFile);
         let (out, err) = (self.path(Name::RedirectStdout), self.path(Name::RedirectStderr));
@@ -92,18 +98,24 @@ impl SettingsReader<'_> {
                 self.refuse(&given, "is a folder; name a file in it");
             }
         }
-        (out.or(both.clone()), err.or(both))
+        // Its own stream is no file: in the background, for instance, nobody reads that either.
+        let file = |path: Option<PathBuf>, own: Stream| path.filter(|path| Stream::at(path) != Some(own));
+        (file(out.or(both.clone()), Stream::Output), file(err.or(both), Stream::Error))
     }
 
     /// Refuses log, pid and state files that are the same file: they would overwrite each other.
     fn files_apart(&mut self, logs: &[Option<&Path>]) {
         let logs: Vec<PathBuf> = logs.iter().filter_map(|path| fixed(*path)).collect();
-        let [pidfile, state] = [Name::Pidfile, Name::State].map(|name| fixed(self.path(name).as_deref()));
+        let (pidfile, state) = (fixed(self.pidfile().as_deref()), fixed(self.path(Name::State).as_deref()));
         for (name, path) in [(Name::Pidfile, &pidfile), (Name::State, &state)] {
             if path.as_ref().is_some_and(|path| logs.contains(path)) {
                 let given = self.pick(name);
                 self.refuse(&given, "is the log file, too: name another");
             }
+        }
+        if state.as_ref().is_some_and(|path| path.extension().is_some_and(|ending| ending == "sock")) {
+            let given = self.pick(Name::State);
+            self.refuse(&given, "looks like a socket to listen on, which is --bind unix://PATH; --state takes a file");
         }
         if pidfile.is_some() && pidfile == state {
             let given = self.pick(Name::State);

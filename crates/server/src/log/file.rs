@@ -1,4 +1,4 @@
-//! A file of the log, or standard output. Lines that cannot be written are lost and counted; that is reported on
+//! A file of the log, or a standard stream. Lines that cannot be written are lost and counted; that is reported on
 //! standard error at once, and in the file once it can be written again.
 
 use std::fs::{self, File, OpenOptions};
@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::config::settings::LogForm;
 use crate::log::writer;
+use crate::process::stream::Stream;
 
 /// Time after which a line that is still being written shows that the reader of a pipe has stopped reading.
 const STALLED_TIME: Duration = Duration::from_millis(100);
@@ -27,8 +28,10 @@ const READER_TIME: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 /// An open log file.
 #[derive(Debug)]
 pub struct LogFile {
-    /// `None` for standard output.
+    /// `None` for a standard stream.
     path: Option<PathBuf>,
+    /// What it is without a path.
+    stream: Stream,
     /// Format of the server's own lines.
     form: LogForm,
     errors: ErrorSink,
@@ -72,7 +75,7 @@ struct Failing {
 /// State of a log file.
 #[derive(Debug, Clone, Serialize)]
 pub struct FileView {
-    /// Its path, or `standard output`.
+    /// Its path, or `standard output`, or `standard error`.
     pub file: String,
     /// Lines lost since the start.
     pub lost_lines: u64,
@@ -115,13 +118,16 @@ impl LogFile {
     pub fn open(path: &Path, form: LogForm, errors: ErrorSink) -> Result<LogFile, String> {
         let path = absolute(path)?;
         let file = append(&path)?;
-        Ok(LogFile { path: Some(path), form, errors, open: Mutex::new(Open::new(file)) })
+        Ok(LogFile { path: Some(path), stream: Stream::Output, form, errors, open: Mutex::new(Open::new(file)) })
     }
 
-    /// Standard output as it is now; `None` if it is closed.
-    pub fn standard_output(form: LogForm, errors: ErrorSink) -> Option<LogFile> {
-        let file = io::stdout().as_fd().try_clone_to_owned().ok()?;
-        Some(LogFile { path: None, form, errors, open: Mutex::new(Open::new(file.into())) })
+    /// A standard stream as it is now; `None` if it is closed.
+    pub fn standard(stream: Stream, form: LogForm, errors: ErrorSink) -> Option<LogFile> {
+        let file = match stream {
+            Stream::Output => io::stdout().as_fd().try_clone_to_owned(),
+            Stream::Error => io::stderr().as_fd().try_clone_to_owned(),
+        };
+        Some(LogFile { path: None, stream, form, errors, open: Mutex::new(Open::new(file.ok()?.into())) })
     }
 
     /// Whether this is the file at an absolute path.
@@ -129,13 +135,17 @@ impl LogFile {
         self.path.as_deref() == Some(path)
     }
 
-    /// Its path; `None` for standard output.
+    /// Its path; `None` for a standard stream.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
     fn name(&self) -> String {
-        self.path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string())
+        match (&self.path, self.stream) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Stream::Output) => "standard output".to_owned(),
+            (None, Stream::Error) => "standard error".to_owned(),
+        }
     }
 
     /// Lends the open file, unless a line has been on its way to it for too long.
@@ -145,7 +155,7 @@ impl LogFile {
 
     /// Opens the path again. Returns a report for the user.
     pub fn reopen(&self) -> Result<String, String> {
-        let Some(path) = &self.path else { return Ok("standard output stays as it is".to_owned()) };
+        let Some(path) = &self.path else { return Ok(format!("{} stays as it is", self.name())) };
         let file = append(path).map_err(|why| match path.try_exists() {
             Ok(false) if path.parent().is_some_and(|folder| !folder.exists()) => {
                 format!("{why}: its folder is gone; until it is back the log goes on in the old file")

@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::config::settings::LogForm;
 use crate::log::file::{ErrorSink, FileView, FormerStderr, LogFile, absolute};
 use crate::process::init;
+use crate::process::stream::Stream;
 
 /// Bytes of application output written at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -72,17 +73,18 @@ impl LogFiles {
         form: LogForm,
     ) -> Result<LogFiles, String> {
         let former_stderr = FormerStderr::default();
-        let err = stderr
-            .map(|path| LogFile::open(path, form, ErrorSink::FormerStderr(former_stderr.clone())).map(Arc::new))
-            .transpose()?;
+        let err = match stderr {
+            Some(path) => opened(path, Stream::Error, form, ErrorSink::FormerStderr(former_stderr.clone()))?,
+            None => None,
+        };
         let errors = || err.clone().map_or(ErrorSink::StandardError, ErrorSink::File);
         let out = match (stdout, &err) {
             (Some(path), Some(err)) if err.is_at(&absolute(path)?) => Some(err.clone()),
-            (Some(path), _) => Some(Arc::new(LogFile::open(path, form, errors())?)),
+            (Some(path), _) => opened(path, Stream::Output, form, errors())?,
             (None, _) => None,
         };
         let has_own_file = out.is_some() || (logs_to_stderr && err.is_some());
-        let plain = if has_own_file { None } else { LogFile::standard_output(form, errors()).map(Arc::new) };
+        let plain = if has_own_file { None } else { LogFile::standard(Stream::Output, form, errors()).map(Arc::new) };
         let (stdout, stderr) = (out, err);
         let files = LogFiles { stdout, stderr, plain, logs_to_stderr, former_stderr, ..LogFiles::default() };
         files.turn().map_err(|error| format!("the log files cannot be written to: {error}"))?;
@@ -189,6 +191,15 @@ impl LogFiles {
             let _ = end.recv_timeout(LAST_WORDS_TIME);
         }
     }
+}
+
+/// The file of one stream; `None` where its path stands for that stream itself.
+fn opened(path: &Path, of: Stream, form: LogForm, errors: ErrorSink) -> Result<Option<Arc<LogFile>>, String> {
+    Ok(match Stream::at(path) {
+        Some(same) if same == of => None,
+        Some(other) => LogFile::standard(other, form, errors).map(Arc::new),
+        None => Some(Arc::new(LogFile::open(path, form, errors)?)),
+    })
 }
 
 /// Whether this is systemd's journal, by the device and inode in JOURNAL_STREAM (systemd.exec(5)).

@@ -3,9 +3,10 @@
 
 use std::ffi::CString;
 use std::fmt;
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::chown;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, chown};
 use std::path::Path;
 
 use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, setgroups, setuid};
@@ -61,23 +62,31 @@ impl Identity {
         Ok(())
     }
 
-    /// Changes the owner of a file, and follows a symbolic link only if it is root's: with a link of its own, whoever
-    /// may write to the folder would be given any file of the machine.
+    /// Refuses files of which root would follow a symbolic link that is not root's own, before anything is opened or
+    /// created by it: with such a link, whoever may write to the folder would have root create a file anywhere, and
+    /// would be given any file of the machine.
+    pub fn check_links<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
+        if !getuid().is_root() {
+            return Ok(());
+        }
+        for path in paths {
+            match unfollowed(path) {
+                // A file that is missing is created, and any other error is told by who opens it.
+                Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {}
+                found => drop(found.map_err(|error| format!("{} cannot be given to {self}: {error}", path.display()))?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the owner of a file, and follows a symbolic link only if it is root's.
     fn own_one(&self, path: &Path) -> io::Result<()> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(CWD, path, flags, Mode::empty())?;
-        let found = fstat(&file)?;
         let owner = (Some(self.uid.as_raw()), Some(self.gid.as_raw()));
-        if !FileType::from_raw_mode(found.st_mode).is_symlink() {
+        match unfollowed(path)? {
             // By its descriptor: another file may have taken its place.
-            return chown(format!("/proc/self/fd/{}", file.as_raw_fd()), owner.0, owner.1);
+            Some(file) => own_what_is_made(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), owner),
+            None => own_what_is_made(path, owner),
         }
-        if found.st_uid != 0 {
-            let why =
-                "it is a symbolic link that does not belong to root, so a server started as root does not follow it";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-        }
-        chown(path, owner.0, owner.1)
     }
 
     /// Switches to this user and group, irrevocably.
@@ -108,6 +117,27 @@ impl fmt::Display for Identity {
         let group = Group::from_gid(self.gid).ok().flatten().map_or_else(|| self.gid.to_string(), |group| group.name);
         write!(f, "user {}, group {group}", show_user(self.uid))
     }
+}
+
+/// Changes the owner of a file or a socket. Others (`/dev/null` for a log, a pipe) are not the server's.
+fn own_what_is_made(path: &Path, owner: (Option<u32>, Option<u32>)) -> io::Result<()> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_file() || kind.is_socket() { chown(path, owner.0, owner.1) } else { Ok(()) }
+}
+
+/// The file at a path, not opened for anything; `None` if a symbolic link of root is there. Another one's link is an
+/// error.
+fn unfollowed(path: &Path) -> io::Result<Option<OwnedFd>> {
+    let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    let found = fstat(&file)?;
+    if !FileType::from_raw_mode(found.st_mode).is_symlink() {
+        return Ok(Some(file));
+    }
+    if found.st_uid != 0 {
+        let why = "it is a symbolic link that does not belong to root, so a server started as root does not follow it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Ok(None)
 }
 
 fn show_user(uid: Uid) -> String {

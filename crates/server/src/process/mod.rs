@@ -16,4 +16,5 @@ pub mod program;
 pub mod run_files;
 pub mod sockets;
 pub mod state_file;
+pub mod stream;
 pub mod systemd;

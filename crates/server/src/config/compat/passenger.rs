@@ -275,7 +275,11 @@ pub fn finish(to: &mut Translation) {
 fn processes(to: &mut Translation) {
     match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
         Some(call) => to.copy(&call, "max-workers"),
-        None => to.assume("max-workers", "6", false),
+        // More that are to be there at least are as many as there may be.
+        None => {
+            let least = to.call("min_instances").and_then(|call| text(call.args.first())?.parse::<u32>().ok());
+            to.assume("max-workers", &least.unwrap_or(0).max(6).to_string(), false);
+        }
     }
     match to.call("min_instances").cloned() {
         Some(call) => to.copy(&call, "min-workers"),

@@ -310,8 +310,15 @@ fn rackup(to: &mut Translation, call: &Directive) {
 
 fn redirect(to: &mut Translation, call: &Directive) {
     for (at, key) in ["redirect-stdout", "redirect-stderr"].into_iter().enumerate() {
-        if let Some(path) = text(call.args.get(at)) {
-            to.set(call, key, path);
+        match call.args.get(at) {
+            Some(Value::Bool(true)) => {
+                to.remark(call, What::Refused, "takes the paths of two files, then whether to append")
+            }
+            path => {
+                if let Some(path) = text(path.filter(|path| !path.is_boolean())) {
+                    to.set(call, key, path);
+                }
+            }
         }
     }
     if !matches!(call.args.get(2), Some(Value::Bool(true))) {

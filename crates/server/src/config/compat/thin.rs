@@ -28,7 +28,7 @@ pub const KNOWN: &[Known] = &[
     ("environment", Does::Is("environment")),
     ("daemonize", Does::Is("daemonize")),
     ("pid", Does::Like("pidfile", LIKE_ONE)),
-    ("log", Does::Like("log-file", LIKE_ONE)),
+    ("log", Does::By(later)),
     ("user", Does::By(identity)),
     ("group", Does::By(identity)),
     ("chdir", Does::Is("dir")),
@@ -142,6 +142,16 @@ pub fn finish(to: &mut Translation) {
         _ => to.assume("threads", "1", false),
     }
     to.assume("workers", "1", false);
+    if let Some(call) = to.call("log").filter(|_| to.says_yes("log")).cloned() {
+        // Every server of a cluster is in the background.
+        if count > 0 || to.says_yes("daemonize") {
+            to.copy(&call, "log-file");
+            to.remark(&call, What::Differs, LIKE_ONE);
+        } else {
+            let why = "as in Thin the log goes to standard output without daemonize; --log-file sets it all the same";
+            to.remark(&call, What::Needless, why);
+        }
+    }
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     to.assume("worker-timeout", "0s", false);
     if to.says_yes("daemonize") {

@@ -1,0 +1,68 @@
+//! Paths that stand for this process's own standard output or standard error. They are no files: once a pipe of the
+//! server has taken the stream's place, opening such a path would open that pipe.
+
+use std::fs;
+use std::path::Path;
+use std::process;
+
+/// Most symbolic links that are followed, as in Linux.
+const LINKS_MOST: usize = 40;
+
+/// A standard stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    Output,
+    Error,
+}
+
+impl Stream {
+    /// The stream that a path stands for: by its name, such as `/dev/stdout`, or by symbolic links to such a name, as
+    /// images of containers have in place of log files.
+    pub fn at(path: &Path) -> Option<Stream> {
+        let mut path = std::path::absolute(path).ok()?;
+        for _ in 0..LINKS_MOST {
+            if let Some(stream) = named(&path) {
+                return Some(stream);
+            }
+            // An absolute target replaces the whole path.
+            path = path.parent()?.join(fs::read_link(&path).ok()?);
+        }
+        None
+    }
+}
+
+fn named(path: &Path) -> Option<Stream> {
+    let own = format!("/proc/{}/fd", process::id());
+    let number = ["/proc/self/fd", "/dev/fd", &own].iter().find_map(|folder| path.strip_prefix(folder).ok());
+    match (path.to_str()?, number.and_then(Path::to_str)) {
+        ("/dev/stdout", _) | (_, Some("1")) => Some(Stream::Output),
+        ("/dev/stderr", _) | (_, Some("2")) => Some(Stream::Error),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn names_and_links_of_standard_streams_are_known_and_files_are_not_taken_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink("/dev/stderr", at("direct")).unwrap();
+        symlink("direct", at("again")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        symlink("/dev/null", at("null")).unwrap();
+        fs::write(at("file"), "").unwrap();
+        let own = format!("/proc/{}/fd/2", process::id());
+        for path in ["/dev/stderr", "/proc/self/fd/2", "/dev/fd/2", &own, at("again").to_str().unwrap()] {
+            assert_eq!(Stream::at(Path::new(path)), Some(Stream::Error), "{path}");
+        }
+        assert_eq!(Stream::at(Path::new("/dev/stdout")), Some(Stream::Output));
+        for path in ["loop", "null", "file", "missing"] {
+            assert_eq!(Stream::at(&at(path)), None, "{path}");
+        }
+        assert_eq!(Stream::at(Path::new("/dev/fd/12")), None);
+    }
+}
