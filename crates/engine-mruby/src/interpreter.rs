@@ -244,6 +244,11 @@ impl OpenWork {
 
 impl Drop for Interpreter {
     fn drop(&mut self) {
+        // In the middle of a call, when the pool has ended: what is on the stack still uses both.
+        if self.stack.abandon() {
+            std::mem::forget(self.vm.take());
+            return;
+        }
         // The interpreter first: closing it still uses the host.
         self.vm = None;
         // SAFETY: the host was leaked from a box in `new`, and this value alone owns it.

@@ -60,6 +60,12 @@ impl Stack {
         self.resume()
     }
 
+    /// Leaves suspended work for good, and says whether there was any. Its frames stay in memory with all that they
+    /// refer to: those of C cannot be unwound.
+    pub fn abandon(&mut self) -> bool {
+        self.work.take().map(std::mem::forget).is_some()
+    }
+
     /// Resumes suspended work in the current thread, until it ends (true) or migrates (false).
     pub fn resume(&mut self) -> bool {
         let Some(mut work) = self.work.take() else { return true };

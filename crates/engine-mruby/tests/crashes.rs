@@ -31,6 +31,57 @@ class Fickle
 end
 ";
 
+/// Objects whose conversions move the stack, and change what is being read.
+const CONVERSIONS: &str = "
+require 'strscan'
+class Deep
+  def to_s = Fiber.new { \"#{Deep.new}\" }.resume
+end
+def deep(n) = n == 0 ? 0 : 1 + deep(n - 1)
+def grow
+  deep(3500)
+  $kept = Array.new(300) { |i| 'z' * (i % 1500 + 40) }
+  GC.start
+  nil
+end
+class Name
+  def initialize(name) = @name = name
+  def to_str = (grow; @name)
+end
+class Swap
+  def initialize(scanner, anew) = (@scanner, @anew = scanner, anew)
+  def to_str
+    @anew ? @scanner.send(:initialize, 'b') : @scanner.string = 'b'
+    GC.start
+    $kept = Array.new(3000) { 'y' * 200 }
+    'a'
+  end
+end
+module Missing
+  def self.const_missing(name) = ($path.replace('x'); grow; self)
+end
+";
+
+#[test]
+fn callables_after_the_answer_may_empty_the_environment() {
+    let app = app("run lambda { |env|
+      list = env['rack.response_finished']
+      40.times { list << lambda { |*_| nil } }
+      list << lambda { |e, *_| e.clear; GC.start; $kept = Array.new(5000) { 'x' * 330 } }
+      [200, {}, ['fine']] }");
+    (0..5).for_each(|_| assert_eq!(app.got(get("/")).body, "fine"));
+}
+
+#[test]
+fn an_engine_may_end_while_ruby_runs_after_an_answer() {
+    for _ in 0..10 {
+        let app = app("run lambda { |env|
+          env['rack.response_finished'] << lambda { |*_| 3_000_000.times { |n| n.to_s } }
+          [200, {}, ['fine']] }");
+        assert_eq!(app.got(get("/")).body, "fine");
+    }
+}
+
 #[test]
 fn calls_that_crashed_have_answers() {
     let expressions = [
@@ -49,11 +100,31 @@ fn calls_that_crashed_have_answers() {
         ("format('%#.70000g', 1.0).size", "70001"),
         ("(Time.strptime('é', 'é%') rescue $!.class)", "ArgumentError"),
         ("Date._strptime('999999999999999999 5', '%C %y').class", "Hash"),
+        ("(Regexp.new('a' + '*' * 1_000_000) rescue $!.class)", "RegexpError"),
+        ("(Regexp.new('(' * 150 + 'a' + '*+?){2}' * 150) rescue $!.class)", "RegexpError"),
+        ("'ab'.sub(/(?=ab\\K)/, '[\\0]')", "\"[]ab\""),
+        ("'aaa'.gsub(/(?<=\\Ka)a/, 'x')", "\"xx\""),
+        ("begin; Deep.new.to_s; rescue SystemStackError; $!.class; end", "SystemStackError"),
+        ("begin; alias $one $two; alias $two $three; alias $three $one; $three = 5; $one; end", "5"),
+        ("(File.fnmatch('{}' * 60_000, 'x', File::FNM_EXTGLOB))", "false"),
+        ("File.fnmatch('{a,b}{c,d{e,f}}', 'bdf', File::FNM_EXTGLOB)", "true"),
+        ("(Class.new { define_method(:size, String.instance_method(:size)) }.new.size rescue $!.class)", "TypeError"),
+        ("Class.new(String) { define_method(:length_of, String.instance_method(:size)) }.new('abc').length_of", "3"),
+        ("(Regexp.new('x', Hash.new { |_, _| grow }) =~ 'ax')", "1"),
+        (
+            "Class.new { def a = 1; def b = 2; private Name.new('a'), :b }.private_instance_methods(false).sort",
+            "[:a, :b]",
+        ),
+        ("scanner = StringScanner.new('aab'); scanner.scan_until(Swap.new(scanner, false)); scanner.string", "\"b\""),
+        ("scanner = StringScanner.new('aab'); (scanner.scan_until(Swap.new(scanner, true))); scanner.string", "\"b\""),
+        ("path = +'Missing::Ones'; $path = path; Missing.const_get(path)", "Missing"),
+        ("(Class.new { class_eval('1 + 1', Name.new('file')) }.name)", "nil"),
+        ("'abc'.start_with?(*['x'] * 20, /b/, *[], **{ a: 1 }) rescue $!.class", "TypeError"),
     ];
     let case = |(at, (ruby, _)): (usize, &(&str, &str))| format!("  when '/{at}' then ({ruby}).inspect\n");
     let cases: String = expressions.iter().enumerate().map(case).collect();
     let app = app(&format!(
-        "require 'time'; require 'date'\n{INSPECTION}\n\
+        "require 'time'; require 'date'\n{INSPECTION}{CONVERSIONS}\n\
          run ->(env) {{\n  body = case env['PATH_INFO']\n{cases}  end\n  [200, {{}}, [body]]\n}}"
     ));
     for _ in 0..2 {

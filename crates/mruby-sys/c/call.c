@@ -334,6 +334,8 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
   struct part part = {call, body};
   mrb_bool failed = FALSE, close_failed = FALSE;
   mrb_value error = mrb_nil_value(), close_error;
+  /* The application may take it out of its answer while it is read. */
+  if (!mrb_immediate_p(body)) mrb_gc_protect(mrb, body);
   /* A refused answer is closed without being read. */
   if (!call->bad) error = mrb_protect_error(mrb, body_part, &part, &failed);
   mrb->exc = NULL;
@@ -365,7 +367,9 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   mrb_gc_protect(mrb, answer);
   call->answer = answer;
   take_status(mrb, call, mrb_ary_entry(answer, 0));
-  if (!call->bad) take_headers(mrb, call, mrb_ary_entry(answer, 1));
+  mrb_value headers = mrb_ary_entry(answer, 1);
+  if (!mrb_immediate_p(headers)) mrb_gc_protect(mrb, headers);
+  if (!call->bad) take_headers(mrb, call, headers);
   take_and_close(mrb, call, mrb_ary_entry(answer, 2));
   return mrb_nil_value();
 }
@@ -378,6 +382,8 @@ static mrb_value finished_body(mrb_state *mrb, void *data)
   /* Not mrb_hash_get: the application may have given the Hash a default, which would run Ruby code. */
   mrb_value list = mrb_hash_fetch(mrb, call->env, RARRAY_PTR(fg_of(mrb)->keys)[FG_KEY_FINISHED], mrb_nil_value());
   if (!mrb_array_p(list)) return mrb_nil_value();
+  /* A callable may take it out of the environment. */
+  mrb_gc_protect(mrb, list);
   bool answered = mrb_array_p(call->answer);
   for (mrb_int i = RARRAY_LEN(list) - 1; i >= 0; i--) {
     mrb_value status = answered ? mrb_ary_entry(call->answer, 0) : mrb_nil_value();

@@ -176,6 +176,8 @@ static mrb_value const_get(mrb_state *mrb, mrb_value self)
   mrb_get_args(mrb, "o|b", &path, &inherited);
   if (mrb_symbol_p(path)) return constant(mrb, self, mrb_symbol(path), inherited);
   path = mrb_ensure_string_type(mrb, fg_stands_for(mrb, path, MRB_TT_STRING, "to_str"));
+  /* A copy: an autoload or const_missing may change the String. */
+  path = mrb_str_dup(mrb, path);
   const char *at = RSTRING_PTR(path), *end = at + RSTRING_LEN(path);
   if (end - at > 2 && at[0] == ':' && at[1] == ':') at += 2;
   while (at < end) {

@@ -208,6 +208,7 @@ void fg_report(fg_vm *vm, mrb_value exception);
 /* trace.c: the frames of an interruption, recorded now and reported later. */
 void fg_note_places(fg_vm *vm);
 void fg_report_places(fg_vm *vm);
+void fg_guard_init(void);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
 bool fg_is_shared(mrb_state *mrb, mrb_value object, mrb_sym name, mrb_value self);
 void fg_globals_init(mrb_state *mrb);
@@ -276,6 +277,7 @@ void fg_finder_setup(mrb_state *mrb, fg_vm *vm);
 #define FG_MATCH_SLOTS 2
 void fg_match_init(mrb_state *mrb, fg_vm *vm);
 mrb_value fg_match_group(mrb_state *mrb, mrb_value match, size_t group);
+mrb_value fg_match_bytes(mrb_state *mrb, mrb_value match, mrb_value which);
 void fg_match_check(mrb_state *mrb, mrb_value value);
 mrb_value fg_match_pre(mrb_state *mrb, mrb_value match);
 mrb_value fg_match_post(mrb_state *mrb, mrb_value match);

@@ -37,7 +37,9 @@ static mrb_value alias_global(mrb_state *mrb, mrb_value self)
   fg_vm *vm = fg_of(mrb);
   (void)self;
   mrb_get_args(mrb, "nn", &name, &means);
-  means = fg_global_name(vm, means);
+  /* To the end: that of an alias may have become one itself. So no alias leads back to its own name. */
+  for (mrb_sym next; (next = fg_global_name(vm, means)) != means && next != name;) means = next;
+  if (fg_global_name(vm, means) == name) means = name;
   if (name != means) add_alias(mrb, vm, name, means);
   return mrb_nil_value();
 }

@@ -13,6 +13,25 @@
 /* Instructions that an interrupted script may run, for its ensure clauses, before it is interrupted again. */
 #define STOP_GRACE 10000
 
+/* Bytes of the C stack (stack.rs), and those of them below which C calls Ruby; the rest is for what runs in between. */
+#define STACK_BYTES (16 << 20)
+#define DEEP_BYTES (10 << 20)
+
+extern int (*fg_is_deep)(mrb_state *) __attribute__((weak));
+
+/* Whether so much of the C stack is in use that C must not call Ruby again (mruby/patches, c-stack). */
+static int is_deep(mrb_state *mrb)
+{
+  const fg_vm *vm = fg_of(mrb);
+  if (vm == NULL || vm->stack == NULL) return 0;
+  return vm->stack - (const char *)__builtin_frame_address(0) > DEEP_BYTES;
+}
+
+void fg_guard_init(void)
+{
+  if (&fg_is_deep) fg_is_deep = is_deep;
+}
+
 /* Counts memory that Rust holds for an object of this interpreter; false where it does not fit in the limit. Unlike
  * mruby's allocator it must collect garbage itself. */
 bool fg_reserve(mrb_state *mrb, size_t bytes)
@@ -132,6 +151,8 @@ void fg_vm_calm(fg_vm *vm)
 
 /* --- errors ----------------------------------------------------------------------------------------------------- */
 
+#define UNTOLD "(its message could not be made)"
+
 static mrb_value report_body(mrb_state *mrb, void *data)
 {
   mrb_value exception = *(mrb_value *)data;
@@ -159,8 +180,16 @@ static mrb_value causes_body(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
+/* Reports only the class of an exception: its own methods raise. */
+static mrb_value class_body(mrb_state *mrb, void *data)
+{
+  const char *klass = mrb_obj_classname(mrb, *(mrb_value *)data);
+  fg_host_error(fg_of(mrb)->host, klass, strlen(klass), UNTOLD, sizeof UNTOLD - 1);
+  return mrb_nil_value();
+}
+
 /* Reports an exception to the host: class, message, backtrace and causes. Where its own methods raise, only its class
- * is reported. */
+ * is reported, and where no memory is left for that, nothing of it. */
 void fg_report(fg_vm *vm, mrb_value exception)
 {
   mrb_bool failed = FALSE;
@@ -168,8 +197,9 @@ void fg_report(fg_vm *vm, mrb_value exception)
   mrb->exc = NULL;
   mrb_protect_error(mrb, report_body, &exception, &failed);
   if (failed) {
-    const char *klass = mrb_obj_classname(mrb, exception);
-    fg_host_error(vm->host, klass, strlen(klass), "(its message could not be made)", 31);
+    mrb->exc = NULL;
+    mrb_protect_error(mrb, class_body, &exception, &failed);
+    if (failed) fg_host_error(vm->host, "Exception", strlen("Exception"), UNTOLD, sizeof UNTOLD - 1);
   }
   mrb->exc = NULL;
   mrb_protect_error(mrb, causes_body, &exception, &failed);
@@ -183,9 +213,10 @@ int fg_guard(fg_vm *vm, fg_body *body, void *data)
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
   mrb_bool failed = FALSE;
-  /* Guards nest: rack.response_finished and keys of environments run in guards of their own. */
-  const char *outer = vm->stack;
-  vm->stack = __builtin_frame_address(0);
+  /* Guards nest: rack.response_finished and keys of environments run in guards of their own. The outermost one on this
+   * stack counts. */
+  const char *outer = vm->stack, *here = __builtin_frame_address(0);
+  if (outer == NULL || here > outer || outer - here > STACK_BYTES) vm->stack = here;
   mrb_value result = mrb_protect_error(mrb, body, data, &failed);
   vm->stack = outer;
   int ended = FG_DONE;

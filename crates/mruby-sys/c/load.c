@@ -131,12 +131,11 @@ int fg_vm_run(fg_vm *vm, const char *code, size_t length)
 /* FoolsGold.run_source(text, name, self) */
 static mrb_value run_source(mrb_state *mrb, mrb_value module)
 {
-  const char *text;
-  const char *name;
-  mrb_int length;
-  mrb_value self;
+  mrb_value source, file, self;
   (void)module;
-  mrb_get_args(mrb, "szo", &text, &length, &name, &self);
+  mrb_get_args(mrb, "SSo", &source, &file, &self);
+  const char *name = RSTRING_CSTR(mrb, file), *text = RSTRING_PTR(source);
+  mrb_int length = RSTRING_LEN(source);
   /* Some editors write a byte order mark, which mruby's parser would take for code. */
   if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
     text += 3;

@@ -160,10 +160,15 @@ static mrb_value offset(mrb_state *mrb, mrb_value self)
   return mrb_assoc_new(mrb, in_characters(mrb, self, from), in_characters(mrb, self, to));
 }
 
+/* The positions in bytes of the begin and the end of a group. */
+mrb_value fg_match_bytes(mrb_state *mrb, mrb_value self, mrb_value which)
+{
+  return mrb_assoc_new(mrb, slot(mrb, self, which, 0), slot(mrb, self, which, 1));
+}
+
 static mrb_value byte_offset(mrb_state *mrb, mrb_value self)
 {
-  mrb_value which = which_of(mrb);
-  return mrb_assoc_new(mrb, slot(mrb, self, which, 0), slot(mrb, self, which, 1));
+  return fg_match_bytes(mrb, self, which_of(mrb));
 }
 
 static mrb_value first_byte(mrb_state *mrb, mrb_value self) { return values_of(mrb, self)[FG_MATCH_SLOTS]; }

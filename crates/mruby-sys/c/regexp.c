@@ -167,10 +167,12 @@ static mrb_value s_new(mrb_state *mrb, mrb_value klass)
 {
   const mrb_value *args;
   mrb_int count;
-  mrb_get_args(mrb, "*!", &args, &count);
+  /* A copy: conversions run Ruby code, which moves the stack. */
+  mrb_get_args(mrb, "*", &args, &count);
   mrb_value timeout = mrb_nil_value();
   if (count > 1 && mrb_hash_p(args[count - 1])) {
-    timeout = mrb_hash_get(mrb, args[--count], mrb_symbol_value(mrb_intern_lit(mrb, "timeout")));
+    mrb_value name = mrb_symbol_value(mrb_intern_lit(mrb, "timeout"));
+    timeout = mrb_hash_fetch(mrb, args[--count], name, mrb_nil_value());
   }
   if (count < 1 || count > 3) mrb_argnum_error(mrb, count, 1, 3);
   uint32_t options = 0;

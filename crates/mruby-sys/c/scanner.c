@@ -47,8 +47,9 @@ static mrb_value string_of(mrb_state *mrb, mrb_value self)
 
 static void begin(mrb_state *mrb, mrb_value self, mrb_value string)
 {
+  string = mrb_ensure_string_type(mrb, string);
   struct scanner *scanner = scanner_of(mrb, self);
-  mrb_iv_set(mrb, self, STRING, mrb_ensure_string_type(mrb, string));
+  mrb_iv_set(mrb, self, STRING, string);
   scanner->position = scanner->before = scanner->count = 0;
   scanner->kind = FG_TEXT_UNKNOWN;
 }
@@ -59,7 +60,7 @@ static mrb_value initialize(mrb_state *mrb, mrb_value self)
   mrb_int count;
   mrb_get_args(mrb, "*", &args, &count);
   if (count < 1) mrb_argnum_error(mrb, count, 1, 2);
-  mrb_value string = args[0];
+  mrb_value string = mrb_ensure_string_type(mrb, args[0]);
   scanner_free(mrb, DATA_PTR(self));
   /* NULL first: should mrb_calloc raise, the finalizer must not free the old memory again. */
   mrb_data_init(self, NULL, &scanner_type);
@@ -93,9 +94,16 @@ static void remember(mrb_state *mrb, mrb_value self, const size_t *slots, size_t
  * nil without a match. */
 static mrb_value scan(mrb_state *mrb, mrb_value self)
 {
-  mrb_value pattern, string = string_of(mrb, self);
+  mrb_value pattern;
   mrb_bool advance, text, here;
   mrb_get_args(mrb, "obbb", &pattern, &advance, &text, &here);
+  if (!fg_is_regexp(mrb, pattern) && !mrb_string_p(pattern)) {
+    /* Now: its `to_str` may give this scanner another text. */
+    mrb_value converted = mrb_check_string_type(mrb, pattern);
+    if (mrb_nil_p(converted)) fg_no_pattern(mrb, pattern);
+    pattern = converted;
+  }
+  mrb_value string = string_of(mrb, self);
   struct scanner *scanner = scanner_of(mrb, self);
   size_t length = (size_t)RSTRING_LEN(string);
   bool found = false;

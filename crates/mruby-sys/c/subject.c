@@ -188,7 +188,7 @@ static mrb_value string_aset(mrb_state *mrb, mrb_value self)
   fg_finder_init(mrb, &finder, pattern, self);
   mrb_value found = search(mrb, &finder, 0, 0);
   if (mrb_nil_p(found)) mrb_raise(mrb, E_INDEX_ERROR, "regexp not matched");
-  mrb_value offsets = mrb_funcall(mrb, found, "byteoffset", 1, group);
+  mrb_value offsets = fg_match_bytes(mrb, found, group);
   if (mrb_nil_p(RARRAY_PTR(offsets)[0])) mrb_raisef(mrb, E_INDEX_ERROR, "regexp group %v not matched", group);
   mrb_int from = mrb_integer(RARRAY_PTR(offsets)[0]), to = mrb_integer(RARRAY_PTR(offsets)[1]);
   mrb_funcall(mrb, self, "bytesplice", 3, mrb_fixnum_value(from), mrb_fixnum_value(to - from), other);
@@ -238,8 +238,9 @@ static mrb_value string_byterindex(mrb_state *mrb, mrb_value self)
 /* String#start_with?. With a Regexp among the arguments all of them are tested here, else by mruby's own method. */
 static mrb_value string_starts(mrb_state *mrb, mrb_value self)
 {
-  const mrb_value *args = mrb_get_argv(mrb);
+  /* The number first: it puts keywords into the list of arguments. */
   mrb_int count = mrb_get_argc(mrb);
+  const mrb_value *args = mrb_get_argv(mrb);
   for (mrb_int i = 0; i < count; i++) {
     if (!fg_is_regexp(mrb, args[i])) continue;
     mrb_get_args(mrb, "*", &args, &count);

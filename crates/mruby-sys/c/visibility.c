@@ -127,7 +127,8 @@ static mrb_value change(mrb_state *mrb, struct RClass *klass, int visibility)
 {
   const mrb_value *names;
   mrb_int count;
-  mrb_get_args(mrb, "*!", &names, &count);
+  /* A copy: the conversion of a name runs Ruby code, which moves the stack. */
+  mrb_get_args(mrb, "*", &names, &count);
   if (count == 0) {
 #ifndef NO_VISIBILITY
     if (mrb->c->ci > mrb->c->cibase) {
@@ -165,7 +166,7 @@ static mrb_value class_method(mrb_state *mrb, mrb_value self, int visibility)
 {
   const mrb_value *names;
   mrb_int count;
-  mrb_get_args(mrb, "*!", &names, &count);
+  mrb_get_args(mrb, "*", &names, &count);
   set_all(mrb, mrb_class_ptr(mrb_singleton_class(mrb, self)), names, count, visibility);
   return mrb_nil_value();
 }
@@ -295,6 +296,18 @@ static mrb_value singleton_names(mrb_state *mrb, mrb_value self)
 
 /* --- defining ----------------------------------------------------------------------------------------------------- */
 
+/* Raises where a method of another class would become one of `klass`: written in C, it takes its receiver for one of
+ * its own class. Those of modules are for any class. */
+static void check_owner(mrb_state *mrb, struct RClass *klass, mrb_value owner)
+{
+  if (mrb_type(owner) != MRB_TT_CLASS && mrb_type(owner) != MRB_TT_SCLASS) return;
+  for (struct RClass *above = klass; above; above = above->super) if (above == mrb_class_ptr(owner)) return;
+  if (mrb_type(owner) == MRB_TT_SCLASS) {
+    mrb_raise(mrb, E_TYPE_ERROR, "can't bind singleton method to a different class");
+  }
+  mrb_raisef(mrb, E_TYPE_ERROR, "bind argument must be a subclass of %v", owner);
+}
+
 static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
 {
   mrb_sym name;
@@ -305,7 +318,10 @@ static mrb_value define_method_in(mrb_state *mrb, struct RClass *klass)
   if (mrb_nil_p(body)) mrb_raise(mrb, E_ARGUMENT_ERROR, "tried to create Proc object without a block");
   mrb_sym held = mrb_intern_lit(mrb, "_proc");
   bool method = !mrb_proc_p(body) && mrb_type(body) == MRB_TT_OBJECT && mrb_iv_defined(mrb, body, held);
-  if (method) body = mrb_iv_get(mrb, body, held);
+  if (method) {
+    check_owner(mrb, klass, mrb_iv_get(mrb, body, mrb_intern_lit(mrb, "_owner")));
+    body = mrb_iv_get(mrb, body, held);
+  }
   if (!mrb_proc_p(body)) {
     mrb_raisef(mrb, E_TYPE_ERROR, "wrong argument type %T (expected Proc/Method/UnboundMethod)", body);
   }
@@ -405,11 +421,12 @@ static mrb_value undef_made(mrb_state *mrb, mrb_value self)
  * looked up from the caller; its local variables are not visible. */
 static mrb_value module_eval(mrb_state *mrb, mrb_value self)
 {
-  const char *text, *name = "(eval)";
-  mrb_int length, line = 1;
+  mrb_value text, name = mrb_nil_value();
+  mrb_int line = 1;
   if (mrb_block_given_p(mrb)) return mrb_mod_module_eval(mrb, self);
-  mrb_get_args(mrb, "s|zi", &text, &length, &name, &line);
-  struct RProc *proc = fg_compile(mrb, text, (size_t)length, name, line);
+  mrb_get_args(mrb, "S|Si", &text, &name, &line);
+  const char *named = mrb_nil_p(name) ? "(eval)" : RSTRING_CSTR(mrb, name);
+  struct RProc *proc = fg_compile(mrb, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), named, line);
   mrb_callinfo *ci = mrb->c->ci;
   const struct RProc *scope = ci[-1].proc;
   if (scope && !MRB_PROC_CFUNC_P(scope)) {

@@ -74,6 +74,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_vm_key(vm, "fools_gold.context", 18);
   fg_vm_key(vm, "rack.input", 10);
   mrb_define_module(mrb, "FoolsGold");
+  fg_guard_init();
   fg_rescue_init(mrb, vm);
   fg_load_init(mrb);
   fg_visibility_init(mrb);

@@ -152,7 +152,11 @@ impl Pattern {
         match self.way(how.bytes || self.parsed.binary) {
             Ok(Way::Plain(plain)) => Ok(plain_search(plain, text, start, how.anchored, slots)),
             Ok(Way::Machine(program)) => {
-                let found = machine::search(program, text, start, how.anchored, tick)?;
+                let mut found = machine::search(program, text, start, how.anchored, tick)?;
+                if let Some([begin, end, ..]) = found.as_deref_mut() {
+                    // `\K` in a look-around may put the begin before the start, or behind the end.
+                    *begin = (*begin).clamp(start.min(*end), *end);
+                }
                 for (slot, position) in slots.iter_mut().zip(found.iter().flatten()) {
                     *slot = *position;
                 }

@@ -6,6 +6,8 @@ use super::syntax::{Kind, Node, Parsed, Place};
 
 /// Most levels of groups and brackets; each takes stack.
 const DEPTH_MAX: u32 = 200;
+/// Most repetitions of a repetition, such as the two in `a{2}{3}`; each takes stack on every level of groups.
+const STACKED_MAX: u32 = 20;
 /// Largest number in a repetition such as `{1,100000}`, as in Ruby.
 const TIMES_MAX: u32 = 100_000;
 /// Most groups of one pattern, as in Ruby.
@@ -247,6 +249,7 @@ impl Parser {
     }
 
     fn repeated(&mut self, mut node: Node, repeatable: bool) -> Wrong<Node> {
+        let mut stacked = 0;
         loop {
             self.skip_ignored()?;
             let begin = self.at;
@@ -268,6 +271,10 @@ impl Parser {
             };
             if !repeatable {
                 return Err("target of repeat operator is invalid".into());
+            }
+            stacked += 1;
+            if stacked > STACKED_MAX {
+                return Err(format!("more than {STACKED_MAX} repetitions of one another"));
             }
             let braces = self.source.get(begin) == Some(&'{');
             node = self.with_kind(node, min, max, braces);

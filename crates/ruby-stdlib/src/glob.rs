@@ -16,6 +16,8 @@ pub const EXTGLOB: i64 = 16;
 
 /// Patterns to which the braces of one pattern may expand.
 const PATTERNS_MAX: usize = 4096;
+/// Most bytes of all patterns that are made meanwhile.
+const BYTES_MAX: usize = 16 << 20;
 
 /// Limits of a walk through folders.
 pub struct Limits<'a> {
@@ -168,10 +170,36 @@ fn bracket(pattern: &[u32], letter: u32, flags: i64) -> Option<usize> {
     }
 }
 
-/// Expands the braces of a pattern.
+/// Expands the braces of a pattern. The order is that of the shell: `{a,b}{c,d}` is ac, ad, bc, bd.
 fn braces(pattern: &[u8]) -> Result<Vec<Vec<u8>>, Stop> {
+    let mut out = Vec::new();
+    let mut made = 0;
+    // The last one is next.
+    let mut waiting = vec![pattern.to_vec()];
+    while let Some(pattern) = waiting.pop() {
+        let Some((open, commas, close)) = first_braces(&pattern) else {
+            out.push(pattern);
+            continue;
+        };
+        let begins = std::iter::once(open).chain(commas.iter().copied());
+        let ends = commas.iter().copied().chain(std::iter::once(close));
+        let parts: Vec<Vec<u8>> = begins
+            .zip(ends)
+            .map(|(begin, end)| [&pattern[..open], &pattern[begin + 1..end], &pattern[close + 1..]].concat())
+            .collect();
+        made += parts.iter().map(Vec::len).sum::<usize>();
+        waiting.extend(parts.into_iter().rev());
+        if out.len() + waiting.len() > PATTERNS_MAX || made > BYTES_MAX {
+            return Err(Stop::TooMuch);
+        }
+    }
+    Ok(out)
+}
+
+/// The positions of the first pair of braces that is complete, and of the commas between its alternatives.
+fn first_braces(pattern: &[u8]) -> Option<(usize, Vec<usize>, usize)> {
     let mut depth = 0;
-    let mut open = None;
+    let mut open = 0;
     let mut commas = Vec::new();
     let mut at = 0;
     while at < pattern.len() {
@@ -179,32 +207,18 @@ fn braces(pattern: &[u8]) -> Result<Vec<Vec<u8>>, Stop> {
             b'\\' => at += 1,
             b'{' => {
                 if depth == 0 {
-                    open = Some(at);
+                    open = at;
                 }
                 depth += 1;
             }
             b',' if depth == 1 => commas.push(at),
-            b'}' if depth == 1 => return expanded(pattern, open.unwrap_or(at), &commas, at),
+            b'}' if depth == 1 => return Some((open, commas, at)),
             b'}' if depth > 0 => depth -= 1,
             _ => {}
         }
         at += 1;
     }
-    Ok(vec![pattern.to_vec()])
-}
-
-fn expanded(pattern: &[u8], open: usize, commas: &[usize], close: usize) -> Result<Vec<Vec<u8>>, Stop> {
-    let mut out = Vec::new();
-    let begins = std::iter::once(open).chain(commas.iter().copied());
-    let ends = commas.iter().copied().chain(std::iter::once(close));
-    for (begin, end) in begins.zip(ends) {
-        let whole = [&pattern[..open], &pattern[begin + 1..end], &pattern[close + 1..]].concat();
-        out.extend(braces(&whole)?);
-        if out.len() > PATTERNS_MAX {
-            return Err(Stop::TooMuch);
-        }
-    }
-    Ok(out)
+    None
 }
 
 /// The paths that a pattern matches (Dir.glob), in the order of their names, relative where the pattern is.
