@@ -1,7 +1,7 @@
 //! The ERB compiler: from a template to the text of a Ruby program that fills a String. Its lines are those of the
 //! template, so that backtraces name the template's lines.
 
-use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use ruby_native::{Arg, Context, Outcome, Raise, Value, arg};
 
 /// The options of a trim mode.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,10 +29,6 @@ fn trim(mode: Arg<'_>) -> Result<Trim, Raise> {
                 end: text.contains('>') && !text.contains("<>"),
                 percent: text.contains('%'),
             };
-            let known = ["", "-", ">", "<>", "%", "%-", "%>", "%<>", "-%", ">%", "<>%"];
-            if !known.contains(&&*text) {
-                return Err(raise("ArgumentError", format!("Invalid ERB trim mode: {text:?}")));
-            }
         }
     }
     Ok(trim)
@@ -88,6 +84,9 @@ impl Compiler {
             }
             self.flush();
             self.out.extend_from_slice(&line[1..]);
+            if !line.ends_with(b"\n") {
+                self.out.push(b'\n');
+            }
             return;
         }
         self.parts(line, trim, tag);

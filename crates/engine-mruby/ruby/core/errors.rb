@@ -5,7 +5,8 @@ class IOError < StandardError; end unless Object.const_defined?(:IOError)
 class EOFError < IOError; end unless Object.const_defined?(:EOFError)
 class LoadError < ScriptError; end unless Object.const_defined?(:LoadError)
 class SecurityError < Exception; end unless Object.const_defined?(:SecurityError)
-class Interrupt < Exception; end unless Object.const_defined?(:Interrupt)
+class SignalException < Exception; end unless Object.const_defined?(:SignalException)
+class Interrupt < SignalException; end unless Object.const_defined?(:Interrupt)
 
 # mruby's ObjectSpace lists all objects, also those of the interpreter itself. library/core/objectspace.rb replaces it.
 Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
@@ -92,7 +93,17 @@ class Exception
     first = "#{backtrace&.first || $PROGRAM_NAME}: #{detailed_message(highlight: highlight, **options)}"
     rest = (backtrace || []).drop(1)
     unless order == :bottom
-      return ([first] + rest.map { |line| "\tfrom #{line}" }).join("\n") + (rest.empty? ? "" : "\n")
+      lines = [first, *rest.map { |line| "\tfrom #{line}" }]
+      reason = cause
+      told = [self]
+      while reason && !told.include?(reason)
+        told << reason
+        place, *above = reason.backtrace || [$PROGRAM_NAME]
+        lines << "#{place}: #{reason.detailed_message(highlight: highlight, **options)}"
+        lines.concat(above.map { |line| "\tfrom #{line}" })
+        reason = reason.cause
+      end
+      return lines.join("\n") + (rest.empty? && told.size == 1 ? "" : "\n")
     end
     head = highlight ? "\e[1mTraceback\e[m" : "Traceback"
     lines = rest.each_with_index.map { |line, at| format("\t%*d: from %s\n", rest.size.to_s.size, at + 1, line) }

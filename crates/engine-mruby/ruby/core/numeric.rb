@@ -57,6 +57,7 @@ class Integer
 
   # Newton's method, which is exact for Integers that no Float can hold.
   def self.sqrt(number)
+    number = FoolsGold.integer(number)
     raise Math::DomainError, "Numerical argument is out of domain - \"isqrt\"" if number < 0
     return number if number < 2
     root = 1 << ((number.bit_length + 1) / 2)

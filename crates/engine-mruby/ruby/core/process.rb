@@ -36,10 +36,12 @@ end
 ENV = FoolsGold::Native.environment_variables
 
 class << ENV
+  def [](name) = super(FoolsGold.string(name))
+
   def []=(name, value)
-    return delete(name) if value.nil?
-    raise TypeError, "ENV takes Strings, not #{value.class}" unless name.is_a?(String) && value.is_a?(String)
-    super
+    name = FoolsGold.string(name)
+    return delete(name) && nil if value.nil?
+    super(name, FoolsGold.string(value))
   end
   alias store []=
 

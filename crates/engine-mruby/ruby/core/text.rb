@@ -70,6 +70,7 @@ class String
   def __become(other) = self == other ? nil : replace(other)
 
   def scrub(replacement = "\u{fffd}")
+    replacement = "\u{fffd}" if replacement.nil?
     return dup if valid_encoding?
     return FoolsGold::Native.text_scrub(self, replacement) unless block_given?
     FoolsGold::Native.text_split(self).map { |good, bad| bad.empty? ? good : good + yield(bad) }.join
@@ -104,4 +105,42 @@ class Symbol
   end
 
   def encoding = to_s.encoding
+end
+
+class String
+  alias __upto upto
+  alias __upto_without_end __upto_endless
+
+  # mruby counts from any text that begins with a digit as from a number.
+  def upto(last, exclusive = false, &block)
+    return __upto(last, exclusive, &block) unless block && __counts_as_text?(last)
+    order = self <=> last
+    return self if order > 0 || (exclusive && order == 0)
+    text = self
+    behind = last.succ
+    until text == behind
+      is_last = text == last
+      break if exclusive && is_last
+      yield text
+      break if is_last
+      text = text.succ
+      break if text.size > last.size || text.empty?
+    end
+    self
+  end
+
+  def __upto_endless(&block)
+    return __upto_without_end(&block) unless __counts_as_text?(self)
+    text = self
+    while true
+      yield text
+      text = text.succ
+    end
+  end
+
+  # Whether the texts up to the last one are found by `succ`: unless both are single letters, or all digits.
+  def __counts_as_text?(last)
+    return false unless String === last && (size > 1 || last.size > 1)
+    b.count("^0-9") > 0 || last.b.count("^0-9") > 0
+  end
 end

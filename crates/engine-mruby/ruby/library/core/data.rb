@@ -14,6 +14,8 @@ class Data
       made.instance_variable_set(:@members, names.freeze)
       made.extend(Maker)
       names.each { |name| made.define_method(name) { @values[name] } }
+      # Not by its class: a member may be called so.
+      made.define_method(:members) { names } unless names.include?(:members)
       made.class_eval(&block) if block
       made
     end
@@ -53,17 +55,20 @@ class Data
     @values = members.map { |name| [name, named[name]] }.to_h.freeze
   end
 
-  def members = self.class.members
+  CLASS = Kernel.instance_method(:class)
+  NAME = Module.instance_method(:name)
+  private_constant :CLASS, :NAME
+
   def to_h(&block) = block ? @values.to_h(&block) : @values.dup
-  def ==(other) = other.class == self.class && @values == other.__values
-  def eql?(other) = other.class == self.class && @values.eql?(other.__values)
-  def hash = [self.class, @values].hash
+  def ==(other) = CLASS.bind_call(self).equal?(CLASS.bind_call(other)) && @values == other.__values
+  def eql?(other) = CLASS.bind_call(self).equal?(CLASS.bind_call(other)) && @values.eql?(other.__values)
+  def hash = [CLASS.bind_call(self), @values].hash
   def __values = @values
 
   def with(*values, **named)
     raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
     return self if named.empty?
-    made = self.class.allocate
+    made = CLASS.bind_call(self).allocate
     made.__send__(:initialize, **@values, **named.transform_keys(&:to_sym))
     made.freeze
   end
@@ -79,11 +84,8 @@ class Data
     keys.to_h { |key| [key, @values[Integer === key ? members[key] : key.to_sym]] }
   end
 
-  NAME = Module.instance_method(:name)
-  private_constant :NAME
-
   def inspect
-    name = NAME.bind_call(self.class)
+    name = NAME.bind_call(CLASS.bind_call(self))
     name = nil if name&.start_with?("#<")
     fields = @values.map { |member, value| "#{member}=#{value.inspect}" }.join(", ")
     "#<data #{[name, fields].compact.reject(&:empty?).join(' ')}>"

@@ -192,9 +192,7 @@ module Marshal
       parts = pairs
       if klass <= Exception
         made = keep(at, klass.allocate)
-        made.__send__(:set_message, parts.delete(:mesg)) if made.respond_to?(:set_message, true)
-        message = parts.delete(:mesg)
-        made.define_singleton_method(:message) { message } if message
+        Exception.instance_method(:initialize).bind(made).call(parts.delete(:mesg))
         trace = parts.delete(:bt)
         made.set_backtrace(trace) if trace
       end
@@ -220,7 +218,7 @@ module Marshal
       made = keep(at, klass.allocate)
       parts = pairs
       raise TypeError, "struct #{klass} not compatible (struct size differs)" unless parts.keys == klass.members
-      Struct.instance_method(:initialize).bind(made).call(*parts.values)
+      Struct.instance_method(:__initialize).bind(made).call(*parts.values)
       done(made)
     end
 

@@ -15,6 +15,8 @@ class Struct
       made.define_singleton_method(:new, Class.instance_method(:new).bind(made))
       made.define_singleton_method(:[]) { |*values, **named| new(*values, **named) }
       made.define_singleton_method(:keyword_init?) { keyword_init }
+      # Not by its class: a member may be called so.
+      made.define_method(:__keyword_init) { keyword_init }
       made.define_singleton_method(:inspect) { "#{super()}(keyword_init: true)" } if keyword_init
       made.class_eval(&block) if block
       made
@@ -24,7 +26,7 @@ class Struct
   alias __initialize initialize
 
   def initialize(*values, **named)
-    wanted = self.class.keyword_init?
+    wanted = __keyword_init
     raise ArgumentError, "struct size differs" if values.size > members.size
     return __initialize(*values) if named.empty? && !wanted
     # Without keyword_init, keywords beside values are a Hash as the last value; alone, they are the members.
@@ -83,10 +85,13 @@ class Struct
     places.each { |place| self[place] unless place.is_a?(Range) }
     to_a.values_at(*places)
   end
-  def hash = [self.class, to_a].hash
+  CLASS = Kernel.instance_method(:class)
+  private_constant :CLASS
+
+  def hash = [CLASS.bind_call(self), to_a].hash
 
   def inspect
-    name = self.class.name
+    name = CLASS.bind_call(self).name
     fields = members.map { |member| "#{member}=#{self[member].equal?(self) ? '...' : self[member].inspect}" }
     "#<struct #{name ? "#{name} " : ''}#{fields.join(', ')}>"
   end

@@ -164,7 +164,14 @@ class Time
       allocate.__set(seconds, nanoseconds, *(options ? __zone(options[:in]) : local))
     end
 
+    # The three forms of RFC 2616, section 3.3.1. The day of the week is not compared with the date.
     def httpdate(text)
+      form = /\A\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),\x20(\d\d)\x20([a-z]{3})\x20(\d{4})
+              \x20(\d\d):(\d\d):(\d\d)\x20GMT\s*\z/xi
+      if (found = form.match(text))
+        day, month, year, *clock = found.captures
+        return utc(year.to_i, month, day.to_i, *clock.map(&:to_i))
+      end
       at(FoolsGold::Native.parse_httpdate(text)).utc
     end
 

@@ -10,6 +10,7 @@ module URI
     def split(text)
       text = text.to_str if text.respond_to?(:to_str)
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless text.is_a?(String)
+      raise InvalidURIError, "URI must be ascii only #{text.dump}" unless text.ascii_only?
       scheme, authority, path, query, fragment = PARTS.match(text)&.captures
       valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s) && CHARS.match?(query.to_s.delete("[]"))
       # RFC 3986, section 4.2: a colon in the first segment of a relative path would read as a scheme.
