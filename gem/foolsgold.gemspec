@@ -13,7 +13,9 @@ Gem::Specification.new do |spec|
     "Sinatra's own run!, and lets applications say what must happen around forks."
   spec.licenses = ["MIT", "Apache-2.0"]
   spec.required_ruby_version = ">= 2.7"
-  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "exe/*", "libexec/*", "README.md"] }
+  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "exe/*", "libexec/*", "README.md", "LICENSE*", "NOTICE", "THIRD-PARTY"] }
+  # With the program in it, it is for this kind of machine.
+  spec.platform = Gem::Platform::CURRENT if File.exist?(File.join(__dir__, "libexec/foolsgold"))
   spec.bindir = "exe"
   spec.executables = ["foolsgold"]
   spec.require_paths = ["lib"]

@@ -24,6 +24,18 @@ class Contender
     end
   end
 
+  # The program FoolsGold: the one that FOOLSGOLD names, or that of this repository, built.
+  def self.program
+    @program ||= ENV.fetch("FOOLSGOLD") do
+      target = IO.popen([File.join(ROOT, "bin/target")], &:read).chomp
+      environment = { "CARGO_TARGET_DIR" => target,
+                      "PATH" => "#{ENV.fetch("CARGO_HOME", File.join(Dir.home, ".cargo"))}/bin:#{ENV.fetch("PATH")}" }
+      system(environment, "cargo", "build", "--quiet", "-p", "server", chdir: ROOT) ||
+        abort("the program could not be built: see above, or name one with FOOLSGOLD")
+      File.join(target, "debug/foolsgold")
+    end
+  end
+
   attr_reader :name, :port, :folder, :pid
 
   # `files` are the application's, as name => text; config.ru must be one of them.
@@ -172,8 +184,7 @@ class Contender
   end
 
   def foolsgold(*options)
-    program = ENV.fetch("FOOLSGOLD") { File.join(`#{ROOT}/bin/target`.chomp, "debug/foolsgold") }
-    [program, "-e", @setup.mode, *(url ? ["-b", url] : ["-p", @port.to_s]), *options, *@setup.options]
+    [Contender.program, "-e", @setup.mode, *(url ? ["-b", url] : ["-p", @port.to_s]), *options, *@setup.options]
   end
 
   # The command with the folder's path inside the ring.

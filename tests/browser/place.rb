@@ -67,8 +67,10 @@ module Needs
     named = ENV["FOOLSGOLD"]
     return File.expand_path(named) if named
 
-    system("cargo", "build", "--quiet", "-p", "server", chdir: ROOT) || abort("browser: the program could not be built")
-    File.join(`#{ROOT}/bin/target`.chomp, "debug/foolsgold")
+    target = IO.popen([File.join(ROOT, "bin/target")], &:read).chomp
+    system({ "CARGO_TARGET_DIR" => target }, "cargo", "build", "--quiet", "-p", "server", chdir: ROOT) ||
+      abort("browser: the program could not be built")
+    File.join(target, "debug/foolsgold")
   end
 end
 

@@ -8,7 +8,7 @@ use tidy::{RULES, SourceFile, Tree};
 
 #[test]
 fn the_house_keeps_its_rules() {
-    let tree = read_tree();
+    let Some(tree) = read_tree() else { return };
     assert!(tree.files.len() > 20, "git told of too few files");
     let mut complaints = Vec::new();
     for (rule, check) in RULES {
@@ -17,14 +17,22 @@ fn the_house_keeps_its_rules() {
     assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
 }
 
-fn read_tree() -> Tree {
+/// The files of the repository; `None` in an archive of its files, where nothing says which are part of it.
+fn read_tree() -> Option<Tree> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if !root.join(".git").exists() {
+        return None;
+    }
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(&root)
         .output()
         .expect("git runs: this test looks at the files it knows of");
-    assert!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git ls-files: {} (of another user's folder: git config --global --add safe.directory FOLDER)",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let paths = String::from_utf8(output.stdout).expect("paths in this repository are plain text");
     let mut tree = Tree::default();
     for path in paths.split('\0').filter(|path| !path.is_empty() && *path != "Cargo.lock") {
@@ -35,5 +43,5 @@ fn read_tree() -> Tree {
             tree.files.push(SourceFile { path: path.to_owned(), text: String::new() });
         }
     }
-    tree
+    Some(tree)
 }

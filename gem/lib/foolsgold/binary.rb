@@ -11,7 +11,7 @@ module FoolsGold
     NAME = "foolsgold"
     IN_GEM = File.expand_path("../../libexec/#{NAME}", __dir__)
     # Where `bin/install` of the repository builds it, for who uses the gem from there.
-    BUILT = File.expand_path("../../../target/release/#{NAME}", __dir__)
+    BUILT = File.expand_path("release/#{NAME}", ENV["CARGO_TARGET_DIR"] || File.expand_path("../../../target", __dir__))
 
     module_function
 

@@ -3,5 +3,5 @@
 # The version of the gem, which is the program's.
 
 module FoolsGold
-  VERSION = "0.1.0"
+  VERSION = "0.2.0"
 end
