@@ -72,6 +72,17 @@ fn callables_after_the_answer_may_empty_the_environment() {
     (0..5).for_each(|_| assert_eq!(app.got(get("/")).body, "fine"));
 }
 
+/// Our libraries are compiled by a process each, and an application by another one: their counts of such patterns began
+/// with the same number, and Pathname looked for the application's pattern without end.
+#[test]
+fn a_pattern_that_is_made_once_is_that_of_its_file() {
+    let app = app("def found(part) = 'ab' =~ /#{part}/o
+      FOUND = 12.times.map { |n| [found('b'), eval(\"'ab' =~ /\\#{'a'}/o\")] }
+      require 'pathname'
+      run ->(env) { [200, {}, [FOUND.uniq.inspect, Pathname.new('/a/../b/./c.rb').cleanpath.to_s]] }");
+    assert_eq!(app.got(get("/")).body, "[[1, 0]]/b/c.rb");
+}
+
 #[test]
 fn an_engine_may_end_while_ruby_runs_after_an_answer() {
     for _ in 0..10 {
