@@ -56,7 +56,7 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
             return Err(IntakeError::TooLarge);
         }
         if store.needs_file(bytes.len()) {
-            store.file = Some(Arc::new(new_file(link).await?));
+            store.file = Some(Arc::new(Box::pin(new_file(link)).await?));
         }
         store.add(bytes).map_err(IntakeError::Disk)?;
         link.wait_until(Some(due(begun, Instant::now(), store.len, limits.body_time)));
