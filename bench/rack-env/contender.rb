@@ -7,6 +7,7 @@ require "fileutils"
 require "socket"
 require "tmpdir"
 require "timeout"
+require_relative "../../tests/program"
 
 class Contender
   RING = ENV.fetch("RING", "/opt/ring")
@@ -21,18 +22,6 @@ class Contender
     def self.one(**more)
       new(workers: 1, threads: 1, bind: "tcp", options: [], environment: {}, limits: {}, mode: "production",
           stdin: File::NULL, **more)
-    end
-  end
-
-  # The program FoolsGold: the one that FOOLSGOLD names, or that of this repository, built.
-  def self.program
-    @program ||= ENV.fetch("FOOLSGOLD") do
-      target = IO.popen([File.join(ROOT, "bin/target")], &:read).chomp
-      environment = { "CARGO_TARGET_DIR" => target,
-                      "PATH" => "#{ENV.fetch("CARGO_HOME", File.join(Dir.home, ".cargo"))}/bin:#{ENV.fetch("PATH")}" }
-      system(environment, "cargo", "build", "--quiet", "-p", "server", chdir: ROOT) ||
-        abort("the program could not be built: see above, or name one with FOOLSGOLD")
-      File.join(target, "debug/foolsgold")
     end
   end
 
@@ -184,7 +173,7 @@ class Contender
   end
 
   def foolsgold(*options)
-    [Contender.program, "-e", @setup.mode, *(url ? ["-b", url] : ["-p", @port.to_s]), *options, *@setup.options]
+    [Program.path, "-e", @setup.mode, *(url ? ["-b", url] : ["-p", @port.to_s]), *options, *@setup.options]
   end
 
   # The command with the folder's path inside the ring.

@@ -61,17 +61,6 @@ module Needs
     ["chroot", RING, "env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
       "LANG=C.UTF-8", *variables]
   end
-
-  # The program, built if nobody names one.
-  def program
-    named = ENV["FOOLSGOLD"]
-    return File.expand_path(named) if named
-
-    target = IO.popen([File.join(ROOT, "bin/target")], &:read).chomp
-    system({ "CARGO_TARGET_DIR" => target }, "cargo", "build", "--quiet", "-p", "server", chdir: ROOT) ||
-      abort("browser: the program could not be built")
-    File.join(target, "debug/foolsgold")
-  end
 end
 
 # A folder in the ring, with two releases of the application, the program and the gem. Paths have two forms: from

@@ -244,7 +244,8 @@ impl OpenWork {
 
 impl Drop for Interpreter {
     fn drop(&mut self) {
-        // In the middle of a call, when the pool has ended: what is on the stack still uses both.
+        // A call was suspended when the pool ended: its frames refer to the interpreter and to the host, so neither is
+        // freed.
         if self.stack.abandon() {
             std::mem::forget(self.vm.take());
             return;

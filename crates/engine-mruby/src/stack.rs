@@ -60,8 +60,8 @@ impl Stack {
         self.resume()
     }
 
-    /// Leaves suspended work for good, and says whether there was any. Its frames stay in memory with all that they
-    /// refer to: those of C cannot be unwound.
+    /// Abandons suspended work; returns whether there was any. Its frames stay in memory, with all that they refer to,
+    /// since frames of C cannot be unwound.
     pub fn abandon(&mut self) -> bool {
         self.work.take().map(std::mem::forget).is_some()
     }

@@ -35,7 +35,7 @@ pub(crate) struct ToolOutput {
     pub command: String,
     pub out: String,
     pub err: String,
-    /// Processors that it used on average, all its threads together; `None` if the kernel did not tell.
+    /// Processors that all its threads together used on average; `None` if that is not known.
     pub processors: Option<f64>,
 }
 
@@ -85,11 +85,11 @@ impl Tool {
             child
         };
         let began = Instant::now();
-        let mut used_s = None;
-        let ended = wait(&mut child, limit, &mut used_s);
-        let processors = used_s.map(|used_s| used_s / began.elapsed().as_secs_f64().max(1e-3));
+        let ended = wait(&mut child, limit);
+        let took_s = began.elapsed().as_secs_f64().max(1e-3);
         note(&Entry::Ended(child.id()));
-        let ended = ended.map_err(|error| format!("{}: {error}", self.name))?;
+        let (ended, used_s) = ended.map_err(|error| format!("{}: {error}", self.name))?;
+        let processors = used_s.map(|used_s| used_s / took_s);
         let command = format!("{} {}", self.name, words.join(" "));
         let output = ToolOutput { command, out: text(&out)?, err: text(&err)?, processors };
         match ended {
@@ -131,28 +131,26 @@ fn text(file: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for the end of the process; kills it after `limit` and returns `None`. `used_s` becomes the seconds of
-/// processor time that its threads used.
-fn wait(child: &mut Child, limit: Duration, used_s: &mut Option<f64>) -> io::Result<Option<ExitStatus>> {
+/// Waits for the end of the process, and kills it after `limit`. Returns its status, unless it was killed, and the
+/// seconds of processor time that its threads used, if the kernel told.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<(Option<ExitStatus>, Option<f64>)> {
     let end = Instant::now() + limit;
     loop {
-        // The kernel forgets its processor time once it has been waited for.
         if has_ended(child.id()) {
-            *used_s = processor_s(child.id());
-        }
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            // The kernel forgets the processor time of a process that has been waited for.
+            let used_s = processor_s(child.id());
+            return Ok((Some(child.wait()?), used_s));
         }
         if Instant::now() >= end {
             child.kill()?;
             child.wait()?;
-            return Ok(None);
+            return Ok((None, None));
         }
         thread::park_timeout(Duration::from_millis(20));
     }
 }
 
-/// Whether this child has exited. It stays to be waited for.
+/// Whether this child has exited. Does not wait for it, so its processor time can still be read.
 fn has_ended(id: u32) -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let id = i32::try_from(id).ok().and_then(Pid::from_raw);

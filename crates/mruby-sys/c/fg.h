@@ -203,12 +203,13 @@ int fg_vm_call(fg_vm *vm, const fg_request *request);
 
 /* Functions between the C files. Most may raise; fg_guard and fg_report catch. */
 typedef mrb_value fg_body(mrb_state *mrb, void *data);
+void fg_guard_init(void);
+ptrdiff_t fg_stack_used(mrb_state *mrb);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
 void fg_report(fg_vm *vm, mrb_value exception);
 /* trace.c: the frames of an interruption, recorded now and reported later. */
 void fg_note_places(fg_vm *vm);
 void fg_report_places(fg_vm *vm);
-void fg_guard_init(void);
 void fg_rescue_init(mrb_state *mrb, fg_vm *vm);
 bool fg_is_shared(mrb_state *mrb, mrb_value object, mrb_sym name, mrb_value self);
 void fg_globals_init(mrb_state *mrb);

@@ -19,13 +19,16 @@
 
 extern int (*fg_is_deep)(mrb_state *) __attribute__((weak));
 
-/* Whether so much of the C stack is in use that C must not call Ruby again (mruby/patches, c-stack). */
-static int is_deep(mrb_state *mrb)
+/* Bytes of the C stack in use since Ruby was entered; 0 where it was not. */
+ptrdiff_t fg_stack_used(mrb_state *mrb)
 {
   const fg_vm *vm = fg_of(mrb);
   if (vm == NULL || vm->stack == NULL) return 0;
-  return vm->stack - (const char *)__builtin_frame_address(0) > DEEP_BYTES;
+  return vm->stack - (const char *)__builtin_frame_address(0);
 }
+
+/* Whether the C stack is too full for C to call Ruby again (mruby/patches, c-stack). */
+static int is_deep(mrb_state *mrb) { return fg_stack_used(mrb) > DEEP_BYTES; }
 
 void fg_guard_init(void)
 {

@@ -180,8 +180,7 @@ static int deepest(mrb_state *mrb, const mrb_value *json)
  * coroutine's stack would kill the process. */
 static void check_stack(mrb_state *mrb)
 {
-  const char *entered = fg_of(mrb)->stack;
-  if (entered == NULL || entered - (const char *)__builtin_frame_address(0) < STACK_BYTES) return;
+  if (fg_stack_used(mrb) < STACK_BYTES) return;
   mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));
 }
 

@@ -6,7 +6,7 @@ use super::syntax::{Kind, Node, Parsed, Place};
 
 /// Most levels of groups and brackets; each takes stack.
 const DEPTH_MAX: u32 = 200;
-/// Most repetitions of a repetition, such as the two in `a{2}{3}`; each takes stack on every level of groups.
+/// Most quantifiers in a row, such as the two in `a{2}{3}`. Each nests the pattern one level deeper, which takes stack.
 const STACKED_MAX: u32 = 20;
 /// Largest number in a repetition such as `{1,100000}`, as in Ruby.
 const TIMES_MAX: u32 = 100_000;
@@ -274,7 +274,7 @@ impl Parser {
             }
             stacked += 1;
             if stacked > STACKED_MAX {
-                return Err(format!("more than {STACKED_MAX} repetitions of one another"));
+                return Err(format!("more than {STACKED_MAX} quantifiers in a row"));
             }
             let braces = self.source.get(begin) == Some(&'{');
             node = self.with_kind(node, min, max, braces);

@@ -16,7 +16,7 @@ pub const EXTGLOB: i64 = 16;
 
 /// Patterns to which the braces of one pattern may expand.
 const PATTERNS_MAX: usize = 4096;
-/// Most bytes of all patterns that are made meanwhile.
+/// Most bytes of all patterns that an expansion makes, intermediate ones included.
 const BYTES_MAX: usize = 16 << 20;
 
 /// Limits of a walk through folders.
@@ -174,7 +174,7 @@ fn bracket(pattern: &[u32], letter: u32, flags: i64) -> Option<usize> {
 fn braces(pattern: &[u8]) -> Result<Vec<Vec<u8>>, Stop> {
     let mut out = Vec::new();
     let mut made = 0;
-    // The last one is next.
+    // A stack: the last one is expanded next.
     let mut waiting = vec![pattern.to_vec()];
     while let Some(pattern) = waiting.pop() {
         let Some((open, commas, close)) = first_braces(&pattern) else {

@@ -53,17 +53,20 @@ end
 module FoolsGold
   CAUSES_MAX = 10
 
-  # A line for each exception in the chain of causes, the nearest first. `seen` ends a chain that is a circle.
+  # An exception, its cause, the cause of that, and so on. A chain that is a circle ends where it began.
+  def self.chain(error)
+    all = [error]
+    all << error while (error = error.cause) && all.none? { |one| one.equal?(error) }
+    all
+  end
+
+  # A line for each exception in the chain of causes, the nearest first.
   def self.causes(error)
-    lines = []
-    seen = [error]
-    while lines.size < CAUSES_MAX && (error = error.cause) && seen.none? { |one| one.equal?(error) }
-      seen << error
+    chain(error)[1, CAUSES_MAX].map do |cause|
       # The first frame of the application, without those of our own Ruby code.
-      place = (error.backtrace || []).find { |line| !line.start_with?("foolsgold/") }
-      lines << "caused by #{error.class}: #{error.message.tr("\n", " ")}#{" (#{place})" if place}"
+      place = (cause.backtrace || []).find { |line| !line.start_with?("foolsgold/") }
+      "caused by #{cause.class}: #{cause.message.tr("\n", " ")}#{" (#{place})" if place}"
     end
-    lines
   end
 end
 
@@ -90,21 +93,18 @@ class Exception
     unless [nil, :top, :bottom].include?(order)
       raise ArgumentError, "expected :top or :bottom as order: #{order.inspect}"
     end
-    first = "#{backtrace&.first || $PROGRAM_NAME}: #{detailed_message(highlight: highlight, **options)}"
-    rest = (backtrace || []).drop(1)
-    unless order == :bottom
-      lines = [first, *rest.map { |line| "\tfrom #{line}" }]
-      reason = cause
-      told = [self]
-      while reason && !told.include?(reason)
-        told << reason
-        place, *above = reason.backtrace || [$PROGRAM_NAME]
-        lines << "#{place}: #{reason.detailed_message(highlight: highlight, **options)}"
-        lines.concat(above.map { |line| "\tfrom #{line}" })
-        reason = reason.cause
-      end
-      return lines.join("\n") + (rest.empty? && told.size == 1 ? "" : "\n")
+    first_and_rest = lambda do |error|
+      place, *above = error.backtrace
+      ["#{place || $PROGRAM_NAME}: #{error.detailed_message(highlight: highlight, **options)}", above]
     end
+    unless order == :bottom
+      lines = FoolsGold.chain(self).flat_map do |error|
+        first, rest = first_and_rest.call(error)
+        [first, *rest.map { |line| "\tfrom #{line}" }]
+      end
+      return lines.join("\n") + (lines.size == 1 ? "" : "\n")
+    end
+    first, rest = first_and_rest.call(self)
     head = highlight ? "\e[1mTraceback\e[m" : "Traceback"
     lines = rest.each_with_index.map { |line, at| format("\t%*d: from %s\n", rest.size.to_s.size, at + 1, line) }
     "#{head} (most recent call last):\n#{lines.reverse.join}#{first}"

@@ -5,8 +5,6 @@ class Range
   alias __cover? cover?
   alias __include? include?
 
-  def hash = [self.begin, self.end, exclude_end?].hash
-
   def count(*item, &block) = item.empty? && !block && self.end.nil? ? Float::INFINITY : super
 
   def max(count = nil, &block)

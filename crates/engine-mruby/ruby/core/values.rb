@@ -6,14 +6,6 @@ class Regexp
   def clone(freeze: nil) = self
 end
 
-class Module
-  # mruby's own says that no class is at least itself.
-  def >=(other)
-    raise TypeError, "compared with non class/module" unless Module === other
-    other <= self
-  end
-end
-
 class Exception
   def ==(other)
     equal?(other) || (other.class == self.class && other.message == message && other.backtrace == backtrace)
@@ -23,37 +15,14 @@ end
 class Array
   alias __rindex rindex
   alias __sort! sort!
-  alias __repeated_combinations repeated_combination
-  alias __repeated_permutations repeated_permutation
 
-  # Also an Array without an item that would move is not sorted.
+  # Also where no item would move.
   def sort!(&block)
     raise FrozenError, "can't modify frozen #{self.class}: #{inspect}" if frozen?
     __sort!(&block)
   end
 
-  # The item that was deleted, which may be another than the one that it equals.
-  def delete(item)
-    deleted = nil
-    missing = true
-    while (at = index(item))
-      deleted = delete_at(at)
-      missing = false
-    end
-    missing && block_given? ? yield(item) : deleted
-  end
-
   def intersect?(other) = !(self & other).empty?
-
-  def repeated_combination(count, &block)
-    return __repeated_combinations(count, &block) unless block && empty? && count > 0
-    self
-  end
-
-  def repeated_permutation(count, &block)
-    return __repeated_permutations(count, &block) unless block && empty? && count > 0
-    self
-  end
 
   def transpose
     rows = map { |row| FoolsGold.array(row) }

@@ -19,7 +19,7 @@ use crate::connection::link::Link;
 /// Minimum rate of a long body, in bytes per second.
 const LEAST_RATE: u64 = 500;
 
-/// Time in which other connections are closed so that a body can be stored.
+/// Time in which connections are closed to get a file for a body.
 const FILE_TIME: Duration = Duration::from_secs(2);
 
 /// Reason why a body was not accepted.
@@ -65,8 +65,8 @@ pub(crate) async fn read(mut body: Incoming, link: &Link) -> Result<Input, Intak
     store.finish().map_err(IntakeError::Disk)
 }
 
-/// A temporary file. While no more files may be opened, connections that can be spared are closed for it, of which the
-/// client's own may be one.
+/// Makes a temporary file. At the limit of open files it closes connections that can be spared, for [`FILE_TIME`] at
+/// most; the client's own connection may be one of them.
 async fn new_file(link: &Link) -> Result<TempFile, IntakeError> {
     let ends = Instant::now() + FILE_TIME;
     loop {
@@ -127,20 +127,24 @@ impl Store {
         Store { memory_bytes, first: Bytes::new(), joined: BytesMut::new(), file: None, in_file: 0, len: 0 }
     }
 
-    /// Whether a file must be there before so many more bytes are added.
+    /// Whether so many more bytes need a file, and there is none yet.
     fn needs_file(&self, more: usize) -> bool {
-        self.file.is_none() && self.first.len() + self.joined.len() + more > self.memory_bytes
+        self.file.is_none() && self.exceeds_memory(more)
     }
 
-    /// Adds bytes. Writing to the file blocks this thread for as many bytes as fit in memory, into the page cache. A
-    /// few large writes cost the file system half of what many small ones cost.
+    fn exceeds_memory(&self, more: usize) -> bool {
+        self.first.len() + self.joined.len() + more > self.memory_bytes
+    }
+
+    /// Adds bytes; the file must be there if they need one. Writing to it blocks this thread for as many bytes as fit in
+    /// memory, into the page cache. A few large writes cost the file system half of what many small ones cost.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
         self.len += bytes.len() as u64;
         if self.first.is_empty() && self.joined.is_empty() && self.file.is_none() && bytes.len() <= self.memory_bytes {
             self.first = bytes;
             return Ok(());
         }
-        if self.first.len() + self.joined.len() + bytes.len() > self.memory_bytes {
+        if self.exceeds_memory(bytes.len()) {
             self.empty_to_file()?;
             if bytes.len() > self.memory_bytes {
                 return self.put(&bytes);

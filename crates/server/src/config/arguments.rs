@@ -241,6 +241,11 @@ impl Arguments {
         all.into_iter().filter(|given| Some(given.rank()) == most).collect()
     }
 
+    /// Whether a configuration file of one of these servers is read.
+    pub fn reads_file_of(&self, servers: &[&str]) -> bool {
+        self.compat.as_ref().is_some_and(|(_, server)| servers.contains(server))
+    }
+
     /// The values that another server's configuration file has for an option, whether or not they count.
     pub fn of_file(&self, name: Name) -> impl Iterator<Item = &RawValue> {
         let is_in_file = |given: &&RawValue| matches!(&given.origin, Origin::File(place) if place.is_compat);

@@ -63,10 +63,9 @@ impl SettingsReader<'_> {
         if most.is_none() {
             wanted.push(said(self.pick(Name::Bind)));
         }
-        // In Unicorn and Pitchfork a file's `listen` adds to what their own flags say. -b is none of them.
-        let is_theirs = self.asked.compat.as_ref().is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server));
-        let is_flag = |one: &Said| matches!(&one.given.origin, Origin::Flag(flag) if !is_own(flag));
-        if is_theirs && wanted.iter().any(is_flag) {
+        // In Unicorn and Pitchfork, `listen` in the file adds to the addresses of their flags. They have no --bind.
+        let is_theirs = |one: &Said| matches!(&one.given.origin, Origin::Flag(flag) if !is_bind(flag));
+        if self.asked.reads_file_of(&["Unicorn", "Pitchfork"]) && wanted.iter().any(is_theirs) {
             wanted.extend(self.asked.of_file(Name::Bind).cloned().map(said));
         }
         wanted
@@ -89,7 +88,7 @@ impl SettingsReader<'_> {
     }
 }
 
-fn is_own(flag: &str) -> bool {
+fn is_bind(flag: &str) -> bool {
     flag == "-b" || flag.starts_with("--bind")
 }
 

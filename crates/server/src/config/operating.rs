@@ -65,15 +65,11 @@ impl SettingsReader<'_> {
             daemonize,
             stdout: or(&stdout, &stderr),
             stderr: or(&stderr, &stdout),
-            logs_to_stderr: self
-                .asked
-                .compat
-                .as_ref()
-                .is_some_and(|(_, server)| ["Unicorn", "Pitchfork"].contains(server)),
+            logs_to_stderr: self.asked.reads_file_of(&["Unicorn", "Pitchfork"]),
             identity: self.identity(),
             umask: self.octal(Name::Umask, "027"),
             activated: self.activated(),
-            makes_folders: self.asked.compat.as_ref().is_some_and(|(_, server)| *server == "Thin"),
+            makes_folders: self.asked.reads_file_of(&["Thin"]),
             is_default_bind: [Name::Bind, Name::Port, Name::Host]
                 .iter()
                 .all(|name| self.asked.values(*name).iter().all(|given| given.is_assumed())),
@@ -84,7 +80,7 @@ impl SettingsReader<'_> {
         self.optional(name).map(PathBuf::from)
     }
 
-    /// The pid file. `/dev/null` names none, as those say whose settings have one that they do not want.
+    /// The pid file. `/dev/null` means none: images of containers set it to switch the pid file off.
     fn pidfile(&self) -> Option<PathBuf> {
         self.path(Name::Pidfile).filter(|path| path != Path::new("/dev/null"))
     }
@@ -98,7 +94,7 @@ impl SettingsReader<'_> {
                 self.refuse(&given, "is a folder; name a file in it");
             }
         }
-        // Its own stream is no file: in the background, for instance, nobody reads that either.
+        // A path that is the stream itself (/dev/stdout) is no log file; --daemonize, for instance, still needs one.
         let file = |path: Option<PathBuf>, own: Stream| path.filter(|path| Stream::at(path) != Some(own));
         (file(out.or(both.clone()), Stream::Output), file(err.or(both), Stream::Error))
     }

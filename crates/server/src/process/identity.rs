@@ -62,16 +62,15 @@ impl Identity {
         Ok(())
     }
 
-    /// Refuses files of which root would follow a symbolic link that is not root's own, before anything is opened or
-    /// created by it: with such a link, whoever may write to the folder would have root create a file anywhere, and
-    /// would be given any file of the machine.
+    /// Refuses paths that are symbolic links of another user than root. To be called before root opens or creates these
+    /// files: whoever may write to their folder could make root create a file anywhere, or hand over any file.
     pub fn check_links<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
         if !getuid().is_root() {
             return Ok(());
         }
         for path in paths {
             match unfollowed(path) {
-                // A file that is missing is created, and any other error is told by who opens it.
+                // A missing file is created later; any other error is reported when the file is opened.
                 Err(error) if error.kind() != io::ErrorKind::PermissionDenied => {}
                 found => drop(found.map_err(|error| format!("{} cannot be given to {self}: {error}", path.display()))?),
             }

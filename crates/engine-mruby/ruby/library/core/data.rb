@@ -14,7 +14,7 @@ class Data
       made.instance_variable_set(:@members, names.freeze)
       made.extend(Maker)
       names.each { |name| made.define_method(name) { @values[name] } }
-      # Not by its class: a member may be called so.
+      # Not from the object's class: a member may be called `class`.
       made.define_method(:members) { names } unless names.include?(:members)
       made.class_eval(&block) if block
       made
@@ -55,20 +55,19 @@ class Data
     @values = members.map { |name| [name, named[name]] }.to_h.freeze
   end
 
-  CLASS = Kernel.instance_method(:class)
   NAME = Module.instance_method(:name)
-  private_constant :CLASS, :NAME
+  private_constant :NAME
 
   def to_h(&block) = block ? @values.to_h(&block) : @values.dup
-  def ==(other) = CLASS.bind_call(self).equal?(CLASS.bind_call(other)) && @values == other.__values
-  def eql?(other) = CLASS.bind_call(self).equal?(CLASS.bind_call(other)) && @values.eql?(other.__values)
-  def hash = [CLASS.bind_call(self), @values].hash
+  def ==(other) = FoolsGold.class_of(self).equal?(FoolsGold.class_of(other)) && @values == other.__values
+  def eql?(other) = FoolsGold.class_of(self).equal?(FoolsGold.class_of(other)) && @values.eql?(other.__values)
+  def hash = [FoolsGold.class_of(self), @values].hash
   def __values = @values
 
   def with(*values, **named)
     raise ArgumentError, "wrong number of arguments (given #{values.size}, expected 0)" unless values.empty?
     return self if named.empty?
-    made = CLASS.bind_call(self).allocate
+    made = FoolsGold.class_of(self).allocate
     made.__send__(:initialize, **@values, **named.transform_keys(&:to_sym))
     made.freeze
   end
@@ -85,7 +84,7 @@ class Data
   end
 
   def inspect
-    name = NAME.bind_call(CLASS.bind_call(self))
+    name = NAME.bind_call(FoolsGold.class_of(self))
     name = nil if name&.start_with?("#<")
     fields = @values.map { |member, value| "#{member}=#{value.inspect}" }.join(", ")
     "#<data #{[name, fields].compact.reject(&:empty?).join(' ')}>"

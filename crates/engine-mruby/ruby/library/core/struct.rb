@@ -15,7 +15,7 @@ class Struct
       made.define_singleton_method(:new, Class.instance_method(:new).bind(made))
       made.define_singleton_method(:[]) { |*values, **named| new(*values, **named) }
       made.define_singleton_method(:keyword_init?) { keyword_init }
-      # Not by its class: a member may be called so.
+      # Not from the object's class: a member may be called `class`.
       made.define_method(:__keyword_init) { keyword_init }
       made.define_singleton_method(:inspect) { "#{super()}(keyword_init: true)" } if keyword_init
       made.class_eval(&block) if block
@@ -85,13 +85,11 @@ class Struct
     places.each { |place| self[place] unless place.is_a?(Range) }
     to_a.values_at(*places)
   end
-  CLASS = Kernel.instance_method(:class)
-  private_constant :CLASS
 
-  def hash = [CLASS.bind_call(self), to_a].hash
+  def hash = [FoolsGold.class_of(self), to_a].hash
 
   def inspect
-    name = CLASS.bind_call(self).name
+    name = FoolsGold.class_of(self).name
     fields = members.map { |member| "#{member}=#{self[member].equal?(self) ? '...' : self[member].inspect}" }
     "#<struct #{name ? "#{name} " : ''}#{fields.join(', ')}>"
   end

@@ -164,7 +164,8 @@ class Time
       allocate.__set(seconds, nanoseconds, *(options ? __zone(options[:in]) : local))
     end
 
-    # The three forms of RFC 2616, section 3.3.1. The day of the week is not compared with the date.
+    # A date in one of the three forms of RFC 9110, section 5.6.7. In the first one, which is the usual one, any weekday
+    # and any year are taken, as in CRuby; the native parser of the other two wants the right weekday and 1970 or later.
     def httpdate(text)
       form = /\A\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),\x20(\d\d)\x20([a-z]{3})\x20(\d{4})
               \x20(\d\d):(\d\d):(\d\d)\x20GMT\s*\z/xi
