@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
-use bench_kit::process::{PATIENCE, Process, free_ports, until};
+use bench_kit::process::{PATIENCE, Ports, Process, free_ports, until};
 
 use crate::answer::{self, Page, Template};
 use crate::nginx;
@@ -34,6 +34,8 @@ pub struct Running {
     pub counts_all: bool,
     template: Template,
     processes: Vec<Process>,
+    /// Keeps its ports from other servers.
+    _reserved: Vec<Ports>,
 }
 
 /// A server that is not installed, and how to get it.
@@ -104,7 +106,8 @@ fn absent(name: &str, options: &Options) -> Option<String> {
 
 fn start(name: &'static str, options: &Options, template: &Template, folder: &Path) -> Result<Running, String> {
     let count = if name == THIN || name == THIN_NGINX { SERVERS } else { 1 };
-    let mut ports = free_ports(count)?;
+    let mut reserved = vec![free_ports(count)?];
+    let mut ports = reserved[0].numbers.clone();
     let mut processes = Vec::with_capacity(count + 1);
     for port in &ports {
         let command = command(name, *port, options, folder);
@@ -114,14 +117,16 @@ fn start(name: &'static str, options: &Options, template: &Template, folder: &Pa
         await_port(name, *port, process, folder)?;
     }
     if name == THIN_NGINX {
-        let (port, mut process) = nginx::start(&ports, free_ports(1)?[0], folder)?;
+        let own = free_ports(1)?;
+        let (port, mut process) = nginx::start(&ports, own.numbers[0], folder)?;
+        reserved.push(own);
         await_port(name, port, &mut process, folder)?;
         // First in the list, so that the proxy stops before the servers behind it.
         processes.insert(0, process);
         ports = vec![port];
     }
     let counts_all = name == FOOLSGOLD || name == "puma-threads";
-    Ok(Running { name, ports, counts_all, template: template.clone(), processes })
+    Ok(Running { name, ports, counts_all, template: template.clone(), processes, _reserved: reserved })
 }
 
 fn await_port(name: &str, port: u16, process: &mut Process, folder: &Path) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-pub use loadgen::process::{free_ports, until};
+pub use loadgen::process::{Ports, free_ports, until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Time for a server to start or to exit. Puma's workers need seconds on a busy machine.

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bench_kit::process::{PATIENCE, Process, free_ports, until};
+use bench_kit::process::{PATIENCE, Ports, Process, free_ports, until};
 
 use crate::options::Options;
 use crate::place::Place;
@@ -38,6 +38,8 @@ pub struct Running {
     pub process: Process,
     /// File with its output.
     pub log: PathBuf,
+    /// Keeps its port from other servers.
+    _ports: Ports,
 }
 
 /// A contender that is not installed, and how to get it.
@@ -124,7 +126,8 @@ pub fn start(
     options: &Options,
     place: &Place,
 ) -> Result<Running, String> {
-    let port = free_ports(1)?[0];
+    let ports = free_ports(1)?;
+    let port = ports.numbers[0];
     let folder = rackup.parent().ok_or_else(|| format!("{} is in no folder", rackup.display()))?;
     let folder = place.bring(folder)?;
     let command = command(contender, &folder, shape, port, options, place)?;
@@ -133,7 +136,7 @@ pub fn start(
     if !up || process.has_ended() {
         return Err(format!("{contender} did not start on {}: {}", rackup.display(), last_lines(log)));
     }
-    Ok(Running { contender, port, process, log: log.to_path_buf() })
+    Ok(Running { contender, port, process, log: log.to_path_buf(), _ports: ports })
 }
 
 fn command(

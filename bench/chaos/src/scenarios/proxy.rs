@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use loadgen::check;
-use loadgen::process::{Process, free_ports, until};
+use loadgen::process::{Ports, Process, free_ports, until};
 use rustix::process::Signal;
 
 use super::deploys::{boots_as, finish, reload, serves, upgraded};
@@ -26,6 +26,8 @@ const START: Duration = Duration::from_secs(30);
 struct Nginx {
     process: Process,
     port: u16,
+    /// Keeps its port from other servers.
+    _ports: Ports,
     _folder: tempfile::TempDir,
 }
 
@@ -34,7 +36,8 @@ impl Nginx {
         let told = |error: std::io::Error| format!("nginx: {error}");
         let folder = tempfile::Builder::new().prefix("chaos-nginx-").tempdir().map_err(told)?;
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).map_err(told)?;
-        let port = free_ports(1)?[0];
+        let ports = free_ports(1)?;
+        let port = ports.numbers[0];
         let config = folder.path().join("nginx.conf");
         fs::write(&config, configuration(socket, port)).map_err(told)?;
         let mut command = Command::new("nginx");
@@ -49,7 +52,7 @@ impl Nginx {
         if !is_ready || !why.is_empty() {
             return Err(format!("nothing comes through nginx: {why}\n{}", process.tail()));
         }
-        Ok(Nginx { process, port, _folder: folder })
+        Ok(Nginx { process, port, _ports: ports, _folder: folder })
     }
 }
 

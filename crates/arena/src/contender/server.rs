@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use super::plan::{Allocator, Words};
 use super::recipe::{Door, Recipe, signal};
 use crate::environment::Environment;
-use loadgen::process::{self, Member, MemoryGroup, Process, Sampler, Tree, Usage, until};
+use loadgen::process::{self, Member, MemoryGroup, Ports, Process, Sampler, Tree, Usage, until};
 
 /// Environment variable by which processes are found that have left the session.
 pub(super) const MARK: &str = "ARENA_SERVER";
@@ -68,6 +68,8 @@ pub struct Server {
     pub(super) is_stopped: bool,
     /// Dropped after the processes: a control group can be removed only when it is empty.
     pub(super) group: Option<MemoryGroup>,
+    /// Keeps its ports from other servers.
+    pub(super) _ports: Ports,
 }
 
 impl Server {

@@ -8,13 +8,15 @@ use std::time::Instant;
 use super::plan::{Allocator, CommandLine, Words, is_extra};
 use super::presence;
 use super::server::{MARK, Server, Wanted};
-use loadgen::process::{self, Launch, MemoryGroup, Process};
+use loadgen::process::{self, Launch, MemoryGroup, Ports, Process};
 
 /// Variable from which Rails takes the size of its connection pool.
 const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
 
 struct Prepared {
     words: Words,
+    /// The ports in its words.
+    ports: Ports,
     lines: Vec<CommandLine>,
     /// The server's own folder, seen from outside.
     folder: PathBuf,
@@ -47,22 +49,22 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
         ..Words::default()
     };
     words.settle(recipe)?;
-    let mut ports = process::free_ports(2 + words.workers as usize)?;
-    words.ports = ports.split_off(2);
-    (words.port, words.spare_port) = (ports[0], ports[1]);
+    let ports = process::free_ports(2 + words.workers as usize)?;
+    (words.port, words.spare_port) = (ports.numbers[0], ports.numbers[1]);
+    words.ports = ports.numbers[2..].to_vec();
     words.sockets =
         (0..words.workers).map(|index| words.tmp.join(format!("{index}.sock")).display().to_string()).collect();
     let mut lines = Vec::new();
     for part in &recipe.processes {
         lines.extend(words.lines(recipe, part, &wanted.extra)?);
     }
-    Ok(Prepared { words, lines, folder: outside })
+    Ok(Prepared { words, ports, lines, folder: outside })
 }
 
 fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
     let recipe = wanted.recipe;
     let environment = wanted.environment;
-    let Prepared { words, lines, folder } = prepared;
+    let Prepared { words, ports, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
     let group = wanted
         .memory_limit
@@ -81,6 +83,7 @@ fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
         group: group.transpose()?,
         mark,
         words,
+        _ports: ports,
     };
     for file in &recipe.files {
         let text = server.words.fill(&file.text)?;

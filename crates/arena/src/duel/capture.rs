@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn nobody_there_is_told() {
         // A port that was free a moment ago.
-        let port = loadgen::process::free_ports(1).unwrap()[0];
+        let port = loadgen::process::free_ports(1).unwrap().numbers[0];
         let mut timeout = AnswerTimeout { limit: Duration::from_secs(1), apart: Duration::ZERO, tell: &mut |_| {} };
         assert!(matches!(
             from_reference(port, &[Asked::new("GET", "/")], false, &mut timeout),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use loadgen::process::{Entry, Process, free_ports, note, until};
+use loadgen::process::{Entry, Ports, Process, free_ports, note, until};
 
 const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
@@ -20,6 +20,8 @@ pub struct Postgres {
     process: Option<Process>,
     folder: PathBuf,
     port: u16,
+    /// Keeps its port from other servers.
+    _ports: Ports,
 }
 
 impl Postgres {
@@ -32,9 +34,10 @@ impl Postgres {
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
         note(&Entry::Made(folder.clone()));
         fs::create_dir_all(&folder).map_err(told)?;
-        let port = free_ports(1)?[0];
+        let ports = free_ports(1)?;
+        let port = ports.numbers[0];
         // From here on `Drop` removes the folder.
-        let mut postgres = Postgres { process: None, folder: folder.clone(), port };
+        let mut postgres = Postgres { process: None, folder: folder.clone(), port, _ports: ports };
         if let Some((uid, gid)) = user {
             chown(&folder, Some(uid), Some(gid)).map_err(told)?;
         }

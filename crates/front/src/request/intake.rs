@@ -136,8 +136,8 @@ impl Store {
         self.first.len() + self.joined.len() + more > self.memory_bytes
     }
 
-    /// Adds bytes; the file must be there if they need one. Writing to it blocks this thread for as many bytes as fit in
-    /// memory, into the page cache. A few large writes cost the file system half of what many small ones cost.
+    /// Adds bytes; the file must be there if they need one. Writing to it blocks this thread for as many bytes as fit
+    /// in memory, into the page cache. A few large writes cost the file system half of what many small ones cost.
     fn add(&mut self, bytes: Bytes) -> io::Result<()> {
         self.len += bytes.len() as u64;
         if self.first.is_empty() && self.joined.is_empty() && self.file.is_none() && bytes.len() <= self.memory_bytes {

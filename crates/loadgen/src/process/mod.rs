@@ -17,7 +17,7 @@ pub use gate::{gate, halt, note};
 pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process};
 pub use ledger::{Entry, RUN, sweep};
-pub use ports::free_ports;
+pub use ports::{Ports, free_ports};
 pub use sampler::{ProcessSample, Sampled, Sampler};
 pub use tree::{Member, Tree, Usage, delay_us, signal_one, threads, with_environment};
 
