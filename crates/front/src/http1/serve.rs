@@ -70,6 +70,9 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         if until_stopped(link, poll_fn(|cx| wire.poll_parked(cx))).await.is_none() {
             return End::Cut;
         }
+        if wire.is_over() {
+            return Box::pin(close(link, wire, Ok(()))).await;
+        }
         let Some((turn, io, unused)) = until_stopped(link, exchange(link, wire)).await else { return End::Cut };
         wire = io;
         match turn {

@@ -90,6 +90,12 @@ impl Wire {
         self.incoming != Incoming::Open
     }
 
+    /// Whether it is to end between two requests, or before the first: then nothing is left that hyper could do. At a
+    /// shutdown, thousands of idle connections would each get its buffers for that.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_ended() && self.held.rest().is_empty() && matches!(self.link.stage(), Stage::Opened | Stage::Idle)
+    }
+
     /// Whether there is, or will be, input that is never read.
     pub(crate) fn has_leftovers(&self) -> bool {
         !self.held.rest().is_empty() || !self.held.is_at_a_head() || self.socket.has_unread()
@@ -228,11 +234,16 @@ impl Wire {
         if self.pending_between(cx, stage).is_ready() {
             return Poll::Ready(Ok(()));
         }
-        let is_idle = matches!(stage, Stage::Opened | Stage::Idle) && self.held.rest().is_empty();
+        self.park_when_idle(cx);
+        Poll::Pending
+    }
+
+    /// Parks a connection that has been idle for long enough; otherwise sets the timer to then.
+    fn park_when_idle(&mut self, cx: &mut Context<'_>) {
+        let is_idle = matches!(self.link.stage(), Stage::Opened | Stage::Idle) && self.held.rest().is_empty();
         if is_idle && self.timer.is_over(cx, self.link.since() + PARK_TIME) {
             self.link.park();
         }
-        Poll::Pending
     }
 
     /// Waits for a head, or for the rest of one; ready when it is waited for no longer.
@@ -370,6 +381,9 @@ impl hyper::rt::Write for Wire {
         let this = self.get_mut();
         if this.hints.is_empty() {
             this.link.flushed();
+            // hyper may not read again before the client sends something: a response that was there at once leaves no
+            // other timer than that of its request.
+            this.park_when_idle(cx);
         }
         if this.link.awaits_flush() {
             this.link.await_nothing();
