@@ -26,6 +26,7 @@ impl Write for Quiet {
 }
 
 fn main() -> ExitCode {
+    arena::record::machine::note_load();
     let ended = Arena::parse().obey(&mut Quiet(io::stdout()));
     // A process that has been signalled to exit meanwhile exits by that signal's handler.
     let _gate = loadgen::process::gate();

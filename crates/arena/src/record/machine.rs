@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use procfs::{Current, LoadAverage, Meminfo};
 
@@ -41,7 +42,7 @@ const LOAD_SHARE_MAX: f64 = 0.5;
 
 /// Warning that the machine is busy with other work, which affects its figures.
 pub fn company() -> Option<String> {
-    company_of(load_now(), cores())
+    company_of(before().map_or(0.0, |load| load.one.into()), cores())
 }
 
 fn company_of(load: f64, cores: u32) -> Option<String> {
@@ -58,9 +59,17 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// Load average of the last minute.
-fn load_now() -> f64 {
-    LoadAverage::current().map_or(0.0, |load| load.one.into())
+/// Load averages when this program began. What it does itself before a run (it asks each server for its version, and JRuby
+/// takes seconds for that) and in the studies before is no other work.
+static BEFORE: OnceLock<Option<LoadAverage>> = OnceLock::new();
+
+/// Notes the load of the machine. To be called before this program does anything else.
+pub fn note_load() {
+    before();
+}
+
+fn before() -> Option<&'static LoadAverage> {
+    BEFORE.get_or_init(|| LoadAverage::current().ok()).as_ref()
 }
 
 /// The warning of [`company`] from a run's recorded facts.
@@ -103,9 +112,9 @@ fn distribution(os_release: &str) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Load averages of the last 1, 5 and 15 minutes.
+/// Load averages of the last 1, 5 and 15 minutes when this program began.
 fn load() -> Option<String> {
-    let load = LoadAverage::current().ok()?;
+    let load = before()?;
     Some(format!("{:.2}, {:.2}, {:.2}", load.one, load.five, load.fifteen))
 }
 
@@ -162,6 +171,14 @@ mod tests {
         assert_eq!(company_then(&facts("0.10, 9.00, 9.00")), None);
         assert!(company_then(&facts("27.80, 9.00, 9.00")).is_some_and(|words| words.contains("27.8 on 2")));
         assert_eq!(company_then(&[]), None);
+    }
+
+    #[test]
+    fn the_load_is_that_of_the_beginning() {
+        note_load();
+        let noted = before().unwrap();
+        assert!(std::ptr::eq(noted, before().unwrap()));
+        assert_eq!(load().unwrap(), format!("{:.2}, {:.2}, {:.2}", noted.one, noted.five, noted.fifteen));
     }
 
     #[test]
