@@ -124,13 +124,13 @@ impl Trend {
     }
 
     fn settled(self) -> Settled {
+        let change = self.change.abs();
         let unseen = 2.0 * self.error;
-        match self.change.abs() {
-            small if small <= NEAR => Settled::Yes,
-            seen if seen > unseen => Settled::No,
-            _ if unseen <= SEEN => Settled::Yes,
-            _ => Settled::Unknown,
+        if change > NEAR && change > unseen {
+            return Settled::No;
         }
+        // A small change is one by chance where the error is large.
+        if unseen > SEEN { Settled::Unknown } else { Settled::Yes }
     }
 }
 
@@ -160,6 +160,10 @@ mod tests {
         // By chance as large as this, and not more: a trend of a fifth would be unseen.
         let wild = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 60.0, 140.0, 90.0, 130.0, 70.0, 125.0];
         assert_eq!(trend(&wild), (false, Settled::Unknown));
+        // No trend at all, by chance.
+        let even = [60.0, 140.0, 90.0, 130.0, 70.0, 125.0, 125.0, 70.0, 130.0, 90.0, 140.0, 60.0];
+        let even: Vec<f64> = [[0.0; 12], even].concat();
+        assert_eq!(trend(&even), (false, Settled::Unknown));
     }
 
     /// A compiler's slow gain, as seen: 13 requests/s in the beginning, one more each six seconds, by chance up to 3

@@ -243,10 +243,14 @@ pub fn is_failing(failed: f64, right: f64) -> bool {
     failed_share(failed, right) > FAILED_SHARE_MAX
 }
 
-/// Number of requests that a contender serves at once, by its name, as it was counted or else asked for; that of the
-/// twin is its original's.
+/// Number of requests that a contender serves at once, by its name, as it was counted or asked for, whichever is less:
+/// some servers have threads for other things, and some fibers that nobody can count. That of the twin is its
+/// original's.
 pub fn at_once(whos: &[Who], twin_of: Option<&str>) -> impl Fn(&str) -> Option<u32> + use<> {
-    let of = |who: &Who| who.counted_threads.unwrap_or_else(|| who.workers.saturating_mul(who.threads));
+    let of = |who: &Who| {
+        let asked = who.workers.saturating_mul(who.threads);
+        who.counted_threads.map_or(asked, |counted| counted.min(asked))
+    };
     let all: BTreeMap<String, u32> = whos.iter().map(|who| (who.name.clone(), of(who))).collect();
     let original = twin_of.map(str::to_owned);
     move |name| all.get(if name == TWIN { original.as_deref()? } else { name }).copied().filter(|count| *count > 0)

@@ -268,7 +268,8 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
         .filter(|(_, ratio)| ratio.standing() == stats::Standing::Apart)
         .map(|(case, ratio)| format!("{}: {}", case.title, number::ratio(ratio)))
         .collect();
-    let is_alarm = chance(compared.len(), apart.len()) < BY_CHANCE;
+    // A run whose twin could not be compared has shown nothing of its noise.
+    let is_alarm = compared.is_empty() || chance(compared.len(), apart.len()) < BY_CHANCE;
     let count = match (apart.len(), compared.len()) {
         (_, 0) => format!("{title} was to be measured twice, as if it were two servers, and was not"),
         (0, all) => {

@@ -5,6 +5,9 @@ use super::{Ratio, ranking_by, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{FAILED, Metric};
 
+/// Largest relative difference to the best of what is shown as good as the best.
+pub const AS_GOOD_PART: f64 = 0.25;
+
 /// The figures of a case in one metric, compared with the best.
 #[derive(Debug, Clone)]
 pub struct Beside<'a> {
@@ -25,9 +28,12 @@ impl<'a> Beside<'a> {
         Beside { groups, figures }
     }
 
-    /// Whether this one is the best, or does not differ significantly from it. False for all if none differ.
+    /// Whether this one is the best, or as good: not told apart from it, and within [`AS_GOOD_PART`] of it. Who is
+    /// further away and not told apart either is not known to be as good: its interval is wide. False for all if none
+    /// differ.
     pub fn is_best(&self, name: &str) -> bool {
-        self.groups.len() > 1 && self.groups[0].iter().any(|one| one == name)
+        let is_near = |ratio: Ratio| ratio.median.ln().abs() <= AS_GOOD_PART.ln_1p();
+        self.groups.len() > 1 && self.groups[0].iter().any(|one| one == name) && self.ratio(name).is_none_or(is_near)
     }
 
     /// Whether this is the one with which the others are compared.
@@ -106,6 +112,13 @@ mod tests {
             let is_level = beside.ratio(name).is_none_or(|ratio| ratio.standing() != Standing::Apart);
             assert_eq!(beside.is_best(name), is_level, "{name}: {:?}", beside.ratio(name));
         }
+        // Not told apart, since its interval is wide; and no reason to call it as good.
+        let figures: [(&str, &[f64]); 3] =
+            [("best", &[100.0, 101.0, 99.0]), ("unknown", &[10.0, 120.0, 30.0]), ("slow", &[50.0, 51.5, 49.5])];
+        let unknown = self::case("requests_per_s", &figures);
+        let unknown = Beside::of(&unknown, of("requests_per_s"));
+        assert!(unknown.ratio("unknown").is_some_and(|ratio| ratio.standing() != Standing::Apart));
+        assert!(unknown.is_best("best") && !unknown.is_best("unknown"));
         assert!(beside.is_first("best") && beside.ratio("best").is_none() && beside.best() == Some(100.0));
         let (low, high) = beside.interval("slow").unwrap();
         assert!(low < 50.0 && 50.0 < high && high < 60.0, "{low} {high}");

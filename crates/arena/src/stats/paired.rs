@@ -80,15 +80,17 @@ impl Ratio {
 }
 
 /// Ratio of `a` to `b`; `None` if they have no round in common, or a number is not finite or negative. Where one of
-/// them is 0 in any round a ratio has no meaning, and 1 is added to all numbers, so that 0 failures can be compared
-/// with 1000.
+/// them is 0 in any round a ratio has no meaning, and the smallest number above 0 is added to all, so that 0 failures
+/// can be compared with 1000. So the result does not depend on the unit: 1 added to failures of a million requests told
+/// a server with one failure of 100 000 in each round apart from one with none.
 pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     let pairs: Vec<(f64, f64)> = a.by_round().filter_map(|(round, one)| Some((one, b.in_round(round)?))).collect();
     let lowest = pairs.iter().flat_map(|(one, other)| [*one, *other]).fold(f64::INFINITY, f64::min);
     if pairs.is_empty() || lowest < 0.0 || pairs.iter().any(|(one, other)| !(one.is_finite() && other.is_finite())) {
         return None;
     }
-    let more = if lowest > 0.0 { 0.0 } else { 1.0 };
+    let positive = pairs.iter().flat_map(|(one, other)| [*one, *other]).filter(|number| *number > 0.0);
+    let more = if lowest > 0.0 { 0.0 } else { positive.reduce(f64::min).unwrap_or(1.0) };
     let logs: Vec<f64> = pairs.iter().map(|(one, other)| ((one + more) / (other + more)).ln()).collect();
     let (middle, half) = interval(logs);
     Some(Ratio { median: middle.exp(), low: (middle - half).exp(), high: (middle + half).exp(), rounds: pairs.len() })

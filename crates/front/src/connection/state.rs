@@ -92,7 +92,8 @@ impl Stage {
         matches!(self, Stage::Request(Step::Upgraded, _))
     }
 
-    /// Reason why it may be evicted; `None` if it must not: a response that an engine owes is never cut off.
+    /// Reason why it may be evicted; `None` if it must not: a client that waits for a response, or reads one,
+    /// gets all of it.
     pub(crate) fn spare(self) -> Option<Spare> {
         match self {
             Stage::Opened | Stage::Idle | Stage::Closing => Some(Spare::Idle),
