@@ -1,6 +1,7 @@
 //! Exceptions and wrong answers: what the client sees, what the log says, and the parts of Ruby's exceptions that
 //! middleware relies on (`raise` alone, `$!`, `cause`, `ensure`), which an embedded Ruby does not have by itself.
 
+use std::io::{ErrorKind, Read};
 use std::process::Output;
 
 use crate::support::{Server, paths, server};
@@ -78,9 +79,10 @@ fn a_body_that_raises_half_way_does_not_look_whole() {
         ("/", "text(\"gold\")"),
         ("/half", "b = Object.new; def b.each; yield \"some\"; raise \"half way\"; end; [200, {}, b]"),
         ("/stream", "[200, {}, lambda { |s| s.write(\"some\"); s.flush; raise \"half way\" }]"),
+        ("/long", "[200, {}, lambda { |s| 20.times { s.write(\"some\" * 100_000) }; raise \"half way\" }]"),
     ];
     let server = Server::start(&paths(&cases), &["-t", "1"]);
-    for path in ["/half", "/stream"] {
+    for path in ["/half", "/stream", "/long"] {
         let mut client = server.client();
         client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
         // Either nothing had gone out yet and it is a 500, or the answer breaks off; never a whole 200.
@@ -89,6 +91,14 @@ fn a_body_that_raises_half_way_does_not_look_whole() {
         }
         assert!(server.logs("half way"), "{}", server.log());
         assert_eq!(server.text("/"), "gold");
+        // HTTP/1.0 knows no chunks: the end of the connection is that of the body, unless it is an error.
+        let mut client = server.client();
+        client.send(format!("GET {path} HTTP/1.0\r\n\r\n")).unwrap();
+        let mut all = Vec::new();
+        let ended = client.read_to_end(&mut all).map_err(|error| error.kind());
+        let all = String::from_utf8_lossy(&all).into_owned();
+        let is_500 = all.starts_with("HTTP/1.1 500 ") || all.starts_with("HTTP/1.0 500 ");
+        assert!(is_500 || ended == Err(ErrorKind::ConnectionReset), "{path}: {ended:?} {all}");
     }
 }
 

@@ -58,7 +58,24 @@ fn a_full_hijack_is_the_applications_own() {
     ruby::let_go(&server, "go1");
     assert_eq!(client.reply().unwrap().text(), "later");
     assert!(client.is_closed());
+    assert!(within(PATIENCE, || server.log().matches("GET /full").count() == 2), "{}", server.log());
+    assert!(!server.log().contains("client_gone"), "both have ended in order: {}", server.log());
     ruby::assert_clean(&server);
+}
+
+/// The client may have had an answer by hand, which nobody can take back.
+#[test]
+fn a_request_whose_connection_was_taken_is_not_run_again_after_the_death_of_its_worker() {
+    let app = "run ->(env) { next [200, {}, [Process.pid.to_s]] if env['PATH_INFO'] == '/'\n  File.write('notes', \
+               \"began\\n\", mode: 'a')\n  env['rack.hijack'].call\n  File.write('notes', \"taken\\n\", mode: \
+               'a')\n  sleep }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "2"]);
+    let _client = get(&server, "/taken", "");
+    ruby::wait_for_note(&server, "taken");
+    let pid: i32 = server.text("/").parse().unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    assert!(within(PATIENCE, || server.text("/").parse().is_ok_and(|other: i32| other != pid)), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["began", "taken"], "{}", server.log());
 }
 
 /// The example of RFC 6455, section 1.3.

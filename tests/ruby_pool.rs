@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::server::command;
-use crate::support::{PATIENCE, Server, ruby, within};
+use crate::support::{Client, PATIENCE, Server, ruby, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = include_str!("apps/ruby/work.ru");
@@ -182,6 +182,29 @@ fn titles_say_which_request_takes_long() {
         client.join().unwrap();
     });
     assert!(within(PATIENCE, || ruby::title(worker) == "foolsgold: worker 1 [shop]"), "{}", ruby::title(worker));
+}
+
+/// A worker reads what was sent ahead in one go, so that it may have begun a request when that is withdrawn from it. If
+/// its thread then counted as idle, it got the request again, and withdrawn again, each millisecond.
+#[test]
+fn a_long_request_that_was_sent_ahead_is_answered_and_runs_at_most_twice() {
+    let app = "class Work\n  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)\n  def call(env)\n    case \
+               env['PATH_INFO']\n    when '/slow' then File.write('notes', \"slow\\n\", mode: 'a'); sleep 0.3\n    \
+               when '/spin' then began = now; nil while now - began < 0.0015\n    end\n    [200, {}, ['gold']]\n  \
+               end\nend\nrun Work.new\n";
+    let server = ruby::serve(app, &["-e", "production", "-w", "1", "-t", "1", "--access-log", "off"]);
+    let mut clients: Vec<Client> = (0..3).map(|_| server.client()).collect();
+    for round in 1..=5 {
+        // So short that requests are sent ahead.
+        (0..500).for_each(|_| assert_eq!(clients[0].get("/").status, 200));
+        for (client, path) in clients.iter_mut().zip(["/spin", "/", "/slow"]) {
+            client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).unwrap();
+        }
+        for client in &mut clients {
+            assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
+        }
+        assert!(ruby::notes(&server).len() <= 2 * round, "{} runs in round {round}", ruby::notes(&server).len());
+    }
 }
 
 #[test]

@@ -5,10 +5,12 @@
 mod support;
 
 use std::alloc::System;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::reply;
+use engine::{Reply, reply};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use support::{Client, SOON, Server, eventually, full, settings};
 
@@ -20,6 +22,9 @@ const CONNECTIONS: usize = 90;
 /// What a connection may take between two requests. hyper's two buffers alone take 16 KiB.
 const BYTES_EACH: usize = 6 << 10;
 
+/// One test at a time: what is allocated is counted for the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
+
 fn allocated() -> usize {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated - stats.bytes_deallocated
@@ -29,6 +34,7 @@ fn allocated() -> usize {
 /// here long after the test has failed.
 #[test]
 fn a_connection_gives_its_buffers_back_soon_after_an_answer() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut settings = settings();
     for time in [&mut settings.limits.keep_alive, &mut settings.limits.request_time, &mut settings.limits.body_time] {
         *time = 6 * SOON;
@@ -51,4 +57,24 @@ fn a_connection_gives_its_buffers_back_soon_after_an_answer() {
     let used: Vec<Client> = (0..CONNECTIONS).map(|_| serve()).collect();
     eventually("the buffers would be given back", || allocated() < before + CONNECTIONS * BYTES_EACH);
     drop(used);
+}
+
+/// What a client sends ahead while its requests are answered is dropped when it has been used.
+#[test]
+fn a_client_that_always_sends_ahead_takes_no_more_memory_than_is_held_for_it() {
+    const REQUESTS: usize = 4_000;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = Server::start(|_| Reply::ready(Ok(full("gold"))));
+    let request = format!("GET / HTTP/1.1\r\nHost: a\r\nX-Long: {}\r\n\r\n", "g".repeat(7 << 10));
+    let mut client = server.connect();
+    let mut sender = client.stream.try_clone().unwrap();
+    let before = allocated();
+    let sending = thread::spawn(move || (0..REQUESTS).for_each(|_| sender.write_all(request.as_bytes()).unwrap()));
+    let mut most = 0;
+    for _ in 0..REQUESTS {
+        assert_eq!(client.response().status, 200);
+        most = most.max(allocated().saturating_sub(before));
+    }
+    sending.join().unwrap();
+    assert!(most < 4 << 20, "{most} bytes for {} that were sent", REQUESTS * (7 << 10));
 }

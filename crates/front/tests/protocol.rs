@@ -4,9 +4,10 @@
 
 mod support;
 
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{AppError, Body, Duplex, Fault, Reply, Request, Responder, Sink, body, reply};
@@ -690,4 +691,34 @@ fn a_drain_under_load_loses_no_request_that_was_answered_for() {
     clients.into_iter().for_each(|client| client.join().unwrap());
     assert_eq!(ended.cut, 0);
     assert_eq!(server.calls(), answered.load(Ordering::SeqCst));
+}
+
+/// A client that has sent everything may close its side at once, and read as slowly as it likes.
+#[test]
+fn a_client_that_has_closed_its_side_gets_all_of_its_answer() {
+    const BYTES: usize = 24 << 20;
+    let server = Server::start(|_| {
+        let (sink, source) = engine::body::stream(1);
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                for _ in 0..BYTES >> 20 {
+                    let _ = sink.send(Bytes::from(vec![b'g'; 1 << 20])).await;
+                }
+                sink.finish();
+            });
+        });
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.head().status, 200);
+    // Not a wait for anything: the client is as slow as that.
+    for _ in 0..5 {
+        std::thread::park_timeout(Duration::from_millis(120));
+        client.exactly(64 << 10);
+    }
+    let rest = client.rest();
+    assert!(rest.ends_with("0\r\n\r\n") && rest.len() > BYTES - (1 << 20), "{} bytes more", rest.len());
 }

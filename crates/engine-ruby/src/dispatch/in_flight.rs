@@ -1,6 +1,7 @@
 //! The requests in flight on one worker thread: sent and not answered completely.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,7 +14,12 @@ use crate::wire::frames::WireError;
 
 /// Requests in flight, in the order in which they were sent: the first one runs.
 #[derive(Default)]
-pub struct InFlight(pub VecDeque<SentRequest>);
+pub struct InFlight {
+    /// The requests, those too that were withdrawn and that the worker is not rid of yet.
+    pub sent: VecDeque<SentRequest>,
+    /// Number of withdrawn requests that the worker is rid of since this was last taken.
+    withdrawn: usize,
+}
 
 /// A request in flight.
 pub struct SentRequest {
@@ -47,6 +53,11 @@ pub enum Step {
     Done(Duration, bool),
     /// A chunk of a body, to be sent on before the next frame is read.
     Chunk(Sink, Bytes),
+}
+
+/// Whether a worker says that it did not run a request because that was cancelled before (errors.rb).
+fn is_cancelled(fault: &Fault) -> bool {
+    matches!(fault, Fault::App(error) if error.class == "FoolsGold::Cancelled")
 }
 
 impl SentRequest {
@@ -112,7 +123,7 @@ impl InFlight {
     /// Adds a request that is being sent.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
         let until = Some(job.request.deadline);
-        self.0.push_back(SentRequest {
+        self.sent.push_back(SentRequest {
             seq,
             job: Some(job),
             since,
@@ -128,14 +139,19 @@ impl InFlight {
 
     /// Returns the request that runs; without one, the error names this frame.
     pub fn first(&mut self, frame: &str) -> Result<&mut SentRequest, WireError> {
-        self.0.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
+        self.sent.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
+    }
+
+    /// Returns how many withdrawn requests the worker is rid of since the last call.
+    pub fn take_withdrawn(&mut self) -> usize {
+        mem::take(&mut self.withdrawn)
     }
 
     /// Removes withdrawn requests that the worker did not run, which have no answer, up to the request with this
     /// number.
     pub fn skip_to(&mut self, seq: u32) -> Result<(), WireError> {
         let now = Instant::now();
-        while let Some(first) = self.0.front_mut() {
+        while let Some(first) = self.sent.front_mut() {
             if first.seq == seq {
                 return Ok(());
             }
@@ -145,8 +161,9 @@ impl InFlight {
                     "an answer to request {seq}; request {waited_for} is the one that runs"
                 )));
             }
-            self.0.pop_front();
-            if let Some(next) = self.0.front_mut() {
+            self.sent.pop_front();
+            self.withdrawn += 1;
+            if let Some(next) = self.sent.front_mut() {
                 next.since = now;
             }
         }
@@ -156,13 +173,15 @@ impl InFlight {
     /// Removes the first request, which is over.
     pub fn done(&mut self) -> Step {
         let now = Instant::now();
-        let Some(over) = self.0.pop_front() else { return Step::Nothing };
-        if let Some(next) = self.0.front_mut() {
+        let Some(over) = self.sent.pop_front() else { return Step::Nothing };
+        if let Some(next) = self.sent.front_mut() {
             next.since = now;
         }
-        // A withdrawn request is no longer counted on this thread.
         match over.job {
-            None => Step::Nothing,
+            None => {
+                self.withdrawn += 1;
+                Step::Nothing
+            }
             Some(_) => Step::Done(now.saturating_duration_since(over.since), over.is_expired),
         }
     }
@@ -175,7 +194,8 @@ impl InFlight {
             sink.fail(fault.clone());
         }
         if let Some(job) = &mut sent.job {
-            job.answer(Err(fault.clone()));
+            // That the application did not run it has its reason in the client.
+            job.answer(Err(if is_cancelled(fault) { Fault::ClientGone } else { fault.clone() }));
         }
         (sent.buffered, sent.until) = (None, None);
         Ok(if is_free_later { Step::Nothing } else { self.done() })
@@ -183,7 +203,7 @@ impl InFlight {
 
     /// Passes the early hints of a request on to its client.
     pub fn hint(&mut self, seq: u32, headers: HeaderMap) {
-        let sent = self.0.iter().find(|sent| sent.seq == seq);
+        let sent = self.sent.iter().find(|sent| sent.seq == seq);
         if let Some(hints) = sent.and_then(|sent| sent.job.as_ref()?.request.hints.as_ref()) {
             hints.send(headers);
         }

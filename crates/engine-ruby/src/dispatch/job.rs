@@ -49,6 +49,8 @@ pub struct Job {
     pub offered: Instant,
     /// How long it waited for a worker before it was last sent to one.
     pub queued: Duration,
+    /// The application has taken the client's connection over: it cannot have it a second time.
+    pub is_taken: bool,
     /// The worker that it was last sent to: its number and its process.
     pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
@@ -78,6 +80,7 @@ impl Job {
             io_thread,
             offered: Instant::now(),
             queued: Duration::ZERO,
+            is_taken: false,
             ran_on: None,
             responder: Some(responder),
             again: None,
@@ -145,7 +148,7 @@ impl Job {
             self.blame = self.blame.saturating_add(death.blame());
             self.request.queue_deadline = self.request.deadline;
         }
-        self.is_safe && !self.is_answered() && self.blame <= BLAME_MAX
+        self.is_safe && !self.is_taken && !self.is_answered() && self.blame <= BLAME_MAX
     }
 
     /// Returns whether the next run is the last: one more crash, and the request is not run again.

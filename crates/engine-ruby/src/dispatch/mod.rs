@@ -212,13 +212,23 @@ impl Dispatch {
     pub fn done(&mut self, thread: &WorkerThread, took: Duration) -> Completion {
         self.service_time.observe(took);
         self.served += 1;
+        let is_worker_expired = self.worker(thread.worker).is_some_and(Worker::count);
+        Completion { is_worker_expired, ..self.release(thread, 1) }
+    }
+
+    /// Records that a worker thread is rid of requests that were withdrawn from it, and returns what it does next.
+    pub fn withdrawn(&mut self, thread: &WorkerThread, count: usize) -> Completion {
+        self.release(thread, count)
+    }
+
+    fn release(&mut self, thread: &WorkerThread, count: usize) -> Completion {
         let busy = self.busy_workers();
         let Some(at) = self.workers.iter().position(|worker| worker.id == thread.worker) else {
             return Completion::default();
         };
+        let mut completion = Completion::default();
         let worker = &mut self.workers[at];
-        let mut completion = Completion { is_worker_expired: worker.count(), ..Completion::default() };
-        worker.release(thread.number, 1);
+        worker.release(thread.number, count);
         if worker.is_leaving {
             completion.has_left = worker.is_done();
             return completion;

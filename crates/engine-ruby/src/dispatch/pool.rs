@@ -24,7 +24,7 @@ use super::in_flight::Step;
 use super::job::{Death, Job};
 use super::worker::Worker;
 use super::worker_thread::{Unfinished, WorkerThread};
-use super::{Admission, Dispatch, Orders};
+use super::{Admission, Completion, Dispatch, Orders};
 use crate::exit_reason::ExitReason;
 use crate::fleet::View;
 use crate::message::Message;
@@ -164,7 +164,12 @@ impl Pool {
 
     async fn take_frames(&self, thread: &Arc<WorkerThread>, buffer: &mut BytesMut) -> Result<(), WireError> {
         while let Some(frame) = frames::take(buffer)? {
-            match thread.receive(frame)? {
+            let (step, withdrawn) = thread.receive(frame)?;
+            if withdrawn > 0 {
+                let completion = self.dispatch().withdrawn(thread, withdrawn);
+                self.complete(thread, completion);
+            }
+            match step {
                 Step::Nothing => {}
                 Step::Chunk(sink, chunk) => {
                     // The next frame is read when this chunk has found room: that is the backpressure on the worker.
@@ -176,22 +181,27 @@ impl Pool {
                         self.retire(thread.worker, ExitReason::Timeout);
                     }
                     let completion = self.dispatch().done(thread, took);
-                    for job in completion.next {
-                        self.push(thread, job);
-                    }
-                    if completion.is_worker_expired {
-                        let _ = self.messages.send(Message::Expired(thread.worker, ExitReason::MaxRequests));
-                    }
-                    if completion.begins_out_of_band {
-                        thread.control.out_of_band();
-                    }
-                    if completion.has_left {
-                        self.stop(thread.worker);
-                    }
+                    self.complete(thread, completion);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Carries out what a worker thread, and its worker, do next.
+    fn complete(&self, thread: &Arc<WorkerThread>, completion: Completion) {
+        for job in completion.next {
+            self.push(thread, job);
+        }
+        if completion.is_worker_expired {
+            let _ = self.messages.send(Message::Expired(thread.worker, ExitReason::MaxRequests));
+        }
+        if completion.begins_out_of_band {
+            thread.control.out_of_band();
+        }
+        if completion.has_left {
+            self.stop(thread.worker);
+        }
     }
 
     /// Queues a request on a worker thread, or puts it back if the worker has just died.
@@ -263,12 +273,9 @@ impl Pool {
         let mut dispatch = self.dispatch();
         dispatch.queue.pause(now);
         let mut back = Vec::new();
-        for worker in &mut dispatch.workers {
-            let threads: Vec<Arc<WorkerThread>> = worker.threads().cloned().collect();
-            for thread in threads {
-                let jobs = thread.withdraw();
-                worker.release(thread.number, jobs.len());
-                back.extend(jobs);
+        for worker in &dispatch.workers {
+            for thread in worker.threads() {
+                back.extend(thread.withdraw());
             }
         }
         dispatch.put_back(back, now);

@@ -220,6 +220,78 @@ async fn workers_are_counted_by_what_ended_them_unless_they_end_with_the_server(
     assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1), ("hung".to_owned(), 1)]));
 }
 
+/// The worker says that it did not run a request that was withdrawn.
+fn rid_of(pool: &Pool, thread: &WorkerThread, seq: u32) -> Completion {
+    let cancelled = frame(kind::FAULT, |out| {
+        out.put_u32(seq);
+        out.put_slice(b"\0FoolsGold::Cancelled\0withdrawn\0");
+    });
+    let (step, withdrawn) = thread.receive(received(&cancelled)).unwrap();
+    assert!(matches!(step, Step::Nothing) && withdrawn == 1);
+    pool.dispatch().withdrawn(thread, withdrawn)
+}
+
+fn received(bytes: &[u8]) -> frames::Frame {
+    frames::take(&mut BytesMut::from(bytes)).unwrap().unwrap()
+}
+
+/// The worker may have begun what is withdrawn from it: then the thread is no more idle than before.
+#[tokio::test]
+async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_from_it() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    (0..500).for_each(|_| pool.dispatch().service_time.observe(Duration::from_micros(50)));
+    let _replies: Vec<Reply> = (0..2).map(|_| pool.call(Request::sample(Method::GET, "/"))).collect();
+    let (post, _post) = job(Method::POST);
+    thread.push(post).map_err(|_| ()).unwrap();
+    assert_eq!(thread.withdraw().len(), 1, "not what is not safe: it may have begun");
+    let (step, withdrawn) = thread.receive(received(&answer(0))).unwrap();
+    assert!(matches!(step, Step::Done(..)) && withdrawn == 0);
+    let completion = pool.dispatch().done(thread, Duration::from_micros(50));
+    assert!(completion.next.is_empty());
+    assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 1);
+    rid_of(&pool, thread, 2);
+    assert_eq!(pool.dispatch().busy_workers(), 0);
+}
+
+/// Nobody waits for it; but it is counted, and no error of the application.
+#[tokio::test]
+async fn a_request_that_was_cancelled_before_it_began_failed_by_its_client() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let (get, reply) = job(Method::GET);
+    ends[0].0.push(get).map_err(|_| ()).unwrap();
+    let cancelled = frame(kind::FAULT, |out| {
+        out.put_u32(1);
+        out.put_slice(b"\0FoolsGold::Cancelled\0withdrawn\0");
+    });
+    ends[0].0.receive(received(&cancelled)).unwrap();
+    assert!(matches!(reply.await.result, Err(Fault::ClientGone)));
+}
+
+/// What the application opens for it is closed.
+#[tokio::test]
+async fn an_upgrade_of_a_request_that_was_withdrawn_finds_its_client_gone() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    for _ in 0..2 {
+        let (get, reply) = job(Method::GET);
+        drop(reply);
+        thread.push(get).map_err(|_| ()).unwrap();
+    }
+    assert_eq!(thread.withdraw().len(), 1);
+    thread.receive(received(&answer(0))).unwrap();
+    let upgraded = frame(kind::ANSWER, |out| {
+        out.put_u32(2);
+        out.put_u16(101);
+        out.put_slice(&[flag::UPGRADE, 0, 0, 0, 0, 0, 0]);
+    });
+    thread.receive(received(&upgraded)).unwrap();
+    assert!(thread.upgrade(2).is_some_and(|duplex| duplex.outgoing.is_gone()));
+}
+
 #[tokio::test]
 async fn in_a_pause_what_has_not_begun_comes_back_and_is_sent_again_after_it() {
     let (pool, _inbox) = pool();
@@ -230,9 +302,15 @@ async fn in_a_pause_what_has_not_begun_comes_back_and_is_sent_again_after_it() {
     pool.pause(Instant::now());
     let status = pool.status();
     assert_eq!((status.capacity, status.idle, status.queued, ends[0].0.load()), (2, 1, 2, 1));
-    assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 1);
+    assert_eq!(pool.dispatch().worker(1).unwrap().load(0), 3, "until the worker says that it did not begin them");
+    ends[0].0.receive(received(&answer(0))).unwrap();
+    assert!(pool.dispatch().done(&ends[0].0, Duration::from_micros(50)).next.is_empty(), "the pause goes on");
+    for seq in [2, 3] {
+        assert!(rid_of(&pool, &ends[0].0, seq).next.is_empty(), "the pause goes on");
+    }
+    assert_eq!(pool.dispatch().busy_workers(), 0);
     assert_eq!(pool.resume(Instant::now()), Some(2));
-    assert_eq!((pool.dispatch().queue.len(), ends[0].0.load()), (0, 3));
+    assert_eq!((pool.dispatch().queue.len(), ends[0].0.load()), (0, 2));
 }
 
 #[tokio::test]

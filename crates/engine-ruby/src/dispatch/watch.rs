@@ -66,9 +66,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
                     oldest = Some((look.age, thread));
                 }
                 if look.age > 2 * LONG && look.pipelined > 0 {
-                    let jobs = thread.withdraw();
-                    worker.release(thread.number, jobs.len());
-                    back.extend(jobs);
+                    back.extend(thread.withdraw());
                 }
             }
             if let Some((age, thread)) = oldest {
@@ -104,12 +102,16 @@ fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestSt
     let worker = thread.worker;
     let run = thread.running(Instant::now()).unwrap_or_default();
     let RunView { id, method, path, .. } = &run;
+    let request = match id.is_empty() {
+        true => "a request that had been withdrawn".to_owned(),
+        false => format!("request {id}, {method} {path}"),
+    };
     if let Some(seq) = look.expired {
         let left = if look.is_left { ", its client has gone" } else { "" };
         tracing::warn!(
             target: "engine",
             worker, pid, id, method, path, app,
-            "worker {worker} (pid {pid}): request {id}, {method} {path} timed out{left}; interrupting it"
+            "worker {worker} (pid {pid}): {request} timed out{left}; interrupting it"
         );
         control.dump(thread.number, seq);
         control.interrupt(thread.number, seq);
@@ -118,7 +120,7 @@ fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestSt
     tracing::error!(
         target: "engine",
         worker, pid, id, method, path, app,
-        "worker {worker} (pid {pid}) killed: request {id}, {method} {path} timed out and could not be interrupted"
+        "worker {worker} (pid {pid}) killed: {request} timed out and could not be interrupted"
     );
     kill_now(pid.cast_unsigned());
     true

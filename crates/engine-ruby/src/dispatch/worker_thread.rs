@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use super::buffered_response::BufferedResponse;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
-use crate::wire::answer;
+use crate::wire::answer::{self, Made};
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
 use crate::wire::shapes::Shapes;
@@ -98,6 +98,13 @@ pub struct RequestState {
     pub is_stuck: bool,
     /// Number of requests pipelined behind the current one.
     pub pipelined: usize,
+}
+
+impl State {
+    fn await_takeover(&mut self, seq: u32, duplex: Duplex) {
+        self.upgrades.truncate(UPGRADES_MAX);
+        self.upgrades.push_front((seq, duplex));
+    }
 }
 
 impl WorkerThread {
@@ -222,11 +229,17 @@ impl WorkerThread {
         written
     }
 
-    /// Handles a frame from the worker.
-    pub fn receive(&self, frame: Frame) -> Result<Step, WireError> {
+    /// Handles a frame from the worker. Returns the next step, and the number of withdrawn requests that the worker is
+    /// rid of by now.
+    pub fn receive(&self, frame: Frame) -> Result<(Step, usize), WireError> {
         let mut state = self.state.lock();
+        let step = self.handle(&mut state, frame)?;
+        Ok((step, state.in_flight.take_withdrawn()))
+    }
+
+    fn handle(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         match frame.kind {
-            kind::ANSWER => self.answer(&mut state, frame),
+            kind::ANSWER => self.answer(state, frame),
             kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
             kind::END => {
                 state.in_flight.first("END")?.end();
@@ -261,7 +274,7 @@ impl WorkerThread {
     /// Returns the number of its requests whose answer has not begun.
     pub fn unanswered(&self) -> usize {
         let is_unanswered = |job: &Job| !job.is_answered();
-        self.state.lock().in_flight.0.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
+        self.state.lock().in_flight.sent.iter().filter(|sent| sent.job.as_deref().is_some_and(is_unanswered)).count()
     }
 
     /// Returns whether an upgraded connection waits for the application to open its end.
@@ -275,10 +288,14 @@ impl WorkerThread {
         let is_open = answer.is_open() || answer.is_free_later();
         state.in_flight.skip_to(answer.seq)?;
         let sent = state.in_flight.first("ANSWER")?;
+        let seq = answer.seq;
         let Some(job) = &mut sent.job else {
+            // It was withdrawn and ran all the same: its application finds the connection closed that it opens next.
+            if let Ok(Made { duplex: Some(duplex), .. }) = answer.response(self.may_name_files) {
+                state.await_takeover(seq, duplex);
+            }
             return Ok(if is_open { Step::Nothing } else { state.in_flight.done() });
         };
-        let seq = answer.seq;
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
@@ -289,8 +306,7 @@ impl WorkerThread {
                     }
                 }
                 if let Some(duplex) = made.duplex {
-                    state.upgrades.truncate(UPGRADES_MAX);
-                    state.upgrades.push_front((seq, duplex));
+                    state.await_takeover(seq, duplex);
                 }
             }
             Err(fault) => {
@@ -306,7 +322,7 @@ impl WorkerThread {
     /// Returns a sink after a chunk was sent to it, or failed to be because the client has gone.
     pub fn sent(&self, sink: Sink, went: Result<(), SendError>) {
         let mut state = self.state.lock();
-        let Some(sent) = state.in_flight.0.front_mut() else {
+        let Some(sent) = state.in_flight.sent.front_mut() else {
             if let Some(fault) = &state.closed_by {
                 sink.fail(fault.clone());
             }
@@ -329,7 +345,7 @@ impl WorkerThread {
         state.is_open = false;
         state.closed_by = Some(fault);
         state.upgrades.clear();
-        let sent = mem::take(&mut state.in_flight.0);
+        let sent = mem::take(&mut state.in_flight.sent);
         let all = sent.into_iter().enumerate().filter(|(_, sent)| !sent.is_whole());
         all.filter_map(|(at, sent)| Some(Unfinished { job: sent.job?, sink: sent.sink, has_begun: at == 0 })).collect()
     }
@@ -341,7 +357,7 @@ impl WorkerThread {
 
     /// Returns the number of requests in flight.
     pub fn load(&self) -> usize {
-        self.state.lock().in_flight.0.iter().filter(|sent| sent.job.is_some()).count()
+        self.state.lock().in_flight.sent.iter().filter(|sent| sent.job.is_some()).count()
     }
 
     /// Returns whether a request was sent whose answer may be among what is still to be read.
@@ -381,12 +397,13 @@ impl WorkerThread {
         matches!(looked, Err(Errno::EAGAIN))
     }
 
-    /// Cancels and returns the requests that have not begun, oldest first.
+    /// Cancels and returns the requests that may not have begun, oldest first. The worker may have begun one all the
+    /// same, so only safe ones are taken back; and each keeps its place on this thread until the worker is rid of it.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
-        let pipelined = state.in_flight.0.iter_mut().skip(1);
+        let pipelined = state.in_flight.sent.iter_mut().skip(1);
         let withdrawn = pipelined.filter_map(|sent| {
-            let job = sent.job.take()?;
+            let job = sent.job.take_if(|job| job.is_safe)?;
             self.control.cancel(self.number, sent.seq);
             Some(job)
         });
@@ -397,24 +414,27 @@ impl WorkerThread {
     /// runs on for `patience` after that is reported once as stuck. A buffered response whose time is over is sent.
     pub fn look(&self, now: Instant, patience: Duration) -> RequestState {
         let mut state = self.state.lock();
-        for sent in state.in_flight.0.iter_mut().filter(|sent| sent.is_newly_left()) {
+        for sent in state.in_flight.sent.iter_mut().filter(|sent| sent.is_newly_left()) {
             sent.leave(now);
             self.control.cancel(self.number, sent.seq);
         }
-        let pipelined = state.in_flight.0.iter().skip(1).filter(|sent| sent.job.is_some()).count();
-        let Some(sent) = state.in_flight.0.front_mut() else { return RequestState::default() };
+        let pipelined = state.in_flight.sent.iter().skip(1).filter(|sent| sent.job.is_some()).count();
+        let Some(sent) = state.in_flight.sent.front_mut() else { return RequestState::default() };
         let age = now.saturating_duration_since(sent.since);
         let mut look = RequestState { age, pipelined, ..RequestState::default() };
         if sent.buffered.as_ref().is_some_and(|buffered| buffered.is_due(now)) {
             sent.release();
         }
-        let (Some(job), Some(until)) = (&mut sent.job, sent.until) else { return look };
+        let Some(until) = sent.until else { return look };
         let overdue = now.saturating_duration_since(until);
         look.is_stuck = overdue > patience && !std::mem::replace(&mut sent.is_stuck, overdue > patience);
         if !overdue.is_zero() && !sent.is_expired {
             sent.is_expired = true;
-            let allowed = job.request.time_allowed();
-            job.answer(Err(Fault::OutOfTime(allowed.into())));
+            // Without a job it was withdrawn, and the worker had begun it.
+            if let Some(job) = &mut sent.job {
+                let allowed = job.request.time_allowed();
+                job.answer(Err(Fault::OutOfTime(allowed.into())));
+            }
             look.expired = Some(sent.seq);
             look.is_left = sent.is_left;
         }
@@ -424,7 +444,7 @@ impl WorkerThread {
     /// Returns the file with the body of a request, for the worker to read.
     pub fn file(&self, seq: u32) -> Option<Arc<files::TempFile>> {
         let state = self.state.lock();
-        let sent = state.in_flight.0.iter().find(|sent| sent.seq == seq)?;
+        let sent = state.in_flight.sent.iter().find(|sent| sent.seq == seq)?;
         match &sent.job.as_ref()?.request.input {
             Input::File(file, _) => Some(file.clone()),
             _ => None,
@@ -434,9 +454,11 @@ impl WorkerThread {
     /// Takes the client's connection over from HTTP, for `rack.hijack`.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
-        let sent = state.in_flight.0.iter_mut().find(|sent| sent.seq == seq)?;
+        let sent = state.in_flight.sent.iter_mut().find(|sent| sent.seq == seq)?;
         let job = sent.job.as_mut().filter(|job| !job.is_answered())?;
-        job.request.takeover.take().map(|takeover| takeover.take())
+        let takeover = job.request.takeover.take()?;
+        job.is_taken = true;
+        Some(takeover.take())
     }
 
     /// Takes the application's end of an upgraded connection.
@@ -454,7 +476,7 @@ impl WorkerThread {
     /// Returns the current request, for snapshots.
     pub fn running(&self, now: Instant) -> Option<RunView> {
         let state = self.state.lock();
-        let sent = state.in_flight.0.front()?;
+        let sent = state.in_flight.sent.front()?;
         let request = &sent.job.as_ref()?.request;
         Some(RunView {
             id: request.id.clone(),

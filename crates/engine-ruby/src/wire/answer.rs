@@ -123,8 +123,10 @@ pub fn hints(reader: &mut Reader) -> Result<HeaderMap, WireError> {
     let mut headers = HeaderMap::new();
     for (name, value) in split(&list, pairs).map_err(WireError)? {
         for line in value.split(|byte| *byte == b'\n') {
-            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(line)) {
-                headers.append(name, value);
+            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(line))
+                && headers.try_append(name, value).is_err()
+            {
+                return Err(WireError("HINTS has too many headers".to_owned()));
             }
         }
     }
@@ -143,4 +145,23 @@ pub fn error(list: Vec<String>) -> AppError {
     let message = list.next().unwrap_or_default();
     let (causes, backtrace) = list.take(BACKTRACE_MAX).partition(|line| line.starts_with(AppError::CAUSE));
     AppError { class, message, causes, backtrace }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::{BufMut, BytesMut};
+
+    use super::*;
+
+    #[test]
+    fn more_hints_than_a_map_can_hold_are_an_error() {
+        let read = |count: u16| {
+            let mut frame = BytesMut::new();
+            frame.put_u16(count);
+            (0..count).for_each(|number| frame.put_slice(format!("x-{number}\0a\0").as_bytes()));
+            hints(&mut Reader::new(frame.freeze(), "HINTS"))
+        };
+        assert_eq!(read(1000).map(|headers| headers.len()), Ok(1000));
+        assert!(read(40_000).is_err());
+    }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Link {
     awaited: Awaited,
     /// Whether the wire finds that the connection has been idle for long enough to be parked.
     is_parking: AtomicBool,
+    /// Whether the end of the connection is that of the response's body, since HTTP/1.0 knows no chunks.
+    ends_body: AtomicBool,
     /// Time when the first byte of the current request arrived.
     received: AtomicU64,
     /// The error in the request body that is arriving.
@@ -120,6 +122,7 @@ impl Link {
             deadline: Deadline::default(),
             awaited: Awaited::default(),
             is_parking: AtomicBool::new(false),
+            ends_body: AtomicBool::new(false),
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
             epoch: Epoch::default(),
@@ -255,6 +258,16 @@ impl Link {
     /// Records that the last response is written, and the connection is about to close.
     pub(crate) fn closing(self: &Arc<Link>) {
         self.change(|state| state.closing(self.clock().now()));
+    }
+
+    /// Notes that the end of the connection is that of the body that comes now.
+    pub(crate) fn set_last_body(&self) {
+        self.ends_body.store(true, Relaxed);
+    }
+
+    /// Whether the end of the connection looks like the end of a body, also of one that was broken off.
+    pub(crate) fn ends_body(&self) -> bool {
+        self.ends_body.load(Relaxed)
     }
 
     /// The connection may give its buffers back.
@@ -454,12 +467,14 @@ pub(crate) struct Record {
     pub(crate) reason: &'static str,
     /// Name of the application, if the engine has several.
     pub(crate) app: Option<Arc<str>>,
+    /// The application had the connection to itself, and it has ended: then no status is no fault.
+    pub(crate) is_over: bool,
 }
 
 impl Drop for Record {
     fn drop(&mut self) {
         let Some(log) = &self.link.common.settings.access_log else { return };
-        if self.status == 0 && self.fault.is_empty() {
+        if self.status == 0 && self.fault.is_empty() && !self.is_over {
             self.fault = self.link.cut_by().name();
         }
         let entry = Entry {

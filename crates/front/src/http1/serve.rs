@@ -159,6 +159,9 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         }
         if let Err(error) = ended {
             tracing::debug!(target: "front", "connection ended: {error}");
+            if link.ends_body() {
+                wire.socket.reset_when_dropped();
+            }
             return End::Finished;
         }
     }

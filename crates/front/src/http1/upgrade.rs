@@ -85,6 +85,7 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
     let ((), (sent, is_closed_by_us), ()) = tokio::join!(from_client, to_client, running);
     if let Some(mut record) = record {
         record.bytes = sent;
+        record.is_over = true;
         if is_closed_by_us {
             record.fault = "going_away";
         }

@@ -33,7 +33,7 @@ const FRESH_TIME: Duration = Duration::from_secs(1);
 /// that it costs a client nothing but the first request after a pause.
 const PARK_TIME: Duration = Duration::from_millis(500);
 /// Time for which a request continues after its client has closed its side, which may only mean that it has sent
-/// everything.
+/// everything, and after each write to such a client.
 const HALF_CLOSED_TIME: Duration = Duration::from_millis(100);
 
 thread_local! {
@@ -62,7 +62,7 @@ enum Incoming {
     Open,
     /// The client has closed its side, or its input is ignored.
     Ended,
-    /// The client has closed its side while its request continues; time when this was noticed.
+    /// The client has closed its side while its request continues; time when this was noticed, or of the last write.
     HalfClosed(Instant),
 }
 
@@ -149,8 +149,9 @@ impl Wire {
         }
         self.link.await_end_if(true);
         let since = match self.incoming {
-            Incoming::HalfClosed(since) => since,
-            Incoming::Open | Incoming::Ended => Instant::now(),
+            // A client that is being sent its response is waited for as any other: the time to write is limited.
+            Incoming::HalfClosed(since) if self.link.stage().is_flushed() => since,
+            _ => Instant::now(),
         };
         self.incoming = Incoming::HalfClosed(since);
         !self.timer.is_over(cx, since + HALF_CLOSED_TIME)
@@ -306,6 +307,9 @@ impl Wire {
             match &went {
                 Ok(count) if *count < wanted => self.link.wrote_part(),
                 _ => self.link.wrote(),
+            }
+            if let Incoming::HalfClosed(since) = &mut self.incoming {
+                *since = Instant::now();
             }
             return Poll::Ready(went);
         }

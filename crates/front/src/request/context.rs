@@ -30,7 +30,17 @@ pub(crate) struct RequestContext {
     waited: Duration,
     /// Name of the application, if the engine has several.
     app: Option<Arc<str>>,
-    asks_for_websocket: bool,
+    dialect: Dialect,
+}
+
+/// What a request speaks, or asks to speak. One byte: a context is moved for each request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    /// HTTP/1.0, which knows no chunks.
+    Http10,
+    Http11,
+    /// HTTP/1.1 with a request for a WebSocket.
+    WebSocket,
 }
 
 impl RequestContext {
@@ -55,6 +65,7 @@ impl RequestContext {
                 fault: "",
                 reason: "",
                 app: None,
+                is_over: false,
             })
         });
         let is_head = head.method == Method::HEAD;
@@ -63,7 +74,11 @@ impl RequestContext {
             true => Form::Html,
             false => Form::Text,
         };
-        let asks_for_websocket = websocket::is_asked_for(&head.headers);
+        let dialect = match head.version {
+            Version::HTTP_10 => Dialect::Http10,
+            _ if websocket::is_asked_for(&head.headers) => Dialect::WebSocket,
+            _ => Dialect::Http11,
+        };
         let method = head.method.clone();
         let uri = head.uri.clone();
         RequestContext {
@@ -77,8 +92,13 @@ impl RequestContext {
             uri,
             waited: Duration::ZERO,
             app: None,
-            asks_for_websocket,
+            dialect,
         }
+    }
+
+    /// Whether it is a request of HTTP/1.0, which knows no chunks.
+    pub(crate) fn is_http_10(&self) -> bool {
+        self.dialect == Dialect::Http10
     }
 
     pub(crate) fn id(&self) -> &str {
@@ -120,7 +140,7 @@ impl RequestContext {
 
     pub(crate) fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
         self.link.end_epoch();
-        let tracker = if self.asks_for_websocket { Tracker::from_head() } else { Tracker::other() };
+        let tracker = if self.dialect == Dialect::WebSocket { Tracker::from_head() } else { Tracker::other() };
         Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
     }
 

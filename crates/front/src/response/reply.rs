@@ -270,6 +270,9 @@ fn finish(
     }
     // A body that is in memory cannot fail any more.
     let identity = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.identity());
+    if context.is_http_10() && wanted.is_none() && matches!(kind, Kind::Spool(_)) {
+        context.link.set_last_body();
+    }
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
     let mut response = http::Response::new(out.of(identity));
     *response.status_mut() = status;

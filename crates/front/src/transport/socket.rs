@@ -6,8 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use engine::Peer;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -65,6 +67,16 @@ impl Socket {
         match self {
             Socket::Tcp(stream) => stream.poll_read_ready(cx),
             Socket::Unix(stream) => stream.poll_read_ready(cx),
+        }
+    }
+
+    /// Makes the end of a TCP connection an error for the client, which otherwise could not tell it from the end of the
+    /// response (RFC 9112 section 8).
+    pub(crate) fn reset_when_dropped(&self) {
+        if let Socket::Tcp(stream) = self
+            && let Err(error) = set_socket_linger(stream, Some(Duration::ZERO))
+        {
+            tracing::debug!(target: "front", "cannot set SO_LINGER: {error}");
         }
     }
 
