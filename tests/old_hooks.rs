@@ -56,6 +56,35 @@ fn hooks_of_workers_run_where_puma_has_workers() {
     }
 }
 
+/// Puma 8 gives the thread pool to hooks of threads; lambdas of older files take nothing. Keys of hooks are Symbols.
+#[test]
+fn hooks_of_puma_get_what_puma_gives_them() {
+    let file = "workers 1\nthreads 3, 3\nbind 'tcp://127.0.0.1:0'\nbefore_fork { |nothing| note nothing.inspect }\n\
+                before_thread_start { |pool| note \"at most #{pool.max_threads}\" }\n\
+                before_thread_start(&-> { note 'none' })\n\
+                @config.events.register(:ping!) { note 'never' } if @config.respond_to?(:events)\n\
+                before_worker_boot('db') { |_, data| data[:a] = 'shared' }\n\
+                before_worker_boot(:db) { |_, data| note data[:a] }\n";
+    let server = serve("puma.rb", file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    for note in ["nil", "at most 3", "none", "shared"] {
+        ruby::wait_for_note(&server, note);
+    }
+}
+
+/// The application's file is looked for in the folder that the file names, as Puma does, if there is none where it was
+/// typed.
+#[test]
+fn an_application_on_the_command_line_may_be_in_the_folder_that_the_file_names() {
+    let folder = ruby::folder(&[("app/config.ru", APP), ("app/config/puma.rb", "placeholder")]);
+    let app = folder.join("app");
+    let text = format!("directory '{}'\nbind 'tcp://127.0.0.1:0'\n", app.display());
+    fs::write(app.join("config/puma.rb"), text).unwrap();
+    let options = ["--ruby", &ruby::program(), "-C", "app/config/puma.rb", "config.ru"];
+    let server = Server::spawn(folder, &[], &options);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+}
+
 #[test]
 fn directives_of_a_plugin_are_no_mistakes() {
     let folder = ruby::folder(&[("config.ru", APP)]);

@@ -6,6 +6,8 @@ module FoolsGold
   class << self
     # The application that config.ru returns, once it is loaded.
     attr_accessor :application
+    # The number of threads in a worker.
+    attr_accessor :threads
   end
 
   # The application, and everything that is needed to load it.
@@ -21,6 +23,7 @@ module FoolsGold
       @began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       # Rails sizes its pool of database connections by this.
       ENV["RAILS_MAX_THREADS"] ||= @setup["threads"]
+      FoolsGold.threads = @setup["threads"].to_i
       set_up_bundler unless @setup["gemfile"].empty?
       require "socket"
       # These files need Rack. None of the server's files is loaded later: they may have been removed by then.

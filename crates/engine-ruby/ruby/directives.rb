@@ -78,7 +78,10 @@ module FoolsGold
     end
 
     def workers
-      @workers || args("workers")&.first || ENV["WEB_CONCURRENCY"]
+      return @workers if @workers
+
+      said = args("workers")
+      said ? said.first || 0 : ENV["WEB_CONCURRENCY"]
     end
 
     def blocks_of_mode

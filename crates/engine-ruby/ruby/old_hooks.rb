@@ -6,6 +6,18 @@
 %w[directives puma_options old_words old_server].each { |name| require_relative name }
 
 module FoolsGold
+  # What Puma gives to before_thread_start: the number of threads, which does not change here.
+  class ThreadPool
+    def min_threads
+      FoolsGold.threads
+    end
+    alias max_threads min_threads
+
+    def update_thread_pool_min_max(**)
+      Log.warn("update_thread_pool_min_max in a hook does nothing: the number of threads (-t) does not change")
+    end
+  end
+
   # Maps the hooks of other servers to those of this one.
   class OldHooks
     # Hooks of Puma, which get the number of the worker and a Hash that the hooks of one worker share.
@@ -87,6 +99,7 @@ module FoolsGold
       event = OF_SINGLE[event] if is_moved
       @hooks.add(event) do |number = nil, *|
         arguments = @is_puma ? puma((number unless is_moved), key) : unicorn(number)
+        arguments = [ThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)
         next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
 
         HookFailed.guard(name, block) { call(name, block, arguments) }
@@ -98,9 +111,19 @@ module FoolsGold
 
     def register_once(name, block)
       @hooks.add(:before_fork) do
-        call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
+        call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)].first(count_of_fork)) if block
         block = nil
       end
+    end
+
+    # The number of arguments of a hook that runs in the mold: Pitchfork has no worker for it.
+    def count_of_fork
+      @kind == "pitchfork" ? 1 : 2
+    end
+
+    # Whether a hook can be given an argument: a lambda or method without one cannot.
+    def takes_any?(block)
+      !block.respond_to?(:arity) || block.arity != 0
     end
 
     # Registers the error handler. Its arguments depend on how many it takes: Proc#call would accept any number.
@@ -127,7 +150,7 @@ module FoolsGold
     def puma(number, key)
       return [] unless number
 
-      key ? [place(number), @data[key]] : [place(number)]
+      key ? [place(number), @data[key.to_sym]] : [place(number)]
     end
 
     def unicorn(number)

@@ -39,8 +39,9 @@ module FoolsGold
 
     HOOKS.each { |name| define_method(name) { |&block| register(name, &block) } }
 
+    # Other events of Puma are its own, and do not happen here.
     def register(name, object = nil, &block)
-      @said.record(name.to_s, [], block || object.method(:call))
+      @said.record(name.to_s, [], block || object.method(:call)) if HOOKS.include?(name.to_sym)
       object || block
     end
 
@@ -66,6 +67,11 @@ module FoolsGold
 
     def [](key)
       fetch(key)
+    end
+
+    # As if the file had the directive of this name.
+    def []=(key, value)
+      @said.record((NAMES.key(key.to_sym) || key).to_s, [value], nil)
     end
 
     def fetch(key, default = nil)

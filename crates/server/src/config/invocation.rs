@@ -80,13 +80,16 @@ impl Invocation {
         folder::note(home);
         let home = &folder::there(home);
         file::add(&mut asked, home);
-        // A path on the command line is relative to where it was typed.
         let is_in_file = asked.values(Name::Dir).iter().any(|given| matches!(given.origin, Origin::File(_)));
-        if is_in_file {
-            asked.rackup = asked.rackup.map(|path| home.join(path));
-        }
+        let dir = asked.values(Name::Dir).last().filter(|_| is_in_file).map(|given| given.value.clone());
         asked.folder.clone_from(home);
-        if let Some(dir) = asked.values(Name::Dir).last().filter(|_| is_in_file).map(|given| given.value.clone()) {
+        if let Some(dir) = dir {
+            // A path on the command line is relative to where it was typed; or, as in Puma, to the folder that the
+            // file names.
+            asked.rackup = asked.rackup.map(|path| {
+                let (typed, named) = (home.join(&path), home.join(&dir).join(&path));
+                if !typed.exists() && named.exists() { named } else { typed }
+            });
             asked.folder.push(dir);
             asked.problems.extend(operating::enter(&asked).err());
         }

@@ -83,6 +83,13 @@ fn addresses_of_puma() {
     assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));
     assert!(bind(json!(["unix://tmp/x"])).0[0].starts_with("bind=unix:///"));
     assert_eq!(of(ServerKind::Puma, "port", json!(["3000", "::1"])).0, ["bind=tcp://[::1]:3000"]);
+    for (uri, expected) in [
+        ("tcp://127.0.0.1:1?umask=0111&mode=0600&backlog=100000", "bind=tcp://127.0.0.1:1?backlog=65535"),
+        ("unix:///x?low_latency=true&umask=0111", "bind=unix:///x?umask=0111"),
+    ] {
+        let found = of(ServerKind::Puma, "bind", json!([uri]));
+        assert_eq!(found, (vec![expected.to_owned()], vec![What::Needless]), "{uri}");
+    }
     let several = translated(
         ServerKind::Puma,
         &[("port", json!([1])), ("clear_binds!", json!([])), ("port", json!([2])), ("port", json!([3]))],
@@ -118,6 +125,11 @@ fn numbers_and_times_of_puma() {
         ("worker_boot_timeout", json!([99_999_999]), "boot-time=none"),
         ("persistent_timeout", json!([99_999_999]), "keep-alive=24h"),
         ("force_shutdown_after", json!([99_999_999]), "drain-time=24h"),
+        ("http_content_length_limit", json!([1_572_864.5]), "body-bytes=1572864"),
+        // As of a variable that is not set.
+        ("bind_to_activated_sockets", json!([null]), "bind-to-activated-sockets=no"),
+        ("bind_to_activated_sockets", json!([]), "bind-to-activated-sockets=yes"),
+        ("debug", json!([]), "log=debug"),
     ] {
         assert_eq!(of(ServerKind::Puma, name, args).0, [expected], "{name}");
     }
@@ -129,7 +141,18 @@ fn numbers_and_times_of_puma() {
     };
     let host = ("set_default_host", json!(["127.0.0.1"]));
     assert_eq!(addresses(std::slice::from_ref(&host)), [Some("127.0.0.1".to_owned()), None]);
-    assert_eq!(addresses(&[host, ("port", json!([3000]))]), [None, Some("tcp://127.0.0.1:3000".to_owned())]);
+    let port = ("port", json!([3000]));
+    let local = [None, Some("tcp://127.0.0.1:3000".to_owned())];
+    assert_eq!(addresses(&[host.clone(), port.clone()]), local);
+    assert_eq!(addresses(&[port, host]), [None, Some("tcp://[::]:3000".to_owned())], "it is for later ones");
+    let drain = |calls: &[(&str, Value)]| translated(ServerKind::Puma, calls).value("drain-time").map(str::to_owned);
+    let force = |time: Value| ("force_shutdown_after", json!([time]));
+    let (workers, shutdown) = (("workers", json!([2])), ("worker_shutdown_timeout", json!([20])));
+    // The master of a cluster kills workers that have not ended, whatever they wait for.
+    assert_eq!(drain(&[workers.clone(), force(json!("forever"))]).as_deref(), Some("30s"));
+    assert_eq!(drain(&[workers.clone(), shutdown.clone(), force(json!(120))]).as_deref(), Some("20s"));
+    assert_eq!(drain(&[workers, force(json!(10)), shutdown.clone()]).as_deref(), Some("10s"));
+    assert_eq!(drain(&[force(json!(120)), shutdown]).as_deref(), Some("2m"), "a single process knows one of them");
     let value = |calls: &[(&str, Value)]| translated(ServerKind::Puma, calls).value("preload").map(str::to_owned);
     assert_eq!(value(&[("prune_bundler", json!([]))]).as_deref(), Some("no"));
     assert_eq!(value(&[("prune_bundler", json!([false]))]), None);
@@ -155,6 +178,7 @@ fn what_requests_and_answers_may_have_in_puma() {
         (json!(["localhost"]), vec!["remote-address=127.0.0.1"], vec![]),
         (json!(["10.0.0.1"]), vec!["remote-address=10.0.0.1"], vec![]),
         (json!([{"header": "X-Real-IP"}]), vec!["remote-address=header:X-Real-IP"], vec![What::Differs]),
+        (json!([{"header": "X_REAL_IP"}]), vec!["remote-address=header:X-REAL-IP"], vec![What::Differs]),
         (json!([{"proxy_protocol": "v1"}]), vec![], vec![What::Refused]),
     ] {
         let settings: Vec<String> = settings.into_iter().map(str::to_owned).collect();

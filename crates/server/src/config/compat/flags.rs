@@ -101,7 +101,12 @@ pub const ALL: &[OtherFlag] = &[
     flag(&["--no-redirect-append"], "Puma", "", Means::Refused("log files are always appended to; leave it out")),
     flag(&["--restart-cmd"], "Puma", "COMMAND", Means::Always("a restart runs the same command again")),
     flag(&["--control-url", "--control-token"], "Puma", "X", Means::Always(CONTROL)),
-    flag(&["--plugin"], "Puma", "NAME", Means::Refused("plugins of Puma are not loaded: start what they do beside")),
+    flag(
+        &["--plugin"],
+        "Puma",
+        "NAME",
+        Means::Always("what tmp_restart and systemd do is done without them; others are not loaded"),
+    ),
     flag(&["--idle-timeout"], "Puma", "N", Means::Always("the server does not end by itself")),
     flag(&["--max-pool-size"], "Passenger", "N", Means::Is("max-workers")),
     flag(&["--max-instances"], "Passenger", "N", Means::Is("max-workers")),

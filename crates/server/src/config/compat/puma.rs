@@ -7,6 +7,10 @@ use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::options::DAY_MS;
 use crate::config::size::parse_time;
 
+/// Puma's default of `worker_shutdown_timeout`.
+const WORKER_SHUTDOWN: &str = "30s";
+/// The largest backlog of an address.
+const BACKLOG_MAX: u16 = u16::MAX;
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const THREADS: &str = "all threads are there from the start; their number does not change";
@@ -40,7 +44,7 @@ pub const KNOWN: &[Known] = &[
     ("bind", Does::By(bind)),
     ("port", Does::By(port)),
     ("ssl_bind", Does::Refused(TLS)),
-    ("set_default_host", Does::By(|_, _| {})),
+    ("set_default_host", Does::By(|to, call| to.default_host = text(call.args.first()))),
     ("clear_binds!", Does::By(clear_binds)),
     ("bind_to_activated_sockets", Does::By(activated)),
     ("threads", Does::By(threads)),
@@ -91,7 +95,7 @@ pub const KNOWN: &[Known] = &[
     ("stdout_redirect", Does::By(redirect)),
     ("log_requests", Does::By(log_requests)),
     ("quiet", Does::By(quiet)),
-    ("debug", Does::Missing("say --log debug")),
+    ("debug", Does::By(|to, call| to.set(call, "log", "debug".to_owned()))),
     ("log_formatter", Does::Missing("--access-log json gives lines for machines")),
     ("custom_logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
     ("activate_control_app", Does::Missing(CONTROL)),
@@ -145,20 +149,31 @@ fn bind(to: &mut Translation, call: &Directive) {
         Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
         _ => address.to_owned(),
     };
+    let options: &[&str] = if address.starts_with("unix://") { &UNIX_OPTIONS } else { &TCP_OPTIONS };
     let (known, unknown): (Vec<&str>, Vec<&str>) = query
         .split('&')
         .filter(|pair| !pair.is_empty())
-        .partition(|pair| SOCKET_OPTIONS.contains(&pair.split('=').next().unwrap_or_default()));
+        .partition(|pair| options.contains(&pair.split('=').next().unwrap_or_default()));
     if !unknown.is_empty() {
         to.remark(call, What::Needless, &format!("Puma does nothing about it either: {}", unknown.join(", ")));
     }
-    let query: Vec<String> = known.iter().map(|pair| octal_umask(pair)).collect();
+    let query: Vec<String> = known.iter().map(|pair| least_backlog(&octal_umask(pair))).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     to.set(call, "bind", format!("{address}{mark}{}", query.join("&")));
 }
 
-/// Options of an address that Puma reads.
-const SOCKET_OPTIONS: [&str; 4] = ["backlog", "low_latency", "mode", "umask"];
+/// Options of an address that Puma reads; it ignores those of the other kind.
+const UNIX_OPTIONS: [&str; 3] = ["backlog", "mode", "umask"];
+const TCP_OPTIONS: [&str; 2] = ["backlog", "low_latency"];
+
+/// The kernel takes a larger backlog for its own limit (listen(2)).
+fn least_backlog(pair: &str) -> String {
+    let number = pair.strip_prefix("backlog=").and_then(|text| text.parse::<u64>().ok());
+    match number.filter(|number| *number > u64::from(BACKLOG_MAX)) {
+        Some(_) => format!("backlog={BACKLOG_MAX}"),
+        None => pair.to_owned(),
+    }
+}
 
 /// Puma parses a umask as Ruby's Integer(): decimal unless it begins with 0.
 fn octal_umask(pair: &str) -> String {
@@ -176,8 +191,7 @@ pub fn absolute(path: &str) -> String {
 }
 
 fn port(to: &mut Translation, call: &Directive) {
-    let default = to.call("set_default_host").and_then(|call| text(call.args.first()));
-    let host = text(call.args.get(1)).or(default).unwrap_or_else(|| "::".to_owned());
+    let host = text(call.args.get(1)).or_else(|| to.default_host.clone()).unwrap_or_else(|| "::".to_owned());
     match text(call.args.first()) {
         Some(port) => to.set(call, "bind", tcp(&host, &port)),
         None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
@@ -197,8 +211,12 @@ fn clear_binds(to: &mut Translation, _: &Directive) {
 }
 
 fn activated(to: &mut Translation, call: &Directive) {
-    let value = text(call.args.first()).unwrap_or_else(|| "yes".to_owned());
-    to.set(call, "bind-to-activated-sockets", value);
+    let value = match call.args.first() {
+        None => Some("yes".to_owned()),
+        // As of a variable that is not set.
+        Some(value) => text(Some(value)),
+    };
+    to.set(call, "bind-to-activated-sockets", value.unwrap_or_else(|| "no".to_owned()));
 }
 
 /// A number as Puma reads it: the integer part of one such as `Etc.nprocessors * 1.5`.
@@ -229,6 +247,20 @@ fn preload(to: &mut Translation, call: &Directive) {
     to.set(call, "preload", if is_no(call) { "no" } else { "yes" }.to_owned());
 }
 
+/// What ends first: Puma's workers give up by `force_shutdown_after`, and in a cluster the master kills those that have
+/// not ended after `worker_shutdown_timeout` (30 s), which a single process does not know.
+fn shutdown_time(to: &mut Translation) {
+    let Some(call) = to.call("force_shutdown_after").cloned() else { return };
+    force_shutdown(to, &call);
+    let is_cluster = to.value("workers").is_some_and(|workers| workers != "0");
+    let limit = to.call("worker_shutdown_timeout").and_then(|call| seconds(call.args.first()));
+    let limit = limit.unwrap_or_else(|| WORKER_SHUTDOWN.to_owned());
+    let is_shorter = parse_time(&limit) < to.value("drain-time").and_then(parse_time);
+    if is_cluster && is_shorter {
+        to.set(&call, "drain-time", limit);
+    }
+}
+
 fn force_shutdown(to: &mut Translation, call: &Directive) {
     let time = match text(call.args.first()).as_deref() {
         Some("immediately") => "0s".to_owned(),
@@ -236,7 +268,7 @@ fn force_shutdown(to: &mut Translation, call: &Directive) {
         Some(_) => match seconds(call.args.first()) {
             Some(time) if parse_time(&time) > Some(DAY_MS) => "24h".to_owned(),
             Some(time) => time,
-            None => return to.remark(call, What::Refused, "must be a number of seconds, :forever or :immediately"),
+            None => return to.refuse_once(call, "must be a number of seconds, :forever or :immediately"),
         },
     };
     to.set(call, "drain-time", time);
@@ -267,7 +299,8 @@ fn remote_address(to: &mut Translation, call: &Directive) {
         return to.remark(call, What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For");
     }
     if let Some(name) = of("header") {
-        to.set(call, "remote-address", format!("header:{name}"));
+        // Puma makes HTTP_… of it as it stands.
+        to.set(call, "remote-address", format!("header:{}", name.replace('_', "-")));
         return to.remark(call, What::Differs, BY_HEADER);
     }
     match text(call.args.first()).as_deref() {
@@ -297,7 +330,7 @@ fn methods(to: &mut Translation, call: &Directive) {
 
 /// Without a number there is no limit.
 fn body_limit(to: &mut Translation, call: &Directive) {
-    let bytes = text(call.args.first()).unwrap_or_else(|| "none".to_owned());
+    let bytes = whole(call.args.first()).unwrap_or_else(|| "none".to_owned());
     to.set(call, "body-bytes", bytes);
 }
 
@@ -348,6 +381,7 @@ fn plugin(to: &mut Translation, call: &Directive) {
 
 /// Puma's defaults: a single process, unless WEB_CONCURRENCY is set.
 pub fn finish(to: &mut Translation) {
+    shutdown_time(to);
     if let Some(call) = to.call("enable_keep_alives").filter(|call| is_no(call)).cloned() {
         to.set(&call, "keep-alive", "0s".to_owned());
     }

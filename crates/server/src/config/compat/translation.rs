@@ -92,6 +92,8 @@ pub struct Translation {
     pub folder: Option<PathBuf>,
     home: PathBuf,
     pub calls: Vec<Directive>,
+    /// The host of Puma's `port` from here on: the last `set_default_host` before.
+    pub default_host: Option<String>,
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
     /// Processes that it has started and that still run, if only the settings are wanted.
@@ -114,8 +116,9 @@ impl Translation {
         let home = home.to_owned();
         let evaluated = None;
         let left = Vec::new();
+        let default_host = None;
         let mut translation =
-            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, evaluated, left };
+            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, default_host, evaluated, left };
         let calls = translation.calls.clone();
         // First, since paths are relative to it.
         let folders = ["directory", "working_directory", "chdir", "app_root"];
@@ -179,6 +182,13 @@ impl Translation {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
         SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true }
+    }
+
+    /// Refuses a directive that may be looked at twice.
+    pub fn refuse_once(&mut self, call: &Directive, why: &str) {
+        if !self.remarks.iter().any(|remark| remark.what == What::Refused && remark.why == why) {
+            self.remark(call, What::Refused, why);
+        }
     }
 
     /// Adds a remark on a directive.
