@@ -673,16 +673,20 @@ fn a_file_that_leaves_a_process_behind_is_read() {
 /// systemd and cron set no locale.
 #[test]
 fn a_folder_of_any_name_is_fine_where_the_locale_is_c() {
-    let folder = server::folder().join("r\u{fc}be");
-    fs::create_dir_all(folder.join("config")).unwrap();
-    fs::write(folder.join("config.ru"), "run ->(env) { [200, {}, ['gold']] }\n").unwrap();
-    fs::write(folder.join("config/puma.rb"), "workers 1\n").unwrap();
-    let program = ruby::program();
-    let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "config/puma.rb"];
-    let server = Server::spawn(folder.clone(), &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);
-    assert_eq!(server.text("/"), "gold");
-    drop(server);
-    fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+    // It holds a file open whose path is not valid in this locale, while workers are forked.
+    let app = "LOG = File.open('log.txt', 'a')\nrun ->(env) { [200, {}, ['gold']] }\n";
+    for file in ["workers 1\n", "workers 2\npreload_app!\n"] {
+        let folder = server::folder().join("r\u{fc}be");
+        fs::create_dir_all(folder.join("config")).unwrap();
+        fs::write(folder.join("config.ru"), app).unwrap();
+        fs::write(folder.join("config/puma.rb"), file).unwrap();
+        let program = ruby::program();
+        let options = ["-b", "tcp://127.0.0.1:0", "--ruby", &program, "-C", "config/puma.rb"];
+        let server = Server::spawn(folder.clone(), &[("LC_ALL", "C"), ("RUBYOPT", "")], &options);
+        assert_eq!(server.text("/"), "gold", "{file}");
+        drop(server);
+        fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+    }
 }
 
 #[test]

@@ -9,20 +9,13 @@ use serde_json::Value;
 
 /// What a command prints that must succeed.
 #[track_caller]
-fn done(server: &Server, words: &[&str]) -> String {
-    let output = server::command().current_dir(&server.folder).args(words).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{words:?}: {said}\n{}", server.log());
-    said
-}
-
 fn status(server: &Server) -> Value {
-    serde_json::from_str(&done(server, &["status", "--json"])).unwrap()
+    serde_json::from_str(&server.done(&["status", "--json"])).unwrap()
 }
 
 /// A request that waits in a pause.
 fn waiting(server: &Server) -> Client {
-    done(server, &["pause"]);
+    server.done(&["pause"]);
     let mut client = server.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert!(within(PATIENCE, || status(server)["apps"][0]["queued"] == 1), "{}", status(server));
@@ -43,7 +36,7 @@ fn the_end_of_a_paused_server_answers_who_waits() {
         let (mut client, begin) = (waiting(&server), Instant::now());
         match end {
             "TERM" => server.signal(Signal::TERM),
-            command => drop(done(&server, &[command])),
+            command => drop(server.done(&[command])),
         }
         let reply = client.reply().unwrap();
         assert_eq!((reply.status, reply.text().as_str()), (200, "gold"), "{end}\n{}", server.log());
@@ -57,9 +50,9 @@ fn a_drain_asked_for_twice_keeps_its_lag_and_nothing_is_paused_meanwhile() {
     let mut server = Server::start(&app("", "\"gold\""), &["-t", "1", "--drain-lag", "2s"]);
     let mut client = waiting(&server);
     let begin = Instant::now();
-    done(&server, &["drain", "--no-wait"]);
+    server.done(&["drain", "--no-wait"]);
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
-    done(&server, &["drain", "--no-wait"]);
+    server.done(&["drain", "--no-wait"]);
     let pause = server::command().current_dir(&server.folder).arg("pause").output().unwrap();
     assert_eq!(pause.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&pause.stderr).contains("the server ends"), "{pause:?}");
@@ -72,9 +65,9 @@ fn a_drain_asked_for_twice_keeps_its_lag_and_nothing_is_paused_meanwhile() {
 fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
     adopt_orphans();
     let mut server = on_ruby(&["-w", "1", "--pidfile", "web.pid"]);
-    done(&server, &["scale", "2:3"]);
+    server.done(&["scale", "2:3"]);
     let mut client = waiting(&server);
-    done(&server, &["restart"]);
+    server.done(&["restart"]);
     let next = Process::named_in(&server.folder.join("web.pid"), server.id());
     assert_eq!(client.reply().unwrap().status, 200, "{}", server.log());
     assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
@@ -83,6 +76,6 @@ fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
     assert_eq!(all["server"]["pid"], next.0);
     assert_eq!((&one["is_paused"], &one["pool"]["min"], &one["pool"]["max"]), (&true.into(), &2.into(), &3.into()));
     assert!(server.log().contains("app: 2 to 3 workers, paused"), "{}", server.log());
-    done(&server, &["resume"]);
+    server.done(&["resume"]);
     assert_eq!(server.text("/"), "gold");
 }

@@ -274,3 +274,39 @@ fn the_body_of_a_request_is_read_in_every_way() {
     assert_eq!(post("/sum", &long), long.iter().map(|byte| u64::from(*byte)).sum::<u64>().to_string());
     assert_eq!(post("/gets", &b"line of gold\n".repeat(200)), vec!["13"; 200].join(","));
 }
+
+/// What one request does with its empty input is nothing to the next.
+#[test]
+fn an_input_without_a_body_is_that_of_one_request() {
+    let cases = [("/close", "env['rack.input'].close; text('closed')"), ("/read", "text(env['rack.input'].read)")];
+    let server = Server::start(&paths(&cases), &["-t", "1"]);
+    assert_eq!(server.text("/close"), "closed");
+    assert_eq!((server.get("/read").status, server.text("/read")), (200, String::new()), "{}", server.log());
+}
+
+/// Rack's SPEC, "The Body": it is closed whatever happened, also where the rest of the answer cannot be read.
+#[test]
+fn a_body_is_closed_when_the_headers_cannot_be_read() {
+    let app = "class Body\n  def each; end\n  def close = $closed = $closed.to_i + 1\nend\n\
+               class Bad\n  def each; yield \"x-a\", \"a\\0b\"; end\nend\n\
+               class Raising\n  def each; raise \"no\"; end\nend\n\
+               run ->(env) { case env['PATH_INFO'] when '/bad' then [200, Bad.new, Body.new]\n\
+               when '/raising' then [200, Raising.new, Body.new]\n\
+               when '/status' then [Object.new, {}, Body.new]\n\
+               else [200, {}, [$closed.to_s]] end }\n";
+    let server = Server::start(app, &["-t", "1"]);
+    for (at, path) in ["/bad", "/raising", "/status"].into_iter().enumerate() {
+        assert_eq!(server.get(path).status, 500, "{path}");
+        assert_eq!(server.text("/"), (at + 1).to_string(), "{path}");
+    }
+}
+
+/// A limit may pass while a sleep that ends before it is woken late.
+#[test]
+fn a_timeout_around_short_sleeps_is_kept() {
+    let app = "require \"timeout\"\nrun ->(env) { 40.times { began = Time.now\n\
+               begin; Timeout.timeout(0.02) { loop { sleep 0.0001 } }\n rescue Timeout::Error; end\n\
+               raise \"late\" if Time.now - began > 1 }\n [200, {}, ['in time']] }\n";
+    let server = Server::start(app, &["-t", "1", "--request-time", "8s"]);
+    assert_eq!(server.text("/"), "in time", "{}", server.log());
+}

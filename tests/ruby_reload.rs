@@ -201,6 +201,23 @@ fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
     assert!(within(PATIENCE, || count(&server, "worker") == 3), "{}", server.log());
 }
 
+/// While new and old code both serve, orders reach both: the old code serves again if the new one fails.
+#[test]
+fn a_pause_that_ends_during_a_surge_has_ended_for_the_old_code_too() {
+    let options = ["-w", "3", "-t", "1", "--reload-surge", "1", "--preload=no", "--boot-time", "4s"];
+    let server = ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &options);
+    assert!(within(PATIENCE, || count(&server, "worker") == 3));
+    let only_one = "raise 'no more' if File.open('boots', 'a+') { |file| file.write('x'); file.flush; file.size } > 1";
+    put(&server.folder, "config.ru", &code(2, only_one));
+    server.done(&["pause"]);
+    server.signal(Signal::USR1);
+    let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());
+    assert!(within(PATIENCE, || boots() > 1), "{}", server.log());
+    server.done(&["resume"]);
+    assert!(server.logs("reload failed"), "{}", server.log());
+    assert_eq!(server.text("/"), "v1");
+}
+
 #[test]
 fn an_application_that_sleeps_is_reloaded_asleep_and_wakes_with_new_code() {
     let server = serve("ruby", &["--min-workers", "0", "--max-workers", "2", "-t", "1", "--idle-time", "200ms"]);

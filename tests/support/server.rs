@@ -165,6 +165,15 @@ impl Server {
         self.child.id()
     }
 
+    /// Runs a command such as `status` for this server, which must succeed; returns what it says on both streams.
+    #[track_caller]
+    pub fn done(&self, words: &[&str]) -> String {
+        let output = command().current_dir(&self.folder).args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {said}\n{}", self.log());
+        said
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

@@ -64,7 +64,6 @@ impl Environment {
             shape,
             id: request.id.as_ptr().cast(),
             id_length: request.id.len(),
-            has_input: !request.input.is_empty(),
         };
         run(&raw const border)
     }

@@ -198,6 +198,8 @@ impl Interpreter {
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.generation = generation;
         self.host().run_state.open();
+        // A block with a limit may still be in an Enumerator that nobody will ask again.
+        self.host().timers.clear();
         self.ended = Ended::Well;
         let opened = self.open(settings);
         self.broken = opened.as_ref().err().cloned();

@@ -36,6 +36,16 @@ struct Kept {
     refused: VecDeque<Past>,
 }
 
+/// The longest text of a failure that is kept, in bytes: an application's message may contain a whole request body.
+const TEXT_MAX: usize = 16 << 10;
+
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(TEXT_MAX));
+    // What was longer must not be kept beside it.
+    text.shrink_to_fit();
+    text
+}
+
 impl Default for Recorder {
     fn default() -> Recorder {
         let slow_us = AtomicU64::new(SLOW.as_micros() as u64);
@@ -80,9 +90,9 @@ impl Recorder {
             took_ms: ran.as_secs_f64() * 1e3,
             status: result.as_ref().ok().map(|response| response.head.status.as_u16()),
             fault: fault.map_or("", Fault::name).to_owned(),
-            why: fault.map(ToString::to_string).unwrap_or_default(),
+            why: fault.map(|fault| cut(fault.to_string())).unwrap_or_default(),
             backtrace: fault.map_or_else(Vec::new, |fault| {
-                fault.lines().into_iter().take(BACKTRACE_LINES).map(str::to_owned).collect()
+                fault.lines().into_iter().take(BACKTRACE_LINES).map(|line| cut(line.to_owned())).collect()
             }),
             ..about()
         };

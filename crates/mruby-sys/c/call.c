@@ -312,10 +312,15 @@ static void take_body(mrb_state *mrb, struct call *call, mrb_value body)
 
 struct part { struct call *call; mrb_value object; };
 
-static mrb_value body_part(mrb_state *mrb, void *data)
+static mrb_value answer_part(mrb_state *mrb, void *data)
 {
   struct part *part = data;
-  take_body(mrb, part->call, part->object);
+  struct call *call = part->call;
+  take_status(mrb, call, mrb_ary_entry(call->answer, 0));
+  mrb_value headers = mrb_ary_entry(call->answer, 1);
+  if (!mrb_immediate_p(headers)) mrb_gc_protect(mrb, headers);
+  if (!call->bad) take_headers(mrb, call, headers);
+  if (!call->bad) take_body(mrb, call, part->object);
   return mrb_nil_value();
 }
 
@@ -326,19 +331,20 @@ static mrb_value close_part(mrb_state *mrb, void *data)
   return mrb_nil_value();
 }
 
-/* Sends and closes the body, which is closed whatever happened while it was read (Rack SPEC, "The Body"). A
+/* Sends the answer and closes its body, which is closed whatever happened while any part of the answer was read (Rack
+ * SPEC, "The Body"). A
  * StandardError from `close` is only logged: it is too late for another answer. An interruption or lack of memory goes
  * on. */
 static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
 {
   struct part part = {call, body};
   mrb_bool failed = FALSE, close_failed = FALSE;
-  mrb_value error = mrb_nil_value(), close_error;
+  mrb_value error, close_error;
   /* The application may take it out of its answer while it is read. */
   if (!mrb_immediate_p(body)) mrb_gc_protect(mrb, body);
-  /* A refused answer is closed without being read. */
-  if (!call->bad) error = mrb_protect_error(mrb, body_part, &part, &failed);
+  error = mrb_protect_error(mrb, answer_part, &part, &failed);
   mrb->exc = NULL;
+  fg_of(mrb)->call = NULL;
   close_error = mrb_protect_error(mrb, close_part, &part, &close_failed);
   mrb->exc = NULL;
   bool usual = close_failed && fg_of(mrb)->stops == 0 && mrb_obj_is_kind_of(mrb, close_error, E_STANDARD_ERROR);
@@ -366,10 +372,6 @@ static mrb_value call_body(mrb_state *mrb, void *data)
   }
   mrb_gc_protect(mrb, answer);
   call->answer = answer;
-  take_status(mrb, call, mrb_ary_entry(answer, 0));
-  mrb_value headers = mrb_ary_entry(answer, 1);
-  if (!mrb_immediate_p(headers)) mrb_gc_protect(mrb, headers);
-  if (!call->bad) take_headers(mrb, call, headers);
   take_and_close(mrb, call, mrb_ary_entry(answer, 2));
   return mrb_nil_value();
 }

@@ -52,7 +52,6 @@ typedef struct {
   uint32_t shape;
   const char *id;
   size_t id_length;
-  bool has_input;
 } fg_request;
 
 /* A native function: a module function of `owner`, or with `method` a method of its instances. With `receiver`, the

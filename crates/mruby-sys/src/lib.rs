@@ -58,7 +58,6 @@ pub struct FgRequest {
     pub shape: u32,
     pub id: *const c_char,
     pub id_length: usize,
-    pub has_input: bool,
 }
 
 /// Value of `FgRequest::shape` for keys without a shape.

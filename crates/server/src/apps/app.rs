@@ -181,7 +181,9 @@ impl App {
 
     fn hold(&self, overrides: &mut Overrides, order: Order) -> Result<String, String> {
         let is_paused = order == Order::Pause;
-        for old in self.leaving() {
+        let current = self.current();
+        let outgoing = self.log.lock().outgoing.clone().filter(|old| !Arc::ptr_eq(old, &current));
+        for old in self.leaving().iter().chain(&outgoing) {
             // A generation that is just ending has nothing to pause.
             let _ = old.engine().order(order.clone());
         }

@@ -153,7 +153,7 @@ impl App {
         let old = self.current();
         self.part_with(&old);
         if let Some(workers) = workers {
-            self.enter(new.clone(), Some(old.clone()));
+            self.enter_as_ordered(new, Some(old.clone()));
             if let Err(why) = self.shrink(&old, new, workers) {
                 self.scale(&old, self.wanted(&old));
                 self.enter(old, None);
@@ -161,21 +161,24 @@ impl App {
                 return Err(why);
             }
         }
-        {
-            // The lock keeps orders out between the two steps.
-            let overrides = self.overrides();
-            if overrides.is_paused
-                && let Err(why) = new.engine().order(Order::Pause)
-            {
-                warn!(target: "server", "the new code cannot be told to hold requests back: {why}");
-            }
-            self.enter(new.clone(), None);
-        }
+        self.enter_as_ordered(new, None);
         if new.bounds().is_some() {
             self.scale(new, self.wanted(new));
         }
         self.retire(old);
         Ok(())
+    }
+
+    /// Makes a new generation the current one, paused if a pause was ordered.
+    fn enter_as_ordered(&self, new: &Arc<Generation>, previous: Option<Arc<Generation>>) {
+        // The lock keeps orders out between the two steps.
+        let overrides = self.overrides();
+        if overrides.is_paused
+            && let Err(why) = new.engine().order(Order::Pause)
+        {
+            warn!(target: "server", "the new code cannot be told to hold requests back: {why}");
+        }
+        self.enter(new.clone(), previous);
     }
 
     /// Moves workers from the old generation to the new one, batch by batch, until one batch is left. Stops with an

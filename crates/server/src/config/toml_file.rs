@@ -310,7 +310,8 @@ fn host(word: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let is_address = word.starts_with('[') && word.ends_with(']');
     match is_address || word.chars().all(plain) {
-        true => Ok(word.to_ascii_lowercase()),
+        // A name with the dot of the root is the same name.
+        true => Ok(word.strip_suffix('.').unwrap_or(word).to_ascii_lowercase()),
         false => Err("must be a name such as shop.example.org, without a scheme or a port".to_owned()),
     }
 }

@@ -109,6 +109,15 @@ impl Signals {
                 server.stop(true);
             }
             SignalAction::Ignore => info!(target: "server", "SIG{name} is ignored"),
+            // Not behind a reload, which takes as long as the application to load: the log rotation is about to
+            // compress the files that it has renamed.
+            SignalAction::ReopenLogs => {
+                let server = server.clone();
+                let work = move || tell(name, server.reopen_logs());
+                if let Err(error) = thread::Builder::new().name("log files".into()).spawn(work) {
+                    warn!(target: "server", "SIG{name}: no thread to reopen log files: {error}");
+                }
+            }
             action => self.send(name, action, server),
         }
     }
@@ -149,7 +158,6 @@ fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
                 drop(server.reload(None));
                 continue;
             }
-            SignalAction::ReopenLogs => server.reopen_logs(),
             SignalAction::Upgrade => server.upgrade(),
             SignalAction::More => scale(server, true),
             SignalAction::Fewer => scale(server, false),
@@ -162,7 +170,7 @@ fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
                 }
             },
             SignalAction::Backtraces => backtraces(server),
-            SignalAction::End | SignalAction::EndNow | SignalAction::Ignore => continue,
+            SignalAction::End | SignalAction::EndNow | SignalAction::Ignore | SignalAction::ReopenLogs => continue,
         };
         tell(name, outcome);
     }

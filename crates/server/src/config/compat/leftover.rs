@@ -3,8 +3,15 @@
 use std::fs;
 use std::path::Path;
 use std::process;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{getpid, set_child_subreaper};
+
+/// The longest wait for the command line of a process that is becoming another program.
+const EXEC_TIME: Duration = Duration::from_millis(200);
+/// The interval of looks at it.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// A process that still runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +44,15 @@ fn child(folder: &Path) -> Option<LeftoverProcess> {
     if parent != process::id() || matches!(state, "Z" | "X") {
         return None;
     }
-    let command = fs::read(folder.join("cmdline")).unwrap_or_default();
+    // Empty while a process is between two programs (execve(2)).
+    let mut command = Vec::new();
+    let end = Instant::now() + EXEC_TIME;
+    while command.is_empty() && Instant::now() < end {
+        command = fs::read(folder.join("cmdline")).ok()?;
+        if command.is_empty() {
+            thread::park_timeout(LOOK);
+        }
+    }
     let command = String::from_utf8_lossy(&command).replace('\0', " ");
     let command: String = command.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect();
     Some(LeftoverProcess { pid, command })
