@@ -250,3 +250,17 @@ fn statuses_have_the_words_of_rfc_9110() {
         assert_eq!(answer.split("\r\n").next(), Some(format!("HTTP/1.1 {line}").as_str()));
     }
 }
+
+/// Ruby raises it when the bytes are written, before anybody has counted them.
+#[test]
+fn an_exception_of_another_thread_during_a_write_sends_nothing_twice() {
+    let app = "run ->(_) { [200, {}, lambda { |stream|\n  me = Thread.current\n  begin\n    \
+               Thread.handle_interrupt(RuntimeError => :never) {\n      Thread.new { me.raise 'late' }.join\n      \
+               stream.write('A')\n    }\n  rescue RuntimeError\n  end\n  stream.write('B')\n  stream.close }] }\n";
+    for worker in ["plain", "auto"] {
+        let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &ruby::program()];
+        let all = [&options[..], &["--ruby-worker", worker, "-w", "1", "-t", "1"]].concat();
+        let server = Server::spawn(ruby::folder(&[("config.ru", app)]), &[], &all);
+        assert_eq!(server.text("/"), "AB", "{worker}: {}", server.log());
+    }
+}

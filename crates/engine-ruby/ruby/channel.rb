@@ -12,7 +12,10 @@ module FoolsGold
     LARGE = 16_384
 
     NONE = [].freeze
-    private_constant :NONE
+    # What an exception of another thread may break off: nothing, and the wait until the front reads.
+    WHOLLY = { Object => :never }.freeze
+    WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
+    private_constant :NONE, :WHOLLY, :WAITING
 
     # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
@@ -58,9 +61,7 @@ module FoolsGold
       size = string.bytesize
       at = 0
       while at < size
-        Thread.handle_interrupt(Object => :on_blocking, RequestTimeout => :never) do
-          send_piece(string, at, [size - at, WHOLE].min)
-        end
+        Thread.handle_interrupt(WAITING) { send_piece(string, at, [size - at, WHOLE].min) }
         at += WHOLE
       end
     end
@@ -81,11 +82,18 @@ module FoolsGold
 
     # Writes the buffer and these strings; for the owner of `@sending`. If an exception of another thread (Timeout,
     # Thread#raise) breaks it off while it waits, the rest stays at the front of the buffer, so that a frame is never
-    # cut. What other threads add meanwhile comes after it.
+    # cut. What other threads add meanwhile comes after it. Elsewhere nothing may break it off: Ruby raises such an
+    # exception after a system call too, when the bytes are written and not counted yet.
     def write(*pieces)
-      pieces.unshift(@out)
-      @out = String.new
-      @mark = 0
+      Thread.handle_interrupt(WHOLLY) do
+        pieces.unshift(@out)
+        @out = String.new
+        @mark = 0
+        write_all(pieces)
+      end
+    end
+
+    def write_all(pieces)
       until pieces.empty?
         count = some_written(pieces.first)
         count == pieces.first.bytesize ? pieces.shift : pieces[0] = pieces.first.byteslice(count..-1)
@@ -104,7 +112,7 @@ module FoolsGold
         return 0 if bytes.empty?
 
         while (count = @io.sendmsg_nonblock(bytes, exception: false)) == :wait_writable
-          IO.select(nil, [@io])
+          Thread.handle_interrupt(WAITING) { IO.select(nil, [@io]) }
         end
         count
       end
