@@ -72,6 +72,20 @@ fn hooks_of_puma_get_what_puma_gives_them() {
     }
 }
 
+/// Lambdas have to accept exactly what Pitchfork passes.
+#[test]
+fn hooks_of_pitchfork_get_what_pitchfork_gives_them() {
+    let file = "worker_processes 1\nlisten '127.0.0.1:0'\n\
+                before_fork(->(server) { note \"fork #{server.class}\" })\n\
+                after_mold_fork(->(_, mold) { note \"mold #{mold.class}\" })\n\
+                after_worker_fork(->(_, worker) { note \"worker #{worker.nr}\" })\n";
+    let server = serve("pitchfork.rb", file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    for note in ["fork FoolsGold::OldServer", "mold FoolsGold::OldWorker", "worker 0"] {
+        ruby::wait_for_note(&server, note);
+    }
+}
+
 /// The application's file is looked for in the folder that the file names, as Puma does, if there is none where it was
 /// typed.
 #[test]

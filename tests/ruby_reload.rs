@@ -187,13 +187,19 @@ fn a_bounded_surge_waits_until_the_processes_of_old_workers_have_ended() {
     assert!(within(PATIENCE, serves), "{}", server.log());
 }
 
-#[test]
-fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
+/// Three workers, and new code of which only the first worker boots.
+fn with_new_code_for_one_worker() -> Server {
     let options = ["-w", "3", "-t", "1", "--reload-surge", "1", "--preload=no", "--boot-time", "4s"];
     let server = ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &options);
     assert!(within(PATIENCE, || count(&server, "worker") == 3));
     let only_one = "raise 'no more' if File.open('boots', 'a+') { |file| file.write('x'); file.flush; file.size } > 1";
     put(&server.folder, "config.ru", &code(2, only_one));
+    server
+}
+
+#[test]
+fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
+    let server = with_new_code_for_one_worker();
     server.signal(Signal::USR1);
     assert!(server.logs("reload failed"), "{}", server.log());
     assert!(server.logs("generation 2 failed, generation 1 goes on: 1 of 2 workers came up"), "{}", server.log());
@@ -204,11 +210,7 @@ fn a_surge_of_which_no_more_workers_come_up_goes_back_to_the_old_code() {
 /// While new and old code both serve, orders reach both: the old code serves again if the new one fails.
 #[test]
 fn a_pause_that_ends_during_a_surge_has_ended_for_the_old_code_too() {
-    let options = ["-w", "3", "-t", "1", "--reload-surge", "1", "--preload=no", "--boot-time", "4s"];
-    let server = ruby::serve_files(&[("config.ru", &*code(1, ""))], &[], &options);
-    assert!(within(PATIENCE, || count(&server, "worker") == 3));
-    let only_one = "raise 'no more' if File.open('boots', 'a+') { |file| file.write('x'); file.flush; file.size } > 1";
-    put(&server.folder, "config.ru", &code(2, only_one));
+    let server = with_new_code_for_one_worker();
     server.done(&["pause"]);
     server.signal(Signal::USR1);
     let boots = || fs::metadata(server.folder.join("boots")).map_or(0, |file| file.len());

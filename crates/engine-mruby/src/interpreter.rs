@@ -198,7 +198,7 @@ impl Interpreter {
         self.quota = quota(settings.max_requests, settings.max_requests_jitter);
         self.generation = generation;
         self.host().run_state.open();
-        // A block with a limit may still be in an Enumerator that nobody will ask again.
+        // A Timeout in a suspended Enumerator or Fiber would otherwise expire while the application loads.
         self.host().timers.clear();
         self.ended = Ended::Well;
         let opened = self.open(settings);

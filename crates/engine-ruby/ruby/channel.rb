@@ -12,7 +12,7 @@ module FoolsGold
     LARGE = 16_384
 
     NONE = [].freeze
-    # What an exception of another thread may break off: nothing, and the wait until the front reads.
+    # Masks for exceptions of other threads: all are deferred; or all but RequestTimeout interrupt a wait.
     WHOLLY = { Object => :never }.freeze
     WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
     private_constant :NONE, :WHOLLY, :WAITING

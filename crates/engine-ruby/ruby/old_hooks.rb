@@ -6,18 +6,6 @@
 %w[directives puma_options old_words old_server].each { |name| require_relative name }
 
 module FoolsGold
-  # What Puma gives to before_thread_start: the number of threads, which does not change here.
-  class ThreadPool
-    def min_threads
-      FoolsGold.threads
-    end
-    alias max_threads min_threads
-
-    def update_thread_pool_min_max(**)
-      Log.warn("update_thread_pool_min_max in a hook does nothing: the number of threads (-t) does not change")
-    end
-  end
-
   # Maps the hooks of other servers to those of this one.
   class OldHooks
     # Hooks of Puma, which get the number of the worker and a Hash that the hooks of one worker share.
@@ -99,7 +87,8 @@ module FoolsGold
       event = OF_SINGLE[event] if is_moved
       @hooks.add(event) do |number = nil, *|
         arguments = @is_puma ? puma((number unless is_moved), key) : unicorn(number)
-        arguments = [ThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)
+        arguments.pop if name == :before_fork && @kind == "pitchfork" # Which gives it the server alone.
+        arguments = [OldThreadPool.new] if event == :before_thread_start && @is_puma && takes_any?(block)
         next call(name, block, arguments) unless Hooks::AT_BOOT.include?(event)
 
         HookFailed.guard(name, block) { call(name, block, arguments) }
@@ -111,17 +100,12 @@ module FoolsGold
 
     def register_once(name, block)
       @hooks.add(:before_fork) do
-        call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)].first(count_of_fork)) if block
+        call(name, block, @is_puma ? [] : [server, OldWorker.new(0, Process.pid)]) if block
         block = nil
       end
     end
 
-    # The number of arguments of a hook that runs in the mold: Pitchfork has no worker for it.
-    def count_of_fork
-      @kind == "pitchfork" ? 1 : 2
-    end
-
-    # Whether a hook can be given an argument: a lambda or method without one cannot.
+    # Whether a hook accepts an argument: a lambda or a method without parameters does not.
     def takes_any?(block)
       !block.respond_to?(:arity) || block.arity != 0
     end

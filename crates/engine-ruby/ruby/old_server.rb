@@ -92,6 +92,18 @@ module FoolsGold
     alias_method :events, :log_writer
   end
 
+  # What Puma passes to before_thread_start: the number of threads, which does not change here.
+  class OldThreadPool
+    def min_threads
+      FoolsGold.threads
+    end
+    alias max_threads min_threads
+
+    def update_thread_pool_min_max(**)
+      Log.warn("update_thread_pool_min_max in a hook does nothing: the number of threads (-t) does not change")
+    end
+  end
+
   # The log writer for hooks of Puma.
   module OldLogWriter
     module_function

@@ -132,7 +132,7 @@ fn text(file: &Path) -> Result<String, String> {
 }
 
 /// Waits for the end of the process, and kills it after `limit`. Returns its status, unless it was killed, and the
-/// seconds of processor time that its threads used, if the kernel told.
+/// seconds of processor time that its threads used, if they are known.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<(Option<ExitStatus>, Option<f64>)> {
     let end = Instant::now() + limit;
     loop {

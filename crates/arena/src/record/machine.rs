@@ -59,8 +59,8 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX))
 }
 
-/// Load averages when this program began. What it does itself before a run (it asks each server for its version, and
-/// JRuby takes seconds for that) and in the studies before is no other work.
+/// Load averages at the start of this program. Later ones contain its own work: earlier studies, and asking all servers
+/// for their versions, which takes JRuby seconds.
 static BEFORE: OnceLock<Option<LoadAverage>> = OnceLock::new();
 
 /// Notes the load of the machine. To be called before this program does anything else.

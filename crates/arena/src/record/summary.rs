@@ -243,9 +243,9 @@ pub fn is_failing(failed: f64, right: f64) -> bool {
     failed_share(failed, right) > FAILED_SHARE_MAX
 }
 
-/// Number of requests that a contender serves at once, by its name, as it was counted or asked for, whichever is less:
-/// some servers have threads for other things, and some fibers that nobody can count. That of the twin is its
-/// original's.
+/// Number of requests that a contender serves at once, by its name: the number of threads that were counted, or that
+/// the settings ask for, whichever is less, since some servers have further threads for other work. The twin has that
+/// of its original.
 pub fn at_once(whos: &[Who], twin_of: Option<&str>) -> impl Fn(&str) -> Option<u32> + use<> {
     let of = |who: &Who| {
         let asked = who.workers.saturating_mul(who.threads);

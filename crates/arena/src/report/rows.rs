@@ -66,7 +66,7 @@ pub struct Cell {
     pub text: String,
     /// Ratio to the best one of its column, with the interval: `0.83× (0.79–0.87)`.
     pub beside: String,
-    /// Whether it is level with the best one of its column.
+    /// Whether it is the best one of its column, or as good.
     pub is_best: bool,
     /// In a matrix: share of the best one of its column, 1 or less.
     pub share: Option<f64>,

@@ -187,8 +187,9 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     };
     let among = if wanted.rows.is_empty() { "" } else { ", among all entries of the run" };
     let place = format!(
-        "{}; {}; {}{}; medians{beside}; bold: the best, and what is not told apart from it and within a quarter \
-         of it{among} (nothing where none is told apart). {failures}{}{twins}[Run]({link}){}.{quick}{short}",
+        "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
+         differ significantly{among} (nothing where no difference is significant). \
+         {failures}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, wanted),

@@ -88,9 +88,9 @@ fn count_of(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
 }
 
-/// Whether this contender is the best of its case, or not told apart from it. Where none are told apart, nobody is.
+/// Whether this contender is the best of its case, or as good, in the metric that ranks the case.
 pub fn is_best(case: &Case, contender: &str) -> bool {
-    case.ranking.len() > 1 && case.ranking[0].iter().any(|name| name == contender)
+    ranking_metric(case).is_some_and(|metric| stats::Beside::of(case, metric).is_best(contender))
 }
 
 /// Joins names: A, B and C.

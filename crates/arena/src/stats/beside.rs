@@ -5,7 +5,7 @@ use super::{Ratio, ranking_by, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{FAILED, Metric};
 
-/// Largest relative difference to the best of what is shown as good as the best.
+/// Largest relative difference from the best at which a contender may count as good as the best.
 pub const AS_GOOD_PART: f64 = 0.25;
 
 /// The figures of a case in one metric, compared with the best.
@@ -28,9 +28,9 @@ impl<'a> Beside<'a> {
         Beside { groups, figures }
     }
 
-    /// Whether this one is the best, or as good: not told apart from it, and within [`AS_GOOD_PART`] of it. Who is
-    /// further away and not told apart either is not known to be as good: its interval is wide. False for all if none
-    /// differ.
+    /// Whether this one is the best, or as good: it does not differ significantly from the best and is within
+    /// [`AS_GOOD_PART`] of it. Without the second condition, a wide interval would make anything as good. False for all
+    /// if no difference is significant.
     pub fn is_best(&self, name: &str) -> bool {
         let is_near = |ratio: Ratio| ratio.median.ln().abs() <= AS_GOOD_PART.ln_1p();
         self.groups.len() > 1 && self.groups[0].iter().any(|one| one == name) && self.ratio(name).is_none_or(is_near)
@@ -112,7 +112,7 @@ mod tests {
             let is_level = beside.ratio(name).is_none_or(|ratio| ratio.standing() != Standing::Apart);
             assert_eq!(beside.is_best(name), is_level, "{name}: {:?}", beside.ratio(name));
         }
-        // Not told apart, since its interval is wide; and no reason to call it as good.
+        // Its interval is so wide that the difference is not significant. That does not make it as good.
         let figures: [(&str, &[f64]); 3] =
             [("best", &[100.0, 101.0, 99.0]), ("unknown", &[10.0, 120.0, 30.0]), ("slow", &[50.0, 51.5, 49.5])];
         let unknown = self::case("requests_per_s", &figures);

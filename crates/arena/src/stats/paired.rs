@@ -81,8 +81,8 @@ impl Ratio {
 
 /// Ratio of `a` to `b`; `None` if they have no round in common, or a number is not finite or negative. Where one of
 /// them is 0 in any round a ratio has no meaning, and the smallest number above 0 is added to all, so that 0 failures
-/// can be compared with 1000. So the result does not depend on the unit: 1 added to failures of a million requests told
-/// a server with one failure of 100 000 in each round apart from one with none.
+/// can be compared with 1000. So the result does not depend on the unit: if 1 were added to failures per million
+/// requests, one failure of 100 000 in each round would differ significantly from none.
 pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     let pairs: Vec<(f64, f64)> = a.by_round().filter_map(|(round, one)| Some((one, b.in_round(round)?))).collect();
     let lowest = pairs.iter().flat_map(|(one, other)| [*one, *other]).fold(f64::INFINITY, f64::min);

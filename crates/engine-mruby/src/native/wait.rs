@@ -50,11 +50,11 @@ pub fn sleep(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     }
     call.work.leave();
     call.work.flush();
-    // What was written before may have taken its time.
+    // From now on: the flush may have blocked.
     let allowed = call.work.until().saturating_duration_since(Instant::now());
     #[expect(clippy::disallowed_methods, reason = "to sleep is what the application asked for")]
     std::thread::sleep(wanted.min(allowed));
-    // Also after a short sleep: a limit that passed during it is told once, now or never.
+    // After a short sleep, too: a Timeout that has expired meanwhile is reported only once, by this call.
     if let Some(late) = call.work.overdue() {
         return Err(late);
     }

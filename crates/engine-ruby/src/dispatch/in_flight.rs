@@ -15,9 +15,9 @@ use crate::wire::frames::WireError;
 /// Requests in flight, in the order in which they were sent: the first one runs.
 #[derive(Default)]
 pub struct InFlight {
-    /// The requests, those too that were withdrawn and that the worker is not rid of yet.
+    /// The requests, including withdrawn ones that the worker has not answered yet.
     pub sent: VecDeque<SentRequest>,
-    /// Number of withdrawn requests that the worker is rid of since this was last taken.
+    /// Number of withdrawn requests that the worker has answered since this was last taken.
     withdrawn: usize,
 }
 
@@ -142,7 +142,7 @@ impl InFlight {
         self.sent.front_mut().ok_or_else(|| WireError(format!("{frame} while no request runs")))
     }
 
-    /// Returns how many withdrawn requests the worker is rid of since the last call.
+    /// Returns how many withdrawn requests the worker has answered since the last call.
     pub fn take_withdrawn(&mut self) -> usize {
         mem::take(&mut self.withdrawn)
     }
@@ -194,7 +194,7 @@ impl InFlight {
             sink.fail(fault.clone());
         }
         if let Some(job) = &mut sent.job {
-            // That the application did not run it has its reason in the client.
+            // The application did not run it because its client had gone.
             job.answer(Err(if is_cancelled(fault) { Fault::ClientGone } else { fault.clone() }));
         }
         (sent.buffered, sent.until) = (None, None);

@@ -216,12 +216,9 @@ impl Dispatch {
         Completion { is_worker_expired, ..self.release(thread, 1) }
     }
 
-    /// Records that a worker thread is rid of requests that were withdrawn from it, and returns what it does next.
-    pub fn withdrawn(&mut self, thread: &WorkerThread, count: usize) -> Completion {
-        self.release(thread, count)
-    }
-
-    fn release(&mut self, thread: &WorkerThread, count: usize) -> Completion {
+    /// Frees so many places on a worker thread, of requests that are over or that were withdrawn from it, and returns
+    /// what it does next.
+    pub fn release(&mut self, thread: &WorkerThread, count: usize) -> Completion {
         let busy = self.busy_workers();
         let Some(at) = self.workers.iter().position(|worker| worker.id == thread.worker) else {
             return Completion::default();

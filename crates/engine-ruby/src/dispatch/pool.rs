@@ -166,7 +166,7 @@ impl Pool {
         while let Some(frame) = frames::take(buffer)? {
             let (step, withdrawn) = thread.receive(frame)?;
             if withdrawn > 0 {
-                let completion = self.dispatch().withdrawn(thread, withdrawn);
+                let completion = self.dispatch().release(thread, withdrawn);
                 self.complete(thread, completion);
             }
             match step {

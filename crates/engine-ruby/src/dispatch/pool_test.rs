@@ -220,22 +220,26 @@ async fn workers_are_counted_by_what_ended_them_unless_they_end_with_the_server(
     assert_eq!(pool.restarts_by(), BTreeMap::from([("crash".to_owned(), 1), ("hung".to_owned(), 1)]));
 }
 
-/// The worker says that it did not run a request that was withdrawn.
-fn rid_of(pool: &Pool, thread: &WorkerThread, seq: u32) -> Completion {
-    let cancelled = frame(kind::FAULT, |out| {
+/// The answer of a worker to a request that was cancelled before it began.
+fn cancelled(seq: u32) -> Bytes {
+    frame(kind::FAULT, |out| {
         out.put_u32(seq);
         out.put_slice(b"\0FoolsGold::Cancelled\0withdrawn\0");
-    });
-    let (step, withdrawn) = thread.receive(received(&cancelled)).unwrap();
+    })
+}
+
+/// Handles the worker's answer that it did not run a withdrawn request.
+fn rid_of(pool: &Pool, thread: &WorkerThread, seq: u32) -> Completion {
+    let (step, withdrawn) = thread.receive(received(&cancelled(seq))).unwrap();
     assert!(matches!(step, Step::Nothing) && withdrawn == 1);
-    pool.dispatch().withdrawn(thread, withdrawn)
+    pool.dispatch().release(thread, withdrawn)
 }
 
 fn received(bytes: &[u8]) -> frames::Frame {
     frames::take(&mut BytesMut::from(bytes)).unwrap().unwrap()
 }
 
-/// The worker may have begun what is withdrawn from it: then the thread is no more idle than before.
+/// The worker may have begun a request that is withdrawn from it: its thread is not idle until it has answered.
 #[tokio::test]
 async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_from_it() {
     let (pool, _inbox) = pool();
@@ -255,22 +259,18 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     assert_eq!(pool.dispatch().busy_workers(), 0);
 }
 
-/// Nobody waits for it; but it is counted, and no error of the application.
+/// Its client has gone. It must not count as an error of the application.
 #[tokio::test]
 async fn a_request_that_was_cancelled_before_it_began_failed_by_its_client() {
     let (pool, _inbox) = pool();
     let ends = worker(&pool);
     let (get, reply) = job(Method::GET);
     ends[0].0.push(get).map_err(|_| ()).unwrap();
-    let cancelled = frame(kind::FAULT, |out| {
-        out.put_u32(1);
-        out.put_slice(b"\0FoolsGold::Cancelled\0withdrawn\0");
-    });
-    ends[0].0.receive(received(&cancelled)).unwrap();
+    ends[0].0.receive(received(&cancelled(1))).unwrap();
     assert!(matches!(reply.await.result, Err(Fault::ClientGone)));
 }
 
-/// What the application opens for it is closed.
+/// The application's end of such a connection is closed at once.
 #[tokio::test]
 async fn an_upgrade_of_a_request_that_was_withdrawn_finds_its_client_gone() {
     let (pool, _inbox) = pool();

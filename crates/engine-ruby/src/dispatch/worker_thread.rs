@@ -23,7 +23,7 @@ use tokio::time::timeout;
 use super::buffered_response::BufferedResponse;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
-use crate::wire::answer::{self, Made};
+use crate::wire::answer;
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
 use crate::wire::shapes::Shapes;
@@ -229,8 +229,8 @@ impl WorkerThread {
         written
     }
 
-    /// Handles a frame from the worker. Returns the next step, and the number of withdrawn requests that the worker is
-    /// rid of by now.
+    /// Handles a frame from the worker. Returns the next step, and the number of withdrawn requests that the worker has
+    /// answered.
     pub fn receive(&self, frame: Frame) -> Result<(Step, usize), WireError> {
         let mut state = self.state.lock();
         let step = self.handle(&mut state, frame)?;
@@ -290,8 +290,8 @@ impl WorkerThread {
         let sent = state.in_flight.first("ANSWER")?;
         let seq = answer.seq;
         let Some(job) = &mut sent.job else {
-            // It was withdrawn and ran all the same: its application finds the connection closed that it opens next.
-            if let Ok(Made { duplex: Some(duplex), .. }) = answer.response(self.may_name_files) {
+            // It was withdrawn, and ran all the same.
+            if let Some(duplex) = answer.orphan() {
                 state.await_takeover(seq, duplex);
             }
             return Ok(if is_open { Step::Nothing } else { state.in_flight.done() });
@@ -398,7 +398,7 @@ impl WorkerThread {
     }
 
     /// Cancels and returns the requests that may not have begun, oldest first. The worker may have begun one all the
-    /// same, so only safe ones are taken back; and each keeps its place on this thread until the worker is rid of it.
+    /// same, so only safe ones are taken back; and each keeps its place on this thread until the worker answers it.
     pub fn withdraw(&self) -> Vec<Box<Job>> {
         let mut state = self.state.lock();
         let pipelined = state.in_flight.sent.iter_mut().skip(1);

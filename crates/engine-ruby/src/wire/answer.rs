@@ -60,6 +60,11 @@ impl Answer {
         self.flags & flag::LATER != 0
     }
 
+    /// For an answer that nobody waits for: the application's end of an upgraded connection, without a client.
+    pub fn orphan(&self) -> Option<Duplex> {
+        (self.flags & flag::UPGRADE != 0).then(|| duplex(UPGRADE_BYTES).1)
+    }
+
     /// Returns the response, or the fault if the answer is invalid.
     pub fn response(self, may_name_files: bool) -> Result<Made, Fault> {
         let mut head = ResponseHead::default();

@@ -67,7 +67,7 @@ pub(crate) struct Link {
     awaited: Awaited,
     /// Whether the wire finds that the connection has been idle for long enough to be parked.
     is_parking: AtomicBool,
-    /// Whether the end of the connection is that of the response's body, since HTTP/1.0 knows no chunks.
+    /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks.
     ends_body: AtomicBool,
     /// Time when the first byte of the current request arrived.
     received: AtomicU64,
@@ -260,12 +260,12 @@ impl Link {
         self.change(|state| state.closing(self.clock().now()));
     }
 
-    /// Notes that the end of the connection is that of the body that comes now.
-    pub(crate) fn set_last_body(&self) {
+    /// Notes that the end of the connection marks the end of the body that follows.
+    pub(crate) fn set_ends_body(&self) {
         self.ends_body.store(true, Relaxed);
     }
 
-    /// Whether the end of the connection looks like the end of a body, also of one that was broken off.
+    /// Whether the client takes the end of the connection for the end of the body.
     pub(crate) fn ends_body(&self) -> bool {
         self.ends_body.load(Relaxed)
     }
@@ -467,7 +467,7 @@ pub(crate) struct Record {
     pub(crate) reason: &'static str,
     /// Name of the application, if the engine has several.
     pub(crate) app: Option<Arc<str>>,
-    /// The application had the connection to itself, and it has ended: then no status is no fault.
+    /// Whether a connection that the application had taken over has ended in order: the missing status is no fault.
     pub(crate) is_over: bool,
 }
 

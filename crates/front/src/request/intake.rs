@@ -127,7 +127,7 @@ impl Store {
         Store { memory_bytes, first: Bytes::new(), joined: BytesMut::new(), file: None, in_file: 0, len: 0 }
     }
 
-    /// Whether so many more bytes need a file, and there is none yet.
+    /// Whether a file must be created before `more` bytes are added.
     fn needs_file(&self, more: usize) -> bool {
         self.file.is_none() && self.exceeds_memory(more)
     }

@@ -271,7 +271,7 @@ fn finish(
     // A body that is in memory cannot fail any more.
     let identity = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.identity());
     if context.is_http_10() && wanted.is_none() && matches!(kind, Kind::Spool(_)) {
-        context.link.set_last_body();
+        context.link.set_ends_body();
     }
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
     let mut response = http::Response::new(out.of(identity));

@@ -16,8 +16,8 @@ const OUTGOING_FILE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 /// Ports that are tried for each that is needed.
 const TRIES: usize = 50;
 
-/// Free TCP ports on 127.0.0.1, all different. As long as this value lives, no other arena on the machine is given one
-/// of them, whether its server listens yet or not.
+/// Free TCP ports on 127.0.0.1, all different, reserved until this value is dropped: no other arena on the machine
+/// gets one of them, even before the server listens.
 #[derive(Debug)]
 pub struct Ports {
     /// The numbers.

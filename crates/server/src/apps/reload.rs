@@ -176,7 +176,7 @@ impl App {
         if overrides.is_paused
             && let Err(why) = new.engine().order(Order::Pause)
         {
-            warn!(target: "server", "the new code cannot be told to hold requests back: {why}");
+            warn!(target: "server", "the new code cannot be paused: {why}");
         }
         self.enter(new.clone(), previous);
     }

@@ -9,7 +9,8 @@ const OF_UNIX: &str = "mode, umask, user (or owner), group, backlog";
 const OF_TCP: &str = "backlog, low_latency";
 /// Every user who can reach the socket's folder may connect, as with Puma and Unicorn: a proxy is mostly another user.
 const MODE: u32 = 0o777;
-const BACKLOG_MAX: i32 = 65_535;
+/// The largest backlog of an address.
+pub const BACKLOG_MAX: i32 = 65_535;
 
 /// Parses an address with its options. By default the file of a Unix socket is open to all users; but a `umask` that is
 /// configured for the process counts.

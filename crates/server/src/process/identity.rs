@@ -63,7 +63,8 @@ impl Identity {
     }
 
     /// Refuses paths that are symbolic links of another user than root. To be called before root opens or creates these
-    /// files: whoever may write to their folder could make root create a file anywhere, or hand over any file.
+    /// files: otherwise, whoever can write to their folder could make root create a file anywhere, or change the owner
+    /// of any file.
     pub fn check_links<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Result<(), String> {
         if !getuid().is_root() {
             return Ok(());

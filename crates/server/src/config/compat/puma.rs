@@ -4,13 +4,12 @@ use serde_json::Value;
 
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::config::bind_query::BACKLOG_MAX;
 use crate::config::options::DAY_MS;
 use crate::config::size::parse_time;
 
 /// Puma's default of `worker_shutdown_timeout`.
 const WORKER_SHUTDOWN: &str = "30s";
-/// The largest backlog of an address.
-const BACKLOG_MAX: u16 = u16::MAX;
 const TLS: &str = "there is no TLS in this version: end it in front, or leave this address out";
 const REFORK: &str = "workers are forked from a process that never serves; reforking from a warm one is not done";
 const THREADS: &str = "all threads are there from the start; their number does not change";
@@ -64,7 +63,8 @@ pub const KNOWN: &[Known] = &[
     ("worker_timeout", Does::SecondsLike("worker-timeout", HEARTBEAT)),
     ("worker_boot_timeout", Does::Seconds("boot-time")),
     ("worker_shutdown_timeout", Does::Seconds("drain-time")),
-    ("force_shutdown_after", Does::By(force_shutdown)),
+    // With `worker_shutdown_timeout`, in `finish`.
+    ("force_shutdown_after", Does::By(|_, _| {})),
     ("worker_check_interval", Does::Needless("the end of a worker is noticed when it happens")),
     ("worker_culling_strategy", Does::Missing("which worker leaves is decided by who is idle")),
     ("first_data_timeout", Does::Seconds("header-time")),
@@ -157,7 +157,7 @@ fn bind(to: &mut Translation, call: &Directive) {
     if !unknown.is_empty() {
         to.remark(call, What::Needless, &format!("Puma does nothing about it either: {}", unknown.join(", ")));
     }
-    let query: Vec<String> = known.iter().map(|pair| least_backlog(&octal_umask(pair))).collect();
+    let query: Vec<String> = known.iter().map(|pair| capped_backlog(&octal_umask(pair))).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     to.set(call, "bind", format!("{address}{mark}{}", query.join("&")));
 }
@@ -166,10 +166,10 @@ fn bind(to: &mut Translation, call: &Directive) {
 const UNIX_OPTIONS: [&str; 3] = ["backlog", "mode", "umask"];
 const TCP_OPTIONS: [&str; 2] = ["backlog", "low_latency"];
 
-/// The kernel takes a larger backlog for its own limit (listen(2)).
-fn least_backlog(pair: &str) -> String {
-    let number = pair.strip_prefix("backlog=").and_then(|text| text.parse::<u64>().ok());
-    match number.filter(|number| *number > u64::from(BACKLOG_MAX)) {
+/// A backlog of at most [`BACKLOG_MAX`]: Puma accepts a larger one, which the kernel reduces (listen(2)).
+fn capped_backlog(pair: &str) -> String {
+    let number = pair.strip_prefix("backlog=").and_then(|text| text.parse::<i64>().ok());
+    match number.filter(|number| *number > i64::from(BACKLOG_MAX)) {
         Some(_) => format!("backlog={BACKLOG_MAX}"),
         None => pair.to_owned(),
     }
@@ -211,12 +211,10 @@ fn clear_binds(to: &mut Translation, _: &Directive) {
 }
 
 fn activated(to: &mut Translation, call: &Directive) {
-    let value = match call.args.first() {
-        None => Some("yes".to_owned()),
-        // As of a variable that is not set.
-        Some(value) => text(Some(value)),
-    };
-    to.set(call, "bind-to-activated-sockets", value.unwrap_or_else(|| "no".to_owned()));
+    // `nil`, for instance of a variable that is not set, is no.
+    let without = if call.args.is_empty() { "yes" } else { "no" };
+    let value = text(call.args.first()).unwrap_or_else(|| without.to_owned());
+    to.set(call, "bind-to-activated-sockets", value);
 }
 
 /// A number as Puma reads it: the integer part of one such as `Etc.nprocessors * 1.5`.
@@ -251,27 +249,20 @@ fn preload(to: &mut Translation, call: &Directive) {
 /// not ended after `worker_shutdown_timeout` (30 s), which a single process does not know.
 fn shutdown_time(to: &mut Translation) {
     let Some(call) = to.call("force_shutdown_after").cloned() else { return };
-    force_shutdown(to, &call);
-    let is_cluster = to.value("workers").is_some_and(|workers| workers != "0");
-    let limit = to.call("worker_shutdown_timeout").and_then(|call| seconds(call.args.first()));
-    let limit = limit.unwrap_or_else(|| WORKER_SHUTDOWN.to_owned());
-    let is_shorter = parse_time(&limit) < to.value("drain-time").and_then(parse_time);
-    if is_cluster && is_shorter {
-        to.set(&call, "drain-time", limit);
-    }
-}
-
-fn force_shutdown(to: &mut Translation, call: &Directive) {
     let time = match text(call.args.first()).as_deref() {
         Some("immediately") => "0s".to_owned(),
         None | Some("forever" | "-1" | "-1.0") => "24h".to_owned(),
         Some(_) => match seconds(call.args.first()) {
             Some(time) if parse_time(&time) > Some(DAY_MS) => "24h".to_owned(),
             Some(time) => time,
-            None => return to.refuse_once(call, "must be a number of seconds, :forever or :immediately"),
+            None => return to.remark(&call, What::Refused, "must be a number of seconds, :forever or :immediately"),
         },
     };
-    to.set(call, "drain-time", time);
+    let is_cluster = to.value("workers").is_some_and(|workers| workers != "0");
+    let limit = to.call("worker_shutdown_timeout").and_then(|call| seconds(call.args.first()));
+    let limit = limit.unwrap_or_else(|| WORKER_SHUTDOWN.to_owned());
+    let is_shorter = parse_time(&limit) < parse_time(&time);
+    to.set(&call, "drain-time", if is_cluster && is_shorter { limit } else { time });
 }
 
 fn is_no(call: &Directive) -> bool {
@@ -299,7 +290,7 @@ fn remote_address(to: &mut Translation, call: &Directive) {
         return to.remark(call, What::Refused, "the PROXY protocol is not spoken: let the proxy send X-Forwarded-For");
     }
     if let Some(name) = of("header") {
-        // Puma makes HTTP_… of it as it stands.
+        // Puma reads `HTTP_` and this name, so X_REAL_IP is X-Real-IP.
         to.set(call, "remote-address", format!("header:{}", name.replace('_', "-")));
         return to.remark(call, What::Differs, BY_HEADER);
     }

@@ -92,7 +92,7 @@ pub struct Translation {
     pub folder: Option<PathBuf>,
     home: PathBuf,
     pub calls: Vec<Directive>,
-    /// The host of Puma's `port` from here on: the last `set_default_host` before.
+    /// The host for Puma's `port` directives that follow: that of the last `set_default_host`.
     pub default_host: Option<String>,
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
@@ -182,13 +182,6 @@ impl Translation {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
         SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true }
-    }
-
-    /// Refuses a directive that may be looked at twice.
-    pub fn refuse_once(&mut self, call: &Directive, why: &str) {
-        if !self.remarks.iter().any(|remark| remark.what == What::Refused && remark.why == why) {
-            self.remark(call, What::Refused, why);
-        }
     }
 
     /// Adds a remark on a directive.
