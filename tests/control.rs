@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::support::successor::{Process, adopt_orphans, signal};
@@ -157,6 +159,20 @@ fn commands_find_the_server_of_their_folder_and_only_that() {
     assert_eq!(missing.status.code(), Some(3));
     assert!(said(&missing).contains("there is no socket /nowhere/x.sock"), "{}", said(&missing));
     fs::remove_dir_all(elsewhere).unwrap();
+}
+
+/// systemd tells only the unit's own processes where that is.
+#[test]
+fn commands_find_the_server_of_a_unit_in_its_runtime_directory() {
+    let Ok(runtime) = tempfile::Builder::new().prefix("foolsgold-test-").tempdir_in("/run") else {
+        eprintln!("skipped: only root can make folders in /run");
+        return;
+    };
+    let variable = [("RUNTIME_DIRECTORY", runtime.path().to_str().unwrap())];
+    let server = Server::with(&app("", "\"gold\""), &variable, &[]);
+    let table = done(&server, &["status"]);
+    assert!(table.contains(&format!("process {}", server.id())), "{table}");
+    assert_eq!(socket(&server).parent(), Some(runtime.path()));
 }
 
 #[test]
@@ -419,6 +435,103 @@ fn after_a_restart_commands_and_watchers_see_the_successor() {
     }
     assert!(done(&server, &["stop"]).contains("ended"));
     assert!(next.ended(), "{}", server.log());
+}
+
+/// A client that asks all the time whether the server is ready, which each answer must say.
+struct Prober {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Prober {
+    fn start(port: u16) -> Prober {
+        let stop = Arc::new(AtomicBool::new(false));
+        let is_over = stop.clone();
+        let thread = thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                let reply = Client::tcp(port).get("/readyz");
+                assert_eq!((reply.status, reply.text().as_str()), (200, "ready\n"));
+                thread::park_timeout(Duration::from_millis(5));
+            }
+        });
+        Prober { stop, thread }
+    }
+
+    #[track_caller]
+    fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        assert!(self.thread.join().is_ok(), "one of the answers was not ready");
+    }
+}
+
+/// Port of the admin listener.
+fn admin_port(server: &Server) -> u16 {
+    let status = status(server);
+    let admin = status["server"]["admin"].as_str().unwrap();
+    admin.trim_end_matches('/').rsplit(':').next().unwrap().parse().unwrap()
+}
+
+/// Whether it is this process that answers on an admin listener, each time.
+fn is_answered_by(pid: u32, port: u16) -> bool {
+    (0..50).all(|_| {
+        let reply = Client::tcp(port).get_as("/v1/status", "localhost");
+        serde_json::from_slice::<Value>(&reply.body).unwrap()["server"]["pid"] == pid
+    })
+}
+
+/// The process that commands reach.
+fn current(server: &Server) -> Process {
+    Process(u32::try_from(status(server)["server"]["pid"].as_u64().unwrap()).unwrap())
+}
+
+/// Both processes have its socket, and the old one is not ready while it finishes its requests.
+#[test]
+fn an_admin_port_is_always_ready_and_the_new_process_once_that_serves() {
+    for signals in ["puma", "unicorn"] {
+        adopt_orphans();
+        let ru = paths(&[("/", "text(1)"), ("/hold", "sleep 0.01 until File.exist?(\"go\"); text(\"held\")")]);
+        let options = ["-t", "2", "--admin", "0", "--signals", signals, "--drain-lag", "1s"];
+        let mut server = Server::start(&ru, &options);
+        let port = admin_port(&server);
+        let mut held = server.client();
+        held.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        let is_busy = || status(&server)["apps"][0]["idle"] != status(&server)["apps"][0]["capacity"];
+        assert!(within(PATIENCE, is_busy), "{}", server.log());
+        let prober = Prober::start(port);
+        done(&server, &["restart"]);
+        let next = current(&server);
+        assert!(within(PATIENCE, || is_answered_by(next.0, port)), "{signals}\n{}", server.log());
+        if signals == "unicorn" {
+            server.signal(Signal::QUIT);
+        }
+        assert!(server.logs("shutting down: running requests"), "{signals}\n{}", server.log());
+        assert!(is_answered_by(next.0, port), "{signals}\n{}", server.log());
+        fs::write(server.folder.join("go"), "").unwrap();
+        assert_eq!(held.reply().unwrap().text(), "held", "{signals}\n{}", server.log());
+        assert!(server.ended(PATIENCE).unwrap().success(), "{signals}\n{}", server.log());
+        prober.end();
+        drop(next);
+    }
+}
+
+#[test]
+fn on_the_way_back_of_unicorn_an_admin_port_stays_ready_and_is_the_old_process_again() {
+    adopt_orphans();
+    let options = ["--admin", "0", "--signals", "unicorn", "--drain-lag", "1s"];
+    let server = Server::start(&app("", "\"gold\""), &options);
+    let port = admin_port(&server);
+    let prober = Prober::start(port);
+    for _ in 0..2 {
+        done(&server, &["restart"]);
+        let next = current(&server);
+        assert!(within(PATIENCE, || is_answered_by(next.0, port)), "{}", server.log());
+        next.signal(Signal::QUIT);
+        assert!(next.ended(), "{}", server.log());
+        assert!(within(PATIENCE, || is_answered_by(server.id(), port)), "{}", server.log());
+        // Commands reach it again, too.
+        assert!(within(PATIENCE, || call(&server, &["status"]).status.success()), "{}", server.log());
+    }
+    prober.end();
 }
 
 #[test]

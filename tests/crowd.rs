@@ -1,6 +1,7 @@
 //! One client that takes all connections there are does not keep others out: they are answered at once, by closing what
 //! is idle, then what sends slowly, and never an answer that is still owed.
 
+use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -83,11 +84,17 @@ fn heads_and_bodies_that_come_slowly_are_given_up_for_others() {
     let heads = ("GET /head HTTP/1.1\r\nHost: a\r\nX: ", "the head of the request came slowly");
     let bodies =
         ("POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc", "the body of the request came slowly");
-    for (said, why) in [heads, bodies] {
+    // Nothing more is read of a head that has come with the request before it.
+    let pipelined = (
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\nPOST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n",
+        "the body of the request came slowly",
+    );
+    for (said, why) in [heads, bodies, pipelined] {
         let server = serve(&[]);
         let mut all = attackers(&server, 2 * PLACES, said);
         others_are_answered(&server);
-        let first = all[0].reply().unwrap();
+        let mut replies = std::iter::from_fn(|| all[0].reply().ok());
+        let first = replies.find(|reply| reply.text() != "gold").unwrap();
         assert!(first.status == 408 && first.text().contains(why), "{}", first.text());
         assert!(server.logs(&format!("\"there are no places for connections left, and {why}\"")), "{}", server.log());
     }
@@ -206,6 +213,46 @@ fn idle_connections_leave_open_files_for_everything_else() {
     let large = server.client().post("/", vec![b'x'; 1_000_000]);
     assert_eq!(large.text(), "gold", "{}", server.log());
     assert!(!server.log().contains("Too many open files"), "{}", server.log());
+}
+
+/// Leaves the server no number for another open file.
+fn take_all_files(server: &Server) {
+    let files = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap();
+    let open: HashSet<u64> = files.map(|file| file.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect();
+    let most = (0..).find(|number| !open.contains(number));
+    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
+        .unwrap();
+}
+
+#[test]
+fn files_of_responses_take_open_files_of_idle_connections() {
+    let app = "class Shell\n  def to_path; '/bin/sh'; end\n  def each; yield 'each'; end\nend\n\
+               run ->(env) { [200, {}, env['PATH_INFO'] == '/file' ? Shell.new : ['gold']] }";
+    let serve = || support::ruby::serve(app, &["-w", "1", "-t", "1", "--connections", "1000"]);
+    let server = serve();
+    let mut asks = server.client();
+    assert_eq!(asks.get("/").text(), "gold");
+    let mut idle = attackers(&server, 20, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    for client in &mut idle {
+        assert_eq!(client.reply().unwrap().text(), "gold");
+    }
+    take_all_files(&server);
+    let reply = asks.get("/file");
+    assert_eq!(reply.status, 200, "{}\n{}", reply.text(), server.log());
+    assert!(reply.body == std::fs::read("/bin/sh").unwrap());
+
+    // Nobody is there whose connection could be closed.
+    let server = serve();
+    let mut asks = server.client();
+    assert_eq!(asks.get("/").text(), "gold");
+    let is_refused = || {
+        // Again: something may just have been open for a moment.
+        take_all_files(&server);
+        let reply = asks.get("/file");
+        reply.status == 503 && reply.header("retry-after").is_some()
+    };
+    assert!(within(support::PATIENCE, is_refused), "{}", server.log());
+    assert!(server.logs("raise the server's limit of open files") && server.logs(" out_of_files"), "{}", server.log());
 }
 
 #[test]

@@ -202,6 +202,47 @@ fn files_that_cannot_be_read_as_ruby_or_never_end_are_told() {
 }
 
 #[test]
+fn settings_are_those_that_a_server_would_have() {
+    let app = "run ->(env) { [200, {}, [ENV['RACK_ENV']]] }\n";
+    let toml = "environment = \"from-the-file\"\nruby = \"no-such-ruby\"\n";
+    let folder = folder(&[("config.ru", app), ("foolsgold.toml", toml)]);
+    let (path, elsewhere) = (folder.path().to_str().unwrap(), tempfile::tempdir().unwrap());
+    for (place, words) in [(folder.path(), &["--json"][..]), (elsewhere.path(), &["--json", "--dir", path][..])] {
+        let (text, code) = said(&doctor(place, words));
+        let all: Value = serde_json::from_str(&text).unwrap();
+        let one = &all[0];
+        let seen = (one["answers"][0]["bytes"].as_u64(), one["on_ruby"].as_str(), code);
+        assert_eq!(seen, (Some("from-the-file".len() as u64), Some("absent"), Some(0)), "{one:#}");
+    }
+    fs::write(folder.path().join("foolsgold.toml"), "boot-time = \"1s\"\n").unwrap();
+    fs::write(folder.path().join("config.ru"), "loop { }\n").unwrap();
+    let (text, code) = said(&doctor(folder.path(), &[]));
+    assert!(text.contains("not loaded within 1s") && code == Some(1), "{text}");
+    for (words, right) in [
+        (["-C", "no.toml"], "-C no.toml: there is no such file"),
+        (["-C", "/no/such.toml"], "-C /no/such.toml: there is no such file"),
+        (["--dir", "/no/folder"], "--dir /no/folder: No such file"),
+    ] {
+        let output = doctor(folder.path(), &words);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && words.contains(right), "{words}");
+    }
+}
+
+#[test]
+fn each_application_of_the_settings_file_has_its_report() {
+    let app = "run ->(env) { [200, {}, ['x']] }\n";
+    let toml = "[[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\n\
+                [[app]]\nname = \"blog\"\npath = \"blog\"\n";
+    let folder = folder(&[("shop/config.ru", app), ("blog/config.ru", app), ("foolsgold.toml", toml)]);
+    let (text, code) = said(&doctor(folder.path(), &["--json"]));
+    let all: Value = serde_json::from_str(&text).unwrap();
+    let rackups: Vec<&str> = all.as_array().unwrap().iter().map(|one| one["rackup"].as_str().unwrap()).collect();
+    let [shop, blog] = rackups[..] else { panic!("{text}") };
+    assert!(shop.ends_with("shop/config.ru") && blog.ends_with("blog/config.ru") && code == Some(0), "{text}");
+}
+
+#[test]
 fn words_that_mean_nothing_are_refused() {
     let empty = folder(&[]);
     let refused = |words: &[&str]| {

@@ -99,6 +99,18 @@ fn what_is_printed_to_the_log_has_the_id_of_its_request() {
     assert!(server.logs(&format!("INFO app: nugget id={id}\n")), "{}", server.log());
 }
 
+#[test]
+fn the_message_of_an_exception_forges_no_line_and_controls_no_terminal() {
+    let ru = paths(&[("/bad", "raise \"pyrite\\nFORGED\\e[31m\"")]);
+    for engine in ["mruby", "ruby"] {
+        let server = Server::start(&ru, &["--engine", engine, "-t", "1"]);
+        assert_eq!(server.get("/bad").status, 500);
+        assert!(server.logs("GET /bad: RuntimeError: pyrite\n  FORGED\\u{1b}[31m\n"), "{}", server.log());
+        let log = server.log();
+        assert!(!log.contains('\u{1b}') && !log.lines().any(|line| line.starts_with("FORGED")), "{log}");
+    }
+}
+
 /// The first column of the table of messages: words in code, with places for what differs.
 #[test]
 fn the_messages_of_the_page_about_logging_are_in_the_source() {

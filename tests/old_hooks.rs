@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::support;
-use crate::support::{Server, ruby, server};
+use crate::support::{PATIENCE, Server, ruby, server, within};
+use rustix::process::{Pid, Signal, kill_process};
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid}\"]] }\n";
 /// Writes a line that the test waits for.
@@ -369,4 +370,24 @@ fn a_hook_that_ends_the_start_is_named() {
     let place = format!("the hook before_fork ({}/puma.rb:3) ends this process: exit 3", folder.display());
     assert!(told.contains(&place) && told.contains("cannot start"), "{told}");
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// Also where another mold forks: it knows nothing of the workers that the one before it has forked.
+#[test]
+fn the_index_of_a_worker_is_free_again_when_it_has_ended_whichever_mold_forks() {
+    let file = "worker_processes 2\nlisten '127.0.0.1:0'\npreload_app true\n\
+                after_fork { |_, worker| note \"#{worker.nr} is #{Process.pid}\" }\n";
+    let server = serve("unicorn.rb", file);
+    assert!(within(PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
+    let pid_of = |index: u32| -> u32 {
+        let (notes, start) = (ruby::notes(&server), format!("{index} is "));
+        notes.iter().filter_map(|note| note.strip_prefix(&start)).next_back().unwrap().parse().unwrap()
+    };
+    let kill = |pid: u32| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    let (first, second, mold) = (pid_of(0), pid_of(1), ruby::mold(&server));
+    kill(mold);
+    assert!(within(PATIENCE, || !ruby::is_alive(mold)), "{}", server.log());
+    kill(second);
+    assert!(within(PATIENCE, || pid_of(1) != second), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert_eq!(pid_of(0), first, "{:?}", ruby::notes(&server));
 }

@@ -1,5 +1,7 @@
 //! A pause, and what was ordered by hand, when the server ends or another process takes its place.
 
+use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::successor::{Process, adopt_orphans};
@@ -78,4 +80,33 @@ fn an_upgrade_takes_pause_and_scale_along_and_answers_who_waits() {
     assert!(server.log().contains("app: 2 to 3 workers, paused"), "{}", server.log());
     server.done(&["resume"]);
     assert_eq!(server.text("/"), "gold");
+}
+
+#[test]
+fn what_is_ordered_while_an_upgrade_loads_holds_for_the_new_process() {
+    adopt_orphans();
+    let app = "File.write('loads', '') if File.exist?('gate')\nsleep 0.02 while File.exist?('gate')\n\
+               run lambda { |env| [200, {}, ['gold']] }";
+    let mut server = ruby::serve(app, &["-w", "1", "--pidfile", "web.pid"]);
+    server.done(&["pause"]);
+    let gate = server.folder.join("gate");
+    fs::write(&gate, "").unwrap();
+    thread::scope(|scope| {
+        let upgrade = scope.spawn(|| server.done(&["restart"]));
+        assert!(within(PATIENCE, || server.folder.join("loads").exists()), "{}", server.log());
+        server.done(&["resume"]);
+        server.done(&["scale", "2:3"]);
+        fs::remove_file(&gate).unwrap();
+        upgrade.join().unwrap();
+    });
+    let next = Process::named_in(&server.folder.join("web.pid"), server.id());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    let has_all = || {
+        let all = status(&server);
+        let one = &all["apps"][0];
+        let pool = [&one["pool"]["min"], &one["pool"]["max"]];
+        all["server"]["pid"] == next.0 && one["is_paused"] == false && pool == [2, 3]
+    };
+    assert!(within(PATIENCE, has_all), "{}\n{}", status(&server), server.log());
+    assert_eq!(server.text("/"), "gold", "{}", server.log());
 }

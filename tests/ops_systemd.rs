@@ -39,6 +39,38 @@ fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
     manager.hears("STOPPING=1");
 }
 
+#[test]
+fn systemd_is_told_that_the_server_is_ready_when_the_last_of_several_reloads_has_ended() {
+    let folder = server::folder();
+    let gate = folder.join("gate");
+    let slow = format!("sleep 0.01 while File.exist?({:?})", gate.display().to_string());
+    for (name, before) in [("shop", slow.as_str()), ("home", "")] {
+        fs::create_dir(folder.join(name)).unwrap();
+        fs::write(folder.join(name).join("config.ru"), app(before, "1")).unwrap();
+    }
+    let settings = "[[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nengine = \"ruby\"\n\
+                    [[app]]\nname = \"home\"\npath = \"home\"\nengine = \"mruby\"\n";
+    fs::write(folder.join("foolsgold.toml"), settings).unwrap();
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let program = ruby::program();
+    let options = ["-C", "foolsgold.toml", "-b", "tcp://127.0.0.1:0", "--ruby", &program];
+    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    manager.hears("READY=1");
+    fs::write(&gate, "").unwrap();
+    let mut command = server::command();
+    command.current_dir(&server.folder).args(["reload", "--app", "shop"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut first = command.spawn().unwrap();
+    manager.hears("RELOADING=1");
+    server.done(&["reload", "--app", "home"]);
+    let meanwhile = manager.heard();
+    fs::remove_file(&gate).unwrap();
+    assert!(first.wait().unwrap().success(), "{}", server.log());
+    assert!(meanwhile.contains("RELOADING=1") && meanwhile.contains("STATUS=serving"), "{meanwhile}");
+    assert!(!meanwhile.contains("READY=1"), "{meanwhile}");
+    manager.hears("READY=1");
+}
+
 /// A server that was started with these sockets, as systemd does it.
 struct Activated {
     child: Child,

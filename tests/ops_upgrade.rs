@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::successor::{Load, Manager, Process, adopt_orphans, pid_in, signal};
 use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
@@ -160,6 +161,80 @@ fn a_new_program_that_fails_leaves_the_admin_socket_where_it_is() {
 }
 
 #[test]
+fn the_admin_socket_comes_back_with_the_old_process() {
+    let server = serve(&["--signals", "unicorn", "--admin", "unix://admin.sock"]);
+    let admin = server.folder.join("admin.sock");
+    // A process that ends removes the file of its socket; one that is killed leaves it behind.
+    for end in [Signal::QUIT, Signal::KILL] {
+        server.signal(Signal::USR2);
+        let next = Process::named_in(&pidfile(&server), server.id());
+        next.signal(end);
+        assert!(next.ended(), "{}", server.log());
+        assert_eq!(Client::unix(&admin).get("/readyz").status, 200, "{}", server.log());
+        assert!(within(PATIENCE, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());
+    }
+}
+
+/// A thread of a process, by its name.
+fn thread_of(pid: u32, name: &str) -> u32 {
+    let mut found = None;
+    within(PATIENCE, || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten().map(|thread| thread.path());
+        let is_it =
+            |thread: &PathBuf| fs::read_to_string(thread.join("comm")).is_ok_and(|comm| comm.trim_end() == name);
+        found = threads.filter(is_it).find_map(|thread| thread.file_name()?.to_str()?.parse().ok());
+        found.is_some()
+    });
+    found.unwrap_or_else(|| panic!("process {pid} has no thread {name}"))
+}
+
+/// Lets a thread run only while another one waits, if this machine can do that: the two share a processor. So a race
+/// between them always ends the same way.
+fn give_way(patient: u32, other: u32) {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default();
+    let processor: String = list.trim().chars().take_while(char::is_ascii_digit).collect();
+    let (patient, other) = (patient.to_string(), other.to_string());
+    for words in [
+        ["taskset", "-c", "-p", &processor, &patient],
+        ["taskset", "-c", "-p", &processor, &other],
+        ["chrt", "--idle", "-p", "0", &patient],
+    ] {
+        let _ = Command::new(words[0]).args(&words[1..]).output();
+    }
+}
+
+/// The new program serves as soon as it has reported so, whether or not the old process has read that.
+#[test]
+fn a_shutdown_that_meets_the_report_of_the_new_program_cuts_nothing_off() {
+    adopt_orphans();
+    let app = "File.write('loads', '') if File.exist?('gate')\nsleep 0.01 while File.exist?('gate')\n\
+               run lambda { |env|\n  File.write('held', '') if File.exist?('hold')\n  \
+               sleep 0.01 while File.exist?('hold')\n  [200, {}, ['gold']]\n}\n";
+    let mut server = ruby::serve(app, &["-w", "1", "-t", "2"]);
+    let folder = server.folder.clone();
+    fs::write(folder.join("gate"), "").unwrap();
+    server.signal(Signal::USR2);
+    assert!(within(PATIENCE, || folder.join("loads").exists()), "{}", server.log());
+    let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let same = ruby::processes(server.id()).into_iter().find(|pid| program(*pid) == program(server.id()));
+    let next = Process(same.unwrap());
+    give_way(thread_of(server.id(), "signals"), server.id());
+    ruby::stop(server.id());
+    fs::write(folder.join("hold"), "").unwrap();
+    fs::remove_file(folder.join("gate")).unwrap();
+    let mut client = server.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert!(within(PATIENCE, || folder.join("held").exists()), "{}", server.log());
+    server.signal(Signal::CONT);
+    server.signal(Signal::TERM);
+    assert!(server.ended(PATIENCE).is_some(), "{}", server.log());
+    fs::remove_file(folder.join("hold")).unwrap();
+    assert_eq!(client.reply().unwrap().text(), "gold", "{}", server.log());
+    drop(next);
+}
+
+#[test]
 fn addresses_change_with_an_upgrade() {
     adopt_orphans();
     let folder = server::folder();
@@ -230,12 +305,32 @@ fn systemd_is_told_who_the_service_is() {
     manager.hears("READY=1");
     server.signal(Signal::USR2);
     assert!(manager.hears("RELOADING=1").contains("MONOTONIC_USEC="));
-    let message = manager.hears("MAINPID=");
+    let message = manager.hears("after an upgrade");
     let next = Process::named_in(&pidfile(&server), server.id());
     assert!(message.contains(&format!("MAINPID={}\n", next.0)), "{message}");
     manager.hears("READY=1");
     next.signal(Signal::TERM);
     manager.hears("STOPPING=1");
+}
+
+/// systemd drops what comes from another process than the service's (NotifyAccess=main).
+#[test]
+fn the_new_process_says_nothing_to_systemd_before_it_is_the_service() {
+    adopt_orphans();
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), version(1)).unwrap();
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--pidfile", "web.pid", "--signals", "unicorn"];
+    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    server.signal(Signal::USR2);
+    manager.hears("so does a successor");
+    let next = Process::named_in(&pidfile(&server), server.id());
+    // As on a busy machine, where the new process may run before the old one has said its next word.
+    give_way(server.id(), thread_of(next.0, "predecessor"));
+    server.signal(Signal::QUIT);
+    let first = manager.hears("after an upgrade");
+    assert!(first.contains(&format!("MAINPID={}\n", next.0)), "{first}");
 }
 
 const RETIRES: &str = r##"

@@ -2,14 +2,14 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::successor::{Process, adopt_orphans};
 use crate::support::{PATIENCE, Server, app, can_mount, ruby, server, within};
 use rustix::process::{Signal, geteuid};
 
 /// A folder with this application that everybody may write to, and in it `roots`, which only root may.
-fn folder(config: &str) -> Option<std::path::PathBuf> {
+fn folder(config: &str) -> Option<PathBuf> {
     if !geteuid().is_root() {
         eprintln!("skipped: only root can become somebody else");
         return None;
@@ -47,6 +47,36 @@ fn the_control_socket_may_be_in_a_folder_of_roots() {
     assert!(told.contains(&next.0.to_string()), "{told}\n{}", server.log());
     next.signal(Signal::TERM);
     assert!(next.ended());
+}
+
+/// Both processes have it while the old one finishes its requests.
+#[test]
+fn a_control_socket_that_root_has_made_leads_to_the_new_process() {
+    adopt_orphans();
+    let Some(folder) = folder(&app("", "sleep 0.01 while File.exist?('hold'); 'gold'")) else { return };
+    let control = folder.join("roots/control").display().to_string();
+    let mut options = vec!["-b", "tcp://127.0.0.1:0", "--engine", "mruby", "-t", "1"];
+    options.extend(["--user", "nobody", "--control", &control, "--pidfile", "a.pid"]);
+    let mut server = Server::spawn(folder, &[], &options);
+    let hold = server.folder.join("hold");
+    fs::write(&hold, "").unwrap();
+    let mut held = server.client();
+    held.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let status = |form: &[&str]| ask(&server.folder, &[&["status", "--control", &control][..], form].concat());
+    let is_busy = || {
+        let all: serde_json::Value = serde_json::from_str(&status(&["--json"])).unwrap();
+        all["apps"][0]["idle"].as_u64() == Some(0)
+    };
+    assert!(within(PATIENCE, is_busy), "{}", status(&["--json"]));
+    server.signal(Signal::USR2);
+    let next = Process::named_in(&server.folder.join("a.pid"), server.id());
+    let process = format!("process {}", next.0);
+    let is_next = || (0..10).all(|_| status(&[]).contains(&process));
+    assert!(within(PATIENCE, is_next), "{}\n{}", status(&[]), server.log());
+    fs::remove_file(&hold).unwrap();
+    assert_eq!(held.reply().unwrap().text(), "gold", "{}", server.log());
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    drop(next);
 }
 
 #[test]
@@ -104,27 +134,104 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-#[test]
-fn workers_of_another_user_have_the_native_worker_that_root_has_built() {
-    // What is built stays in a place that nobody else sees.
-    let script = "mount -t tmpfs -o mode=0755 none /var/cache && \"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
+/// A folder with an application that answers with its user id, where root may mount something.
+fn folder_of_workers() -> Option<PathBuf> {
     if !can_mount() {
         eprintln!("skipped: mount is not permitted here");
-        return;
+        return None;
     }
-    let Some(folder) = folder("run lambda { |env| [200, {}, [Process.uid.to_s]] }") else { return };
-    let program = ruby::program();
-    let options =
-        ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "--ruby-user", "nobody"];
+    folder("run lambda { |env| [200, {}, [Process.uid.to_s]] }")
+}
+
+/// Serves it after a shell script, in which `$RUBY` is the Ruby and /var/cache a place that nobody else sees.
+fn serve_after(script: &str, folder: PathBuf, options: &[&str]) -> Server {
+    let script = format!("mount -t tmpfs -o mode=0755 none /var/cache && {script}");
     // As root's own.
     fs::create_dir(folder.join("home")).unwrap();
     fs::set_permissions(folder.join("home"), Permissions::from_mode(0o700)).unwrap();
-    let home = folder.join("home").display().to_string();
+    let (home, program) = (folder.join("home").display().to_string(), ruby::program());
     let env = [("RUBY", program.as_str()), ("HOME", &home), ("XDG_CACHE_HOME", "")];
-    let server = Server::spawn_by(&["unshare", "--mount", "sh", "-c", script], folder, &env, &options);
+    let mut all = vec!["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "-w", "1"];
+    all.extend_from_slice(options);
+    Server::spawn_by(&["unshare", "--mount", "sh", "-c", &script], folder, &env, &all)
+}
+
+/// A Ruby that writes its user id to a file, as a line, each time it runs; the path of both.
+fn counted_ruby(folder: &Path) -> (String, PathBuf) {
+    let (program, ids) = (folder.join("ruby"), folder.join("ids"));
+    let script = format!("#!/bin/sh\nid -u >>'{}'\nexec '{}' \"$@\"\n", ids.display(), ruby::program());
+    for (path, text, mode) in [(&program, script.as_str(), 0o755), (&ids, "", 0o666)] {
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    (program.display().to_string(), ids)
+}
+
+#[test]
+fn workers_of_another_user_have_the_native_worker_that_root_has_built() {
+    let Some(folder) = folder_of_workers() else { return };
+    let script = "\"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
+    let server = serve_after(script, folder, &["--ruby", &ruby::program(), "--ruby-user", "nobody"]);
     let log = server.log();
     assert!(log.contains("1 worker (native)"), "{log}");
     assert_ne!(server.text("/"), "0");
+}
+
+/// Whoever may write to that Ruby could otherwise become root.
+#[test]
+fn root_does_not_run_the_ruby_of_another_user() {
+    for worker in ["auto", "native"] {
+        let Some(folder) = folder_of_workers() else { return };
+        let (program, ids) = counted_ruby(&folder);
+        let script = "\"$0\" native --ruby \"$RUBY\" && exec \"$0\" \"$@\"";
+        let options = ["--ruby", program.as_str(), "--ruby-user", "nobody", "--ruby-worker", worker];
+        let server = serve_after(script, folder, &options);
+        server.signal(Signal::USR1);
+        assert!(server.logs("generation 2 serves"), "{}", server.log());
+        assert!(server.log().matches("1 worker (native)").count() >= 2, "{}", server.log());
+        let ids = fs::read_to_string(&ids).unwrap();
+        // To find the native worker, and to load the application, each time.
+        assert!(ids.lines().count() >= 4 && ids.lines().all(|id| id != "0"), "{worker}: {ids}");
+    }
+}
+
+#[test]
+fn a_native_worker_for_another_user_is_built_by_that_user() {
+    let Some(folder) = folder_of_workers() else { return };
+    let (program, ids) = counted_ruby(&folder);
+    let (home, user) = (folder.join("shop"), 30_001);
+    fs::create_dir(&home).unwrap();
+    chown(&home, Some(user), Some(user)).unwrap();
+    let users = fs::read_to_string("/etc/passwd").unwrap();
+    let users = format!("{users}\nfoolsgold-shop:x:{user}:{user}::{}:/bin/sh\n", home.display());
+    fs::write(folder.join("passwd"), users).unwrap();
+    let script = "mount --bind passwd /etc/passwd && exec \"$0\" \"$@\"";
+    let options = ["--ruby", program.as_str(), "--ruby-user", "foolsgold-shop", "--ruby-worker", "native"];
+    let server = serve_after(script, folder, &options);
+    assert!(server.log().contains("1 worker (native)"), "{}", server.log());
+    assert_eq!(fs::metadata(home.join(".cache/foolsgold/native")).unwrap().uid(), user);
+    assert_eq!(server.text("/"), user.to_string());
+    let ids = fs::read_to_string(&ids).unwrap();
+    assert!(ids.lines().count() >= 2 && ids.lines().all(|id| id == user.to_string()), "{ids}");
+}
+
+/// As in an image that root has made, whose user has neither a compiler nor a home, and on a read-only file system.
+#[test]
+fn a_native_worker_that_root_has_built_is_not_built_again() {
+    let nobodys = "\"$0\" native --ruby \"$RUBY\" && exec env MAKE=/no/make \"$0\" \"$@\"";
+    let read_only = "\"$0\" native --ruby \"$RUBY\" && mount -o remount,ro /var/cache && \
+                     \"$0\" native --ruby \"$RUBY\" && exec env MAKE=/no/make \"$0\" \"$@\"";
+    for (script, user) in [(nobodys, "nobody"), (read_only, "root")] {
+        let Some(folder) = folder_of_workers() else { return };
+        let program = ruby::program();
+        let mut options = vec!["--ruby", program.as_str(), "--ruby-worker", "native"];
+        if user != "root" {
+            options.extend(["--user", user]);
+        }
+        let server = serve_after(script, folder, &options);
+        assert!(server.log().contains("1 worker (native)"), "{user}: {}", server.log());
+        assert_eq!(server.text("/") == "0", user == "root");
+    }
 }
 
 #[test]

@@ -102,6 +102,20 @@ fn touching_tmp_restart_txt_reloads() {
     }
 }
 
+#[test]
+fn the_restart_file_is_the_one_that_the_current_settings_name() {
+    let toml = |file: &str| format!("threads = 1\nrestart-file = \"{file}\"\n");
+    let server = Server::files(&[("config.ru", &code(1, "")), ("foolsgold.toml", &toml("none"))], &[]);
+    for (file, generation) in [("first", 2), ("second", 4)] {
+        put(&server.folder, "foolsgold.toml", &toml(file));
+        let said = server.done(&["reload"]);
+        assert!(said.contains(&format!("generation {generation} serves")), "{said}");
+        fs::write(server.folder.join(file), "").unwrap();
+        assert!(server.logs(&format!("{file} was touched: reloading app")), "{}", server.log());
+        assert!(server.logs(&format!("generation {} serves", generation + 1)), "{}", server.log());
+    }
+}
+
 /// An application whose pages answer what files say: the status of `/up` and of `/`, or `raise`. The log has what was
 /// asked of which version.
 fn pages(version: u32) -> String {

@@ -47,6 +47,19 @@ fn a_partial_hijack_reads_what_the_client_sends() {
 }
 
 #[test]
+fn a_partial_hijack_may_code_its_body_and_has_a_final_status() {
+    let app = "run ->(env) { hijack = ->(io) { io.write(\"2\\r\\nhi\\r\\n0\\r\\n\\r\\n\"); io.close }\n  \
+               [env['PATH_INFO'][1..].to_i, { 'transfer-encoding' => 'chunked', 'rack.hijack' => hijack }, []] }";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    let reply = server.get("/200");
+    assert_eq!((reply.header("transfer-encoding"), reply.text().as_str()), (Some("chunked"), "hi"), "{}", server.log());
+    for path in ["/100", "/102", "/103"] {
+        assert_eq!(server.get(path).status, 500, "{path}: {}", server.log());
+    }
+    assert!(server.logs("the status 103 cannot end a request"), "{}", server.log());
+}
+
+#[test]
 fn a_full_hijack_is_the_applications_own() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);
     let mut client = get(&server, "/full", "");
@@ -306,4 +319,16 @@ fn a_reload_closes_the_websockets_of_the_old_code() {
     let mut again = get(&server, "/websocket", HANDSHAKE);
     assert_eq!(again.head().unwrap().status, 101);
     assert!(within(PATIENCE, || ruby::processes(server.id()).len() == 3), "the old processes go\n{}", server.log());
+}
+
+#[test]
+fn a_partial_hijack_without_a_file_left_for_it_fails_and_leaves_no_client_waiting() {
+    let app = "run ->(env) {\n  Process.setrlimit(:NOFILE, *$limit) if $limit\n  \
+               next [200, {}, ['plain']] if env['PATH_INFO'] == '/plain'\n  \
+               $limit = Process.getrlimit(:NOFILE)\n  Process.setrlimit(:NOFILE, 3, $limit.last)\n  \
+               [200, { 'rack.hijack' => ->(io) { io.close } }, []]\n}";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    assert_eq!(server.get("/partial").status, 500, "{}", server.log());
+    assert!(server.logs("Too many open files"), "{}", server.log());
+    assert_eq!(server.text("/plain"), "plain", "{}", server.log());
 }

@@ -57,18 +57,52 @@ fn it_is_built_by_one_command_and_then_taken() {
     wait_for(&native, "1 worker (native)");
     assert_eq!(native.text("/gold"), "/gold");
     assert!(!native.log().contains("foolsgold native"), "{}", native.log());
+    // It has what is damaged next in its memory.
+    drop(native);
 
-    // One that is spoiled costs a line in the log, and nothing else.
-    fs::write(&built, "not an extension").unwrap();
-    let spoiled = serve(cache);
-    wait_for(&spoiled, "1 worker (plain Ruby)");
-    assert_eq!(spoiled.text("/gold"), "/gold");
-    drop(spoiled);
-
-    // The command builds it anew, whether Ruby refuses it or dies of it: this one is cut off within a page.
+    // One that is damaged is not taken, whether Ruby would refuse it or die of it: the second is cut off within a page.
     for damaged in [b"not an extension".to_vec(), fs::read(&native_copy).unwrap()[..5000].to_vec()] {
         fs::write(&built, damaged).unwrap();
+        let spoiled = serve(cache);
+        wait_for(&spoiled, "1 worker (plain Ruby)");
+        wait_for(&spoiled, "`foolsgold native` builds the faster native one");
+        assert_eq!(spoiled.text("/gold"), "/gold");
+        // The command builds it anew.
         assert_eq!(build(cache), built);
         assert_eq!(fs::read(&built).unwrap().len(), fs::read(&native_copy).unwrap().len());
     }
+}
+
+#[test]
+fn it_is_taken_where_the_temporary_folder_is_full() {
+    if !can_mount() {
+        eprintln!("skipped: mount is not permitted here");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().to_str().unwrap();
+    build(cache);
+    let script = "mount -t tmpfs none /var/cache && mount -t tmpfs -o size=64k none full && \
+                  { head -c 100k /dev/zero >full/all; exec \"$0\" \"$@\"; }";
+    let (app, program) = (ruby::folder(&[("config.ru", APP), ("full/x", "")]), ruby::program());
+    let place = app.join("full").display().to_string();
+    let env = [("XDG_CACHE_HOME", cache), ("TMPDIR", &place)];
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "-t", "1"];
+    let server = Server::spawn_by(&["unshare", "--mount", "sh", "-c", script], app, &env, &options);
+    wait_for(&server, "1 worker (native)");
+}
+
+/// The doctor changes nothing.
+#[test]
+fn the_doctor_does_not_build_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::write(folder.path().join("config.ru"), APP).unwrap();
+    let mut command = server::command();
+    command.args(["doctor", "--ruby", &ruby::program(), "--ruby-worker", "native"]).env("XDG_CACHE_HOME", &cache);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("the same on ruby "), "{said}{told}");
+    assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "{said}{told}");
 }

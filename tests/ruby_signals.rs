@@ -11,8 +11,7 @@ use rustix::process::Signal;
 const APP: &str = r#"
 require "timeout"
 # What comes of a program that is sent this signal.
-def ended_by(name)
-  pid = spawn("sleep", "60")
+def ended_by(name, pid = spawn("sleep", "60"))
   Process.kill(name, pid)
   Timeout.timeout(10) { Process.wait(pid) }
   Signal.signame($?.termsig)
@@ -20,12 +19,20 @@ rescue Timeout::Error
   Process.kill("KILL", pid)
   "nothing"
 end
+# The same of a child that is forked.
+def forked_and_ended_by(name)
+  reader, writer = IO.pipe
+  pid = fork { writer.write("x"); writer.close; sleep }
+  reader.read(1)
+  ended_by(name, pid)
+end
 LOADED = ended_by("TERM")
 run lambda { |env|
   _, what, name = env["PATH_INFO"].split("/")
   said =
     case what
     when "child" then ended_by(name)
+    when "forked" then forked_and_ended_by(name)
     when "loaded" then LOADED
     when "own" then Process.kill(name, $$); sleep 0.05; $$
     when "wait"
@@ -94,6 +101,27 @@ fn a_worker_that_asks_itself_to_end_answers_and_is_replaced_at_once() {
         }
         assert!(server.log().contains("a signal asked it to exit"), "{}", server.log());
     }
+}
+
+/// A child that the application forks has the handlers of its worker, and is no worker.
+#[test]
+fn a_child_that_the_application_forks_is_ended_by_a_signal_and_its_worker_is_not() {
+    let server = serve("1", "auto");
+    let worker = ruby::workers(&server);
+    for name in ["TERM", "QUIT"] {
+        assert_eq!(server.text(&format!("/forked/{name}")), name, "{}", server.log());
+    }
+    assert_eq!(ruby::workers(&server), worker, "{}", server.log());
+}
+
+#[test]
+fn hooks_of_other_servers_take_no_signal_from_a_worker() {
+    let hooks = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start {}\nout_of_band {}\nbefore_worker_boot {}\n";
+    let program = ruby::program();
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
+    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let seen: BTreeSet<String> = (0..3).map(|_| server.text("/own/TERM")).collect();
+    assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use crate::support;
-use crate::support::{Server, app, server};
+use crate::support::{Server, app, paths, server};
 
 const RU: &str = "\"#{ENV['RACK_ENV']}\"";
 
@@ -183,6 +183,51 @@ fn a_reload_reads_the_file_again() {
     let output = server::command().current_dir(&server.folder).arg("reload").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("not by a reload: io-threads is 2 now and was 1"), "{said}");
+}
+
+#[test]
+fn a_new_token_is_named_by_a_reload_and_not_shown() {
+    let tokens = ["0123456789abcdef", "fedcba9876543210"];
+    let [first, second] = tokens.map(|token| format!("bind = \"tcp://127.0.0.1:0\"\nadmin-token = \"{token}\"\n"));
+    let files = folder(&[("config.ru", &app("", RU)), ("foolsgold.toml", &first)]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    fs::write(server.folder.join("foolsgold.toml"), second).unwrap();
+    let said = server.done(&["reload"]);
+    assert!(said.contains("not by a reload: admin-token has changed: takes effect at the next start"), "{said}");
+    let all = said + &server.log() + &server.done(&["config"]);
+    assert!(tokens.iter().all(|token| !all.contains(token)), "{all}");
+}
+
+#[test]
+fn exceptions_are_shown_as_the_environment_of_the_current_code_says() {
+    let ru = paths(&[("/", "text(\"gold\")"), ("/raise", "raise \"no gold\"")]);
+    let toml = |environment: &str| format!("bind = \"tcp://127.0.0.1:0\"\nthreads = 1\n{environment}");
+    let files = folder(&[("config.ru", &ru), ("foolsgold.toml", &toml(""))]);
+    let none: [&str; 0] = [];
+    let server = Server::spawn(files, &[], &none);
+    let is_shown = || server.get("/raise").text().contains("no gold");
+    assert!(is_shown(), "{}", server.log());
+    fs::write(server.folder.join("foolsgold.toml"), toml("environment = \"production\"\n")).unwrap();
+    server.done(&["reload"]);
+    assert!(!is_shown(), "{}", server.log());
+    fs::write(server.folder.join("foolsgold.toml"), toml("")).unwrap();
+    server.done(&["reload"]);
+    // The code of before may still answer for a moment.
+    assert!(support::within(support::PATIENCE, is_shown), "{}", server.log());
+}
+
+#[test]
+fn exceptions_of_one_application_are_shown_and_of_the_other_not() {
+    let ru = paths(&[("/", "text(\"gold\")"), ("/raise", "raise \"no gold\"")]);
+    let toml = "bind = \"tcp://127.0.0.1:0\"\nthreads = 1\n[[app]]\nname = \"shop\"\npath = \".\"\nprefix = \"/shop\"\n\
+                environment = \"production\"\n[[app]]\nname = \"home\"\npath = \".\"\n";
+    let none: [&str; 0] = [];
+    let server = Server::spawn(folder(&[("config.ru", &ru), ("foolsgold.toml", toml)]), &[], &none);
+    for (path, is_shown) in [("/shop/raise", false), ("/raise", true)] {
+        let reply = server.get(path);
+        assert_eq!((reply.status, reply.text().contains("no gold")), (500, is_shown), "{path}: {}", reply.text());
+    }
 }
 
 #[test]

@@ -142,6 +142,18 @@ impl Manager {
         Manager(socket)
     }
 
+    /// All messages that have come by now and were not read.
+    pub fn heard(&self) -> String {
+        let mut all = String::new();
+        let mut bytes = [0; 4096];
+        self.0.set_nonblocking(true).unwrap();
+        while let Ok(count) = self.0.recv(&mut bytes) {
+            all.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        self.0.set_nonblocking(false).unwrap();
+        all
+    }
+
     /// The next message that has this in it.
     #[track_caller]
     pub fn hears(&self, words: &str) -> String {

@@ -14,11 +14,11 @@ buffer_reserve(struct buffer *buffer, size_t extra)
 {
     size_t held = buffer_size(buffer), capacity = buffer->capacity ? buffer->capacity : FIRST;
 
-    if (buffer->capacity - buffer->end >= extra && buffer->bytes) return;
     if (held == 0 && buffer->capacity > KEPT && extra <= FIRST) {
         buffer_free(buffer);
         capacity = FIRST;
     }
+    if (buffer->capacity - buffer->end >= extra && buffer->bytes) return;
     if (buffer->from > 0) {
         memmove(buffer->bytes, buffer_start(buffer), held);
         buffer->from = 0;

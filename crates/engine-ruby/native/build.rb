@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # Compiles the native worker for the Ruby that runs this: `ruby build.rb FOLDER` leaves it in a folder of its own in
-# FOLDER and prints its path; `ruby build.rb --find FOLDER` prints the path if it is there, and exits with 2 if not;
-# with --anew it is compiled even where it is there.
+# FOLDER and prints its path; `ruby build.rb --find FOLDER...` prints the path in the first folder that has it, and
+# exits with 2 if none has; with --anew it is compiled even where it is there.
 #
 # A server waits for this at its start: where nothing is to be compiled it loads little and starts no further Ruby.
 
@@ -35,12 +35,19 @@ class Build
     File.join(@folder, "#{NAME}.#{RbConfig::CONFIG['DLEXT']}")
   end
 
-  def there?
-    File.file?(path)
+  # The file that the digest of the extension is written to.
+  def digest_path
+    File.join(@folder, "#{NAME}.sha256")
   end
 
-  # Whether it can be loaded here: a file may have been damaged. One that ends this process is compiled anew by the
-  # caller (--anew).
+  # Whether the extension is there as it was built: one that a crash has cut off may end the Ruby that loads it.
+  def there?
+    File.read(digest_path) == digest(path)
+  rescue SystemCallError
+    false
+  end
+
+  # Whether it can be loaded here. One that ends this process is compiled anew by the caller (--anew).
   def good?
     return false unless there?
 
@@ -95,25 +102,44 @@ class Build
     raise Failed, "`#{command.first(2).join(' ')}` failed:\n#{File.readlines(log).last(20).join}"
   end
 
-  # Moves the result into place. Another run may have been faster; its result is as good.
+  # Moves the result into place, once it is on the disk. Another run may have been faster; its result is as good.
   def publish(work)
     ready = Dir.mktmpdir("ready-", @cache)
-    FileUtils.cp(File.join(work, File.basename(path)), ready)
-    FileUtils.chmod(0o755, ready)
+    extension = File.join(ready, File.basename(path))
+    FileUtils.cp(File.join(work, File.basename(path)), extension)
+    written = File.join(ready, File.basename(digest_path))
+    File.write(written, digest(extension))
+    FileUtils.chmod(0o755, [ready, extension])
+    FileUtils.chmod(0o644, written)
+    [extension, written, ready].each { |one| sync(one) }
     FileUtils.rm_rf(@folder) if @is_anew || !good?
     File.rename(ready, @folder)
+    sync(@cache)
   rescue Errno::ENOTEMPTY, Errno::EEXIST
     raise unless good?
   ensure
     FileUtils.rm_rf(ready) if ready
   end
+
+  def digest(path)
+    Digest::SHA256.hexdigest(File.binread(path))
+  end
+
+  # Writes a file, or the names in a folder, to the disk. Some file systems cannot do that with a folder.
+  def sync(path)
+    File.open(path, &:fsync)
+  rescue Errno::EINVAL, Errno::ENOTSUP
+    nil
+  end
 end
 
 find = ARGV.delete("--find")
 anew = ARGV.delete("--anew")
-abort "usage: ruby build.rb [--find | --anew] FOLDER" unless ARGV.size == 1
-build = Build.new(ARGV[0], anew)
-exit 2 if find && !build.there?
+is_understood = find ? ARGV.any? && !anew : ARGV.size == 1
+abort "usage: ruby build.rb --find FOLDER... | [--anew] FOLDER" unless is_understood
+builds = ARGV.map { |cache| Build.new(cache, anew) }
+build = find ? builds.find(&:there?) : builds.first
+exit 2 unless build
 begin
   build.make unless find || (!anew && build.good?)
 rescue Build::Failed, SystemCallError => error

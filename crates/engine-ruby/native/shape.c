@@ -11,7 +11,8 @@
 #define TEMPLATE 0
 #define FIRST_KEY 1
 
-static VALUE input_key, after_key, finished_key;
+static VALUE input_key, after_key, finished_key, hijack_key, hints_key;
+static ID slot_variable, seq_variable;
 
 /* Returns the String that a literal in a Ruby file with frozen strings is, so that a lookup by it compares no bytes. */
 static VALUE
@@ -33,6 +34,10 @@ shape_init(void)
     keep_key(&input_key, "rack.input");
     keep_key(&after_key, "rack.after_reply");
     keep_key(&finished_key, "rack.response_finished");
+    keep_key(&hijack_key, "rack.hijack");
+    keep_key(&hints_key, "rack.early_hints");
+    slot_variable = rb_intern("@slot");
+    seq_variable = rb_intern("@seq");
 }
 
 static int
@@ -152,8 +157,22 @@ shaped_environment(VALUE shape, const char *values, size_t size)
     return environment;
 }
 
+/* Sets a callable that is of this request alone, if environments have it: an object of the class of the fixed one, as
+ * its `new(slot, seq)` makes it in shapes.rb. */
+static void
+set_callable(VALUE self, const struct slot *slot, VALUE environment, VALUE key)
+{
+    VALUE fixed = rb_hash_lookup2(slot->fixed, key, Qundef), callable;
+
+    if (fixed == Qundef) return;
+    callable = rb_obj_alloc(CLASS_OF(fixed));
+    rb_ivar_set(callable, slot_variable, self);
+    rb_ivar_set(callable, seq_variable, UINT2NUM(slot->seq));
+    rb_hash_aset(environment, key, callable);
+}
+
 VALUE
-shape_environment(struct slot *slot, unsigned number, const char *values, size_t size)
+shape_environment(VALUE self, struct slot *slot, unsigned number, const char *values, size_t size)
 {
     VALUE shape, environment;
 
@@ -166,6 +185,8 @@ shape_environment(struct slot *slot, unsigned number, const char *values, size_t
     }
     rb_hash_aset(environment, after_key, rb_ary_new());
     rb_hash_aset(environment, finished_key, rb_ary_new());
+    set_callable(self, slot, environment, hijack_key);
+    set_callable(self, slot, environment, hints_key);
     if (slot->input != slot->no_input) rb_hash_aset(environment, input_key, slot->input);
     return environment;
 }

@@ -17,7 +17,7 @@ VALUE shape_fixed(VALUE pairs);
 void shape_define(struct slot *slot, const char *payload, size_t size);
 
 /* Returns a new environment with these values; the input is that of the slot, the lists of blocks for after the
- * answer are new. */
-VALUE shape_environment(struct slot *slot, unsigned shape, const char *values, size_t size);
+ * answer are new, and so is what belongs to this request alone (hijack, early hints). `self` is the slot's object. */
+VALUE shape_environment(VALUE self, struct slot *slot, unsigned shape, const char *values, size_t size);
 
 #endif

@@ -84,7 +84,6 @@ flush(struct slot *slot)
     while (!slot->is_sending && buffer_size(&slot->out) > 0) {
         size_t count = socket_send(slot->fd, &slot->out);
         buffer_take(&slot->out, count);
-        slot->mark -= count < slot->mark ? count : slot->mark;
     }
 }
 
@@ -141,7 +140,6 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
     slot->seq = read_u32(payload);
     if (now - slot->started > PATIENCE_NS) flush(slot);
     slot->started = now;
-    slot->mark = buffer_size(&slot->out);
     if (slot->cancellations > 0 && is_cancelled(slot)) {
         show_seq(self, slot);
         rb_funcall(self, rb_intern("withdraw"), 0);
@@ -150,7 +148,7 @@ take_request(VALUE self, struct slot *slot, const char *payload, size_t size)
     slot->input = read_input(self, slot, (unsigned char)payload[6], payload + REQUEST_HEAD + values,
                              size - REQUEST_HEAD - values);
     if (NIL_P(slot->input) && (unsigned char)payload[6] == BODY_FILE) return Qnil;
-    slot->environment = shape_environment(slot, read_u16(payload + 4), payload + REQUEST_HEAD, values);
+    slot->environment = shape_environment(self, slot, read_u16(payload + 4), payload + REQUEST_HEAD, values);
     return slot->environment;
 }
 
@@ -195,13 +193,21 @@ slot_next_request(VALUE self)
     }
 }
 
+static bool
+is_taken(const struct slot *slot)
+{
+    return !NIL_P(slot->taken) && slot->taken_seq == slot->seq;
+}
+
 VALUE
 slot_answer(VALUE self, VALUE status, VALUE headers, VALUE body)
 {
     struct slot *slot = slot_of(self);
 
-    if (!NIL_P(slot->taken)) return Qfalse;
-    return answer_encode(&slot->out, slot->seq, status, headers, body) ? Qtrue : Qfalse;
+    if (is_taken(slot) || !answer_encode(&slot->out, slot->seq, status, headers, body)) return Qfalse;
+    slot->answered = slot->seq;
+    slot->has_answered = true;
+    return Qtrue;
 }
 
 static VALUE
@@ -340,7 +346,7 @@ static VALUE
 slot_is_answered(VALUE self)
 {
     const struct slot *slot = slot_of(self);
-    return buffer_size(&slot->out) > slot->mark ? Qtrue : Qfalse;
+    return slot->has_answered && slot->answered == slot->seq ? Qtrue : Qfalse;
 }
 
 static VALUE
@@ -358,13 +364,6 @@ slot_cancel(VALUE self, VALUE seq)
     slot->cancellations += 1;
     if (slot->cancellations >= 2 * CANCELLED) slot->cancellations -= CANCELLED;
     return Qnil;
-}
-
-static VALUE
-slot_open_connection(VALUE self, VALUE role)
-{
-    show_seq(self, slot_of(self));
-    return rb_call_super(1, &role);
 }
 
 static VALUE
@@ -394,13 +393,18 @@ slot_input(VALUE self)
 static VALUE
 slot_taken(VALUE self)
 {
-    return slot_of(self)->taken;
+    const struct slot *slot = slot_of(self);
+    return is_taken(slot) ? slot->taken : Qnil;
 }
 
 static VALUE
-slot_set_taken(VALUE self, VALUE io)
+slot_take(VALUE self, VALUE io, VALUE seq)
 {
-    return slot_of(self)->taken = io;
+    struct slot *slot = slot_of(self);
+
+    slot->taken_seq = NIL_P(seq) ? 0 : NUM2UINT(seq);
+    slot->taken = io;
+    return Qnil;
 }
 
 void
@@ -416,12 +420,11 @@ slot_init(VALUE klass)
     rb_define_method(klass, "send_piece", slot_send_piece, 3);
     rb_define_method(klass, "gone?", slot_is_gone, 0);
     rb_define_method(klass, "cancel", slot_cancel, 1);
-    rb_define_method(klass, "open_connection", slot_open_connection, 1);
     rb_define_method(klass, "seq", slot_seq, 0);
     rb_define_method(klass, "consumed", slot_seq, 0); /* It is set when the request is taken. */
     rb_define_method(klass, "started", slot_started, 0);
     rb_define_method(klass, "environment", slot_environment, 0);
     rb_define_method(klass, "input", slot_input, 0);
     rb_define_method(klass, "taken", slot_taken, 0);
-    rb_define_method(klass, "taken=", slot_set_taken, 1);
+    rb_define_method(klass, "take", slot_take, 2);
 }

@@ -19,10 +19,11 @@ struct slot {
     struct buffer out;
     /* True while a frame that is not in `out` is being sent. */
     bool is_sending;
-    /* The number of bytes in `out` that are older than the current request. */
-    size_t mark;
     uint64_t started;
     uint32_t seq;
+    /* The last request that slot_answer has answered, and the one whose connection is `taken`. */
+    uint32_t answered, taken_seq;
+    bool has_answered;
     uint32_t cancelled[CANCELLED];
     unsigned cancellations;
 

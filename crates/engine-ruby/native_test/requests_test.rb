@@ -2,6 +2,7 @@
 
 # A native slot makes the same environments as a plain one.
 
+require "delegate"
 require_relative "support"
 
 SHAPE = ["REQUEST_METHOD", "c", "GET", "PATH_INFO", "v", "HTTP_USER_AGENT", "v", "SCRIPT_NAME", "c", "",
@@ -47,6 +48,62 @@ Harness.check("a request without shape") do
     env = native.slot.next_request
     Harness.same(["b", "", FoolsGold::Input::EMPTY], env.values_at("A", "HTTP_ODD-KEY", "rack.input"))
   end
+end
+
+Harness.check("what belongs to one request is new for each") do
+  kept = Pair.each do |pair|
+    environments = [4, 5].map do |seq|
+      pair.request(seq, 0, "A\0b\0")
+      pair.slot.next_request
+    end
+    environments.flat_map do |env|
+      env.values_at("rack.hijack", "rack.early_hints").map { |callable| callable.instance_variable_get(:@seq) }
+    end
+  end
+  Harness.same([[4, 4, 5, 5]] * 2, kept)
+end
+
+Harness.check("early hints that no frame could carry are refused, and those in the buffer are no answer") do
+  Pair.each do |pair|
+    pair.request(1, 0, "A\0b\0")
+    hints = pair.slot.next_request["rack.early_hints"]
+    refused = begin
+      hints.call("link" => "x" * 2_000_000)
+    rescue ArgumentError => error
+      error.message
+    end
+    Harness.match(/\Aearly hints have 2000\d+ bytes, more than 524288\z/, refused)
+    pair.slot.add(FoolsGold::Frames::HINTS, "x")
+    Harness.same(false, pair.slot.answered?)
+    pair.slot.answer(200, { "a" => "b" }, ["x"])
+    Harness.same(true, pair.slot.answered?)
+  end
+end
+
+# A socket whose reads are followed, before they return, by an exception of another thread.
+class Late < SimpleDelegator
+  %i[recv_nonblock readpartial].each do |name|
+    define_method(name) do |*arguments, **options|
+      found = super(*arguments, **options)
+      here = Thread.current
+      Thread.new { here.raise(IndexError, "late") }.join if found.is_a?(String)
+      found
+    end
+  end
+end
+
+Harness.check("an exception of another thread loses no request that was read") do
+  pair = Pair.new(FoolsGold::Slot)
+  pair.slot.instance_variable_set(:@io, Late.new(pair.slot.instance_variable_get(:@io)))
+  pair.request(1, 0, "A\0b\0")
+  raised = begin
+    pair.slot.next_request
+    nil
+  rescue IndexError => error
+    error.message
+  end
+  Harness.same("late", raised)
+  Harness.same("b", pair.slot.next_request["A"])
 end
 
 Harness.check("a body, in pieces") do

@@ -38,7 +38,7 @@ class Pair
 
   def initialize(slot = FoolsGold::NativeSlot, threads: 1)
     @front, back = UNIXSocket.pair
-    setup = Hash.new("").merge!("threads" => threads.to_s, "software" => "FoolsGold/0")
+    setup = Hash.new("").merge!("threads" => threads.to_s, "software" => "FoolsGold/0", "early_hints" => "yes")
     @slot = slot.new(Wire.new(back), 1, 0, FoolsGold::Environment.new(setup))
   end
 

@@ -33,7 +33,7 @@ module FoolsGold
 
       status = status(status)
       headers = Headers.new(headers)
-      return if upgrade(status, headers, body)
+      return if (status >= 200 || status == 101) && upgrade(status, headers, body)
       raise BadAnswer, "the status #{status} cannot end a request" if status < 200
 
       @later ||= body.respond_to?(:close)
@@ -50,7 +50,7 @@ module FoolsGold
     # Ends the answer of a request whose connection the application has taken: nothing is sent to the client.
     def taken(later = @later)
       @later = later
-      @slot.taken = nil
+      @slot.take(nil, nil)
       head(0, nil, Frames::TAKEN)
     end
 
@@ -72,14 +72,22 @@ module FoolsGold
     end
 
     # Sends the answer before a partial hijack. Rack's SPEC: a body beside `rack.hijack` is ignored. Where HTTP allows
-    # no body, there is nothing to take over.
+    # no body, there is nothing to take over. The connection is opened first: where this process may have no more files,
+    # the request fails, and no client waits for what never comes.
     def upgrade(status, headers, body)
       callable = headers.hijack || (body if status == 101 && body.respond_to?(:call))
       return if !callable.respond_to?(:call) || head?
 
+      io = @slot.open_connection(Frames::PARTIAL_ROLE, @slot.seq)
+      begin
+        head(status, headers, Frames::UPGRADE)
+        @slot.flush
+      rescue Exception
+        io.close
+        raise
+      end
       @body = nil
-      head(status, headers, Frames::UPGRADE)
-      Upgrade.start(@slot, callable) { close_body(body) }
+      Upgrade.start(@slot, io, callable) { close_body(body) }
       true
     end
 

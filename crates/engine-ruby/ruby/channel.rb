@@ -20,9 +20,8 @@ module FoolsGold
     # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
 
-    # The connection that the application took with `rack.hijack`, until its request is done; and whether the front
-    # sends files by their path.
-    attr_accessor :taken, :names_files
+    # Whether the front sends files by their path.
+    attr_accessor :names_files
 
     def initialize(wire, worker, number)
       @wire = wire
@@ -30,15 +29,27 @@ module FoolsGold
       @number = number
       @io = wire.open_blocking(Frames::SLOT_ROLE, worker, number)
       @out = String.new
-      @mark = @started = @seq = 0
+      @started = @seq = 0
       @sending = Mutex.new
       @cancelled = NONE
-      @taken = nil
+      @taken = @taken_seq = @answered = nil
     end
 
-    # Whether a complete answer of the current request is in the buffer.
+    # Whether `answer` has encoded the answer of the current request.
     def answered?
-      @out.bytesize > @mark
+      @answered == @seq
+    end
+
+    # The connection that the application took with `rack.hijack` in the current request.
+    def taken
+      @taken if @taken_seq == @seq
+    end
+
+    # Notes that the application has taken the connection of this request. A thread may do so when the slot has gone on
+    # already, and then it is of no meaning for the request that runs.
+    def take(io, seq)
+      @taken = io
+      @taken_seq = seq
     end
 
     # Adds a frame, which is written with the others.
@@ -88,7 +99,6 @@ module FoolsGold
       Thread.handle_interrupt(WHOLLY) do
         pieces.unshift(@out)
         @out = String.new
-        @mark = 0
         write_all(pieces)
       end
     end
@@ -118,10 +128,14 @@ module FoolsGold
       end
     end
 
-    # Opens a connection for a hijack. It is the application's when the front confirms that, with one byte.
-    def open_connection(role)
+    # Opens a connection for a hijack of this request.
+    def open_connection(role, seq)
       flush
-      io = @wire.open(role, @worker, @number, @seq)
+      @wire.open(role, @worker, @number, seq)
+    end
+
+    # Returns such a connection when the front confirms, with one byte, that it is the application's.
+    def confirmed(io)
       return io if io.recv(1) == "\x01"
 
       io.close

@@ -5,12 +5,12 @@
 module FoolsGold
   # The pairs are of two kinds: constants of the process, and those that belong to one slot or one request.
   class Environment
-    # Variables in the code that shapes.rb generates, by their key in the environment.
+    # Code of what differs between requests, by its key in the environment. Its variables are those of shapes.rb.
     VARIABLES = {
       "rack.input" => "input",
       "rack.errors" => "errors",
-      "rack.hijack" => "hijack",
-      "rack.early_hints" => "hints",
+      "rack.hijack" => "Hijack.new(slot, slot.seq)",
+      "rack.early_hints" => "Hints.new(slot, slot.seq)",
       "rack.after_reply" => "after",
       "rack.response_finished" => "finished"
     }.freeze

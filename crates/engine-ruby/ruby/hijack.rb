@@ -3,17 +3,24 @@
 # Hijacking (Rack SPEC): the application takes the client's connection.
 
 module FoolsGold
-  # A full hijack, the callable under `rack.hijack`: one per slot.
+  # A full hijack, the callable under `rack.hijack`: one per request, since an application may keep an environment for
+  # longer, and must then not get the connection of another client.
   class Hijack
-    def initialize(slot)
+    def initialize(slot, seq)
       @slot = slot
+      @seq = seq
+      @io = nil
     end
 
+    # Raises an IOError if the request has been answered.
     def call
-      return @slot.taken if @slot.taken
+      return @io if @io
+      raise IOError, "the connection cannot be taken: its request has been answered" unless @seq == @slot.seq
 
-      @slot.taken = @slot.open_connection(Frames::FULL_ROLE)
-      @slot.environment["rack.hijack_io"] = @slot.taken
+      environment = @slot.environment
+      io = @slot.confirmed(@slot.open_connection(Frames::FULL_ROLE, @seq))
+      @slot.take(io, @seq)
+      environment["rack.hijack_io"] = @io = io
     end
   end
 
@@ -23,9 +30,10 @@ module FoolsGold
     @threads = []
     @lock = Mutex.new
 
-    # Calls the application's block with the connection; `finish` is called when it has returned.
-    def self.start(slot, callable, &finish)
-      io = slot.open_connection(Frames::PARTIAL_ROLE)
+    # Calls the application's block with the connection, which was opened before the answer; `finish` is called when the
+    # block has returned.
+    def self.start(slot, io, callable, &finish)
+      slot.confirmed(io)
       thread = Thread.new { new(io, callable, finish).run }
       thread.name = "upgraded"
       @lock.synchronize { (@threads = @threads.select(&:alive?)) << thread }

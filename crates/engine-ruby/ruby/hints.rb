@@ -3,18 +3,23 @@
 # Early hints (`rack.early_hints`): headers that the client gets before the answer, with status 103.
 
 module FoolsGold
-  # The callable under `rack.early_hints`: one per slot.
+  # The callable under `rack.early_hints`: one per request. After its answer it does nothing.
   class Hints
     MOST = 1000
 
-    def initialize(slot)
+    def initialize(slot, seq)
       @slot = slot
+      @seq = seq
     end
 
     def call(headers)
       checked = Headers.new(headers)
       raise ArgumentError, "early hints are a few headers, not #{checked.pairs}" if checked.pairs > MOST
-      @slot.send_now(Frames::HINTS, [@slot.seq, checked.pairs, checked.block].pack("Nna*"))
+      size = checked.block.bytesize
+      raise ArgumentError, "early hints have #{size} bytes, more than #{Channel::WHOLE}" if size > Channel::WHOLE
+      return unless @seq == @slot.seq
+
+      @slot.send_now(Frames::HINTS, [@seq, checked.pairs, checked.block].pack("Nna*"))
       nil
     end
   end

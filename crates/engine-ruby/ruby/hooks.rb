@@ -89,9 +89,11 @@ module FoolsGold
   end
 
   @hooks = Hooks.new
+  @places = {}
 
   class << self
-    attr_reader :hooks
+    # The hooks, and the index of each worker, by its number.
+    attr_reader :hooks, :places
 
     Hooks::NAMES.each do |name|
       define_method(name) { |&block| @hooks.add(name, &block) }

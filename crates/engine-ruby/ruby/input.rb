@@ -148,6 +148,14 @@ module FoolsGold
     alias closed_write? closed?
   end
 
+  # A large body: a file without a name. File#path of such a one raises before Ruby 3.2, and is nil since.
+  class BodyFile < File
+    def path
+      nil
+    end
+    alias to_path path
+  end
+
   # Makes the input from the fields of a REQUEST.
   module Input
     EMPTY = EmptyInput.new
@@ -165,7 +173,7 @@ module FoolsGold
     # connection of its own. The front may have sent it before, to a worker that died, so its position is arbitrary.
     def in_file(wire, worker, slot, seq)
       connection = wire.open(Frames::BODY_ROLE, worker, slot, seq)
-      file = connection.recv_io(File, "rb")
+      file = connection.recv_io(BodyFile, "rb")
       file.binmode
       file.rewind
       file

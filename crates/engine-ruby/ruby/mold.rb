@@ -108,7 +108,7 @@ module FoolsGold
     def take
       kind, payload = Frames.read(@io)
       case kind
-      when Frames::FORK then fork_worker(payload.unpack1("N")) unless @stopping
+      when Frames::FORK then fork_worker(*payload.unpack("NN")) unless @stopping
       when Frames::BEFORE_EXEC then run_exec_hooks(payload.unpack1("N"))
       when Frames::STOP then @stopping = true # The front stops workers itself.
       when nil then abandon
@@ -121,8 +121,9 @@ module FoolsGold
       Log.frame(Frames::BEFORE_EXEC, Frames.list(["no process could be forked for them: #{error.message}"]))
     end
 
-    def fork_worker(number)
+    def fork_worker(number, place)
       give_up unless @wire.there?
+      FoolsGold.places[number] = place
       reap(ending: true) # Hooks see the exit of a worker before the start of its successor.
       @application.before_fork(number)
       shared = @application.shared_connections
@@ -161,6 +162,7 @@ module FoolsGold
         code = status.nil? ? Frames::UNKNOWN_EXIT : status.exitstatus || -status.termsig
         Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
         FoolsGold.hooks.run(:after_worker_exit, number, pid, status)
+        FoolsGold.places.delete(number)
       end
     end
 
@@ -188,7 +190,8 @@ module FoolsGold
         kind, payload = Frames.read(@io)
         exit if kind != Frames::FORK
 
-        number = payload.unpack1("N")
+        number, place = payload.unpack("NN")
+        FoolsGold.places[number] = place
         Log.frame(Frames::FORKED, [number, Process.pid].pack("NN"))
         Worker.new(number, @wire, @application, @setup).run
       end

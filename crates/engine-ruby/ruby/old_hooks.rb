@@ -45,7 +45,6 @@ module FoolsGold
       @is_single = kind == SINGLE
       @kind = @is_single ? "puma" : kind
       @is_puma = @kind == "puma"
-      @places = {} # A worker's number to the lowest that no other one has: that is how these servers count.
       @data = Hash.new { |data, key| data[key] = {} }
       @front = Process.ppid
     end
@@ -55,10 +54,7 @@ module FoolsGold
       # A process that became the mold after it had evaluated this file has run its code already.
       file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
       @said = (file || OldFile.new(path, @kind, names: names)._evaluate)._said
-      # Registered first, so that each hook finds the index of the worker.
-      @hooks.add(:before_worker_fork) { |number| place(number) }
       wanted.each { |name, key, block| register(name, key, block) }
-      @hooks.add(:after_worker_exit) { |number, *| @places.delete(number) }
     end
 
     private
@@ -70,8 +66,9 @@ module FoolsGold
       @said.hooks.reject { |name,| @is_single && OF_WORKERS.include?(name) }
     end
 
+    # The index of a worker: the lowest that no other one had, which is how these servers count.
     def place(number)
-      @places[number] ||= (0..).find { |place| !@places.value?(place) }
+      FoolsGold.places[number]
     end
 
     def register(name, key, block)
@@ -160,10 +157,11 @@ module FoolsGold
       path && File.file?(aside) && File.read(aside).to_i == @front ? aside : path
     end
 
-    # Calls a hook. It may trap signals to end its own server; here the front decides, so the trap for TERM is replaced.
+    # Calls a hook. It may trap signals to end its own server; here the front decides, so its trap for TERM is undone.
     # A hook that fails is logged in Puma, and ends the worker in Unicorn.
     def call(name, block, arguments)
       own = Process.pid
+      term = Signals.handler("TERM")
       block.call(*arguments)
     rescue SystemExit => error
       if Process.pid == own
@@ -175,7 +173,7 @@ module FoolsGold
 
       Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
-      Signals.quieten(["TERM"])
+      trap("TERM", term)
     end
   end
 end

@@ -151,8 +151,7 @@ module FoolsGold
 
     # Answers with the exception, unless there is an answer already. Returns whether the front now waits for FREE.
     def report(error, later)
-      # If the head of an answer has been sent, the buffer has only a part of it.
-      if (@slot.answered? && !@answer.begun?) || @answer.ended?
+      if @slot.answered? || @answer.ended?
         Log.exception(error, "#{name} failed after its answer") unless error.is_a?(RequestTimeout)
         false
       elsif @slot.taken

@@ -15,10 +15,9 @@ module FoolsGold
     # Puma 8 gives applications that call this a thread beyond the limit; here it does nothing.
     IO_BOUND = -> {}
 
-    def initialize(environment, hijack, hints)
+    def initialize(environment, slot)
       @environment = environment
-      @hijack = hijack
-      @hints = hints
+      @slot = slot
       @makers = [open_shape]
     end
 
@@ -74,8 +73,7 @@ module FoolsGold
     # In binary encoding, so that its strings are binary too.
     def make(code)
       errors = $stderr
-      hijack = @hijack
-      hints = @hints
+      slot = @slot
       binding.eval(code.b, "(environment)", 1)
     end
   end

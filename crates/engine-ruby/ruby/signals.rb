@@ -55,10 +55,18 @@ module FoolsGold
       # has not received it too.
       def ask_the_front
         @own = 0
+        worker = ::Process.pid
         ::Process.singleton_class.prepend(Kill)
         ENDING.each do |name|
-          set(name, proc { ask(own: (@own -= 1) >= 0) })
+          set(name, proc { ::Process.pid == worker ? ask(own: (@own -= 1) >= 0) : end_child(name) })
         end
+      end
+
+      # The handler of a signal, to be set again with `trap`. Ruby tells it only to who sets another.
+      def handler(name)
+        found = trap(name, NOTHING) || "DEFAULT"
+        trap(name, found)
+        found
       end
 
       def note(signal)
@@ -66,6 +74,12 @@ module FoolsGold
       end
 
       private
+
+      # Ends a process that the application has forked from a worker, as the signal would without the worker's handler.
+      def end_child(name)
+        trap(name, "DEFAULT")
+        ::Process.kill(name, ::Process.pid)
+      end
 
       # The name of a signal; nil for one to a group of processes.
       def name_of(signal)

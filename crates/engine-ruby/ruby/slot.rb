@@ -18,7 +18,7 @@ module FoolsGold
 
     def initialize(wire, worker, number, environment)
       super(wire, worker, number)
-      @shapes = Shapes.new(environment, Hijack.new(self), Hints.new(self))
+      @shapes = Shapes.new(environment, self)
       @makers = @shapes.makers
       @in = String.new(capacity: READ)
       @at = @size = 0
@@ -43,7 +43,6 @@ module FoolsGold
             now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
             flush if now - @started > PATIENCE_NS && !@out.empty?
             @started = now
-            @mark = @out.bytesize
             next withdraw unless @cancelled.empty? || !gone?
             next unless @input # The request has been answered with an error.
 
@@ -61,12 +60,13 @@ module FoolsGold
       return false unless status > 199 && status < 600
 
       part = body[0]
-      return false unless String === part && (size = part.bytesize) <= WHOLE && !@taken && !body.respond_to?(:close)
+      return false unless String === part && (size = part.bytesize) <= WHOLE && !taken && !body.respond_to?(:close)
       return false unless (block = Headers.encode(headers)) && (length = block.bytesize + 1) <= WHOLE
       return false if length == 1 # Without headers there is no last NUL either.
 
       [14 + length + size, Frames::ANSWER, @seq, status, 0, headers.size, length, block, part]
         .pack("NCNnCnNa*xa*", buffer: @out)
+      @answered = @seq
       true
     end
 
@@ -108,22 +108,40 @@ module FoolsGold
       @at += length + 4
     end
 
-    # Reads more; returns false at the end.
+    # Reads more; returns false at the end. An exception of another thread may break off a wait, and nothing else: Ruby
+    # raises it after a read as well, when the bytes would be lost.
     def fill
       flush
-      if @at == @size
-        @io.readpartial(READ, @in)
-      else
-        # Before it waits: an exception of another thread may break that off.
-        @in = @in.byteslice(@at, @size)
-        @size -= @at
+      Thread.handle_interrupt(WHOLLY) do
+        if @at == @size
+          next false unless received(@in)
+        else
+          @in = @in.byteslice(@at, @size)
+          @size -= @at
+          @at = 0
+          more = received(String.new) or next false
+          @in << more
+        end
         @at = 0
-        @in << @io.readpartial(READ)
+        @size = @in.bytesize
+        true
       end
-      @at = 0
-      @size = @in.bytesize
     rescue Errno::ECONNRESET, IOError
       false
+    end
+
+    if RUBY_ENGINE == "jruby"
+      def received(into)
+        Thread.handle_interrupt(WAITING) { @io.readpartial(READ, into) }
+      end
+    else
+      # Reads some bytes into a String; returns it, or nil at the end. While it waits the String is as it was.
+      def received(into)
+        while (bytes = @io.recv_nonblock(READ, 0, into, exception: false)) == :wait_readable
+          Thread.handle_interrupt(WAITING) { IO.select([@io]) }
+        end
+        bytes unless bytes.nil? || bytes.empty?
+      end
     end
   end
 end

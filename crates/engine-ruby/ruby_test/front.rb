@@ -82,7 +82,7 @@ class Front
 
   # Orders a worker; gives its control and its slots.
   def fork(number = 1)
-    @mold.write(F.frame(F::FORK, [number].pack("N")))
+    @mold.write(F.frame(F::FORK, [number, number - 1].pack("NN")))
     _, payload = await(@mold, F::FORKED)
     control = accept(F::CONTROL_ROLE)
     kind, state = await(control, F::READY, F::FAILED)

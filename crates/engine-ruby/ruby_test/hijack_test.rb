@@ -16,6 +16,11 @@ HIJACK = <<~'RUBY'
     when "/full-raise"
       env["rack.hijack"].call.close
       raise "later"
+    when "/thread" then Thread.new { env["rack.hijack"].call } && [200, {}, ["at once"]]
+    when "/keep" then ($kept = env.values_at("rack.hijack", "rack.early_hints")) && [200, {}, ["kept"]]
+    when "/stale"
+      $kept.last.call("link" => "</secret.css>")
+      [200, {}, [begin $kept.first.call; rescue IOError => error; error.message; end]]
     when "/partial" then [200, { "a" => "b", "rack.hijack" => talk }, []]
     when "/upgrade" then [101, { "upgrade" => "x" }, talk]
     else [200, {}, ["x"]]
@@ -41,6 +46,17 @@ Front.run(HIJACK) do |front|
     worker.ask("/full-raise")
     front.accept(frames::FULL_ROLE).write("\x01")
     Harness.same(frames::TAKEN, worker.answer.flags)
+  end
+  Harness.check("a hijack in a thread that the answer overtakes is of no meaning for the next request") do
+    worker.ask("/thread")
+    io = front.accept(frames::FULL_ROLE)
+    Harness.same("at once", worker.answer.body)
+    io.write("\x01")
+    3.times { Harness.same(["x", 0], worker.get("/").then { |answer| [answer.body, answer.flags] }) }
+  end
+  Harness.check("what an application keeps of an answered request reaches no other client") do
+    Harness.same("kept", worker.get("/keep").body)
+    Harness.same("the connection cannot be taken: its request has been answered", worker.get("/stale").body)
   end
   [["/partial", 200, %w[a b]], ["/upgrade", 101, %w[upgrade x]]].each do |path, status, header|
     Harness.check("hijack #{path}") do

@@ -7,6 +7,8 @@ require_relative "../ruby/frames"
 require_relative "../ruby/wire"
 require_relative "../ruby/shapes"
 require_relative "../ruby/environment"
+require_relative "../ruby/hijack"
+require_relative "../ruby/hints"
 
 # Reads a recording.
 module Recorded
@@ -27,7 +29,7 @@ Harness.check("recorded requests become environments") do
   (kind, shape), *requests = Recorded.frames("requests.hex")
   Harness.same(FoolsGold::Frames::SHAPE, kind)
   setup = Hash.new("").merge!("threads" => "1", "software" => "test")
-  shapes = FoolsGold::Shapes.new(FoolsGold::Environment.new(setup), :hijack, :hints)
+  shapes = FoolsGold::Shapes.new(FoolsGold::Environment.new(setup), Struct.new(:seq).new(0))
   shapes.define(shape)
   requests.each_with_index do |(_, payload), index|
     seq, number, how, size = payload.unpack("NnCN")

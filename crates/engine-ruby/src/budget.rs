@@ -2,7 +2,7 @@
 //! worker makes another one give up a worker that has nothing to do.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
@@ -12,6 +12,9 @@ use crate::message::Message;
 /// An application is asked for a place only if it has not needed all of its places for this long. Otherwise two
 /// applications with bursts of work would keep taking a place from each other.
 const SPARE_TIME: Duration = Duration::from_secs(1);
+
+/// Time after which another application is asked, if the one that was asked has not given its place up.
+const ASKED_TIME: Duration = Duration::from_secs(3);
 
 /// The number of workers that several applications share.
 pub struct Budget {
@@ -29,8 +32,8 @@ struct Members {
 struct Member {
     messages: UnboundedSender<Message>,
     standing: Standing,
-    /// It was asked to give a place up, and has not done so yet.
-    was_asked: bool,
+    /// When it was asked to give a place up, if it has not done so yet.
+    asked: Option<Instant>,
 }
 
 /// An application's report of its workers.
@@ -67,14 +70,16 @@ impl Members {
     fn ask(&mut self, id: u64, must: bool) {
         let others = self.all.iter_mut().filter(|(other, _)| *other != id).map(|(_, member)| member);
         let mut others: Vec<&mut Member> = others.filter(|other| other.standing.holds > other.standing.floor).collect();
-        // One request at a time: a place that was asked for may be enough.
-        if others.iter().any(|other| other.was_asked) {
+        // One at a time, since the place may be enough; but its worker may have a request that lasts for ever.
+        let now = Instant::now();
+        if others.iter().any(|other| other.asked.is_some_and(|then| now.saturating_duration_since(then) < ASKED_TIME)) {
             return;
         }
+        others.retain(|other| other.asked.is_none());
         others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
         let asked = others.pop().filter(|other| other.standing.spare_for >= Some(SPARE_TIME) || must);
         if let Some(asked) = asked {
-            asked.was_asked = asked.messages.send(Message::GiveUp).is_ok();
+            asked.asked = asked.messages.send(Message::GiveUp).is_ok().then_some(now);
         }
     }
 }
@@ -95,7 +100,7 @@ impl Budget {
         let mut members = self.members.lock();
         members.next += 1;
         let id = members.next;
-        members.all.push((id, Member { messages, standing: Standing::default(), was_asked: false }));
+        members.all.push((id, Member { messages, standing: Standing::default(), asked: None }));
         Share { budget: self.clone(), id }
     }
 }
@@ -105,7 +110,7 @@ impl Share {
     pub fn tell(&self, standing: Standing) {
         let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
-            member.was_asked &= standing.holds >= member.standing.holds;
+            member.asked = member.asked.filter(|_| standing.holds >= member.standing.holds);
             member.standing = standing;
         }
         // The floors may be more than there are places: what others do not need is taken from them.
@@ -118,7 +123,7 @@ impl Share {
     pub fn keep(&self) {
         let mut members = self.budget.members.lock();
         if let Some((_, member)) = members.all.iter_mut().find(|(id, _)| *id == self.id) {
-            member.was_asked = false;
+            member.asked = None;
         }
     }
 
@@ -219,6 +224,19 @@ mod tests {
         other.tell(spare(2));
         assert!(asks.take(true), "it has given one up");
         assert!(!asks.take(true) && was_asked(&mut inbox));
+    }
+
+    #[test]
+    fn whoever_does_not_give_up_in_time_keeps_nobody_from_others() {
+        let budget = Budget::new(6);
+        let (asks, _inbox) = member(&budget, 0, None);
+        let (silent, mut first) = member(&budget, 3, Some(9));
+        let (_other, mut second) = member(&budget, 3, Some(1));
+        assert!(!asks.take(true) && was_asked(&mut first) && !was_asked(&mut second));
+        let long_ago = Instant::now().checked_sub(ASKED_TIME);
+        let is_silent = |(id, _): &&mut (u64, Member)| *id == silent.id;
+        budget.members.lock().all.iter_mut().find(is_silent).unwrap().1.asked = long_ago;
+        assert!(!asks.take(true) && was_asked(&mut second) && !was_asked(&mut first));
     }
 
     #[test]

@@ -74,6 +74,8 @@ pub enum Fault {
     QueueFull(usize),
     /// No worker was free within the time that a request may wait, or none will be by the forecast.
     QueueWait(Duration),
+    /// The file of the response could not be opened: there are as many open files as there may be.
+    OutOfFiles,
     /// The server is shutting down and accepts no new requests.
     Stopping,
     /// The worker that ran the request died; the text says how.
@@ -84,7 +86,7 @@ pub enum Fault {
 
 impl Fault {
     /// The name of each fault in logs and metrics, with the party at fault.
-    pub const NAMES: [(&str, Culprit); 10] = [
+    pub const NAMES: [(&str, Culprit); 11] = [
         ("client_gone", Culprit::Client),
         ("app_error", Culprit::App),
         ("bad_answer", Culprit::App),
@@ -92,6 +94,7 @@ impl Fault {
         ("out_of_memory", Culprit::App),
         ("queue_full", Culprit::Load),
         ("queue_wait", Culprit::Load),
+        ("out_of_files", Culprit::Load),
         ("stopping", Culprit::Load),
         ("worker_died", Culprit::Engine),
         ("broken", Culprit::Engine),
@@ -103,7 +106,7 @@ impl Fault {
             Fault::ClientGone => Culprit::Client,
             Fault::App(_) | Fault::BadAnswer(_) | Fault::OutOfTime(_) | Fault::OutOfMemory(_) => Culprit::App,
             Fault::WorkerDied(_) | Fault::Broken(_) => Culprit::Engine,
-            Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping => Culprit::Load,
+            Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::OutOfFiles | Fault::Stopping => Culprit::Load,
         }
     }
 
@@ -128,6 +131,7 @@ impl Fault {
             Fault::OutOfMemory(_) => "out_of_memory",
             Fault::QueueFull(_) => "queue_full",
             Fault::QueueWait(_) => "queue_wait",
+            Fault::OutOfFiles => "out_of_files",
             Fault::Stopping => "stopping",
             Fault::WorkerDied(_) => "worker_died",
             Fault::Broken(_) => "broken",
@@ -147,6 +151,7 @@ impl fmt::Display for Fault {
             }
             Fault::QueueFull(places) => write!(f, "all {places} places in the queue are taken"),
             Fault::QueueWait(limit) => write!(f, "timed out in the queue: no worker was free within {}", brief(*limit)),
+            Fault::OutOfFiles => f.write_str("the file of the response could not be opened: too many open files"),
             Fault::Stopping => f.write_str("the server is shutting down"),
             Fault::WorkerDied(how) => write!(f, "the worker died: {how}"),
             Fault::Broken(why) => write!(f, "the engine cannot run the application: {why}"),

@@ -143,6 +143,9 @@ pub struct Request {
     pub takeover: Option<Box<dyn Takeover>>,
 }
 
+/// The part of its time, at the end, in which a request is not begun any more.
+const LATE_PART: u32 = 10;
+
 impl Request {
     /// A request for tests: no headers, no body, due in ten seconds.
     pub fn sample(method: Method, target: &str) -> Request {
@@ -174,6 +177,12 @@ impl Request {
     /// The path where the application is mounted (`SCRIPT_NAME`), and the rest of the path (`PATH_INFO`).
     pub fn script_and_path(&self) -> (&str, &str) {
         self.path.split_at_checked(self.script_length).unwrap_or(("", &self.path))
+    }
+
+    /// Time by which it must have begun to run: its queue deadline, or before the last tenth of its time. What begins
+    /// later would be interrupted soon, which costs its worker and helps nobody.
+    pub fn must_begin_by(&self) -> Instant {
+        self.queue_deadline.min(self.deadline.checked_sub(self.time_allowed() / LATE_PART).unwrap_or(self.deadline))
     }
 
     /// The time limit of the request, for the message of a time-out.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::fs::File;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use http::header::{self, HeaderName, HeaderValue};
@@ -21,6 +22,9 @@ pub enum Body {
     Stream(Source),
     /// A file, sent from its beginning, with its length in bytes. The front reads it, not the engine.
     File(File, u64),
+    /// A file that could not be opened, because there are as many open files as there may be. The front opens it when
+    /// it has closed a connection.
+    Unopened(PathBuf),
     /// An upgraded connection: after the head the application has it, by a partial hijack or an upgrade with status
     /// 101.
     Upgrade(Duplex),
@@ -37,6 +41,7 @@ impl fmt::Debug for Body {
             Body::Full(bytes) => write!(f, "Full({} bytes)", bytes.len()),
             Body::Stream(_) => f.write_str("Stream"),
             Body::File(_, len) => write!(f, "File({len} bytes)"),
+            Body::Unopened(path) => write!(f, "Unopened({})", path.display()),
             Body::Upgrade(_) => f.write_str("Upgrade"),
             Body::Taken => f.write_str("Taken"),
             Body::Unasked => f.write_str("Unasked"),

@@ -82,6 +82,12 @@ fn idle_and_silent_connections_are_closed_without_a_word() {
     assert!(server.connect().is_closed());
 }
 
+/// Milliseconds of the first request in a log of JSON.
+fn ms(log: &str) -> f64 {
+    let (_, rest) = log.split_once("\"ms\":").unwrap();
+    rest.split(',').next().unwrap().parse().unwrap()
+}
+
 #[test]
 fn a_connection_is_idle_from_the_end_of_its_answer_on_however_slowly_that_is_read() {
     let mut settings = settings();
@@ -95,13 +101,17 @@ fn a_connection_is_idle_from_the_end_of_its_answer_on_however_slowly_that_is_rea
     });
     let mut client = server.connect();
     client.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n");
-    eventually("the server has the whole answer", || shelf.text().contains("/long"));
+    eventually("the server has the whole answer", || server.calls() == 1);
     let since = Instant::now();
     eventually("an idle connection would be closed", || since.elapsed() > SHORT * 12);
+    assert_eq!(shelf.text(), "", "the response is not written");
     assert_eq!(client.head().header("content-length"), Some("33554432"));
     (0..32).for_each(|_| drop(client.exactly(1 << 20)));
     assert_eq!(client.get("/").status, 200);
     assert!(client.is_closed());
+    eventually("both lines", || shelf.text().lines().count() == 2);
+    let text = shelf.text();
+    assert!(ms(&text) >= (SHORT * 12).as_secs_f64() * 1e3 && !text.contains("client_gone"), "{text}");
 }
 
 #[test]
@@ -159,6 +169,7 @@ fn faults_have_their_statuses() {
     let faults = vec![
         (Fault::QueueFull(3), 503),
         (Fault::QueueWait(SHORT), 503),
+        (Fault::OutOfFiles, 503),
         (Fault::Stopping, 503),
         (Fault::OutOfTime(SHORT.into()), 504),
         (Fault::OutOfMemory(3.into()), 500),
@@ -177,7 +188,7 @@ fn faults_have_their_statuses() {
         assert!(!got.text().contains("secret"));
         assert!(got.text().contains(got.header("x-request-id").unwrap()));
     }
-    eventually("the lines are there", || shelf.text().lines().count() == 9);
+    eventually("the lines are there", || shelf.text().lines().count() == 10);
     assert!(shelf.text().contains(" 503 ") && shelf.text().contains(" queue_full"));
 }
 
@@ -200,23 +211,44 @@ fn an_engine_that_is_late_is_504() {
 
 #[test]
 fn a_client_that_reads_nothing_is_cut_off() {
-    let mut settings = settings();
-    settings.limits.write_time = SHORT;
+    for is_one_piece in [false, true] {
+        let mut settings = settings();
+        settings.limits.write_time = SHORT;
+        let shelf = Shelf::default();
+        settings.access_log = shelf.log(front::LogFormat::Json);
+        let server = Server::with(settings, move |_| {
+            if is_one_piece {
+                return Reply::ready(Ok(with(200, &[], Body::Full(Bytes::from(vec![0; 64 << 20])))));
+            }
+            let (sink, source) = body::stream(1 << 30);
+            for _ in 0..1024 {
+                sink.send_blocking(Bytes::from(vec![0; 1 << 16]), Instant::now()).unwrap();
+            }
+            sink.finish();
+            Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+        });
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        // Not read here: the entry is written when the server closes the connection.
+        eventually("the connection is cut", || shelf.text().contains("client_gone"));
+        let text = shelf.text();
+        assert!(ms(&text) >= SHORT.as_secs_f64() * 1e3 && text.lines().count() == 1, "{text}");
+        assert!(client.rest().len() < 64 << 20);
+    }
+}
+
+#[test]
+fn a_response_that_a_stop_cuts_off_is_logged_as_cut_off() {
     let shelf = Shelf::default();
+    let mut settings = settings();
     settings.access_log = shelf.log(front::LogFormat::Json);
-    let server = Server::with(settings, |_| {
-        let (sink, source) = body::stream(1 << 30);
-        for _ in 0..1024 {
-            sink.send_blocking(Bytes::from(vec![0; 1 << 16]), Instant::now()).unwrap();
-        }
-        sink.finish();
-        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
-    });
+    let large = Bytes::from(vec![0; 64 << 20]);
+    let server = Server::with(settings, move |_| Reply::ready(Ok(with(200, &[], Body::Full(large.clone())))));
     let mut client = server.connect();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    // Not read here: the entry is written when the server closes the connection.
-    eventually("the connection is cut", || shelf.text().contains("client_gone"));
-    assert!(client.rest().len() < 64 << 20);
+    assert_eq!(client.head().status, 200);
+    server.stop.now();
+    eventually("the line", || shelf.text().contains("\"fault\":\"stopping\""));
 }
 
 #[test]

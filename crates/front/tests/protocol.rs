@@ -506,6 +506,36 @@ fn an_upgrade_relays_both_ways() {
 }
 
 #[test]
+fn a_partial_hijack_that_codes_its_body_itself_says_so() {
+    let server = Server::start(|_| {
+        let (ours, theirs) = body::duplex(1 << 16);
+        shout(theirs);
+        let headers = [("content-length", "3"), ("transfer-encoding", "chunked")];
+        Reply::ready(Ok(with(200, &headers, Body::Upgrade(ours))))
+    });
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+    let got = client.response();
+    assert_eq!((got.status, got.text().as_str()), (200, "HELLO"), "{}", got.head);
+    assert_eq!((got.header("content-length"), got.header("connection")), (None, Some("close")));
+}
+
+#[test]
+fn an_answer_that_is_not_final_takes_no_connection_over() {
+    let server = Server::start(|request| {
+        let (ours, theirs) = body::duplex(1 << 16);
+        shout(theirs);
+        let status = request.path[1..].parse().unwrap();
+        Reply::ready(Ok(with(status, &[], Body::Upgrade(ours))))
+    });
+    for (status, answer) in [("100", 500), ("102", 500), ("103", 500), ("199", 500), ("101", 101), ("200", 200)] {
+        let mut client = server.connect();
+        client.send(format!("GET /{status} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert_eq!(client.head().status, answer, "{status}");
+    }
+}
+
+#[test]
 fn a_full_hijack_has_the_connection_to_itself() {
     for is_late in [false, true] {
         let over = Arc::new(AtomicBool::new(false));

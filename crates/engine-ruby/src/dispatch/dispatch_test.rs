@@ -129,6 +129,32 @@ async fn a_worker_whose_threads_compute_at_the_same_time_gets_more_while_it_comp
     assert_eq!(scene.get(0), Ok((0, 1)));
 }
 
+#[tokio::test]
+async fn where_threads_compute_at_the_same_time_each_has_one_request_however_short_they_are() {
+    let mut scene = Scene::new(1, 2);
+    scene.dispatch.is_parallel = true;
+    scene.requests_are_short();
+    assert_eq!((scene.get(0), scene.get(0), scene.get(0)), (Ok((0, 0)), Ok((0, 1)), Err("queued")));
+    let thread = scene.thread(0, 1);
+    assert_eq!(scene.get(0), Err("queued"));
+    assert_eq!(scene.dispatch.done(&thread, Duration::from_micros(50)).next.len(), 1, "and not both");
+}
+
+/// In overload the first request of a queue would otherwise always begin when its time is almost over, and be
+/// interrupted, which costs its worker.
+#[tokio::test]
+async fn a_request_begins_only_if_there_is_time_for_it() {
+    let mut scene = Scene::new(1, 1);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    let now = Instant::now();
+    let (mut job, _reply) = job(Method::POST, 0);
+    job.request.deadline = now + Duration::from_secs(10);
+    job.request.queue_deadline = now + Duration::from_secs(3600);
+    let _ = scene.dispatch.queue.push(job, now);
+    assert!(scene.dispatch.overdue(now + Duration::from_millis(8900)).is_empty());
+    assert_eq!(scene.dispatch.overdue(now + Duration::from_millis(9100)).len(), 1);
+}
+
 /// Its requests are spread over the I/O threads, and each worker takes those of its own first, however long all wait.
 #[tokio::test]
 async fn a_worker_takes_requests_of_its_own_lane_first_as_long_as_they_came_at_almost_the_same_time() {

@@ -39,8 +39,8 @@ pub struct SentRequest {
     pub until: Option<Instant>,
     /// Its client has gone, and the worker has been notified.
     pub is_left: bool,
-    /// Its deadline has passed, and its client has been answered.
-    pub is_expired: bool,
+    /// When it was seen that its deadline had passed; its client has been answered then.
+    pub expired: Option<Instant>,
     /// It ran on after it was interrupted.
     pub is_stuck: bool,
 }
@@ -67,7 +67,7 @@ impl SentRequest {
         let (response, sink) = buffered.stream();
         job.answer(Ok(response));
         self.sink = Some(sink);
-        if !self.is_expired && !self.is_left {
+        if self.expired.is_none() && !self.is_left {
             self.until = None;
         }
     }
@@ -132,7 +132,7 @@ impl InFlight {
             is_sending: false,
             until,
             is_left: false,
-            is_expired: false,
+            expired: None,
             is_stuck: false,
         });
     }
@@ -182,7 +182,7 @@ impl InFlight {
                 self.withdrawn += 1;
                 Step::Nothing
             }
-            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.is_expired),
+            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.expired.is_some()),
         }
     }
 

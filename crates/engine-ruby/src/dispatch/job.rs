@@ -171,7 +171,8 @@ impl queue::Job for Box<Job> {
     }
 
     fn wait_ends(&self) -> Instant {
-        self.request.queue_deadline
+        // One that had begun when its worker died has its deadline alone.
+        if self.blame > 0 { self.request.deadline } else { self.request.must_begin_by() }
     }
 
     fn pause_ends(&self) -> Instant {

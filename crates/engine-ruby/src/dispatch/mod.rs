@@ -179,7 +179,7 @@ impl Dispatch {
         if let Some(idle) = self.idle(placement.io_thread) {
             return self.workers[idle].take_thread();
         }
-        let depth = self.service_time.depth();
+        let depth = self.depth();
         if depth > 1 && placement.is_safe && !placement.is_urgent {
             let workers = self.workers.iter_mut().filter(|worker| worker.is_taking());
             let workers = workers.filter(|worker| worker.least_in_flight() < depth);
@@ -193,6 +193,13 @@ impl Dispatch {
         let any = placement.is_urgent || self.is_parallel;
         let waiting = workers.filter(|worker| any || worker.waits());
         waiting.min_by_key(|worker| worker.busy).and_then(Worker::take_thread)
+    }
+
+    /// Returns the number of requests that one thread may have at once. Where threads compute at the same time that is
+    /// one: a request behind another would wait although another thread is free, and so would the answer before it,
+    /// which nobody but that thread may send.
+    pub fn depth(&self) -> usize {
+        if self.is_parallel { 1 } else { self.service_time.depth() }
     }
 
     /// Returns the index of an idle worker, preferably one whose answers arrive on this I/O thread.
@@ -291,7 +298,7 @@ impl Dispatch {
 
     /// Takes requests from the queue for a worker thread that has become free.
     fn next_of(&mut self, at: usize, thread: &WorkerThread) -> Vec<Box<Job>> {
-        let depth = self.service_time.depth();
+        let depth = self.depth();
         let Dispatch { workers, queue, .. } = self;
         let worker = &mut workers[at];
         let mut next = Vec::new();

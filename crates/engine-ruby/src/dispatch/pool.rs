@@ -517,7 +517,7 @@ impl Engine for Pool {
             }
             Admission::Queued => {}
             Admission::Late(job) => {
-                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                let allowed = job.request.must_begin_by().saturating_duration_since(job.offered);
                 job.refuse(Fault::QueueWait(allowed));
             }
             Admission::Full(job) => job.refuse(Fault::QueueFull(self.queue_places)),
@@ -534,11 +534,12 @@ impl Engine for Pool {
                 [ExitReason::Scale, ExitReason::Idle].map(|reason| exits.get(reason.name()).copied().unwrap_or(0));
             (exits.values().sum::<u64>(), gone.iter().sum())
         };
-        let capacity = dispatch.workers.iter().map(Worker::thread_count).sum();
-        let busy: usize = dispatch.workers.iter().map(|worker| worker.busy).sum();
+        // A retired worker has no places any more; one that runs out-of-band hooks has none that is free.
+        let staying = dispatch.workers.iter().filter(|worker| !worker.is_leaving);
+        let free = dispatch.workers.iter().filter(|worker| worker.is_taking());
         Status {
-            capacity,
-            idle: capacity.saturating_sub(busy),
+            capacity: staying.map(Worker::thread_count).sum(),
+            idle: free.map(|worker| worker.thread_count().saturating_sub(worker.busy)).sum(),
             queued: dispatch.waiting(),
             served: dispatch.served,
             restarts: restarts.saturating_sub(gone),

@@ -8,6 +8,7 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
+use crate::dispatch::upgraded::EXIT_TIME;
 use crate::wire::control::Control;
 use crate::wire::frames::{flag, frame, kind};
 
@@ -188,8 +189,58 @@ async fn a_stream_has_no_deadline_unless_it_began_too_late() {
     thread.push(late).map_err(|_| ()).unwrap();
     assert_eq!(thread.look(deadline + second, 2 * second).expired, Some(1));
     drop(thread.receive(begun()).unwrap());
-    assert!(!thread.look(deadline + 2 * second, 2 * second).is_stuck);
-    assert!(thread.look(deadline + 3 * second, 2 * second).is_stuck, "it runs on all the same");
+    assert!(!thread.look(deadline + 3 * second, 2 * second).is_stuck);
+    assert!(thread.look(deadline + 4 * second, 2 * second).is_stuck, "it runs on all the same");
+    assert!(!thread.look(deadline + 5 * second, 2 * second).is_stuck, "that is told once");
+}
+
+#[tokio::test]
+async fn a_request_has_its_time_to_be_interrupted_also_where_nobody_looked_when_its_deadline_passed() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let second = Duration::from_secs(1);
+    for (end, kill_time) in ends.iter().zip([Duration::ZERO, second]) {
+        let (job, _reply) = job(Method::POST);
+        let (deadline, thread) = (job.request.deadline, &end.0);
+        thread.push(job).map_err(|_| ()).unwrap();
+        let seen = deadline + 60 * second;
+        let look = thread.look(seen, kill_time);
+        assert_eq!((look.expired, look.is_stuck), (Some(1), false));
+        let look = thread.look(seen + kill_time + Duration::from_millis(1), kill_time);
+        assert_eq!((look.expired, look.is_stuck), (None, true), "{kill_time:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_retired_worker_that_does_not_exit_is_to_be_killed() {
+    let (pool, _inbox) = pool();
+    let (control, mut orders) = Control::new();
+    pool.add(Worker::new(1, 7, 0, Arc::new(control), Vec::new()));
+    let linger = Duration::from_secs(100);
+    let start = Instant::now();
+    assert!(pool.stop_lingering(start, linger).is_empty());
+    pool.retire(1, ExitReason::Recycle);
+    while orders.try_recv().is_ok() {}
+    // It has an upgraded connection, for which it may linger; then it has the time to exit.
+    pool.dispatch().worker(1).unwrap().upgraded = 1;
+    assert!(pool.stop_lingering(start, linger).is_empty() && orders.try_recv().is_err());
+    let told = start + 2 * linger;
+    assert!(pool.stop_lingering(told, linger).is_empty() && orders.try_recv().is_ok());
+    assert!(pool.stop_lingering(told + EXIT_TIME, linger).is_empty());
+    let late = told + EXIT_TIME + Duration::from_millis(1);
+    assert_eq!(pool.stop_lingering(late, linger), [(1, 7)]);
+    assert!(pool.stop_lingering(late, linger).is_empty(), "it is told once in a while");
+}
+
+#[tokio::test]
+async fn a_retired_worker_has_no_places() {
+    let (pool, _inbox) = pool();
+    let _ends = worker(&pool);
+    assert_eq!((pool.status().capacity, pool.status().idle), (2, 2));
+    pool.dispatch().worker(1).unwrap().out_of_band = Some(Instant::now());
+    assert_eq!((pool.status().capacity, pool.status().idle), (2, 0));
+    pool.dispatch().worker(1).unwrap().is_leaving = true;
+    assert_eq!((pool.status().capacity, pool.status().idle), (0, 0));
 }
 
 #[tokio::test]

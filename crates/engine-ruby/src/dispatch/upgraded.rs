@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 use super::pool::Pool;
 use super::relay::Leaving;
 
+/// Time for a worker that has nothing left, and was told to stop, to run its hooks and exit; as Puma's
+/// `worker_shutdown_timeout`.
+pub const EXIT_TIME: Duration = Duration::from_secs(60);
+
 /// A guard that counts one upgraded connection of a worker until it is dropped.
 pub struct Upgraded(Arc<Pool>, u32);
 
@@ -35,14 +39,23 @@ impl Pool {
     }
 
     /// Stops retired workers that have nothing left but upgraded connections, when these are closed or `time` has
-    /// passed.
-    pub fn stop_lingering(&self, now: Instant, time: Duration) {
+    /// passed. Returns those that have not exited [`EXIT_TIME`] later, as pairs of worker number and process: they must
+    /// be killed, or each replacement would leave a process behind.
+    pub fn stop_lingering(&self, now: Instant, time: Duration) -> Vec<(u32, u32)> {
+        let mut late = Vec::new();
         for worker in self.dispatch().workers.iter_mut().filter(|worker| worker.is_leaving && worker.busy == 0) {
             let since = *worker.lingers.get_or_insert(now);
-            if worker.is_done() || now.saturating_duration_since(since) > time {
-                worker.control.stop();
+            if !worker.is_done() && now.saturating_duration_since(since) <= time {
+                continue;
+            }
+            worker.control.stop();
+            let told = *worker.told_to_stop.get_or_insert(now);
+            if now.saturating_duration_since(told) > EXIT_TIME {
+                worker.told_to_stop = None;
+                late.push((worker.id, worker.pid.cast_unsigned()));
             }
         }
+        late
     }
 
     /// Returns the number of unfinished requests and upgraded connections.

@@ -43,7 +43,7 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
         let mut back = Vec::new();
         let mut is_long = false;
         // Only then a request may enter a worker that is busy, or another worker be of use.
-        let is_wanted = !dispatch.queue.is_empty() && dispatch.service_time.depth() == 1;
+        let is_wanted = !dispatch.queue.is_empty() && dispatch.depth() == 1;
         let grows = dispatch.growth == Growth::Computing;
         for worker in &mut dispatch.workers {
             // A request never enters a worker of one thread that is busy.

@@ -76,6 +76,8 @@ pub struct Worker {
     pub leaving: Arc<Leaving>,
     /// Since when it has been retired with nothing left but upgraded connections.
     pub lingers: Option<Instant>,
+    /// Since when it has been told to stop, with nothing left that it may finish.
+    pub told_to_stop: Option<Instant>,
     /// Whether it is reserved for one request on its last try.
     pub isolation: Isolation,
     /// What it did between the last two samples of its processor time.
@@ -122,6 +124,7 @@ impl Worker {
             leaving: Arc::default(),
             isolation: Isolation::None,
             lingers: None,
+            told_to_stop: None,
             activity: Activity::Unknown,
             computing: Duration::ZERO,
             served: 0,

@@ -426,10 +426,12 @@ impl WorkerThread {
             sent.release();
         }
         let Some(until) = sent.until else { return look };
-        let overdue = now.saturating_duration_since(until);
-        look.is_stuck = overdue > patience && !std::mem::replace(&mut sent.is_stuck, overdue > patience);
-        if !overdue.is_zero() && !sent.is_expired {
-            sent.is_expired = true;
+        if let Some(expired) = sent.expired {
+            // From the interruption on: this process may have been stopped when the deadline passed.
+            let is_stuck = now.saturating_duration_since(expired) > patience;
+            look.is_stuck = is_stuck && !std::mem::replace(&mut sent.is_stuck, is_stuck);
+        } else if now > until {
+            sent.expired = Some(now);
             // Without a job it was withdrawn, and the worker had begun it.
             if let Some(job) = &mut sent.job {
                 let allowed = job.request.time_allowed();

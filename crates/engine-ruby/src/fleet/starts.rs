@@ -74,9 +74,16 @@ impl Fleet {
     fn order(&mut self, mold: u32, now: Instant) -> u32 {
         let worker = self.next;
         self.next += 1;
-        self.workers.insert(worker, WorkerProcess::ordered(now));
+        let is_free = |place: &u32| !self.workers.values().any(|other| other.place == *place);
+        let place = (0..).find(is_free).unwrap_or(worker);
+        self.workers.insert(worker, WorkerProcess { place, ..WorkerProcess::ordered(now) });
         self.act(Action::Fork { mold, worker });
         worker
+    }
+
+    /// Returns the index of a worker among the others, from 0 on, as Puma and Unicorn count.
+    pub fn place(&self, worker: u32) -> u32 {
+        self.workers.get(&worker).map_or(0, |worker| worker.place)
     }
 
     /// Drops workers that were ordered and never forked; returns their number.
@@ -111,7 +118,8 @@ impl Fleet {
     /// A worker above the minimum is given up for a while: its failures must not delay those that are needed.
     fn try_again(&mut self, error: &StartError, now: Instant) {
         let needed = self.policy.min_workers.max(1);
-        let is_surplus = self.wanted > needed && self.staying() >= needed;
+        // Without one that is wanted and missing it was a successor, or a mold: then fewer would be no remedy.
+        let is_surplus = self.wanted > needed && (needed..self.wanted).contains(&self.staying());
         if is_surplus {
             self.wanted -= 1;
             self.no_growth_before = Some(now + NO_GROWTH);

@@ -161,3 +161,20 @@ fn failures_of_the_same_pause_are_one_and_pauses_grow_until_a_worker_serves() {
     assert_eq!(pauses(&mut scene), [100]);
     assert_eq!(scene.fleet.pid(2), Some(pid(2)));
 }
+
+#[test]
+fn a_successor_that_cannot_start_takes_no_worker_from_those_that_serve() {
+    let mut scene = Scene::serving(policy(1, 4));
+    scene.feed(Event::Scale { min: 1, max: 4, loads: Vec::new() });
+    scene.fleet.wanted = 4;
+    scene.fill_and_serve();
+    assert_eq!(scene.ready(), [1, 2, 3, 4]);
+    scene.feed(Event::Expired(1, ExitReason::MaxRequests));
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {MOLD}, worker: 5 }}")]);
+    scene.feed(Event::Forked { mold: MOLD, worker: 5, pid: pid(5) });
+    scene.feed(Event::WorkerFailed(5, raised()));
+    assert_eq!(scene.feed(Event::Fill), [""; 0], "after a pause");
+    let done = scene.check_health(Duration::from_millis(100));
+    assert!(!done.iter().any(|action| action.starts_with("Retire")), "{done:?}");
+    assert_eq!((scene.fleet.wanted, scene.ready()), (4, vec![1, 2, 3, 4]));
+}

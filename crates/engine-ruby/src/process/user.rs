@@ -48,7 +48,7 @@ impl User {
     }
 
     /// Returns a command that runs a program as this user.
-    pub(crate) fn command(&self, program: &Path) -> Command {
+    pub fn command(&self, program: &Path) -> Command {
         let mut command = match &self.helper {
             Some(helper) => {
                 let mut command = Command::new(helper);

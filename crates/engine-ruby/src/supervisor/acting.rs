@@ -25,7 +25,10 @@ impl EventLoop {
                 let frame = setup(&self.settings, preload, max_workers);
                 self.tell(Speaker::Mold(mold), |control| control.send(frame));
             }
-            Action::Fork { mold, worker } => self.tell(Speaker::Mold(mold), |control| control.fork(worker)),
+            Action::Fork { mold, worker } => {
+                let place = self.fleet.place(worker);
+                self.tell(Speaker::Mold(mold), |control| control.fork(worker, place));
+            }
             Action::Ping(worker) => self.tell(Speaker::Worker(worker), Control::ping),
             Action::Stop(speaker) => self.tell(speaker, Control::stop),
             Action::Kill(pid) => kill_now(pid),

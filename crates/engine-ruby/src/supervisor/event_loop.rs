@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use engine::{Order, count};
+use engine::{Order, brief, count};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::timeout;
 
@@ -17,11 +17,13 @@ use super::questions::Questions;
 use crate::budget::{Share, Standing};
 use crate::dispatch::Dispatch;
 use crate::dispatch::pool::Pool;
+use crate::dispatch::upgraded::EXIT_TIME;
 use crate::dispatch::worker::Worker;
 use crate::exit_reason::ExitReason;
 use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::folder::ProcessFolder;
+use crate::process::kill_now;
 use crate::settings::Settings;
 use crate::start_error::StartError;
 
@@ -162,7 +164,15 @@ impl EventLoop {
     fn look(&mut self, passed: Duration, now: Instant) {
         let is_called_off = self.settings.called_off.load(Ordering::SeqCst);
         self.feed(Event::TimeoutsDue { is_called_off });
-        self.pool.stop_lingering(now, self.settings.linger);
+        for (worker, pid) in self.pool.stop_lingering(now, self.settings.linger) {
+            let (app, time) = (self.pool.app(), brief(EXIT_TIME));
+            tracing::error!(
+                target: "engine",
+                worker, pid, app,
+                "worker {worker} (pid {pid}) killed: it was told to exit and has not within {time}"
+            );
+            kill_now(pid);
+        }
         self.feed(Event::MemoryDue);
         self.shrink(now);
         let limit = self.settings.worker_timeout;

@@ -144,8 +144,8 @@ fn send_file(stream: &StdStream, file: &std::fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for the application's end of an upgraded connection. The answer was sent before this connection was opened,
-/// but on another connection, which may be read a little later.
+/// Waits for the application's end of an upgraded connection, which comes with the answer: that is sent, on another
+/// connection, when this one is open.
 async fn upgraded(thread: &WorkerThread, seq: u32) -> Option<Duplex> {
     let until = Instant::now() + HELLO_TIME;
     loop {
@@ -167,12 +167,13 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let Some(duplex) = duplex else {
         return Err(io::Error::other("there is no connection to take over: the request has been answered"));
     };
+    // Before the worker goes on: one that is retired is stopped when it has nothing left.
+    let (counted, leaving) = pool.count_upgraded(hello.worker);
     stream.write_all(&[1]).await?;
     let stream = stream.into_std()?;
     let (_, io_thread) = pool.io_thread(hello.worker);
     let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
-    let (counted, leaving) = pool.count_upgraded(hello.worker);
     drop(io_thread.spawn(async move {
         relay(stream, duplex, leaving).await;
         drop(counted);

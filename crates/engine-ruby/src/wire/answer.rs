@@ -102,6 +102,7 @@ fn file(path: &[u8]) -> Result<Body, Fault> {
     let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path));
     match files::open(path) {
         Ok((file, length)) => Ok(Body::File(file, length)),
+        Err(error) if files::is_short_of_files(&error) => Ok(Body::Unopened(path.to_owned())),
         Err(error) => Err(Fault::BadAnswer(format!("to_path names {}, but: {error}", path.display()))),
     }
 }

@@ -44,9 +44,12 @@ impl Control {
         self.send(frame(kind::STOP, |_| ()));
     }
 
-    /// Orders a mold to fork this worker.
-    pub fn fork(&self, worker: u32) {
-        self.send(frame(kind::FORK, |out| out.put_u32(worker)));
+    /// Orders a mold to fork this worker, which has this index among the workers.
+    pub fn fork(&self, worker: u32, place: u32) {
+        self.send(frame(kind::FORK, |out| {
+            out.put_u32(worker);
+            out.put_u32(place);
+        }));
     }
 
     /// Tells a worker that the client of a request has gone.

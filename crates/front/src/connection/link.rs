@@ -22,7 +22,7 @@ use crate::connection::deadline::Deadline;
 use crate::connection::epoch::Epoch;
 use crate::connection::eviction::Eviction;
 use crate::connection::raw_head::write_head;
-use crate::connection::state::{Stage, State, StateCell};
+use crate::connection::state::{Stage, State, StateCell, Step};
 use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
 use crate::log::log_line::{Entry, Target};
@@ -85,6 +85,8 @@ struct OutOfBand {
     hints: Vec<u8>,
     taken: Option<Duplex>,
     handover: Option<Handover>,
+    /// Data of the request whose response hyper has taken, while the socket may not have all of it.
+    answered: Option<Box<Record>>,
     /// File parts to send in place of hyper's placeholders, in their order.
     parts: VecDeque<Part>,
 }
@@ -250,9 +252,36 @@ impl Link {
         self.change(State::caught_up);
     }
 
-    /// Records that hyper has nothing left to write.
+    /// Records that hyper has nothing left to write. The access log entry of an answered request is written now.
     pub(crate) fn flushed(self: &Arc<Link>) {
+        let is_answered = matches!(self.stage(), Stage::Request(Step::Answered, _));
         self.change(State::flushed);
+        if is_answered && self.common.settings.access_log.is_some() {
+            let record = self.out_of_band.lock().answered.take();
+            drop(record);
+        }
+    }
+
+    /// Keeps the data of an answered request for its access log entry until the socket has the whole response.
+    pub(crate) fn keep_until_flushed(&self, record: Box<Record>) {
+        let earlier = self.out_of_band.lock().answered.replace(record);
+        drop(earlier);
+    }
+
+    /// Lets go of what is kept for a response or a hand-over, as the connection ends: both hold the link in turn. The
+    /// client did not get all of a response that is not written to its end.
+    pub(crate) fn end(&self) {
+        let (answered, handover) = {
+            let mut out_of_band = self.out_of_band.lock();
+            (out_of_band.answered.take(), out_of_band.handover.take())
+        };
+        if let Some(mut record) = answered
+            && record.fault.is_empty()
+            && self.stage().is_unwritten()
+        {
+            record.fault = self.cut_by().name();
+        }
+        drop(handover);
     }
 
     /// Records that the last response is written, and the connection is about to close.

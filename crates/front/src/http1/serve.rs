@@ -59,10 +59,20 @@ enum Turn {
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
     let link = Link::new(common.clone(), &socket);
+    let _ending = Ending(&link);
     let wire = Wire::new(socket, link.clone());
     let end = serve_turns(&link, wire).await;
     common.connections.remove(&*link);
     end
+}
+
+/// The end of a connection, which comes also when its task is dropped.
+struct Ending<'a>(&'a Link);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }
 
 async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {

@@ -287,7 +287,11 @@ impl Wire {
     /// end of the request if input is held back until then.
     fn pending_while_busy(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.link.await_end_if(self.is_ended() || !self.held.rest().is_empty());
-        if std::mem::take(&mut self.has_read) && !self.held.is_at_a_head() {
+        // The head of a request with a body may have come with an earlier request: then nothing was read since, and the
+        // client may never send the body.
+        let has_read = std::mem::take(&mut self.has_read);
+        let is_body_expected = matches!(self.link.stage(), Stage::Request(Step::Body, _));
+        if !self.held.is_at_a_head() && (has_read || !is_body_expected) {
             self.link.body_came();
         }
         let limits = &self.link.common.settings.limits;
@@ -306,7 +310,9 @@ impl Wire {
         if let Poll::Ready(went) = went {
             match &went {
                 Ok(count) if *count < wanted => self.link.wrote_part(),
-                _ => self.link.wrote(),
+                Ok(_) => self.link.wrote(),
+                // The rest of the response stays unwritten.
+                Err(_) => {}
             }
             if let Incoming::HalfClosed(since) = &mut self.incoming {
                 *since = Instant::now();

@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::Fault;
+use parking_lot::Mutex;
 
 /// Identity of a request, without its query, which may contain secrets.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,11 @@ impl fmt::Display for RequestIdentity {
 
 /// Wait in the queue from which on the log mentions it.
 const WORTH_SAYING: Duration = Duration::from_millis(100);
+/// Interval at which the log says that open files were short.
+const FILES_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Time when the log last said that.
+static FILES_SHORT: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Logs the fault, with details that the client does not get.
 pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration) {
@@ -46,9 +52,27 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
         Fault::WorkerDied(_) | Fault::Broken(_) => {
             tracing::error!(target: "engine", id, method, path, app, fault = name, "{identity}: {fault}");
         }
+        Fault::OutOfFiles if are_files_news() => {
+            tracing::warn!(
+                target: "front",
+                id, method, path, app, fault = name,
+                "{identity}: {fault}, and no connection can be closed for it; raise the server's limit of open files \
+                 (LimitNOFILE= in a systemd unit, ulimit -n), or allow fewer --connections"
+            );
+        }
         // One line for each would make an overload worse; the access log has them.
-        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::Stopping | Fault::ClientGone => {
+        Fault::QueueFull(_) | Fault::QueueWait(_) | Fault::OutOfFiles | Fault::Stopping | Fault::ClientGone => {
             tracing::debug!(target: "front", id, method, path, app, fault = name, "{identity}: {fault}");
         }
     }
+}
+
+/// Whether the log is to say now that open files are short, which then counts as done.
+fn are_files_news() -> bool {
+    let mut last = FILES_SHORT.lock();
+    let are_news = last.is_none_or(|last| last.elapsed() >= FILES_INTERVAL);
+    if are_news {
+        *last = Some(Instant::now());
+    }
+    are_news
 }

@@ -227,10 +227,14 @@ impl LineBuffer {
         let most = self.text.len() + TARGET_BYTES;
         let mut add = |bytes: &[u8]| escape(&mut self.text, most, bytes);
         let (path, query) = match target {
-            Target::Raw(bytes) => match memchr::memchr(b'?', bytes) {
-                Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
-                None => (*bytes, None),
-            },
+            Target::Raw(bytes) => {
+                // The parser of whole targets leaves a fragment out, too.
+                let bytes = memchr::memchr(b'#', bytes).map_or(*bytes, |at| &bytes[..at]);
+                match memchr::memchr(b'?', bytes) {
+                    Some(at) => (&bytes[..at], Some(&bytes[at + 1..])),
+                    None => (bytes, None),
+                }
+            }
             Target::Whole(uri) => {
                 if let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) {
                     [scheme, "://", authority.as_str()].iter().for_each(|part| add(part.as_bytes()));
@@ -337,7 +341,8 @@ mod tests {
         line.target(&Target::Whole(&uri), &QueryLog::default());
         line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
         line.target(&Target::Whole(&uri), &QueryLog::None);
-        assert_eq!(line.text, "http://h:80/a?b=c&token=[FILTERED]/a?token=[FILTERED]&c=%22http://h:80/a");
+        line.target(&Target::Raw(b"/b#token=c?d"), &QueryLog::Full);
+        assert_eq!(line.text, "http://h:80/a?b=c&token=[FILTERED]/a?token=[FILTERED]&c=%22http://h:80/a/b");
     }
 
     #[test]

@@ -54,20 +54,39 @@ impl QueryLog {
             QueryLog::Filtered(words) => words,
         };
         let mut mark: &[u8] = b"?";
-        for pair in query.split_inclusive(|byte| matches!(byte, b'&' | b';')) {
+        for pair in query.split_inclusive(|byte| *byte == b'&') {
             show(std::mem::take(&mut mark));
-            let end = pair.len() - usize::from(pair.ends_with(b"&") || pair.ends_with(b";"));
-            match memchr::memchr(b'=', &pair[..end]) {
-                Some(equals) if is_secret(&pair[..equals], words) => {
-                    show(&pair[..=equals]);
+            let end = pair.len() - usize::from(pair.ends_with(b"&"));
+            match secret(&pair[..end], words) {
+                Some(start) => {
+                    show(&pair[..start]);
                     show(FILTERED);
                     show(&pair[end..]);
                 }
-                _ => show(pair),
+                None => show(pair),
             }
         }
         show(mark);
     }
+}
+
+/// Start of what must be hidden of a pair of name and value, up to its end. A semicolon is part of a name or value, or
+/// separates two pairs as in Rack 2: so a name may begin behind it, and a secret does not end there.
+fn secret(pair: &[u8], words: &[String]) -> Option<usize> {
+    let (mut name, mut at) = (0, 0);
+    for part in pair.split_inclusive(|byte| *byte == b';') {
+        let equals = memchr::memchr(b'=', part).map(|equals| at + equals);
+        if let Some(equals) = equals
+            && is_secret(&pair[name..equals], words)
+        {
+            return Some(equals + 1);
+        }
+        at += part.len();
+        if equals.is_some() {
+            name = at;
+        }
+    }
+    None
 }
 
 /// Whether the name of a parameter contains one of the words, in any case, even if percent-encoded.
@@ -117,7 +136,10 @@ mod tests {
             ("a=b&c", "?a=b&c"),
             ("token=abc", "?token=[FILTERED]"),
             ("a=1&user%5Bpassword%5D=x=y&b=2", "?a=1&user%5Bpassword%5D=[FILTERED]&b=2"),
-            ("ACCESS_TOKEN=a;b=2", "?ACCESS_TOKEN=[FILTERED];b=2"),
+            ("ACCESS_TOKEN=a;b=2&c=3", "?ACCESS_TOKEN=[FILTERED]&c=3"),
+            ("a=1;b;c=2;token=d;e=3&f;g", "?a=1;b;c=2;token=[FILTERED]&f;g"),
+            ("token;a=b", "?token;a=[FILTERED]"),
+            (";=;", "?;=;"),
             ("%74%6Fken=a", "?%74%6Fken=[FILTERED]"),
             ("api_key=&x", "?api_key=[FILTERED]&x"),
             ("token&token", "?token&token"),

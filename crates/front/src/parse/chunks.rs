@@ -45,9 +45,10 @@ enum At {
     Done,
 }
 
-/// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`, begun by a semicolon.
+/// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`, begun by a semicolon or by white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extension {
+    AfterSize,
     Start,
     Name,
     AfterName,
@@ -144,6 +145,7 @@ impl Chunks {
             }
             (At::Size(1..), b'\r') => At::SizeLf,
             (At::Size(1..), b';') => self.extended(Extension::Start)?,
+            (At::Size(1..), b' ' | b'\t') => self.extended(Extension::AfterSize)?,
             (At::Size(_), _) => return bad("the size of a chunk is not a hexadecimal number"),
             (At::Extension(Extension::Name | Extension::Token | Extension::QuoteEnd), b'\r') => At::SizeLf,
             (At::Extension(at), _) => self.extended(at.step(byte)?)?,
@@ -179,7 +181,8 @@ impl Extension {
         Ok(match (self, byte) {
             (Extension::Start | Extension::Name, _) if is_token(byte) => Extension::Name,
             (Extension::Equals | Extension::Token, _) if is_token(byte) => Extension::Token,
-            (Extension::Start | Extension::Equals, b' ' | b'\t') => self,
+            (Extension::AfterSize | Extension::Start | Extension::Equals, b' ' | b'\t') => self,
+            (Extension::AfterSize, b';') => Extension::Start,
             (Extension::Name | Extension::AfterName, b' ' | b'\t') => Extension::AfterName,
             (Extension::Name | Extension::AfterName, b'=') => Extension::Equals,
             (Extension::Equals, b'"') => Extension::Quoted,

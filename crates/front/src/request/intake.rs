@@ -19,8 +19,8 @@ use crate::connection::link::Link;
 /// Minimum rate of a long body, in bytes per second.
 const LEAST_RATE: u64 = 500;
 
-/// Time in which connections are closed to get a file for a body.
-const FILE_TIME: Duration = Duration::from_secs(2);
+/// Time in which connections are closed to get a file for a body, of a request or of a response.
+pub(crate) const FILE_TIME: Duration = Duration::from_secs(2);
 
 /// Reason why a body was not accepted.
 #[derive(Debug)]

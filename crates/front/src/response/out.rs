@@ -1,5 +1,5 @@
-//! The body of a response as hyper reads it. Dropping it ends the request: the connection is free for the next one, and
-//! the access log entry is written.
+//! The body of a response as hyper reads it. Dropping it ends the request: the access log entry is written, and the
+//! connection is free for the next one, when the socket has all that hyper has taken.
 
 use std::fs::File;
 use std::future::Future;
@@ -162,14 +162,12 @@ impl Body for Out {
 impl Drop for Out {
     fn drop(&mut self) {
         self.link.answered();
+        let Some(mut record) = self.record.take() else { return };
         // All announced bytes make the response complete, even if the application has not ended the body.
-        if let Some(record) = &mut self.record
-            && record.fault.is_empty()
-            && self.announced != Some(0)
-            && !is_read_out(&self.kind)
-        {
+        if record.fault.is_empty() && self.announced != Some(0) && !is_read_out(&self.kind) {
             record.fault = self.link.cut_by().name();
         }
+        self.link.keep_until_flushed(record);
     }
 }
 

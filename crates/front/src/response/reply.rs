@@ -2,15 +2,17 @@
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::{Body, Fault, Response, ResponseHead};
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
-use crate::connection::link::Handover;
+use crate::connection::link::{Handover, Link};
 use crate::connection::raw_head::{reason, write_head};
 use crate::limits::FOREVER;
 use crate::log::dropped;
@@ -18,7 +20,7 @@ use crate::log::fault_log;
 use crate::parse::refusal::Refusal;
 use crate::parse::websocket::{self, Tracker};
 use crate::request::context::RequestContext;
-use crate::request::intake::IntakeError;
+use crate::request::intake::{FILE_TIME, IntakeError};
 use crate::response::coded::{self, Incoming};
 use crate::response::date;
 use crate::response::out::{FileReader, Kind, Out};
@@ -45,7 +47,7 @@ pub(crate) enum Outcome {
 pub fn status_of(fault: &str) -> StatusCode {
     match fault {
         "out_of_time" => StatusCode::GATEWAY_TIMEOUT,
-        "queue_full" | "queue_wait" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
+        "queue_full" | "queue_wait" | "out_of_files" | "stopping" => StatusCode::SERVICE_UNAVAILABLE,
         "worker_died" => StatusCode::BAD_GATEWAY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -53,10 +55,12 @@ pub fn status_of(fault: &str) -> StatusCode {
 
 /// The response to a request that ended in a fault.
 pub(crate) fn fault(context: RequestContext, fault: &Fault) -> http::Response<Out> {
-    fault_log::write(fault, &context.identity(), context.waited());
+    let identity = context.identity();
+    fault_log::write(fault, &identity, context.waited());
     let status = status_of(fault.name());
     let settings = context.link.common.settings.clone();
-    let shown = Some(fault).filter(|_| settings.development);
+    let is_shown = settings.development && context.link.common.engine.shows_faults(identity.app.as_deref());
+    let shown = Some(fault).filter(|_| is_shown);
     let mut response = error(context, status, "", shown, fault.name());
     // The client may try again.
     if status == StatusCode::SERVICE_UNAVAILABLE {
@@ -132,7 +136,11 @@ pub(crate) async fn response(context: RequestContext, response: Response) -> Out
                 Err(found) => Err(found),
             }
         }
-        Body::Upgrade(duplex) => return Outcome::Upgrade(upgrade(context, head, duplex)),
+        // With another informational status, which would leave the client waiting for a final one, it is refused below.
+        Body::Upgrade(duplex) if !head.status.is_informational() || head.status == StatusCode::SWITCHING_PROTOCOLS => {
+            return Outcome::Upgrade(upgrade(context, head, duplex));
+        }
+        Body::Unopened(path) => Box::pin(open(context.link.clone(), path)).await,
         body => whole(body, head.is_chunked(), is_bodiless(&context, head.status)),
     };
     Outcome::Http(match content.and_then(|content| checked(&context, head, content)) {
@@ -144,7 +152,7 @@ pub(crate) async fn response(context: RequestContext, response: Response) -> Out
 /// The content of a body that needs no waiting.
 fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fault> {
     Ok(match body {
-        Body::Unasked | Body::Stream(_) | Body::Upgrade(_) => Content::Unknown,
+        Body::Unasked | Body::Stream(_) | Body::Unopened(_) | Body::Upgrade(_) => Content::Unknown,
         Body::Empty | Body::Full(_) if is_chunked && is_bodiless => Content::Unknown,
         Body::Full(bytes) if is_chunked => Content::Full(coded::decode(&bytes)?),
         Body::Empty => Content::Full(Bytes::new()),
@@ -154,6 +162,23 @@ fn whole(body: Body, is_chunked: bool, is_bodiless: bool) -> Result<Content, Fau
             return Err(Fault::BadAnswer("the connection was said to be taken, but was not".to_owned()));
         }
     })
+}
+
+/// Opens the file of a response for which none was free: closes connections that can be spared, for [`FILE_TIME`] at
+/// most.
+async fn open(link: Arc<Link>, path: PathBuf) -> Result<Content, Fault> {
+    let ends = Instant::now() + FILE_TIME;
+    loop {
+        link.common.connections.evict_for_file().await;
+        match files::open(&path) {
+            Ok((file, len)) => return Ok(Content::File(FileReader::new(file, len))),
+            Err(error) if !files::is_short_of_files(&error) => {
+                return Err(Fault::BadAnswer(format!("to_path names {}, but: {error}", path.display())));
+            }
+            Err(_) if Instant::now() >= ends => return Err(Fault::OutOfFiles),
+            Err(_) => {}
+        }
+    }
 }
 
 /// Checks that head and body of a response agree.
@@ -305,6 +330,7 @@ fn own_headers(context: &RequestContext, headers: &mut HeaderMap) {
 
 /// The hand-over after the head of an upgrade or of a partial hijack.
 fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Duplex) -> Handover {
+    let is_chunked = head.is_chunked();
     let (status, mut headers) = (head.status, head.headers);
     own_headers(&context, &mut headers);
     let connection = if status == StatusCode::SWITCHING_PROTOCOLS { "upgrade" } else { "close" };
@@ -312,6 +338,10 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
     if status == StatusCode::SWITCHING_PROTOCOLS {
         // RFC 9110 section 8.6: not in a 1xx.
         headers.remove(header::CONTENT_LENGTH);
+    } else if is_chunked {
+        // What the application writes is sent as it is. A transfer coding takes precedence (RFC 9112 section 6.3).
+        headers.remove(header::CONTENT_LENGTH);
+        headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
     let mut text = Vec::with_capacity(256);
     write_head(&mut text, status, &headers);

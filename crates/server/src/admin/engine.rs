@@ -14,6 +14,7 @@ use crate::admin::answer::{ApiError, json_of, respond, with};
 use crate::admin::guard::Guard;
 use crate::admin::metrics;
 use crate::admin::page;
+use crate::admin::place::Place;
 use crate::admin::prometheus;
 use crate::admin::routes::{self, Door};
 use crate::admin::state::AdminState;
@@ -25,6 +26,7 @@ pub struct AdminEngine {
     pub state: Arc<AdminState>,
     pub door: Door,
     pub guard: Guard,
+    pub place: Place,
     /// A runtime with threads that may block.
     pub runtime: Handle,
 }
@@ -35,8 +37,15 @@ impl Engine for AdminEngine {
         let state = self.state.clone();
         let door = self.door;
         let guard = self.guard.clone();
+        let place = self.place.clone();
         drop(self.runtime.spawn_blocking(move || {
-            responder.send(Ok(answer(&state, door, &guard, &request)), Duration::ZERO);
+            let response = match request.path.as_str() {
+                // Health checks are often programs without a token, and these answers reveal nothing else.
+                "/healthz" => respond(StatusCode::OK, TEXT, "alive\n"),
+                "/readyz" => ready(&state, door, &place),
+                _ => answer(&state, door, &guard, &request),
+            };
+            responder.send(Ok(response), Duration::ZERO);
         }));
         reply
     }
@@ -50,12 +59,6 @@ impl Engine for AdminEngine {
 
 fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> Response {
     let path = request.path.as_str();
-    // Health checks are often programs without a token, and these answers reveal nothing else.
-    match path {
-        "/healthz" => return respond(StatusCode::OK, TEXT, "alive\n"),
-        "/readyz" => return ready(state),
-        _ => {}
-    }
     if let Err((is_token, why)) = guard.check(&request.headers) {
         return refused(is_token, why);
     }
@@ -82,8 +85,10 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
 }
 
 /// `/readyz`, for load balancers: 200 if the server takes requests, else 503.
-fn ready(state: &AdminState) -> Response {
+fn ready(state: &AdminState, door: Door, place: &Place) -> Response {
     let (is_ready, state) = match state.running() {
+        // The end of this process is not that of the server: another one has the same address, and takes requests.
+        Some(running) if door == Door::Admin && place.is_anothers(&running.server) => (true, "serving"),
         Some(running) => (running.server.is_ready(), running.state()),
         None => (false, "starting"),
     };

@@ -11,6 +11,7 @@ pub mod metrics;
 pub mod orders;
 pub mod page;
 pub mod params;
+pub mod place;
 pub mod process;
 pub mod prometheus;
 pub mod routes;
@@ -24,10 +25,10 @@ use std::sync::atomic::AtomicBool;
 
 use front::{Bind, Listener};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::admin::guard::Guard;
-use crate::admin::routes::Door;
 use crate::admin::service::Serving;
 use crate::admin::state::{AdminState, RunningServer, ServerFolders};
 use crate::config::admin::{AdminSettings, Control, Token};
@@ -100,6 +101,11 @@ impl Admin {
         Ok(())
     }
 
+    /// To be notified when a successor serves, has failed, owns everything, or is gone.
+    pub fn succession(&self) -> Arc<Notify> {
+        self.serving.service.succession.clone()
+    }
+
     /// Whether a shutdown was requested before the server ran.
     pub fn is_unwanted(&self) -> bool {
         self.state.is_unwanted()
@@ -130,7 +136,7 @@ impl Admin {
         };
         if let Some((listener, path)) = control {
             self.state.set_control(&path);
-            self.serving.service.serve(listener, Door::Control, Guard::Nobody);
+            self.serving.service.serve_control(listener);
         }
         let listener = match (self.listener.lock().take(), &self.bind) {
             (None, Some(Bind::Unix(path))) if self.waits => Some(private(path, true)?),
@@ -146,7 +152,7 @@ impl Admin {
         let shown = shown(&listener.local());
         info!(target: "server", "the admin page, /metrics and /readyz are on {shown}");
         self.state.set_admin(shown);
-        self.serving.service.serve(listener, Door::Admin, guard);
+        self.serving.service.serve_admin(listener, guard);
         Ok(())
     }
 }

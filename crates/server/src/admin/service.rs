@@ -1,27 +1,29 @@
-//! The thread that serves the admin listener and the control socket, samples the server each second, and keeps the
-//! control socket's file in place.
+//! The thread that serves the admin listener and the control socket, samples the server each second, leaves the admin
+//! listener to a successor, and keeps the files of both sockets in place.
 
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use front::{IoThreads, Listener, Stop};
+use front::{Bind, IoThreads, Listener, Stop};
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle as Task;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{info, warn};
 
 use crate::admin::engine::AdminEngine;
 use crate::admin::guard::Guard;
+use crate::admin::place::Place;
 use crate::admin::routes::Door;
 use crate::admin::state::{AdminState, inode_of};
 use crate::admin::view::{sample, sample_server};
+use crate::control::handle::ServerHandle;
 
-/// Time for a client to send a request, to begin with one or to take the response; and the time that an answer may
-/// take, since a reload loads an application.
+/// Time for a client to send a request, to begin with one or to take the response, also of a listener that is left to a
+/// successor; and the time that an answer may take, since a reload loads an application.
 const SAY_TIME: Duration = Duration::from_secs(10);
 const ASK_TIME: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -35,7 +37,7 @@ const BODY_BYTES: usize = 64 * 1024;
 const END_TIME: Duration = Duration::from_millis(500);
 /// How long idle threads are kept: a started thread stays.
 const STAY_TIME: Duration = Duration::from_secs(u32::MAX as u64);
-/// Seconds between two checks of the control socket's file.
+/// Seconds between two checks of the sockets' files.
 const SEEK_EACH: u64 = 5;
 
 /// State shared by the admin thread and its owner.
@@ -44,10 +46,20 @@ pub struct Service {
     io_threads: IoThreads,
     runtime: Handle,
     end: Notify,
-    /// Shut down the control socket and the admin listener.
+    /// Notified when a successor serves, has failed, owns everything, or is gone.
+    pub succession: Arc<Notify>,
+    /// Shuts down the control socket.
     control: Stop,
-    admin: Stop,
+    admin: Mutex<Option<AdminListener>>,
     serving: Mutex<Vec<Task<()>>>,
+}
+
+/// The admin listener of this process, which may be shut down.
+#[derive(Clone)]
+struct AdminListener {
+    place: Place,
+    guard: Guard,
+    stop: Stop,
 }
 
 /// The thread. Dropping the value ends it.
@@ -68,8 +80,9 @@ impl Serving {
             io_threads: IoThreads::start(1)?,
             runtime: runtime.handle().clone(),
             end: Notify::new(),
+            succession: Arc::default(),
             control: Stop::new(),
-            admin: Stop::new(),
+            admin: Mutex::default(),
             serving: Mutex::default(),
         });
         let theirs = service.clone();
@@ -93,15 +106,32 @@ impl Drop for Serving {
 }
 
 impl Service {
-    /// Serves this listener, too, until the shutdown.
-    pub fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard) {
-        let engine = AdminEngine { state: self.state.clone(), door, guard, runtime: self.runtime.clone() };
-        let stop = if door == Door::Control { self.control.clone() } else { self.admin.clone() };
+    /// Serves the control socket until the shutdown.
+    pub fn serve_control(self: &Arc<Service>, listener: Listener) {
+        self.serve(listener, Door::Control, Guard::Nobody, self.control.clone());
+    }
+
+    /// Serves the admin listener until the shutdown, or until a successor serves there.
+    pub fn serve_admin(self: &Arc<Service>, listener: Listener, guard: Guard) {
+        let stop = Stop::new();
+        let admin = AdminListener { place: Place::of(&listener), guard: guard.clone(), stop: stop.clone() };
+        let earlier = self.admin.lock().replace(admin);
+        if let Some(earlier) = earlier {
+            earlier.stop.drain();
+        }
+        self.serve(listener, Door::Admin, guard, stop);
+    }
+
+    fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard, stop: Stop) {
+        let (state, runtime) = (self.state.clone(), self.runtime.clone());
+        let engine = AdminEngine { state, door, guard, place: Place::of(&listener), runtime };
         let service = self.clone();
         let task = self.runtime.spawn(async move {
             front::serve(vec![listener], &service.io_threads, Arc::new(engine), Arc::new(front_settings()), stop).await;
         });
-        self.serving.lock().push(task);
+        let mut serving = self.serving.lock();
+        serving.retain(|task| !task.is_finished());
+        serving.push(task);
     }
 
     async fn run(self: &Arc<Service>) {
@@ -111,25 +141,56 @@ impl Service {
         loop {
             tokio::select! {
                 () = self.end.notified() => break,
+                () = self.succession.notified() => {
+                    self.follow_succession();
+                    continue;
+                }
                 _ = seconds.tick() => {}
             }
             take_samples(&self.state);
             passed += 1;
-            let Some(running) = self.state.running() else { continue };
-            if running.server.is_replaced() {
-                // New connections must reach the successor, which has this listener, too.
-                self.admin.drain();
-            } else if passed.is_multiple_of(SEEK_EACH) && !running.server.is_draining() && !running.server.is_followed()
-            {
-                self.seek();
+            if passed.is_multiple_of(SEEK_EACH) {
+                self.follow_succession();
             }
         }
         self.control.drain();
-        self.admin.drain();
+        if let Some(admin) = &*self.admin.lock() {
+            admin.stop.drain();
+        }
         let tasks = std::mem::take(&mut *self.serving.lock());
-        for task in tasks {
-            // A panic has been reported already.
-            let _ = task.await;
+        let all = async {
+            for task in tasks {
+                // A panic has been reported already.
+                let _ = task.await;
+            }
+        };
+        // What takes longer is cut off: it ends with the I/O threads.
+        let _ = timeout(END_TIME, all).await;
+    }
+
+    /// Leaves to a successor what it serves, too, and takes it back when the successor is gone.
+    fn follow_succession(self: &Arc<Service>) {
+        let Some(running) = self.state.running() else { return };
+        let server = &running.server;
+        if !server.is_alone() {
+            self.leave(server);
+        } else if !server.is_draining() {
+            self.seek();
+            self.seek_admin(server);
+        }
+    }
+
+    /// Accepts no connections any more where they must reach a successor.
+    fn leave(&self, server: &ServerHandle) {
+        if let Some(admin) = &*self.admin.lock()
+            && (server.is_replaced() || admin.place.is_successors(server))
+        {
+            admin.stop.drain();
+        }
+        // A control socket that both have. Until this process is replaced, it would take the file along.
+        let control = self.state.control_file().map(|(path, _)| Bind::Unix(path));
+        if server.is_replaced() && control.is_some_and(|bind| server.has_successor_at(&bind)) {
+            self.control.drain();
         }
     }
 
@@ -144,9 +205,23 @@ impl Service {
             Ok(listener) => {
                 info!(target: "server", "the control socket {} was gone, and is there again", path.display());
                 self.state.set_control(&path);
-                self.serve(listener, Door::Control, Guard::Nobody);
+                self.serve_control(listener);
             }
             Err(error) => tracing::debug!(target: "server", "the control socket is gone: {error}"),
+        }
+    }
+
+    /// Serves the admin listener again after it was left to a successor, which is gone; or if its file is gone.
+    fn seek_admin(self: &Arc<Service>, server: &ServerHandle) {
+        let admin = self.admin.lock().clone();
+        let Some(admin) = admin.filter(|admin| admin.stop.is_draining() || admin.place.is_lost()) else { return };
+        let shown = self.state.admin().unwrap_or_default();
+        match admin.place.listen_again(server) {
+            Ok(listener) => {
+                info!(target: "server", "the admin page, /metrics and /readyz are on {shown} again");
+                self.serve_admin(listener, admin.guard);
+            }
+            Err(error) => tracing::debug!(target: "server", "{shown} cannot be served again: {error}"),
         }
     }
 }
@@ -177,7 +252,7 @@ fn front_settings() -> front::Settings {
         spool_bytes: 0,
         queue_wait: ANSWER_TIME,
         request_time: ANSWER_TIME,
-        drain_time: END_TIME,
+        drain_time: SAY_TIME,
         websocket_drain: Duration::ZERO,
     };
     front::Settings {

@@ -211,17 +211,21 @@ impl App {
         (is_paused || scale.is_some()).then(|| Ordered { app: self.name.clone(), scale, is_paused })
     }
 
-    /// Repeats the manual orders of the previous process. Blocks until as many workers are ready.
+    /// Repeats the manual orders of the previous process.
     pub fn follow(&self, ordered: &Ordered) -> Result<(), String> {
-        if ordered.is_paused {
-            self.order(Order::Pause)?;
+        if ordered.is_paused != self.is_paused() {
+            self.order(if ordered.is_paused { Order::Pause } else { Order::Resume })?;
         }
         let Some((min, max)) = ordered.scale else { return Ok(()) };
-        self.order(Order::Scale { min, max })?;
+        self.order(Order::Scale { min, max }).map(drop)
+    }
+
+    /// Blocks until as many workers are ready as an operator wants at least.
+    pub fn wait_for_scale(&self) {
+        let Some((min, _)) = self.overrides().scale else { return };
         let current = self.current();
         let until = Instant::now() + current.settings.ruby.boot_time.min(LATER_BOOT_TIME);
         wait_until(until, || current.workers_now() >= min || self.shutdown.is_hurried());
-        Ok(())
     }
 
     /// Stops all processes within `time`, and cancels a reload.
@@ -332,6 +336,15 @@ impl Engine for App {
         request.deadline = now + times.request;
         request.queue_deadline = now + times.queue;
         entry.engine().call(request).with_due(now + times.request)
+    }
+
+    /// Whether all generations that may still answer are in development.
+    fn shows_faults(&self, _: Option<&str>) -> bool {
+        if !self.current().is_in_development() {
+            return false;
+        }
+        let log = self.log.lock();
+        log.leaving.iter().chain(&log.outgoing).all(|old| old.is_in_development())
     }
 
     fn status(&self) -> Status {

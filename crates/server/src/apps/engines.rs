@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::{Engine, Meter, count};
 use engine_mruby::MrubyEngine;
 pub use engine_ruby::Budget;
-use engine_ruby::{RubyEngine, StartError, User};
+use engine_ruby::{RubyEngine, StartError};
 use tokio::runtime::{self, Handle, Runtime};
 use tracing::{info, warn};
 
@@ -252,7 +252,7 @@ fn start_ruby(
         Size::Full => (ruby.min_workers, ruby.max_workers),
         Size::Workers(number) => (number, number.max(1)),
     };
-    let native = native::choose(ruby.worker, &ruby.program, ruby.user.is_some())?;
+    let native = native::choose(ruby.worker, &ruby.program, ruby.user.as_ref())?;
     let (hooks, hooks_kind) = hooks(found, ruby)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
@@ -271,7 +271,7 @@ fn start_ruby(
             environment_variables: environment_variables(settings.names_environment),
             tag: tag(found, settings),
             app: name(settings).cloned(),
-            user: ruby.user.clone().map(|user| User { helper: Some("/proc/self/exe".into()), ..user }),
+            user: ruby.user.clone(),
             open_files: open_files::before(),
             min_workers,
             max_workers,

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use crate::apps::engines::{EngineContext, Refusal, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
-use crate::config::app_settings::{AppSettings, FOREVER};
+use crate::config::app_settings::{AppSettings, DEVELOPMENT, FOREVER};
 
 /// Interval of polling.
 const LOOK: Duration = Duration::from_millis(10);
@@ -68,6 +68,11 @@ impl Generation {
     /// The engine that runs the requests.
     pub fn engine(&self) -> &Arc<dyn Engine> {
         &self.engine
+    }
+
+    /// Whether its environment is `development`.
+    pub fn is_in_development(&self) -> bool {
+        self.settings.environment == DEVELOPMENT
     }
 
     /// A description of the engine, for the log.

@@ -7,10 +7,12 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use engine_ruby::native;
+use engine_ruby::{User, native};
 use rustix::process::geteuid;
+use tracing::warn;
 
 use crate::config::app_settings::RubyWorker;
+use crate::process::program::find_program;
 
 /// Folder of extensions that root builds, for all users.
 const OF_ALL: &str = "/var/cache/foolsgold/native";
@@ -18,38 +20,43 @@ const OF_ALL: &str = "/var/cache/foolsgold/native";
 /// `foolsgold native`: builds the extension and returns its path.
 pub fn build(ruby: &Path) -> Result<PathBuf, String> {
     if !geteuid().is_root() || set("XDG_CACHE_HOME").is_some() {
-        return native::build(ruby, &cache()?);
+        return native::build(ruby, None, &cache()?);
     }
     let told = |error: io::Error| format!("{OF_ALL}: {error}");
     let folder = Path::new(OF_ALL);
     fs::create_dir_all(folder).map_err(told)?;
-    // Independent of the umask, since it is for all users.
-    [folder.parent(), Some(folder)]
-        .into_iter()
-        .flatten()
-        .try_for_each(|folder| fs::set_permissions(folder, Permissions::from_mode(0o755)))
-        .map_err(told)?;
-    let built = native::build(ruby, folder)?;
-    for path in [built.parent(), Some(&*built)].into_iter().flatten() {
-        fs::set_permissions(path, Permissions::from_mode(0o755)).map_err(told)?;
-    }
+    [folder.parent(), Some(folder)].into_iter().flatten().try_for_each(let_all_read).map_err(told)?;
+    let built = native::build(ruby, None, folder)?;
+    [built.parent(), Some(&*built)].into_iter().flatten().try_for_each(let_all_read).map_err(told)?;
     Ok(built)
 }
 
-/// The extension that workers load. `auto` never builds one: that would make a start slow. With `for_other`, workers
-/// run as another user, who cannot read this user's cache.
-pub fn choose(wanted: RubyWorker, ruby: &Path, for_other: bool) -> Result<Option<PathBuf>, String> {
-    let told = |error| format!("the native worker cannot be built: {error}; say --ruby-worker plain to go without it");
-    match wanted {
-        RubyWorker::Plain => Ok(None),
-        RubyWorker::Native => build(ruby).map(Some).map_err(told),
-        // Errors are ignored: the engine will find them, too, and report them better.
-        RubyWorker::Auto => {
-            let own = cache().ok().filter(|cache| cache.is_dir() && !for_other);
-            let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
-            Ok(own.into_iter().chain(of_all).find_map(|cache| found(ruby, &cache)))
-        }
+/// Lets all users enter a folder, or load a file, whatever the umask was. Writes nothing where they may already, since
+/// the file system may be read-only.
+fn let_all_read(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.mode() & 0o777 == 0o755 {
+        return Ok(());
     }
+    fs::set_permissions(path, Permissions::from_mode(0o755))
+}
+
+/// The extension that workers load: one that is there, or with `native` a new one. `auto` never builds one: that would
+/// make a start slow. With a `user`, workers run as that user, and so does the Ruby that finds or builds it: it may
+/// belong to that user, and must not run as root.
+pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Option<PathBuf>, String> {
+    if wanted == RubyWorker::Plain {
+        return Ok(None);
+    }
+    let found = search(ruby, user);
+    if found.is_some() || wanted == RubyWorker::Auto {
+        return Ok(found);
+    }
+    let built = match user {
+        Some(user) => native::build(ruby, Some(user), &cache_in(user.home.join(".cache"))),
+        None => build(ruby),
+    };
+    let told = |error| format!("the native worker cannot be built: {error}; say --ruby-worker plain to go without it");
+    built.map(Some).map_err(told)
 }
 
 /// Advice to build the extension, given the Ruby's description, if workers run without it.
@@ -61,13 +68,32 @@ pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<
     Some(format!("worker: plain Ruby; `foolsgold native` builds the faster native one for {}", ruby.join(" ")))
 }
 
-/// An extension that is built for this Ruby. Rubies that cannot use one, and are slow to start, are not asked.
-fn found(ruby: &Path, cache: &Path) -> Option<PathBuf> {
-    let name = ruby.file_name()?.to_string_lossy();
-    if name.starts_with("jruby") || name.starts_with("truffleruby") {
+/// An extension that is built for this Ruby: in the folder of the workers' user, else in that of all users. Where none
+/// can be, Ruby is not asked.
+fn search(ruby: &Path, user: Option<&User>) -> Option<PathBuf> {
+    let own = user.map_or_else(cache, |user| Ok(cache_in(user.home.join(".cache"))));
+    let own = own.ok().filter(|cache| cache.is_dir());
+    let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
+    let caches: Vec<PathBuf> = own.into_iter().chain(of_all).collect();
+    if caches.is_empty() || !may_have_one(ruby) {
         return None;
     }
-    native::find(ruby, cache).ok().flatten()
+    match native::find(ruby, user, &caches) {
+        Ok(found) => found,
+        Err(why) => {
+            // Of a Ruby that is not there the engine says more.
+            if find_program(ruby).is_some() {
+                warn!(target: "server", "whether the native worker has been built cannot be found out: {why}");
+            }
+            None
+        }
+    }
+}
+
+/// Whether a Ruby of this name may have an extension. Those that cannot use one are slow to start.
+fn may_have_one(ruby: &Path) -> bool {
+    let name = ruby.file_name().unwrap_or_default().to_string_lossy();
+    !name.starts_with("jruby") && !name.starts_with("truffleruby")
 }
 
 /// Whether only root can have put a file there.
@@ -85,7 +111,12 @@ fn set(name: &str) -> Option<OsString> {
 fn cache() -> Result<PathBuf, String> {
     let base = set("XDG_CACHE_HOME").map(PathBuf::from).or_else(|| Some(Path::new(&set("HOME")?).join(".cache")));
     let base = base.ok_or("neither HOME nor XDG_CACHE_HOME says where to keep it")?;
-    Ok(base.join("foolsgold").join("native"))
+    Ok(cache_in(base))
+}
+
+/// The folder of built extensions in a user's folder of caches.
+fn cache_in(base: PathBuf) -> PathBuf {
+    base.join("foolsgold").join("native")
 }
 
 #[cfg(test)]
@@ -104,6 +135,7 @@ mod tests {
 
     #[test]
     fn other_rubies_are_not_asked() {
-        assert_eq!(found(Path::new("/opt/jruby/bin/jruby"), Path::new("/")), None);
+        assert!(!may_have_one(Path::new("/opt/jruby/bin/jruby")));
+        assert!(["ruby", "/opt/ruby-3.4/bin/ruby"].into_iter().all(|ruby| may_have_one(Path::new(ruby))));
     }
 }

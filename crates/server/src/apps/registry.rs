@@ -117,6 +117,22 @@ impl Apps {
         self.0.iter().filter_map(|app| app.ordered()).collect()
     }
 
+    /// The manual orders that differ from those that a successor has been given.
+    pub fn ordered_since(&self, given: &[Ordered]) -> Vec<Ordered> {
+        let changed = self.0.iter().filter_map(|app| {
+            let before = given.iter().find(|ordered| ordered.app == app.name());
+            let now = app.ordered();
+            let none = || Ordered { app: app.name().to_owned(), scale: None, is_paused: false };
+            (now.as_ref() != before).then(|| now.unwrap_or_else(none))
+        });
+        changed.collect()
+    }
+
+    /// Blocks until each application has as many workers as an operator wants at least.
+    pub fn wait_for_scale(&self) {
+        self.0.iter().for_each(|app| app.wait_for_scale());
+    }
+
     /// Repeats the manual orders of the previous process.
     pub fn follow(&self, all: &[Ordered]) {
         for ordered in all {

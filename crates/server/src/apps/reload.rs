@@ -136,7 +136,7 @@ impl App {
                 probe::ask(&**new.engine(), &new.settings, path, time)
             }
             // In development, an error page is what the user wants to see.
-            Probe::Usual if new.settings.environment == "development" => Ok(()),
+            Probe::Usual if new.is_in_development() => Ok(()),
             Probe::Usual => {
                 let time = new.settings.request_time.clamp(PROBE_TIME_MIN, PROBE_TIME_MAX);
                 let old = self.current();

@@ -91,6 +91,11 @@ impl Engine for Router {
         self.find(request).filter(|_| self.0.len() > 1).map(|route| route.name.clone())
     }
 
+    fn shows_faults(&self, app: Option<&str>) -> bool {
+        let is_asked_for = |route: &&AppRoute| app.is_none_or(|app| *route.name == *app);
+        self.0.iter().filter(is_asked_for).all(|route| route.app.shows_faults(app))
+    }
+
     fn status(&self) -> Status {
         self.0.iter().map(|route| route.app.status()).fold(Status::default(), |sum, one| Status {
             capacity: sum.capacity + one.capacity,

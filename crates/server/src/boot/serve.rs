@@ -106,6 +106,7 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     };
     if let Some(parent) = &prepared.parent {
         apps.follow(&parent.ordered);
+        apps.wait_for_scale();
     }
     let mut server =
         Server { apps: Loaded { apps: apps.clone(), end_time: WORKERS_CUT_TIME }, context: server_context };
@@ -218,13 +219,16 @@ async fn run(
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
     let limit = slowest + BESIDE_BOOT_TIME;
     let stays = settings.operating.signals == Habit::Unicorn;
-    let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, stays);
+    let changed = admin.succession();
+    let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, stays, changed);
     server.on_upgrade(upgrade.clone());
     let log_files = prepared.log_files.clone();
     let started = prepared.log_files;
     server.on_reopen_logs(Box::new(move || log_files.reopen()));
     announce(settings, apps, &listeners);
     let addresses = listeners.iter().map(|listener| listener.local().to_string()).collect();
+    // Before a successor has the admin listener: connections wait in the backlog, and the previous process is ready.
+    server.set_open();
     admin.open(RunningServer {
         server: server.clone(),
         counts: front_settings.counts.clone(),
@@ -236,7 +240,6 @@ async fn run(
     run_files.set_control(admin.control().as_deref());
     run_files.write()?;
     let serving = front::serve(listeners, io_threads, apps.router(), front_settings.clone(), stop);
-    server.set_open();
     // Before the parent reports success, so that the log says where the server listens.
     flush();
     started.let_starter_go();
@@ -312,8 +315,8 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| {
             AccessLog::new(format, settings.log_query.clone(), log_files.own_lines(), log_files.dropped())
         }),
-        // Error pages show details only if every application is in development.
-        development: settings.apps.iter().all(|app| app.environment == "development"),
+        // The applications decide, whose environment may change with a reload.
+        development: true,
         json_errors: false,
         counts: Arc::default(),
     }

@@ -30,8 +30,8 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     let admin = gather_admin(settings, &mut handed)?;
     let control = gather_control(settings, &mut handed, is_successor)?;
     let mut sockets = gather(&wanted, handed)?;
-    if let Some(admin) = admin {
-        sockets.add_admin(admin)?;
+    if let Some((listener, is_taken)) = admin {
+        sockets.add_admin(listener, is_taken)?;
     }
     if let Some((listener, is_taken)) = control {
         sockets.add_control(listener, is_taken)?;
@@ -51,16 +51,17 @@ pub fn take(settings: &Settings, prepared: &mut Prepared) -> Result<(Sockets, Cl
     Ok((sockets, run_files))
 }
 
-/// The admin listener: handed over by the previous process, or newly bound; `None` without `--admin`.
-fn gather_admin(settings: &Settings, handed: &mut Vec<InheritedSocket>) -> Result<Option<Listener>, String> {
+/// The admin listener: handed over by the previous process, or newly bound; `None` without `--admin`. The flag says
+/// whether it was handed over.
+fn gather_admin(settings: &Settings, handed: &mut Vec<InheritedSocket>) -> Result<Option<(Listener, bool)>, String> {
     let Some(bind) = &settings.admin.bind else { return Ok(None) };
     let is_it = |one: &InheritedSocket| !one.is_activated && one.asked == bind.to_string();
     // Several addresses may be written alike, such as port 0; the admin listener's is handed over last.
     let others = settings.binds.iter().filter(|other| other.bind.to_string() == bind.to_string()).count();
     let at = handed.iter().rposition(is_it).filter(|_| handed.iter().filter(|one| is_it(one)).count() > others);
-    let Some(at) = at else { return admin::bind(&settings.admin) };
+    let Some(at) = at else { return Ok(admin::bind(&settings.admin)?.map(|listener| (listener, false))) };
     let adopted = Listener::adopt(handed.remove(at).socket, bind.clone());
-    adopted.map(Some).map_err(|error| format!("--admin: {error}"))
+    adopted.map(|listener| Some((listener, true))).map_err(|error| format!("--admin: {error}"))
 }
 
 /// The control socket at a path that was configured, of a server that gives up root: only root may be able to create it

@@ -13,11 +13,12 @@ use crate::client::call::{Call, Which};
 use crate::client::control_client::{ClientError, ControlClient, silent};
 use crate::client::outcome::Failure;
 use crate::config::arguments::Arguments;
-use crate::config::control_path;
+use crate::config::control_path::{self, Candidate};
 use crate::config::file;
 use crate::config::invocation::Invocation;
 use crate::config::options::Name;
 use crate::process::folder;
+use crate::process::identity;
 
 /// A server that answers, or one that has a socket but does not answer.
 struct Living {
@@ -27,6 +28,8 @@ struct Living {
     started_in: String,
     /// The time within which it did not answer.
     silent: Option<Duration>,
+    /// The user whose folder its socket is in, if its answers are not believed ([`Candidate::stranger`]).
+    stranger: Option<u32>,
 }
 
 /// The server that this command is for.
@@ -51,9 +54,14 @@ pub fn server(call: &Call) -> Result<ControlClient, Failure> {
     }
     let mut others = Vec::new();
     let mut ours = Vec::new();
-    for socket in control_path::candidates(&here.real) {
-        let is_named_after_us = here.is_named_after(&socket);
-        match look(&socket)? {
+    let user = asked.as_ref().and_then(user_in_settings);
+    for Candidate { path, stranger } in control_path::candidates(&here.real, user) {
+        let is_named_after_us = stranger.is_none() && here.is_named_after(&path);
+        let living = match stranger {
+            None => look(&path)?,
+            Some(user) => Living::of_stranger(&path, user)?,
+        };
+        match living {
             Some(living) if is_named_after_us || here.is(&living) => ours.push(living),
             Some(living) => others.push(living),
             None => {}
@@ -101,7 +109,7 @@ impl Here {
 
     fn is(&self, living: &Living) -> bool {
         let is_one = |folder: &str| [&self.said, &self.real].iter().any(|ours| ours.as_path() == Path::new(folder));
-        is_one(&living.folder) || is_one(&living.started_in)
+        living.stranger.is_none() && (is_one(&living.folder) || is_one(&living.started_in))
     }
 }
 
@@ -119,16 +127,28 @@ fn look(socket: &Path) -> Result<Option<Living>, Failure> {
     let text = |name: &str| server[name].as_str().unwrap_or_default().to_owned();
     let pid = server["pid"].as_u64().unwrap_or_default();
     let (folder, started_in) = (text("folder"), text("started_in"));
-    Ok(Some(Living { line, pid, folder, started_in, silent: None }))
+    Ok(Some(Living { line, pid, folder, started_in, silent: None, stranger: None }))
 }
 
 impl Living {
     /// A server that does not answer, with what the kernel knows of it.
     fn silent(line: ControlClient, time: Duration) -> Living {
         let pid = front::listener_of(&line.socket).map_or(0, u64::from);
-        let folder = fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string();
-        Living { line, pid, started_in: folder.clone(), folder, silent: Some(time) }
+        let folder = working_directory(pid);
+        Living { line, pid, started_in: folder.clone(), folder, silent: Some(time), stranger: None }
     }
+
+    /// A server in a folder of another user, which is not asked: what the kernel knows of it. `None` if there is none.
+    fn of_stranger(socket: &Path, user: u32) -> Result<Option<Living>, Failure> {
+        let Ok(pid) = front::listener_of(socket).map(u64::from) else { return Ok(None) };
+        let line = ControlClient::to(socket)?;
+        let folder = working_directory(pid);
+        Ok(Some(Living { line, pid, started_in: folder.clone(), folder, silent: None, stranger: Some(user) }))
+    }
+}
+
+fn working_directory(pid: u64) -> String {
+    fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default().display().to_string()
 }
 
 /// Settings from the file beside the application in this folder. A Ruby file is not run for this: no other server's can
@@ -165,6 +185,12 @@ fn in_settings(here: &Here, asked: &Arguments) -> Option<PathBuf> {
     (!["off", "auto", ""].contains(&path)).then(|| here.real.join(path))
 }
 
+/// The user that these settings name for the server.
+fn user_in_settings(asked: &Arguments) -> Option<u32> {
+    let given = asked.values(Name::User).last().copied()?;
+    identity::user_number(&given.value).ok()
+}
+
 /// The control socket that a state file names.
 fn in_state(path: &Path) -> Result<PathBuf, Failure> {
     let text = fs::read_to_string(path);
@@ -194,10 +220,14 @@ fn several(here: &Here, ours: &[Living]) -> String {
 }
 
 fn list(out: &mut String, servers: &[Living]) {
-    for Living { line, pid, folder, silent, .. } in servers {
-        let silent = if silent.is_some() { ", does not answer" } else { "" };
+    for Living { line, pid, folder, silent, stranger, .. } in servers {
+        let more = match (silent, stranger) {
+            (Some(_), _) => ", does not answer".to_owned(),
+            (None, Some(user)) => format!(", of user {user}: only by --control"),
+            (None, None) => String::new(),
+        };
         // Writing to a string cannot fail.
-        let _ = write!(out, "\n  --control {}  (process {pid}, {folder}{silent})", line.socket.display());
+        let _ = write!(out, "\n  --control {}  (process {pid}, {folder}{more})", line.socket.display());
     }
 }
 

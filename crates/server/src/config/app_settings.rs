@@ -31,7 +31,7 @@ pub enum RubyWorker {
 pub struct Ruby {
     /// A name on PATH, or a path.
     pub program: PathBuf,
-    /// User of the processes, if not the server's.
+    /// User of the processes, if not the server's. This program is its helper.
     pub user: Option<engine_ruby::User>,
     /// Least and greatest number of workers.
     pub min_workers: usize,

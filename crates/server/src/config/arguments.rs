@@ -168,7 +168,7 @@ impl RawValue {
 
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
     pub fn as_written(&self) -> String {
-        let is_secret = self.name == Name::AdminToken;
+        let is_secret = self.name.is_secret();
         match &self.origin {
             Origin::Flag(flag) if is_secret => format!("{flag} {HIDDEN}"),
             Origin::Variable(name) if is_secret => format!("{name}={HIDDEN}"),

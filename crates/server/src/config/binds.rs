@@ -18,9 +18,8 @@ pub struct Said {
 }
 
 impl SettingsReader<'_> {
-    /// The addresses. `--bind` and `--port` add up, as in Puma; but those of the command line replace those of the
-    /// environment, where `FOOLS_GOLD_BIND` replaces a `PORT` that the platform may always set, and those replace a
-    /// file's.
+    /// The addresses. `--bind` and `--port` add up, as in Puma; but those of the command line replace those of this
+    /// program's own variables, which replace a `PORT` that the platform may always set, and that replaces a file's.
     pub fn binds(&mut self) -> Vec<Endpoint> {
         let (mut binds, mut port_alone): (Vec<Endpoint>, _) = (Vec::new(), None);
         let umask = u32::from_str_radix(&self.pick(Name::Umask).value, 8).ok();
@@ -51,13 +50,11 @@ impl SettingsReader<'_> {
         let most = [bind, port, host].into_iter().flatten().min();
         let counts = |rank: Option<u8>| rank.is_some() && rank == most;
         let said = |given: RawValue| Said { uri: given.value.clone(), given, is_port: false };
-        let (mut wanted, mut in_environment) = (Vec::new(), false);
+        let mut wanted = Vec::new();
         if counts(bind) {
             wanted.extend(self.asked.values(Name::Bind).into_iter().cloned().map(said));
-            in_environment =
-                matches!(wanted.first(), Some(Said { given: RawValue { origin: Origin::Variable(_), .. }, .. }));
         }
-        if (counts(port) || counts(host)) && !in_environment {
+        if counts(port) || counts(host) {
             wanted.extend(self.port_address());
         }
         if most.is_none() {

@@ -35,24 +35,76 @@ pub fn listen(served: &Path, is_successor: bool) -> Result<(Listener, PathBuf), 
     opened.map(|listener| (listener, second)).map_err(|error| error.to_string())
 }
 
-/// Sockets in all folders where a server may have put one, those for this folder first.
-pub fn candidates(served: &Path) -> Vec<PathBuf> {
-    let start = format!("{}.", name(served));
-    let is_socket = |path: &PathBuf| {
-        path.extension().is_some_and(|extension| extension == "sock")
-            && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
-    };
-    let mut found: Vec<PathBuf> = folders(&variable)
-        .iter()
-        .filter_map(|folder| fs::read_dir(folder).ok())
-        .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
-        .filter(is_socket)
-        .collect();
+/// A control socket where a server may have put it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    pub path: PathBuf,
+    /// Owner of its folder, if nothing shows that this user serves for the caller: its answers are not believed then.
+    pub stranger: Option<u32>,
+}
+
+/// Sockets in all folders where a server of this folder may have put one: its own first, those of strangers last.
+/// `user` is the one that the folder's settings name for the server.
+pub fn candidates(served: &Path, user: Option<u32>) -> Vec<Candidate> {
+    search(served, &folders(&variable, Path::new("/")), &Trust::of(served, user))
+}
+
+fn search(served: &Path, folders: &[SearchedFolder], trust: &Trust) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = folders.iter().flat_map(|folder| folder.sockets(trust)).collect();
     found.sort();
     found.dedup();
-    let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start));
-    found.sort_by_key(|path| !is_ours(path));
+    found.sort_by_key(|one| (one.stranger.is_some(), !is_of(&one.path, served)));
     found
+}
+
+/// A folder that may contain control sockets.
+struct SearchedFolder {
+    path: PathBuf,
+    /// Whether it may be another service's, with sockets of other kinds.
+    may_be_others: bool,
+}
+
+impl SearchedFolder {
+    fn sockets(&self, trust: &Trust) -> Vec<Candidate> {
+        let Ok(stranger) = trust.stranger(&self.path) else { return Vec::new() };
+        let is_socket = |path: &PathBuf| {
+            path.extension().is_some_and(|extension| extension == "sock")
+                && (!self.may_be_others || is_ours(path))
+                && fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+        };
+        entries(&self.path).filter(is_socket).map(|path| Candidate { path, stranger }).collect()
+    }
+}
+
+/// The users whose sockets a command takes for those of a served folder.
+struct Trust {
+    users: Vec<u32>,
+    /// Root may use the servers of all users.
+    is_root: bool,
+}
+
+impl Trust {
+    fn of(served: &Path, user: Option<u32>) -> Trust {
+        let own = rustix::process::geteuid();
+        let mut users = vec![own.as_raw(), 0];
+        if own.is_root() {
+            users.extend(fs::metadata(served).ok().map(|found| found.uid()));
+            users.extend(user);
+        }
+        Trust { users, is_root: own.is_root() }
+    }
+
+    /// The owner of a folder, if that is a stranger. An error if the folder must not be used at all.
+    fn stranger(&self, folder: &Path) -> Result<Option<u32>, String> {
+        let owner = is_private(folder)?;
+        // Where only root can make folders, root has made this one for its owner, as systemd does for a unit.
+        let is_given = || folder.parent().is_some_and(|parent| is_private(parent) == Ok(0));
+        match self.users.contains(&owner) || (self.is_root && is_given()) {
+            true => Ok(None),
+            false if self.is_root => Ok(Some(owner)),
+            false => Err(format!("belongs to user {owner}")),
+        }
+    }
 }
 
 /// Whether this socket is named after this folder.
@@ -83,18 +135,21 @@ fn own_folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     folders
 }
 
-/// Folders that may contain sockets, the most likely first.
-fn folders(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+/// Folders that may contain sockets. `system` is the root folder.
+fn folders(variable: &dyn Fn(&str) -> Option<OsString>, system: &Path) -> Vec<SearchedFolder> {
+    let run = system.join("run");
     let mut folders = own_folders(variable);
+    folders.push(run.join("foolsgold"));
     if rustix::process::geteuid().is_root() {
         // Root may control the servers of all users.
-        folders.extend(below("/run/user", "foolsgold"));
-        let of_others = fs::read_dir("/tmp").into_iter().flatten().flatten().map(|entry| entry.path());
-        folders.extend(of_others.filter(|path| is_of_a_user(path) && is_private(path).is_ok()));
-    } else {
-        folders.push(PathBuf::from("/run/foolsgold"));
+        folders.extend(entries(&run.join("user")).map(|folder| folder.join("foolsgold")));
+        let shared = ["tmp", "dev/shm"].into_iter().flat_map(|place| entries(&system.join(place)));
+        folders.extend(shared.filter(|path| is_of_a_user(path)));
     }
-    folders
+    let ours = folders.into_iter().map(|path| SearchedFolder { path, may_be_others: false });
+    // Of a unit's RuntimeDirectory only the unit itself is told.
+    let of_units = entries(&run).map(|path| SearchedFolder { path, may_be_others: true });
+    ours.chain(of_units).collect()
 }
 
 /// Whether a folder has the name of a user's folder for control sockets. There are other sockets below the temporary
@@ -104,8 +159,9 @@ fn is_of_a_user(folder: &Path) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
 }
 
-fn below(folder: &str, name: &str) -> Vec<PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path().join(name)).collect()
+/// What is in a folder; nothing if it cannot be read.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 /// The folder for this user's sockets, created if necessary.
@@ -245,6 +301,60 @@ mod tests {
     #[test]
     fn a_unit_has_its_own_folder() {
         let unit = |name: &str| (name == "RUNTIME_DIRECTORY").then(|| OsString::from("/run/shop:/run/other"));
-        assert_eq!(folders(&unit)[0], PathBuf::from("/run/shop"));
+        assert_eq!(folders(&unit, Path::new("/"))[0].path, PathBuf::from("/run/shop"));
+    }
+
+    /// A folder that only its owner may write to.
+    fn private(path: &Path) -> &Path {
+        use std::os::unix::fs::PermissionsExt;
+        fs::create_dir_all(path).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_socket_of_a_unit_is_found_without_its_variables() {
+        let system = tempfile::tempdir().unwrap();
+        let served = Path::new("/srv/a/shop");
+        let own = system.path().join("run/shop").join(format!("{}.sock", name(served)));
+        let others = ["run/shop/web.sock", "run/shop-1a2b3c4d.sock"].map(|name| system.path().join(name));
+        private(own.parent().unwrap());
+        let _listeners: Vec<_> =
+            others.iter().chain([&own]).map(|path| std::os::unix::net::UnixListener::bind(path).unwrap()).collect();
+        let mut found = search(served, &folders(&|_| None, system.path()), &Trust::of(served, None));
+        found.retain(|one| one.path.starts_with(system.path()));
+        assert_eq!(found, [Candidate { path: own, stranger: None }]);
+    }
+
+    #[test]
+    fn sockets_in_a_folder_of_a_stranger_are_taken_by_nobody() {
+        use std::os::unix::fs::PermissionsExt;
+        let shared = tempfile::tempdir().unwrap();
+        fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let served = Path::new("/srv/a/shop");
+        let folder = private(&shared.path().join("foolsgold-1000")).to_owned();
+        let path = folder.join(format!("{}.sock", name(served)));
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        let owner = fs::metadata(&folder).unwrap().uid();
+        let found = |users: &[u32], is_root: bool| {
+            let searched = [SearchedFolder { path: folder.clone(), may_be_others: false }];
+            search(served, &searched, &Trust { users: users.to_vec(), is_root })
+        };
+        assert_eq!(found(&[owner + 1, owner], false), [Candidate { path: path.clone(), stranger: None }]);
+        assert!(found(&[owner + 1], false).is_empty());
+        // Root may name it.
+        assert_eq!(found(&[owner + 1], true), [Candidate { path: path.clone(), stranger: Some(owner) }]);
+        // What others can write to is nobody's.
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(found(&[owner], true).is_empty());
+    }
+
+    #[test]
+    fn root_takes_what_only_root_can_have_made() {
+        let run = tempfile::tempdir().unwrap();
+        let folder = private(&run.path().join("shop")).to_owned();
+        let owner = fs::metadata(&folder).unwrap().uid();
+        let trust = Trust { users: vec![owner + 1], is_root: true };
+        assert_eq!(trust.stranger(&folder), Ok(Some(owner).filter(|owner| *owner != 0)));
     }
 }

@@ -10,7 +10,7 @@ use machine::Machine;
 use crate::config::arguments::{self, Arguments, Command, Origin, Problem};
 use crate::config::file;
 use crate::config::operating;
-use crate::config::options::{Kind, Name, TABLE};
+use crate::config::options::{Kind, Name, Row, TABLE};
 use crate::config::reader::SettingsReader;
 use crate::config::settings::{Settings, resolve};
 use crate::process::folder;
@@ -29,7 +29,8 @@ pub struct Invocation {
     first: OnceLock<Fixed>,
 }
 
-/// Settings that need a restart to change, with their values; and the applications with host and prefix.
+/// Settings that need a restart to change, with their values, which may be secret; and the applications with host and
+/// prefix.
 #[derive(Debug, PartialEq)]
 struct Fixed {
     server: Vec<(&'static str, String)>,
@@ -147,9 +148,14 @@ impl Fixed {
     fn changed_from(&self, first: &Fixed) -> Vec<String> {
         let next = "takes effect at the next start";
         let server = self.server.iter().zip(&first.server).filter(|(now, then)| now != then);
-        let mut changes: Vec<String> = server
-            .map(|((name, now), (_, then))| format!("{name} is {} now and was {}: {next}", shown(now), shown(then)))
-            .collect();
+        let told = |name: &str, now: &str, then: &str| {
+            if Row::called(name).is_some_and(|row| row.name.is_secret()) {
+                format!("{name} has changed: {next}")
+            } else {
+                format!("{name} is {} now and was {}: {next}", shown(now), shown(then))
+            }
+        };
+        let mut changes: Vec<String> = server.map(|((name, now), (_, then))| told(name, now, then)).collect();
         for (name, place) in &self.apps {
             match first.apps.iter().find(|(known, _)| known == name) {
                 None => changes.push(format!("the application {name} is new: it {next}")),

@@ -732,6 +732,11 @@ impl Name {
     pub fn row(self) -> &'static Row {
         &TABLE[self as usize]
     }
+
+    /// Whether its value must not be shown.
+    pub fn is_secret(self) -> bool {
+        self == Name::AdminToken
+    }
 }
 
 impl Row {

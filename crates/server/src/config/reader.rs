@@ -5,7 +5,7 @@ use std::time::Duration;
 use machine::Machine;
 
 use crate::config::app_settings::{DEVELOPMENT, FOREVER};
-use crate::config::arguments::{Arguments, HIDDEN, Origin, Problem, RawValue};
+use crate::config::arguments::{Arguments, Origin, Problem, RawValue};
 use crate::config::options::{Default, Kind, Name};
 use crate::config::size::{
     SIZE_FORM, SIZE_OR_NONE_FORM, TIME_FORM, TIME_OR_NONE_FORM, parse_size, parse_time, show_size, show_time,
@@ -31,14 +31,11 @@ impl SettingsReader<'_> {
         RawValue { name, value: self.default(name), origin: Origin::Default, app: None }
     }
 
-    /// All values that count, as one text.
+    /// All values that count, as one text. It may be secret ([`Name::is_secret`]).
     pub fn all(&self, name: Name) -> String {
         let given = self.asked.values_for(self.app, name);
         if given.is_empty() {
             return self.default(name);
-        }
-        if name == Name::AdminToken {
-            return HIDDEN.to_owned();
         }
         let adds_up = name.row().kind == Kind::List || name == Name::Bind;
         let from = if adds_up { 0 } else { given.len() - 1 };

@@ -237,6 +237,16 @@ fn addresses_of_the_command_line_add_up_and_replace_those_of_the_environment() {
 }
 
 #[test]
+fn addresses_of_the_own_variables_add_up_and_replace_the_port_of_a_platform() {
+    let own = [("FOOLS_GOLD_BIND", "unix:///tmp/x"), ("FOOLS_GOLD_PORT", "4"), ("PORT", "2")];
+    assert_eq!(binds(&[], &own), ["unix:///tmp/x", "tcp://[::]:4"]);
+    assert_eq!(binds(&["-p", "3"], &own), ["tcp://[::]:3"]);
+    let host = [("FOOLS_GOLD_BIND", "unix:///tmp/x"), ("FOOLS_GOLD_HOST", "127.0.0.1"), ("FOOLS_GOLD_PORT", "4")];
+    assert_eq!(binds(&[], &host), ["unix:///tmp/x", "tcp://127.0.0.1:4"]);
+    assert_eq!(binds(&[], &host[..2]), ["unix:///tmp/x", "tcp://127.0.0.1:9292"]);
+}
+
+#[test]
 fn all_addresses_of_a_port_are_taken_once() {
     assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "3"], &[]), ["tcp://0.0.0.0:3"]);
     assert_eq!(binds(&["-b", "tcp://0.0.0.0:3", "-p", "4"], &[]), ["tcp://0.0.0.0:3", "tcp://[::]:4"]);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use engine::brief;
-use front::Stop;
+use front::{Bind, Listener, Stop};
 use tokio::runtime::Handle;
 use tracing::{info, warn};
 
@@ -105,7 +105,7 @@ impl ServerHandle {
         }
         systemd::reloading("reloading");
         let outcome = self.0.apps.reload(app);
-        systemd::ready(if outcome.is_ok() { "serving" } else { "serving the old code: a reload has failed" });
+        systemd::reloaded(if outcome.is_ok() { "serving" } else { "serving the old code: a reload has failed" });
         outcome
     }
 
@@ -189,6 +189,11 @@ impl ServerHandle {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.puts_off_the_end())
     }
 
+    /// Whether there is no successor, and none is being started.
+    pub fn is_alone(&self) -> bool {
+        self.0.upgrade.get().is_none_or(|upgrade| upgrade.is_alone())
+    }
+
     /// Whether a successor serves beside this process.
     pub fn is_followed(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_followed())
@@ -197,6 +202,21 @@ impl ServerHandle {
     /// Whether a successor has taken over, and this process only finishes its requests.
     pub fn is_replaced(&self) -> bool {
         self.0.upgrade.get().is_some_and(|upgrade| upgrade.is_replaced())
+    }
+
+    /// Whether a successor accepts connections of the socket with this address, as bound.
+    pub fn has_successor_at(&self, local: &Bind) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.has_taken(local))
+    }
+
+    /// Whether the previous process, from which this one has the socket with this address, still serves.
+    pub fn has_predecessor_at(&self, local: &Bind) -> bool {
+        self.0.upgrade.get().is_some_and(|upgrade| upgrade.has_predecessor_at(local))
+    }
+
+    /// Another listener of the socket with this address; an error once the shutdown has begun.
+    pub fn listen_again(&self, local: &Bind) -> Result<Listener, String> {
+        self.0.upgrade.get().ok_or("no socket is shared yet")?.listen_again(local)
     }
 
     /// Reopens the log files, after they were renamed.

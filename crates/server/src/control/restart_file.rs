@@ -16,19 +16,33 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 struct Watched {
     app: String,
-    path: PathBuf,
+    /// `None` if the application has no restart file.
+    path: Option<PathBuf>,
     touched: Option<SystemTime>,
+    /// Time of the last check.
+    checked: SystemTime,
 }
 
 impl Watched {
-    fn new(app: String, path: PathBuf) -> Watched {
-        let touched = touched(&path);
-        Watched { app, path, touched }
+    fn new(app: String, path: Option<PathBuf>) -> Watched {
+        let checked = SystemTime::now();
+        let touched = path.as_deref().and_then(touched);
+        Watched { app, path, touched, checked }
+    }
+
+    /// Watches the file that the settings name now, which a reload may have changed. A touch of another file than
+    /// before counts if it came after the last check.
+    fn follow(&mut self, path: Option<&Path>) {
+        if self.path.as_deref() != path {
+            self.path = path.map(Path::to_owned);
+            self.touched = path.and_then(touched).filter(|at| *at <= self.checked);
+        }
     }
 
     /// Whether the file was touched or replaced since the last check. A removed file does not count.
     fn is_touched(&mut self) -> bool {
-        let now = touched(&self.path);
+        self.checked = SystemTime::now();
+        let now = self.path.as_deref().and_then(touched);
         let before = std::mem::replace(&mut self.touched, now);
         now.is_some() && now != before
     }
@@ -45,23 +59,24 @@ pub struct RestartFiles(Vec<Watched>);
 impl RestartFiles {
     /// Records the files before the applications are loaded: a later touch may have changed code that was read.
     pub fn note(settings: &Settings) -> RestartFiles {
-        let files = settings.apps.iter().filter_map(|app| Some((app.name.clone(), app.restart_file.clone()?)));
-        RestartFiles(files.map(|(app, path)| Watched::new(app, path)).collect())
+        let files = settings.apps.iter().map(|app| Watched::new(app.name.clone(), app.restart_file.clone()));
+        RestartFiles(files.collect())
     }
 }
 
-/// Checks the files each second, in a thread, until the server shuts down.
+/// Checks the files that the applications' current settings name each second, in a thread, until the server shuts down.
 pub fn watch(RestartFiles(mut files): RestartFiles, server: &ServerHandle) {
-    if files.is_empty() {
-        return;
-    }
     let server = server.clone();
     let look = move || {
         while !server.is_draining() {
-            for file in files.iter_mut().filter_map(|file| file.is_touched().then_some(&*file)) {
-                info!(target: "server", "{} was touched: reloading {}", file.path.display(), file.app);
-                // The reload logs its outcome itself.
-                drop(server.reload(Some(&file.app)));
+            for file in &mut files {
+                let path = server.apps().get(&file.app).and_then(|app| app.current().settings.restart_file.clone());
+                file.follow(path.as_deref());
+                if let Some(path) = path.filter(|_| file.is_touched()) {
+                    info!(target: "server", "{} was touched: reloading {}", path.display(), file.app);
+                    // The reload logs its outcome itself.
+                    drop(server.reload(Some(&file.app)));
+                }
             }
             thread::park_timeout(LOOK);
         }
@@ -83,7 +98,7 @@ mod tests {
             let file = fs::File::create(&path).unwrap();
             file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
         };
-        let mut file = Watched::new("app".to_owned(), path.clone());
+        let mut file = Watched::new("app".to_owned(), Some(path.clone()));
         assert!(!file.is_touched());
         touch(5);
         assert!(file.is_touched() && !file.is_touched());
@@ -92,6 +107,27 @@ mod tests {
         // An older file is another one, such as that of the previous release.
         touch(4);
         assert!(file.is_touched() && !file.is_touched());
-        assert!(!Watched::new("app".to_owned(), path.clone()).is_touched(), "what was there at the start is no order");
+        let mut file = Watched::new("app".to_owned(), Some(path.clone()));
+        assert!(!file.is_touched(), "what was there at the start is no order");
+    }
+
+    #[test]
+    fn another_file_counts_from_the_check_on_after_which_it_was_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let touch = |path: &Path, time: SystemTime| fs::File::create(path).unwrap().set_modified(time).unwrap();
+        let (before, after) = (SystemTime::UNIX_EPOCH, SystemTime::now() + Duration::from_secs(3600));
+        touch(&second, before);
+        let mut file = Watched::new("app".to_owned(), Some(first.clone()));
+        assert!(!file.is_touched());
+        touch(&first, after);
+        file.follow(Some(&second));
+        assert!(!file.is_touched());
+        touch(&second, after);
+        assert!(file.is_touched() && !file.is_touched());
+        file.follow(None);
+        assert!(!file.is_touched());
+        file.follow(Some(&first));
+        assert!(file.is_touched() && !file.is_touched(), "the touch came after a check, before the file was watched");
     }
 }

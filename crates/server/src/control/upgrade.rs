@@ -12,14 +12,16 @@ use std::thread;
 use std::time::Duration;
 
 use engine::brief;
+use front::{Bind, Listener};
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
 use crate::process::exit::NotServing;
 use crate::process::init;
-use crate::process::parent::{Channel, Parent, StartOutcome, StartedAs};
+use crate::process::parent::{Channel, Ordered, Parent, StartOutcome, StartedAs};
 use crate::process::program::Program;
 use crate::process::run_files::RunFiles;
 use crate::process::sockets::Shared;
@@ -33,6 +35,10 @@ pub struct Upgrade {
     /// Shares of the listening sockets, until the shutdown begins: a socket is closed only when all its holders have
     /// closed it. Locked after `state`, if both are.
     shares: Mutex<Vec<Shared>>,
+    /// Addresses, as bound, of the sockets that the previous process has handed over.
+    handed: Vec<Bind>,
+    /// The previous process, which has handed them over, still serves.
+    has_predecessor: AtomicBool,
     run_files: Arc<RunFiles>,
     apps: Arc<Apps>,
     /// Time for a successor to be ready.
@@ -43,12 +49,15 @@ pub struct Upgrade {
     /// A shutdown was requested while the successor was being started: it begins when that serves.
     leaves: AtomicBool,
     state: Mutex<State>,
+    /// Notified when a successor serves, has failed, owns everything, or is gone.
+    changed: Arc<Notify>,
 }
 
-/// A successor that serves, and the addresses that it has taken.
+/// A successor that serves, the addresses that it has taken, and the orders of operators that it was given.
 struct Successor {
     channel: Channel,
     taken: Vec<String>,
+    ordered: Vec<Ordered>,
     child: Child,
 }
 
@@ -84,26 +93,30 @@ enum State {
     Alone,
     /// A successor is being started; it has this process id once it runs.
     Trying(Option<Pid>),
-    /// A successor serves; `taken` are the addresses that it has.
+    /// A successor serves; `taken` are the addresses, as bound, of the sockets that it has.
     Followed {
         pid: u32,
         channel: Channel,
-        taken: Vec<String>,
+        taken: Vec<Bind>,
     },
     /// This process shuts down, and the successor owns everything.
-    Replaced,
+    Replaced {
+        taken: Vec<Bind>,
+    },
     /// This process shuts down without a successor.
     Ending,
 }
 
 impl State {
-    /// Ends without a successor. One that is being started is killed: it would hold the sockets of a server that is
+    /// Ends without a successor. One that is being started is ended: it would hold the sockets of a server that is
     /// gone for as long as it loads, and nobody would accept its connections.
     fn call_off(&mut self) {
         if let State::Trying(Some(pid)) = *self {
-            let _ = kill_process(pid, Signal::KILL);
+            // A process that loads has no handler for this signal. One that serves, and whose report has not been read,
+            // finishes the requests that it has accepted.
+            let _ = kill_process(pid, Signal::TERM);
         }
-        if !matches!(self, State::Replaced) {
+        if !matches!(self, State::Replaced { .. }) {
             *self = State::Ending;
         }
     }
@@ -123,7 +136,8 @@ impl State {
 }
 
 impl Upgrade {
-    /// With everything that a successor is given.
+    /// With everything that a successor is given; `changed` is notified when a successor serves, has failed, owns
+    /// everything, or is gone.
     pub fn new(
         program: Program,
         shares: Vec<Shared>,
@@ -131,10 +145,22 @@ impl Upgrade {
         apps: Arc<Apps>,
         limit: Duration,
         stays: bool,
+        changed: Arc<Notify>,
     ) -> Arc<Upgrade> {
-        let shares = Mutex::new(shares);
-        let state = Mutex::new(State::Alone);
-        Arc::new(Upgrade { program, shares, run_files, apps, limit, stays, leaves: AtomicBool::new(false), state })
+        let handed = shares.iter().filter(|shared| shared.is_taken).map(|shared| shared.share.local.clone()).collect();
+        Arc::new(Upgrade {
+            program,
+            shares: Mutex::new(shares),
+            handed,
+            has_predecessor: AtomicBool::new(false),
+            run_files,
+            apps,
+            limit,
+            stays,
+            leaves: AtomicBool::new(false),
+            state: Mutex::new(State::Alone),
+            changed,
+        })
     }
 
     /// Starts a successor and blocks until it serves, or has failed. Returns its process id.
@@ -143,7 +169,7 @@ impl Upgrade {
             state @ State::Alone => *state = State::Trying(None),
             State::Trying(_) => return Err("an upgrade is on its way already".to_owned()),
             State::Followed { pid, .. } => return Err(format!("process {pid} has taken over already")),
-            State::Replaced | State::Ending => return Err(ENDS.to_owned()),
+            State::Replaced { .. } | State::Ending => return Err(ENDS.to_owned()),
         }
         info!(target: "server", "upgrade: starting {}", self.program.path().display());
         systemd::reloading("starting the new program");
@@ -156,29 +182,33 @@ impl Upgrade {
             warn!(target: "server", "upgrade failed, this process goes on: {why}");
             if let state @ State::Trying(_) = &mut *self.state.lock() {
                 *state = State::Alone;
+                self.changed.notify_one();
                 self.run_files.recant();
-                systemd::ready("serving; an upgrade has failed");
+                systemd::reloaded("serving; an upgrade has failed");
             }
         }
         outcome
     }
 
-    fn welcome(self: &Arc<Upgrade>, mut successor: Successor) -> Result<u32, String> {
+    fn welcome(self: &Arc<Upgrade>, successor: Successor) -> Result<u32, String> {
         let mut state = self.state.lock();
         if matches!(*state, State::Ending) {
-            // A shutdown without a successor was requested.
-            end(&mut successor.child);
+            // A shutdown without a successor was requested, and has ended the successor, too: it finishes what it has.
             return Err(ENDS.to_owned());
         }
-        let Successor { channel, taken, child } = successor;
+        let Successor { channel, taken, ordered, child } = successor;
         let pid = child.id();
         info!(target: "server", "upgrade: process {pid} serves");
-        systemd::ready("serving, and so does a successor");
+        systemd::reloaded("serving, and so does a successor");
+        for changed in self.apps.ordered_since(&ordered) {
+            let _ = channel.order(&changed);
+        }
         self.run_files.give_away();
         // The successor claims the pid file, which is free now.
         let _ = channel.say("free");
-        *state = State::Followed { pid, channel, taken };
+        *state = State::Followed { pid, channel, taken: self.bound(&taken) };
         drop(state);
+        self.changed.notify_one();
         self.watch(child);
         Ok(pid)
     }
@@ -199,6 +229,11 @@ impl Upgrade {
         !self.stays || self.leaves.load(Ordering::SeqCst)
     }
 
+    /// Whether there is no successor, and none is being started.
+    pub fn is_alone(&self) -> bool {
+        matches!(*self.state.lock(), State::Alone)
+    }
+
     /// Whether a successor serves beside this process.
     pub fn is_followed(&self) -> bool {
         matches!(*self.state.lock(), State::Followed { .. })
@@ -206,13 +241,46 @@ impl Upgrade {
 
     /// Whether a successor owns everything.
     pub fn is_replaced(&self) -> bool {
-        matches!(*self.state.lock(), State::Replaced)
+        matches!(*self.state.lock(), State::Replaced { .. })
+    }
+
+    /// Whether a successor that serves has the socket with this address, as bound.
+    pub fn has_taken(&self, local: &Bind) -> bool {
+        match &*self.state.lock() {
+            State::Followed { taken, .. } | State::Replaced { taken } => taken.contains(local),
+            State::Alone | State::Trying(_) | State::Ending => false,
+        }
+    }
+
+    /// Whether the previous process, from which this one has the socket with this address, still serves.
+    pub fn has_predecessor_at(&self, local: &Bind) -> bool {
+        self.has_predecessor.load(Ordering::SeqCst) && self.handed.contains(local)
+    }
+
+    /// Another listener of the socket with this address, as bound; an error once the shutdown has begun.
+    pub fn listen_again(&self, local: &Bind) -> Result<Listener, String> {
+        let shares = self.shares.lock();
+        let shared = shares.iter().find(|shared| shared.share.local == *local);
+        let share = &shared.ok_or_else(|| format!("{local} is not held any more"))?.share;
+        let socket = share.socket.try_clone().map_err(|error| error.to_string())?;
+        Listener::adopt(socket, share.asked.clone()).map_err(|error| error.to_string())
+    }
+
+    /// The addresses, as bound, of the sockets that a successor has taken, which names them as configured. If several
+    /// are configured with the same words, such as port 0, they count only if it has taken all of them.
+    fn bound(&self, asked: &[String]) -> Vec<Bind> {
+        let shares = self.shares.lock();
+        let words: Vec<String> = shares.iter().map(|shared| shared.share.asked.to_string()).collect();
+        let count = |list: &[String], word: &str| list.iter().filter(|other| *other == word).count();
+        let pairs = shares.iter().zip(&words);
+        let taken = pairs.filter(|(_, word)| count(asked, word) >= count(&words, word));
+        taken.map(|(shared, _)| shared.share.local.clone()).collect()
     }
 
     /// Takes over, in the successor, the files of Unix sockets that the previous process has left.
     pub fn inherit(&self) {
         let state = self.state.lock();
-        if matches!(*state, State::Replaced) {
+        if matches!(*state, State::Replaced { .. }) {
             return;
         }
         for Shared { share, .. } in self.shares.lock().iter().filter(|shared| shared.is_taken && !shared.is_activated) {
@@ -227,15 +295,18 @@ impl Upgrade {
         let shares = std::mem::take(&mut *self.shares.lock());
         let State::Followed { pid, channel, taken } = &*state else {
             state.call_off();
-            return matches!(*state, State::Replaced);
+            return matches!(*state, State::Replaced { .. });
         };
-        for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.asked.to_string())) {
+        for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.local)) {
             share.set_removes_file(false);
         }
-        let _ = channel.say("yours");
+        // Until systemd knows that the successor is the service, it drops what that says (NotifyAccess=main).
         systemd::moved_to(*pid);
         init::moved_to(*pid);
-        *state = State::Replaced;
+        let _ = channel.say("yours");
+        let taken = taken.clone();
+        *state = State::Replaced { taken };
+        self.changed.notify_one();
         true
     }
 
@@ -263,21 +334,21 @@ impl Upgrade {
             end(&mut child);
             return Err(why);
         }
-        let answer = self.converse(&channel);
-        // From here on the child is ended by this thread alone, which also waits for it.
-        self.state.lock().unname();
-        match answer {
-            Ok(taken) => Ok(Successor { channel, taken, child }),
+        let ordered = self.apps.ordered();
+        match self.converse(&channel, &ordered) {
+            Ok(taken) => Ok(Successor { channel, taken, ordered, child }),
             Err(why) => {
+                // From here on the child is ended by this thread alone, which also waits for it.
+                self.state.lock().unname();
                 let how = end(&mut child);
                 Err(why.in_words(&how))
             }
         }
     }
 
-    /// Hands over the sockets and waits for the report: the addresses that the successor took, or why it does not
-    /// serve.
-    fn converse(&self, channel: &Channel) -> Result<Vec<String>, NoSuccessor> {
+    /// Hands over the sockets and the orders, and waits for the report: the addresses that the successor took, or why
+    /// it does not serve.
+    fn converse(&self, channel: &Channel, ordered: &[Ordered]) -> Result<Vec<String>, NoSuccessor> {
         let told = |error: io::Error| match error.kind() {
             io::ErrorKind::WouldBlock => NoSuccessor::Late(self.limit),
             io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
@@ -289,8 +360,8 @@ impl Upgrade {
         for Shared { share, is_activated, .. } in &*self.shares.lock() {
             channel.hand(share.socket.as_fd(), &share.asked.to_string(), *is_activated).map_err(told)?;
         }
-        for ordered in self.apps.ordered() {
-            channel.order(&ordered).map_err(told)?;
+        for ordered in ordered {
+            channel.order(ordered).map_err(told)?;
         }
         channel.say("begin").map_err(told)?;
         channel.patience(Some(self.limit)).map_err(told)?;
@@ -312,6 +383,7 @@ impl Upgrade {
                 drop(state);
                 warn!(target: "server", "the new process (pid {pid}) exited ({how}), this process goes on");
                 ours.run_files.take_back();
+                ours.changed.notify_one();
                 systemd::ready("serving");
             }
         });
@@ -349,6 +421,7 @@ pub fn follow(
         then("serving");
         return Ok(());
     }
+    upgrade.has_predecessor.store(true, Ordering::SeqCst);
     let (told, outcome) = sync_channel(1);
     // The thread is there before the previous process is told to go: at the limit of threads both would end.
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
@@ -366,11 +439,15 @@ pub fn follow(
                 is_free = true;
             } else if word == "yours" {
                 break;
+            } else if let Some(ordered) = Ordered::read(&word) {
+                // An operator gave it while this process was loading.
+                upgrade.apps.follow(&[ordered]);
             }
         }
         if !is_free {
             run_files.follow();
         }
+        upgrade.has_predecessor.store(false, Ordering::SeqCst);
         upgrade.inherit();
         then("serving, after an upgrade");
     });

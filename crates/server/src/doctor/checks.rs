@@ -13,7 +13,8 @@ use super::report::{Asked, OnRuby, Report, There};
 use super::scan;
 use crate::apps::engines::{EngineContext, RefusalKind, RunningEngine, Size};
 use crate::apps::spec::AppSpec;
-use crate::config::app_settings::AppSettings;
+use crate::config::app_settings::{AppSettings, Ruby, RubyWorker};
+use crate::process::program::find_program;
 
 /// Interval at which a process is polled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -46,7 +47,7 @@ pub fn run(
             report.refusal = Some(refusal.words);
             report.findings = told.found;
             report.unfinished = told.unfinished;
-            ask_ruby(&mut report.findings, &settings.ruby.program, settings.ruby.boot_time);
+            ask_ruby(&mut report.findings, &settings.ruby);
             None
         }
     };
@@ -71,7 +72,12 @@ fn start_there(
     engine_context: &Arc<EngineContext>,
     report: &mut Report,
 ) -> Option<RunningEngine> {
-    match start(there, settings, Size::Workers(1), engine_context) {
+    let mut settings = settings.clone();
+    // Nothing is built here.
+    if settings.ruby.worker == RubyWorker::Native {
+        settings.ruby.worker = RubyWorker::Auto;
+    }
+    match start(there, &settings, Size::Workers(1), engine_context) {
         Ok(running) => {
             if let RunningEngine::Ruby(engine) = &running {
                 report.ruby = engine.fact("ruby").map(str::to_owned);
@@ -130,8 +136,8 @@ fn compared(here: Option<[&Answer; 2]>, there: [&Answer; 2], answer: Option<&Ans
 }
 
 /// Asks Ruby whether it can parse the files that do not parse here, as far as the time allows.
-fn ask_ruby(findings: &mut [Finding], ruby: &Path, time: Duration) {
-    let end = Instant::now() + time;
+fn ask_ruby(findings: &mut [Finding], ruby: &Ruby) {
+    let end = Instant::now() + ruby.boot_time;
     for finding in findings {
         let Some(rest) = finding.words.strip_prefix("SyntaxError: ") else { continue };
         let ends = rest.match_indices(':').map(|(at, _)| &rest[..at]);
@@ -146,9 +152,16 @@ fn ask_ruby(findings: &mut [Finding], ruby: &Path, time: Duration) {
     }
 }
 
-/// Whether `ruby -c` accepts a file; `None` if it does not finish in time.
-fn parses(ruby: &Path, file: &str, end: Instant) -> Option<bool> {
-    let mut command = Command::new(ruby);
+/// Whether `ruby -c` accepts a file; `None` if it does not finish in time. It runs as the user of the workers.
+fn parses(ruby: &Ruby, file: &str, end: Instant) -> Option<bool> {
+    let program = find_program(&ruby.program)?;
+    let mut command = match &ruby.user {
+        Some(user) => user.command(&program),
+        None => Command::new(program),
+    };
+    for name in engine::SECRET_VARIABLES {
+        command.env_remove(name);
+    }
     command.arg("-c").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     while Instant::now() < end {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::app_settings::{AppSettings, Ruby};
-use crate::config::arguments::{Arguments, Origin, Problem};
+use crate::config::arguments::{Arguments, HIDDEN, Origin, Problem};
 use crate::config::binds::Said;
 use crate::config::engine_kind::EngineKind;
 use crate::config::invocation::Invocation;
@@ -146,6 +146,7 @@ fn lines(
             {
                 "yes".to_owned()
             }
+            (_, origin, _) if row.name.is_secret() && *origin != Origin::Default => HIDDEN.to_owned(),
             _ => reader.all(row.name),
         };
         SettingLine { row, value, origin }

@@ -16,7 +16,7 @@ mod recommendation;
 mod report;
 mod scan;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,7 +26,8 @@ use crate::apps::spec::{self, AppSpec, Missing};
 use crate::config::arguments::{self, Command, Problem};
 use crate::config::engine_kind::EngineKind;
 use crate::config::invocation::Invocation;
-use crate::config::settings::{Settings, resolve};
+use crate::config::options::{Row, TABLE};
+use crate::config::settings::Settings;
 use crate::process::exit;
 use captured_output::CapturedOutput;
 use recommendation::Recommendation;
@@ -52,11 +53,12 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
         return None;
     }
     let words = Words::read(words);
-    let asked = arguments::read(words.rest, &invocation.environment);
-    if asked.command != Command::Serve {
+    // A server with these words would read the same settings.
+    let invocation = Invocation::new(words.rest, invocation.environment.clone(), invocation.machine);
+    if invocation.typed().command != Command::Serve {
         return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
-    let settings = match resolve(asked, invocation.machine) {
+    let settings = match invocation.resolve(invocation.asked()) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);
@@ -65,7 +67,7 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     };
     let examined = match CapturedOutput::begin() {
         Ok(captured) => {
-            let examined = check_apps(settings, invocation, &words.paths);
+            let examined = check_apps(settings, &invocation, &words.paths);
             // It may be closed; then the report is not read either.
             let _ = captured.end();
             examined
@@ -98,6 +100,7 @@ fn check_apps(mut settings: Settings, invocation: &Invocation, paths: &[String])
         (app.request_time, app.has_request_time) = (app.request_time.min(ANSWER_TIME), true);
         // Settings that do not fit the other engine must not prevent the checks of this one.
         app.engine = None;
+        app.incompatible.clear();
         let found = spec::find(app, bundle_gemfile.as_deref(), is_only_one)?;
         app.mruby.interpreters = 1;
         let (here, there) = (of(&found, EngineKind::Mruby), of(&found, EngineKind::Ruby));
@@ -121,7 +124,14 @@ impl Words {
     /// Splits the words: those that begin with a slash and are no file, nor named like one, are paths to request.
     fn read(words: &[OsString]) -> Words {
         let mut read = Words::default();
+        let mut is_value = false;
         for word in words {
+            if is_value {
+                is_value = false;
+                read.rest.push(word.clone());
+                continue;
+            }
+            is_value = awaits_value(word);
             match word.to_str() {
                 Some("--json") => read.json = true,
                 Some(path) if is_asked_for(path) => read.paths.push(path.to_owned()),
@@ -132,6 +142,16 @@ impl Words {
         }
         read
     }
+}
+
+/// Whether the next word is the value of this one, which is a flag.
+fn awaits_value(word: &OsStr) -> bool {
+    let Some(word) = word.to_str() else { return false };
+    let is_it = |row: &&Row| match word.strip_prefix("--") {
+        Some(long) => row.long == long,
+        None => row.short.is_some_and(|letter| word.strip_prefix('-').is_some_and(|short| short.chars().eq([letter]))),
+    };
+    TABLE.iter().find(is_it).is_some_and(|row| row.takes_value())
 }
 
 fn is_asked_for(word: &str) -> bool {
@@ -151,5 +171,8 @@ mod tests {
         assert_eq!(read.paths, ["/", "/no/such?x=1"]);
         assert_eq!(read.rest, ["shop", "/etc/passwd", "/no/such.ru", "-e", "test"].map(OsString::from));
         assert!(read.json);
+        let words = ["-C", "/no/such", "--dir", "/no/folder", "--fresh", "/no/such"].map(OsString::from);
+        let read = Words::read(&words);
+        assert_eq!((read.paths, read.rest.as_slice()), (vec!["/no/such".to_owned()], &words[..5]));
     }
 }

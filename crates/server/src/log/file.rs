@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use engine::count;
@@ -36,6 +37,14 @@ pub struct LogFile {
     form: LogForm,
     errors: ErrorSink,
     open: Mutex<Open>,
+    lost: LostCounts,
+}
+
+/// What was lost since the start. Outside of the lock, which a write holds for as long as the reader of a pipe wants.
+#[derive(Debug, Default)]
+struct LostCounts {
+    lines: AtomicU64,
+    bytes: AtomicU64,
 }
 
 /// The previous standard error, if a file has replaced it.
@@ -58,8 +67,6 @@ struct Open {
     /// The last write ended within a line.
     is_cut: bool,
     failing: Option<Failing>,
-    lost_lines: u64,
-    lost_bytes: u64,
 }
 
 /// A period in which a file cannot be written.
@@ -118,7 +125,7 @@ impl LogFile {
     pub fn open(path: &Path, form: LogForm, errors: ErrorSink) -> Result<LogFile, String> {
         let path = absolute(path)?;
         let file = append(&path)?;
-        Ok(LogFile { path: Some(path), stream: Stream::Output, form, errors, open: Mutex::new(Open::new(file)) })
+        Ok(LogFile::of(Some(path), Stream::Output, form, errors, file))
     }
 
     /// A standard stream as it is now; `None` if it is closed.
@@ -127,7 +134,12 @@ impl LogFile {
             Stream::Output => io::stdout().as_fd().try_clone_to_owned(),
             Stream::Error => io::stderr().as_fd().try_clone_to_owned(),
         };
-        Some(LogFile { path: None, stream, form, errors, open: Mutex::new(Open::new(file.ok()?.into())) })
+        Some(LogFile::of(None, stream, form, errors, file.ok()?.into()))
+    }
+
+    fn of(path: Option<PathBuf>, stream: Stream, form: LogForm, errors: ErrorSink, file: File) -> LogFile {
+        let open = Mutex::new(Open { file, is_cut: false, failing: None });
+        LogFile { path, stream, form, errors, open, lost: LostCounts::default() }
     }
 
     /// Whether this is the file at an absolute path.
@@ -188,7 +200,7 @@ impl LogFile {
         let mut open = self.open.lock();
         self.recover(&mut open);
         let lost = if open.failing.is_some() { bytes } else { &bytes[bytes.len() - open.put(bytes)..] };
-        let begins = open.lose(lost);
+        let begins = open.lose(lost, &self.lost);
         let why = open.failing.as_ref().filter(|_| begins).map(|failing| failing.why.clone());
         drop(open);
         if let Some(why) = why {
@@ -229,12 +241,15 @@ impl LogFile {
 
     /// State of the file.
     pub fn view(&self) -> FileView {
-        let Some(open) = self.open.try_lock_for(STALLED_TIME) else {
+        let open = self.open.try_lock_for(STALLED_TIME);
+        let lost_lines = self.lost.lines.load(Ordering::Relaxed);
+        let lost_bytes = self.lost.bytes.load(Ordering::Relaxed);
+        let Some(open) = open else {
             let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
             return FileView {
                 file: self.name(),
-                lost_lines: 0,
-                lost_bytes: 0,
+                lost_lines,
+                lost_bytes,
                 failing_since_ms: Some(u64::try_from(since).unwrap_or(u64::MAX)),
                 why: Some("its reader takes nothing at the moment".to_owned()),
             };
@@ -243,8 +258,8 @@ impl LogFile {
         let since = failing.map(|failing| failing.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis());
         FileView {
             file: self.name(),
-            lost_lines: open.lost_lines,
-            lost_bytes: open.lost_bytes,
+            lost_lines,
+            lost_bytes,
             failing_since_ms: since.map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
             why: failing.map(|failing| failing.why.clone()),
         }
@@ -267,12 +282,8 @@ impl ErrorSink {
 }
 
 impl Open {
-    fn new(file: File) -> Open {
-        Open { file, is_cut: false, failing: None, lost_lines: 0, lost_bytes: 0 }
-    }
-
     /// Counts bytes that could not be written. Returns whether the file has begun to fail with them.
-    fn lose(&mut self, bytes: &[u8]) -> bool {
+    fn lose(&mut self, bytes: &[u8], lost: &LostCounts) -> bool {
         if bytes.is_empty() {
             return false;
         }
@@ -280,8 +291,8 @@ impl Open {
         // An unfinished line counts, too.
         let ends = bytes.iter().filter(|byte| **byte == b'\n').count().max(1);
         let (lines, length) = (ends as u64, bytes.len() as u64);
-        self.lost_lines += lines;
-        self.lost_bytes += length;
+        lost.lines.fetch_add(lines, Ordering::Relaxed);
+        lost.bytes.fetch_add(length, Ordering::Relaxed);
         if let Some(failing) = &mut self.failing {
             failing.lines += lines;
             failing.bytes += length;
@@ -382,6 +393,17 @@ mod tests {
     }
 
     const NO_SPACE: &str = "No space left on device (os error 28)";
+
+    #[test]
+    fn what_was_lost_stays_counted_while_a_line_is_on_its_way() {
+        let full = open(Path::new("/dev/full")).unwrap();
+        full.write(b"one\n");
+        let held = full.open.lock();
+        let seen = full.view();
+        drop(held);
+        assert_eq!((seen.lost_lines, seen.lost_bytes), (1, 4));
+        assert!(seen.why.unwrap().contains("its reader takes nothing"));
+    }
 
     #[test]
     fn a_full_disk_is_told_elsewhere_once_each_time() {

@@ -252,18 +252,38 @@ impl<'w> FormatFields<'w> for TextFields {
     fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> std::fmt::Result {
         let mut line = TextLine::default();
         fields.record(&mut line);
+        let mut lines = line.words.split('\n');
+        write_escaped(&mut writer, lines.next().unwrap_or_default())?;
         // Of an exception with its backtrace they stand in the first line, which is the one that is searched for.
-        let (first, more) = match line.words.split_once('\n') {
-            Some((first, more)) => (first, Some(more)),
-            None => (line.words.as_str(), None),
-        };
-        writer.write_str(first)?;
         if !line.id.is_empty() && !line.words.contains(&line.id) {
-            write!(writer, " id={}", line.id)?;
+            writer.write_str(" id=")?;
+            write_escaped(&mut writer, &line.id)?;
         }
-        writer.write_str(&line.rest)?;
-        more.map_or(Ok(()), |more| write!(writer, "\n{more}"))
+        write_escaped(&mut writer, &line.rest)?;
+        // The message of an exception may have text of a client in it, which must not look like a line of the log.
+        for more in lines {
+            let is_apart = more.is_empty() || more.starts_with("  ");
+            writer.write_str(if is_apart { "\n" } else { "\n  " })?;
+            write_escaped(&mut writer, more)?;
+        }
+        Ok(())
     }
+}
+
+/// Writes part of a line, with its control characters escaped as in a literal of Rust: they could break the line, or
+/// control the terminal that shows it.
+fn write_escaped(writer: &mut Writer<'_>, text: &str) -> std::fmt::Result {
+    let is_escaped = |char: char| char.is_control() && char != '\t';
+    for part in text.split_inclusive(is_escaped) {
+        match part.strip_suffix(is_escaped) {
+            Some(plain) => {
+                writer.write_str(plain)?;
+                write!(writer, "{}", part[plain.len()..].escape_debug())?;
+            }
+            None => writer.write_str(part)?,
+        }
+    }
+    Ok(())
 }
 
 /// Where the library puts lines: it writes each with one call.
@@ -310,6 +330,19 @@ mod tests {
         held.state.lock().ended = true;
         held.changed.notify_all();
         assert_eq!(String::from_utf8(thread.join().unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn no_text_in_a_line_looks_like_another_line_or_controls_a_terminal() {
+        let written = line(LogForm::Text, || {
+            let message = "not a number: \"\n2026 INFO forged\u{1b}[2J\r\n\n  app.rb:1\ta\n\u{9b}é\"";
+            tracing::error!(target: "app", id = "one\ntwo", more = "\u{7f}\nthree", "{message}");
+        });
+        let text = String::from_utf8(written).unwrap();
+        let (_, said) = text.split_once(" ERROR app: ").unwrap();
+        let wanted = "not a number: \" id=one\\ntwo more=\\u{7f}\\nthree\n  2026 INFO forged\\u{1b}[2J\\r\n\n  \
+                      app.rb:1\ta\n  \\u{9b}é\"\n";
+        assert_eq!(said, wanted);
     }
 
     #[test]

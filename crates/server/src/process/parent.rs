@@ -119,8 +119,9 @@ impl Ordered {
         format!("ordered\n{}\n{min}\n{max}\n{held}", self.app)
     }
 
-    fn read(text: &str) -> Option<Ordered> {
-        let [_, app, min, max, held] = text.split('\n').collect::<Vec<_>>()[..] else { return None };
+    /// Reads the message; `None` if it is another one.
+    pub fn read(text: &str) -> Option<Ordered> {
+        let ["ordered", app, min, max, held] = text.split('\n').collect::<Vec<_>>()[..] else { return None };
         let scale = (min.parse().ok()?, max.parse().ok()?);
         Some(Ordered { app: app.to_owned(), scale: (scale.1 > 0).then_some(scale), is_paused: held == "paused" })
     }
@@ -129,6 +130,9 @@ impl Ordered {
 impl fmt::Display for Ordered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.app)?;
+        if self.scale.is_none() && !self.is_paused {
+            return f.write_str(" not paused");
+        }
         if let Some((min, max)) = self.scale {
             let fewest = if min == max { String::new() } else { format!("{min} to ") };
             write!(f, " {fewest}{}", count(max, "worker"))?;

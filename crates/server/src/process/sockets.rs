@@ -123,22 +123,26 @@ fn is_wider(address: SocketAddr, other: SocketAddr) -> bool {
 }
 
 impl Sockets {
-    /// Adds the admin listener, which a successor is given, too.
-    pub fn add_admin(&mut self, listener: Listener) -> Result<(), String> {
-        let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
-        self.shares.push(Shared { share, is_activated: false, is_taken: false });
+    /// Adds the admin listener, which a successor is given, too; `is_taken` if the previous process had it.
+    pub fn add_admin(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
+        self.share(&listener, is_taken)?;
         self.admin = Some(listener);
         Ok(())
     }
 
     /// Adds the control socket, which a successor is given, too; `is_taken` if the previous process had it.
     pub fn add_control(&mut self, listener: Listener, is_taken: bool) -> Result<(), String> {
+        self.share(&listener, is_taken)?;
+        self.control = Some(listener);
+        Ok(())
+    }
+
+    fn share(&mut self, listener: &Listener, is_taken: bool) -> Result<(), String> {
         let share = listener.share().map_err(|error| format!("{} cannot be shared: {error}", listener.local()))?;
         if is_taken {
             self.taken.push(share.asked.to_string());
         }
         self.shares.push(Shared { share, is_activated: false, is_taken });
-        self.control = Some(listener);
         Ok(())
     }
 

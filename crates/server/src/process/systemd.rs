@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rustix::io::Errno;
 use sd_notify::NotifyState;
 use tokio::runtime::Handle;
@@ -20,6 +21,10 @@ const FIRST: RawFd = 3;
 
 /// Shortest interval between watchdog notifications.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
+
+/// Number of reloads and upgrades that are running. Locked while a message about them is sent, so that the messages
+/// come in order.
+static RUNNING: Mutex<usize> = Mutex::new(0);
 
 fn tell(state: &[NotifyState<'_>]) {
     static HAS_FAILED: AtomicBool = AtomicBool::new(false);
@@ -39,17 +44,34 @@ fn tell(state: &[NotifyState<'_>]) {
     }
 }
 
-/// Notifies that the server is ready, for the first time or again.
+/// Notifies that the server is ready, for the first time or again; only of the status while a reload is running.
 pub fn ready(status: &str) {
-    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+    tell_unless_reloading(*RUNNING.lock(), status);
 }
 
-/// Notifies that a reload or an upgrade has begun; [`ready`] must follow.
+/// Notifies that a reload or an upgrade has begun; [`reloaded`] must follow, unless the server shuts down.
 pub fn reloading(status: &str) {
+    let mut running = RUNNING.lock();
+    *running += 1;
     let mut state = vec![NotifyState::Reloading];
     state.extend(NotifyState::monotonic_usec_now());
     state.push(NotifyState::Status(status));
     tell(&state);
+}
+
+/// Notifies that a reload or an upgrade has ended. The server is ready when the last one has.
+pub fn reloaded(status: &str) {
+    let mut running = RUNNING.lock();
+    *running = running.saturating_sub(1);
+    tell_unless_reloading(*running, status);
+}
+
+fn tell_unless_reloading(running: usize, status: &str) {
+    if running == 0 {
+        tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+    } else {
+        tell(&[NotifyState::Status(status)]);
+    }
 }
 
 /// Notifies that the server is shutting down.
