@@ -144,41 +144,38 @@ mpz_xor(mrb_state *mrb, mpz_t *z, mpz_t *x, mpz_t *y)
   mpz_bits(mrb, z, x, y, BITS_XOR);
 }
 
-/* The result has the sign of n, as that of % has. */
+static struct RBigint *bint_new(mrb_state *mrb);
+
+/* The result has the sign of n, as that of % has. The garbage collector owns the numbers in between: a product may be
+ * too large. */
 static void
 mpz_powm(mrb_state *mrb, mpz_t *zz, mpz_t *x, mpz_t *ex, mpz_t *n)
 {
-  mpz_t t, b, r;
+  mp_limb limbs[INT_LIMBS];
+  mpz_t one, *b = &bint_new(mrb)->mp;
   size_t len = digits(ex);
 
-  mpz_init(mrb, &r);
-  mpz_init_set_int(mrb, &b, 1);
-  mpz_init(mrb, &t);
-  mpz_mmod(mrb, &t, &b, n);
-  mpz_mmod(mrb, &b, x, n);
+  mpz_small(&one, limbs, 1);
+  mpz_mmod(mrb, zz, &one, n);
+  mpz_mmod(mrb, b, x, n);
   for (size_t i = 0; i < len * DIG_SIZE; i++) {
     if (ex->p[i / DIG_SIZE] >> (i % DIG_SIZE) & 1) {
-      mpz_mul(mrb, &t, &t, &b);
-      mpz_mmod(mrb, &r, &t, n);
-      mpz_set(mrb, &t, &r);
+      mpz_mul(mrb, zz, zz, b);
+      mpz_mmod(mrb, zz, zz, n);
     }
-    mpz_mul(mrb, &b, &b, &b);
-    mpz_mmod(mrb, &r, &b, n);
-    mpz_set(mrb, &b, &r);
+    mpz_mul(mrb, b, b, b);
+    mpz_mmod(mrb, b, b, n);
   }
-  mpz_move(mrb, zz, &t);
-  mpz_clear(mrb, &b);
-  mpz_clear(mrb, &r);
 }
 
 static void
 mpz_powm_i(mrb_state *mrb, mpz_t *zz, mpz_t *x, mrb_int ex, mpz_t *n)
 {
+  mp_limb limbs[INT_LIMBS];
   mpz_t e;
 
-  mpz_init_set_int(mrb, &e, ex);
+  mpz_small(&e, limbs, ex);
   mpz_powm(mrb, zz, x, &e, n);
-  mpz_clear(mrb, &e);
 }
 
 /* How many bits the number has, without regard for its sign. */

@@ -1,7 +1,6 @@
 /* Numbers at the border between Integer and Float: functions that take the place of those of the same names in mruby's
  * core/bigint.c, as bigint.c does. */
 
-static struct RBigint *bint_new(mrb_state *mrb);
 static mrb_value bint_norm(mrb_state *mrb, struct RBigint *b);
 
 mrb_value

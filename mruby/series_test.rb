@@ -50,6 +50,10 @@ check("a repository is made", done, said)
 done, said = series("write", unpacked)
 check("it is written back as it was", done && patches(File.join(FOLDER, "mruby")) == patches(__dir__), said)
 
+# An interpreter runs in any thread, and may change it in the middle of a request.
+of_threads = patches(__dir__).select { |_, text| text.match?(/^\+.*\b(__thread|_Thread_local|thread_local)\b/) }.keys
+check("no patch has a variable for each thread", of_threads.empty?, of_threads.join(", "))
+
 # Another reason, in the last commit.
 git(unpacked, "commit", "--quiet", "--amend", "--message", "stress\n\nAnother reason.")
 done, said = series("write", unpacked)

@@ -25,6 +25,10 @@ use ruby_native::{ARGUMENTS_MAX, Arg, Folders, Handles, Value};
 /// Bytes of arguments from which a native function runs in a runner, never on an I/O thread.
 const LARGE_BYTES: usize = 256 << 10;
 
+/// Ticks for which the searches of an interrupted request may go on, so that its `ensure` clauses can use patterns;
+/// each stands for some thousand steps of a search. For instructions, C has a grace of its own (guard.c).
+const LATE_TICKS: u32 = 100;
+
 /// Rust's state of one interpreter, whose address C passes to each function of this file.
 pub struct Host {
     /// State shared by all interpreters of the engine.
@@ -43,6 +47,8 @@ pub struct Host {
     pub handles: Handles,
     /// Folders in which the application may open files.
     pub folders: Folders,
+    /// Ticks since the request was interrupted; None while it was not.
+    late_ticks: Option<u32>,
     out: Vec<u8>,
 }
 
@@ -52,7 +58,14 @@ impl Host {
         let timers = Timers::default();
         let handles = Handles::default();
         let folders = Folders::default();
-        Host { shared, run_state, clock, writer: None, error: None, timers, handles, folders, out: Vec::new() }
+        let (writer, error, late_ticks, out) = (None, None, None, Vec::new());
+        Host { shared, run_state, clock, writer, error, timers, handles, folders, late_ticks, out }
+    }
+
+    /// Forgets the time limits of what ran before, and whether it was interrupted.
+    pub fn calm(&mut self) {
+        self.timers.clear();
+        self.late_ticks = None;
     }
 
     /// Takes the bytecode that fg_vm_compile has produced.
@@ -68,6 +81,10 @@ impl Host {
     /// Answers the deadline timer: `GO_ON`, `STOP` or `EXPIRED` of `sys`. A request that turns out to be long migrates
     /// to a runner here.
     pub fn tick(&mut self) -> c_int {
+        if let Some(ticks) = &mut self.late_ticks {
+            *ticks = ticks.saturating_add(1);
+            return if *ticks <= LATE_TICKS { sys::GO_ON } else { sys::STOP };
+        }
         if !self.run_state.is_late(self.clock.at(Instant::now())) {
             if self.writer.as_mut().is_some_and(|writer| !writer.has_worked_long()) {
                 return self.expired();
@@ -79,7 +96,11 @@ impl Host {
                 let _ = writer.hurry();
             }
         }
-        if self.run_state.is_late(self.clock.at(Instant::now())) { sys::STOP } else { self.expired() }
+        if !self.run_state.is_late(self.clock.at(Instant::now())) {
+            return self.expired();
+        }
+        self.late_ticks = Some(0);
+        sys::STOP
     }
 
     fn expired(&mut self) -> c_int {

@@ -110,7 +110,7 @@ impl Interpreter {
             let clock = self.host().clock;
             (clock.at(now), clock.at(job.request.deadline))
         };
-        self.host().timers.clear();
+        self.host().calm();
         self.host().run_state.start(started, deadline);
         self.watchdog.wake();
         let me = Carried(NonNull::from(&mut *self));
@@ -199,7 +199,7 @@ impl Interpreter {
         self.generation = generation;
         self.host().run_state.open();
         // A Timeout in a suspended Enumerator or Fiber would otherwise expire while the application loads.
-        self.host().timers.clear();
+        self.host().calm();
         self.ended = Ended::Well;
         let opened = self.open(settings);
         self.broken = opened.as_ref().err().cloned();

@@ -39,7 +39,7 @@ impl queue::Job for Job {
     }
 
     fn wait_ends(&self) -> Instant {
-        self.request.queue_deadline
+        self.request.must_begin_by()
     }
 
     fn pause_ends(&self) -> Instant {

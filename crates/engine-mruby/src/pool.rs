@@ -255,7 +255,7 @@ impl Pool {
             Offer::Run(interpreter, job) => self.hand_over(Task::Begin(interpreter, job)),
             Offer::Queued => self.watchdog.wake(),
             Offer::Late(job) => {
-                let allowed = job.request.queue_deadline.saturating_duration_since(job.offered);
+                let allowed = job.request.must_begin_by().saturating_duration_since(job.offered);
                 job.refuse(Fault::QueueWait(allowed));
             }
             Offer::Full(job) => job.refuse(Fault::QueueFull(self.settings.queue_places)),

@@ -185,6 +185,8 @@ impl ResponseWriter {
     /// deadline has passed.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), SendError> {
         self.buffer.extend_from_slice(chunk);
+        // More than was announced: parts that are no Strings, or an array that has grown meanwhile.
+        self.whole &= self.buffer.len() <= COLLECT_BYTES;
         if !self.whole && (self.prompt || self.buffer.len() >= WHOLE_BYTES) {
             return self.send();
         }

@@ -38,10 +38,11 @@ impl Timers {
         self.list.iter().filter(|timer| !timer.has_fired).map(|timer| timer.ends).min().unwrap_or(u64::MAX)
     }
 
-    /// Marks the limits that have ended by `now` as expired. Returns whether there are new ones among them.
+    /// Marks the limit that ended first, of those that have ended by `now`, as expired. Returns whether there is one.
+    /// The others are for later calls: the code around an inner block may go on, and the outer one must still end.
     pub fn expire(&mut self, now: u64) -> bool {
         let due = self.list.iter_mut().filter(|timer| !timer.has_fired && timer.ends <= now);
-        due.map(|timer| timer.has_fired = true).count() > 0
+        due.min_by_key(|timer| timer.ends).map(|timer| timer.has_fired = true).is_some()
     }
 
     /// Removes all limits, before the next request.
@@ -68,5 +69,17 @@ mod tests {
         assert!(!timers.stop(outer));
         assert_eq!(timers.next(), u64::MAX);
         assert!(!timers.stop(outer));
+    }
+
+    #[test]
+    fn limits_that_end_together_are_told_one_after_the_other() {
+        let mut timers = Timers::default();
+        let [outer, inner] = [100, 50].map(|ends| timers.start(ends).unwrap());
+        assert!(timers.expire(200));
+        assert_eq!(timers.next(), 100);
+        assert!(timers.stop(inner));
+        assert!(timers.expire(200));
+        assert!(!timers.expire(200));
+        assert!(timers.stop(outer));
     }
 }

@@ -18,8 +18,8 @@ use mruby_sys::{self as sys, FgNative, FgVm};
 pub enum Ended {
     /// The interpreter can serve the next request.
     Well,
-    /// A request was interrupted or met the memory limit: the interpreter's objects may be half-changed, so it is
-    /// replaced.
+    /// A request was interrupted or met the memory limit, whether or not the application rescued that: the
+    /// interpreter's objects may be half-changed, so it is replaced.
     Poisoned,
 }
 

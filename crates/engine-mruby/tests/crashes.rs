@@ -31,6 +31,9 @@ class Fickle
 end
 ";
 
+/// The message of a SystemStackError, inspected.
+const DEEP: &str = "\"stack level too deep\"";
+
 /// Objects whose conversions move the stack, and change what is being read.
 const CONVERSIONS: &str = "
 require 'strscan'
@@ -131,6 +134,9 @@ fn calls_that_crashed_have_answers() {
         ("path = +'Missing::Ones'; $path = path; Missing.const_get(path)", "Missing"),
         ("(Class.new { class_eval('1 + 1', Name.new('file')) }.name)", "nil"),
         ("'abc'.start_with?(*['x'] * 20, /b/, *[], **{ a: 1 }) rescue $!.class", "TypeError"),
+        ("l = []; 70_000.times { l << -> { raise 'x' } }; (l[0].call rescue $!.message)", "\"x\""),
+        ("a = []; 200_000.times { a = [a] }; begin; a.join; rescue SystemStackError => e; e.message; end", DEEP),
+        ("a = []; 1000.times { a = [a, 1] }; a.join.size", "1000"),
     ];
     let case = |(at, (ruby, _)): (usize, &(&str, &str))| format!("  when '/{at}' then ({ruby}).inspect\n");
     let cases: String = expressions.iter().enumerate().map(case).collect();

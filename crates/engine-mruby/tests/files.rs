@@ -48,6 +48,15 @@ fn files_answer_as_on_cruby() {
     agrees(&small(), "files.txt");
 }
 
+/// A class that is not there yet would be a StandardError.
+#[test]
+fn the_classes_of_all_errors_are_there_from_the_start() {
+    let listed = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/ruby/core/errors.rb")).unwrap();
+    for class in ruby_native::errno::classes() {
+        assert!(listed.contains(&format!("{class},")) || listed.contains(&format!("{class}\n")), "{class}");
+    }
+}
+
 #[test]
 fn constants_are_there_before_anything_is_called() {
     assert_eq!(value(&small(), "[File::FNM_DOTMATCH, IO::SEEK_END, File::Constants::LOCK_EX]"), "[4, 2, 2]");

@@ -222,6 +222,15 @@ fn what_is_missing_says_so_and_what_to_do() {
 }
 
 #[test]
+fn an_encoding_that_is_not_there_is_not_taken_for_ascii() {
+    let missing = "Encoding::ConverterNotFoundError";
+    assert_eq!(eval(r#""\e$B$\"\e(B".encode("UTF-8", "ISO-2022-JP") rescue $!.class"#), missing);
+    assert_eq!(eval(r#""ä".encode("ISO-2022-JP") rescue $!.class"#), missing);
+    assert_eq!(eval(r#""ä".encode("UTF-16LE") rescue $!.class"#), missing);
+    assert_eq!(eval(r#""ab".encode("ISO-2022-JP")"#), "\"ab\"");
+}
+
+#[test]
 fn small_core_methods_answer_as_in_cruby() {
     assert_eq!(
         eval(

@@ -4,8 +4,10 @@
 
 mod support;
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use engine::Engine;
 use support::{app, get, settings, try_app};
 
 /// Expressions, each run in one request of 300 ms; the answer may be a value, an exception's name or a fault.
@@ -95,4 +97,73 @@ fn a_temporary_file_of_the_application_stays_until_its_interpreter_ends() {
         assert!(Instant::now() < deadline, "{path} is still there");
         std::thread::park_timeout(Duration::from_millis(5));
     }
+}
+
+#[test]
+fn random_numbers_are_others_in_each_interpreter_and_generator() {
+    let config = "run ->(env) {
+        numbers = [rand(1..10**9), rand(10**9), Random.rand(10**9), Random.new.rand(10**9), Random.new.rand(10**9)]
+        [200, {}, [numbers.join(' ')]] }";
+    let mut numbers = HashSet::new();
+    for body in [app(config).body("/"), app(config).body("/")] {
+        for number in body.split(' ') {
+            assert!(numbers.insert(number.to_owned()), "{number} twice: {body}, {numbers:?}");
+        }
+    }
+}
+
+#[test]
+fn random_numbers_are_fair_and_those_of_a_seed_the_same() {
+    let app = app("
+def drawn(random) = [random.rand(10**12), random.rand(1..6), random.rand(2**80), random.rand]
+def fair?(counts, around) = counts.values.all? { |count| (count - around).abs < around * 0.2 }
+run ->(env) {
+  value = case env['PATH_INFO']
+  when '/large' then 1000.times.map { rand(10**12) }.max > 900_000_000_000
+  when '/float' then 1000.times.any? { (rand * 2**53).to_i.odd? }
+  when '/orders' then fair?(Array.new(12_000) { [1, 2, 3].shuffle }.tally, 2000)
+  when '/parts' then fair?(Array.new(12_000) { [1, 2, 3].sample(2) }.tally, 2000)
+  when '/sample'
+    seen = [0] * 100_000
+    (0...100_000).to_a.sample(100_000).each { |number| seen[number] += 1 }
+    seen.uniq == [1]
+  when '/few' then (0...100_000).to_a.sample(300).uniq.size == 300
+  when '/seed' then drawn(Random.new(42)) == drawn(Random.new(42)) && drawn(Random.new(42)) != drawn(Random.new(43))
+  when '/seeds' then drawn(Random.new(1)) != drawn(Random.new(1 + 2**32))
+  when '/srand'
+    list = [*1..9]
+    2.times.map { srand(7); [rand(1..10**9), rand(10**9), Random.rand, list.shuffle, list.sample(4)] }.uniq.size == 1
+  end
+  [200, {}, [value.inspect]]
+}");
+    for path in ["/large", "/float", "/orders", "/parts", "/sample", "/few", "/seed", "/seeds", "/srand"] {
+        assert_eq!(app.body(path), "true", "{path}");
+    }
+}
+
+/// 2000 results of some 20 KB would not fit in the memory of an interpreter.
+#[test]
+fn integers_that_are_refused_leave_no_memory_behind() {
+    let app = app("
+MOST = (2**131_071) * (2**131_071)
+LARGE = 2**200_000 + 1
+run ->(env) {
+  refused = 0
+  2000.times do
+    case env['PATH_INFO']
+    when '/power' then 10**100_000
+    when '/border' then 2**262_143
+    when '/shift' then 1 << 262_143
+    when '/difference' then MOST - -MOST
+    when '/modular' then LARGE.pow(3, MOST)
+    end
+  rescue RangeError
+    refused += 1
+  end
+  [200, {}, [refused.to_s]]
+}");
+    for path in ["/power", "/border", "/shift", "/difference", "/modular"] {
+        assert_eq!(app.body(path), "2000", "{path}");
+    }
+    assert_eq!(app.engine.status().restarts, 0);
 }

@@ -199,3 +199,33 @@ fn an_application_that_does_not_load_says_where() {
     let thread = error("x = Thread.new { }\nrun ->(e) { }");
     assert!(thread.contains("Thread") && thread.contains("--engine ruby"), "{thread}");
 }
+
+#[test]
+fn what_is_for_the_time_after_the_answer_runs_after_a_failure_too_and_each_on_its_own() {
+    let app = app("
+class Broken
+  def each; yield 'a'; raise 'in the body'; end
+end
+run ->(env) {
+  next [200, {}, [FoolsGold.store['ran'].to_s]] if env['PATH_INFO'] == '/ran'
+  FoolsGold.store['ran'] = ''
+  3.times { |n|
+    env['rack.response_finished'] << ->(e, status, headers, error) {
+      GC.start
+      ran = [n, e['PATH_INFO'], status, headers, error && error.message].inspect
+      FoolsGold.store['ran'] += ran
+      raise 'a callable' if n > 0
+    }
+  }
+  raise 'no' if env['PATH_INFO'] == '/raise'
+  [201, { 'a' => 'b' }, env['PATH_INFO'] == '/body' ? Broken.new : []]
+}");
+    let ran =
+        |path: &str, rest: &str| -> String { (0..3).rev().map(|n| format!("[{n}, \"{path}\", {rest}]")).collect() };
+    assert!(matches!(app.fault(get("/raise")), Fault::App(error) if error.message == "no"));
+    assert_eq!(app.body("/ran"), ran("/raise", "500, {}, \"no\""));
+    assert!(matches!(app.fault(get("/body")), Fault::App(error) if error.message == "in the body"));
+    assert_eq!(app.body("/ran"), ran("/body", "201, {\"a\"=>\"b\"}, \"in the body\""));
+    assert_eq!(app.got(get("/fine")).status, 201);
+    assert_eq!(app.body("/ran"), ran("/fine", "201, {\"a\"=>\"b\"}, nil"));
+}

@@ -70,6 +70,17 @@ fn matches_outlive_much_rubbish() {
     );
 }
 
+#[test]
+fn a_block_for_each_match_of_a_long_text_takes_linear_time() {
+    // With letters beyond ASCII it takes longest to look at the whole text. The request has ten seconds.
+    let text = "s = 'aaaaaaaaaé' * 100_000";
+    assert_eq!(eval(&format!("{text}; s.gsub(/é/) {{ |e| e.upcase }}.count('É')")), "100000");
+    assert_eq!(eval(&format!("{text}; n = 0; s.scan(/a(é)/) {{ n += 1 }}; n")), "100000");
+    assert_eq!(eval(&format!("{text}; s.scan('é') {{ s = nil }}.size")), "1000000");
+    // The text is searched as it was, whatever the block does to the String.
+    assert_eq!(eval("s = +'aéa'; s.gsub(/a|é/) { |m| s.replace(\"\\xff\".b); m + '-' }"), "\"a-é-a-\"");
+}
+
 fn hasty(path: &str) -> Request {
     let mut request = get(path);
     request.deadline = Instant::now() + Duration::from_millis(150);

@@ -7,12 +7,22 @@ mod support;
 use std::time::{Duration, Instant};
 
 use engine::{Engine, Fault, Request};
-use support::{app, get, wait};
+use engine_mruby::Settings;
+use support::{App, app, app_with, get, settings, wait};
 
 fn hasty(path: &str) -> Request {
     let mut request = get(path);
     request.deadline = Instant::now() + Duration::from_millis(100);
     request
+}
+
+/// Waits until so many interpreters have been replaced.
+fn replaced(app: &App, count: u64) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while app.engine.status().restarts < count {
+        assert!(Instant::now() < deadline, "{:?}", app.engine.status());
+        std::thread::yield_now();
+    }
 }
 
 const HOSTILE: &str = "
@@ -62,10 +72,60 @@ fn endless_scripts_end_in_time_and_leave_the_engine_well() {
         assert_eq!(app.body("/ok"), "fine", "after {path}");
     }
     // All but the sleeper were interrupted. The last one may still be running.
+    replaced(&app, 9);
+}
+
+#[test]
+fn an_interruption_that_is_rescued_costs_its_interpreter_too() {
+    let app = app("
+class Slow < StandardError
+  def to_s
+    while true; end
+  end
+end
+run ->(env) {
+  case env['PATH_INFO']
+  when '/rescue' then begin; while true; end; rescue Exception; end
+  when '/message' then raise Slow
+  end
+  [200, {}, ['fine']]
+}");
+    for (path, count) in [("/rescue", 1), ("/message", 2)] {
+        drop(app.call(hasty(path)));
+        replaced(&app, count);
+        assert_eq!(app.body("/ok"), "fine", "after {path}");
+    }
+    assert_eq!(app.engine.status().restarts, 2);
+}
+
+#[test]
+fn an_interrupted_request_may_search_and_write_json_in_its_ensure_clauses() {
+    let app = app(r"
+run ->(env) {
+  begin
+    case env['PATH_INFO']
+    when '/done' then return [200, {}, [FoolsGold.store['done'].to_s]]
+    else while true; end
+    end
+  ensure
+    case env['PATH_INFO']
+    when '/clean'
+      text = 'x'.sub(/x/, 'y')
+      text = 'found' if /(a)\1b/ =~ 'a' * 5_000
+      FoolsGold.store['done'] = text + JSON.generate([[1], 2])
+    when '/endless' then while true; 'x'.sub(/x/, 'y'); end
+    when '/long' then while true; /^(a|a|b)*\1$/ =~ 'a' * 40 + '!'; end
+    end
+  end
+}");
+    drop(app.call(hasty("/clean")));
     let deadline = Instant::now() + Duration::from_secs(5);
-    while app.engine.status().restarts < 9 {
-        assert!(Instant::now() < deadline, "{:?}", app.engine.status());
-        std::thread::yield_now();
+    while app.body("/done") != "y[[1],2]" {
+        assert!(Instant::now() < deadline, "{:?}", app.body("/done"));
+    }
+    for (path, count) in [("/endless", 2), ("/long", 3)] {
+        assert!(matches!(app.fault(hasty(path)), Fault::OutOfTime(_)), "{path}");
+        replaced(&app, count);
     }
 }
 
@@ -88,6 +148,38 @@ fn memory_ends_at_its_limit() {
 }
 
 #[test]
+fn garbage_is_no_lack_of_memory() {
+    let config = "$served = 0\nrun ->(env) { $served += 1; [200, {}, ['x' * 1_000_000, $served.to_s]] }";
+    let app = app_with(config, Settings { interpreters: 1, ..settings() });
+    for served in 1..=200 {
+        let body = app.body("/");
+        assert_eq!(body.trim_start_matches('x'), served.to_string());
+    }
+    assert_eq!(app.engine.status().restarts, 0);
+}
+
+#[test]
+fn each_stack_error_has_its_own_backtrace_and_cause() {
+    let app = app("
+def endless_one(n) = endless_one(n + 1)
+def endless_two(n) = endless_two(n + 1)
+run ->(env) {
+  begin
+    raise 'before'
+  rescue
+    begin; endless_one(0); rescue SystemStackError => one; end
+  end
+  begin; endless_two(0); rescue SystemStackError => two; end
+  names = [one, two].map { |error| error.backtrace.first(3).join.scan(/endless_[a-z]+/).uniq }
+  [200, {}, [[names, one.cause.message, two.cause, one.equal?(two), two.message].inspect]]
+}");
+    let expected = r#"[[["endless_one"], ["endless_two"]], "before", nil, false, "stack level too deep"]"#;
+    for _ in 0..4 {
+        assert_eq!(app.body("/"), expected);
+    }
+}
+
+#[test]
 fn nesting_ends_in_an_answer() {
     let app = app(HOSTILE);
     for path in ["/deep", "/inspect", "/flatten", "/hashkey", "/cmp", "/json", "/eval", "/parens"] {
@@ -106,6 +198,7 @@ run ->(env) {
   when '/same' then h = Object.new; def h.each; loop { yield 'a', 'b' * 1000 }; end; return [200, h, []]
   when '/objects' then return [200, {}, [(ObjectSpace.each_object(Array) { |a| a.clear } rescue $!.class.name).to_s]]
   when '/large' then return [200, {}, ['x' * 1_000_000] * 1_000_000]
+  when '/odd' then return [200, {}, [('x' * 4096).to_sym] * 1_000_000]
   when '/default' then env.default_proc = proc { raise 'boo' }; env.clear
   when '/amplify' then a = [nil] * 1000; b = [a] * 1000
     return [200, {}, [(JSON.generate([b] * 100).size rescue $!.class.name).to_s]]
@@ -124,9 +217,11 @@ run ->(env) {
     many.deadline = Instant::now() + Duration::from_secs(5);
     assert!(matches!(app.fault(many), Fault::BadAnswer(_)));
     assert!(matches!(app.fault(get("/same")), Fault::BadAnswer(_)));
-    let mut large = get("/large");
-    large.deadline = Instant::now() + Duration::from_millis(200);
-    assert!(matches!(app.call(large).result.map(|response| response.body), Ok(engine::Body::Stream(_))));
+    for path in ["/large", "/odd"] {
+        let mut large = get(path);
+        large.deadline = Instant::now() + Duration::from_millis(200);
+        assert!(matches!(app.call(large).result.map(|response| response.body), Ok(engine::Body::Stream(_))), "{path}");
+    }
     for (path, body) in [
         ("/default", "fine"),
         ("/stream", "IOError"),

@@ -154,6 +154,10 @@ run ->(env) {
   when '/busy'
     DB.busy_timeout = 20
     begin; DB.execute('insert into t values (3)'); rescue => e; return [200, {}, [e.class.to_s]]; end
+  when '/pragma' then DB.execute('pragma busy_timeout = 60000'); DB.execute('insert into t values (4)')
+  when '/short'
+    DB.execute('PRAGMA busy_timeout = 1')
+    begin; DB.execute('insert into t values (5)'); rescue => e; return [200, {}, [e.class.to_s]]; end
   when '/many' then a = []
     begin; loop { a << SQLite3::Database.new(':memory:') }; rescue SystemCallError; return [200, {}, ['enough']]; end
   end
@@ -227,6 +231,22 @@ fn a_lock_is_waited_for_and_not_for_ever() {
     std::thread::park_timeout(Duration::from_millis(50));
     assert_eq!(app.body("/busy"), "SQLite3::BusyException");
     assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
+    assert!(wait(holder).result.is_err());
+    assert_eq!(app.got(within("/write", 3000)).body, "fine");
+}
+
+#[test]
+fn the_pragma_for_the_wait_keeps_to_the_time_of_the_request() {
+    let app = app(HOSTILE, settings());
+    let holder = app.engine.call(within("/lock", 3000));
+    let begin = Instant::now();
+    while app.got(within("/short", 1000)).body != "SQLite3::BusyException" {
+        assert!(begin.elapsed() < Duration::from_secs(2), "no lock is held");
+    }
+    let begin = Instant::now();
+    let answer = app.call(within("/pragma", 300));
+    assert!(answer.result.is_err(), "{answer:?}");
+    assert!(begin.elapsed() < Duration::from_millis(1500), "{:?}", begin.elapsed());
     assert!(wait(holder).result.is_err());
     assert_eq!(app.got(within("/write", 3000)).body, "fine");
 }

@@ -30,6 +30,8 @@ run ->(env) {
   when "/outer" then ended { Timeout.timeout(0.02) { Timeout.timeout(5) { while true; end } } }
   when "/inner"
     Timeout.timeout(5) { [ended { Timeout.timeout(0.02) { while true; end } }, "goes on"].inspect }
+  when "/both"
+    ended { Timeout.timeout(0.02) { ended { Timeout.timeout(0.02) { while true; end } }; while true; end } }
   when "/class"
     begin
       Timeout.timeout(0.02, ArgumentError, "too slow") { while true; end }
@@ -58,6 +60,7 @@ fn blocks_end_in_time_and_the_rest_goes_on() {
         ("/ensure", r#"["ensured"]"#),
         ("/regexp", expired),
         ("/outer", expired),
+        ("/both", expired),
         ("/inner", r#"["Timeout::Error execution expired", "goes on"]"#),
         ("/class", "too slow"),
         ("/again", r#"["Timeout::Error execution expired"]"#),

@@ -253,7 +253,11 @@ static void take_array(mrb_state *mrb, mrb_value body)
     if (mrb_string_p(chunk)) total += (size_t)RSTRING_LEN(chunk);
   }
   fg_host_whole(fg_of(mrb)->host, total);
-  for (mrb_int i = 0; i < RARRAY_LEN(body); i++) put_chunk(mrb, mrb_ary_entry(body, i));
+  int arena = mrb_gc_arena_save(mrb);
+  for (mrb_int i = 0; i < RARRAY_LEN(body); i++) {
+    put_chunk(mrb, mrb_ary_entry(body, i));
+    mrb_gc_arena_restore(mrb, arena);
+  }
 }
 
 /* Sends a body that is a String, an Array or has to_ary, and returns whether it is. A body whose length the headers
@@ -332,9 +336,8 @@ static mrb_value close_part(mrb_state *mrb, void *data)
 }
 
 /* Sends the answer and closes its body, which is closed whatever happened while any part of the answer was read (Rack
- * SPEC, "The Body"). A
- * StandardError from `close` is only logged: it is too late for another answer. An interruption or lack of memory goes
- * on. */
+ * SPEC, "The Body"). A StandardError from `close` is only logged: it is too late for another answer. An interruption or
+ * lack of memory goes on. */
 static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
 {
   struct part part = {call, body};
@@ -357,11 +360,23 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
   if (close_failed && !usual) mrb_exc_raise(mrb, close_error);
 }
 
+/* Keeps an object alive until the request ends, also behind a guard, which restores the arena. */
+static void hold(mrb_state *mrb, mrb_int place, mrb_value object)
+{
+  mrb_ary_set(mrb, fg_of(mrb)->held, place, object);
+}
+
+static void release(fg_vm *vm)
+{
+  mrb_value *held = RARRAY_PTR(vm->held);
+  for (mrb_int i = 0; i < RARRAY_LEN(vm->held); i++) held[i] = mrb_nil_value();
+}
+
 static mrb_value call_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
   call->env = fg_env_new(mrb, call->request);
-  mrb_gc_protect(mrb, call->env);
+  hold(mrb, 0, call->env);
   mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
   if (!mrb_array_p(answer) && !mrb_nil_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
     answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
@@ -370,14 +385,36 @@ static mrb_value call_body(mrb_state *mrb, void *data)
     refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
     return mrb_nil_value();
   }
-  mrb_gc_protect(mrb, answer);
+  hold(mrb, 1, answer);
   call->answer = answer;
   take_and_close(mrb, call, mrb_ary_entry(answer, 2));
   return mrb_nil_value();
 }
 
+struct finished { mrb_value callable, arguments[4]; };
+
+static mrb_value call_finished(mrb_state *mrb, void *data)
+{
+  struct finished *finished = data;
+  return mrb_funcall_argv(mrb, finished->callable, SYM(mrb, call), 4, finished->arguments);
+}
+
+/* Calls one callable. What it raises is logged, and does not keep the others from their turn; an interruption or lack
+ * of memory goes on. */
+static void run_finished(mrb_state *mrb, struct finished *finished)
+{
+  fg_vm *vm = fg_of(mrb);
+  mrb_bool failed = FALSE;
+  mrb_value error = mrb_protect_error(mrb, call_finished, finished, &failed);
+  if (!failed) return;
+  mrb->exc = NULL;
+  if (vm->stops > 0 || vm->out_of_memory) mrb_exc_raise(mrb, error);
+  fg_report(vm, error);
+  fg_host_late_error(vm->host, "after its answer, the application failed");
+}
+
 /* Calls the callables in rack.response_finished after the answer was sent, in reverse order of their registration (Rack
- * SPEC, "rack.response_finished"). */
+ * SPEC, "rack.response_finished"). Without an answer they get the status 500, and the exception. */
 static mrb_value finished_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
@@ -386,17 +423,21 @@ static mrb_value finished_body(mrb_state *mrb, void *data)
   if (!mrb_array_p(list)) return mrb_nil_value();
   /* A callable may take it out of the environment. */
   mrb_gc_protect(mrb, list);
+  if (RARRAY_LEN(list) == 0) return mrb_nil_value();
   bool answered = mrb_array_p(call->answer);
+  mrb_value status = answered ? mrb_ary_entry(call->answer, 0) : mrb_int_value(mrb, 500);
+  mrb_value headers = answered ? mrb_ary_entry(call->answer, 1) : mrb_hash_new(mrb);
+  if (!mrb_immediate_p(headers)) mrb_gc_protect(mrb, headers);
+  int arena = mrb_gc_arena_save(mrb);
   for (mrb_int i = RARRAY_LEN(list) - 1; i >= 0; i--) {
-    mrb_value status = answered ? mrb_ary_entry(call->answer, 0) : mrb_nil_value();
-    mrb_value headers = answered ? mrb_ary_entry(call->answer, 1) : mrb_nil_value();
-    mrb_funcall(mrb, mrb_ary_entry(list, i), "call", 4, call->env, status, headers, call->error);
+    struct finished finished = {mrb_ary_entry(list, i), {call->env, status, headers, call->error}};
+    if (!mrb_immediate_p(finished.callable)) mrb_gc_protect(mrb, finished.callable);
+    run_finished(mrb, &finished);
+    mrb_gc_arena_restore(mrb, arena);
   }
   return mrb_nil_value();
 }
 
-/* `env` and `answer` are protected again after the first guard, which has restored the arena: nothing else holds them.
- * */
 int fg_vm_call(fg_vm *vm, const fg_request *request)
 {
   mrb_state *mrb = vm->mrb;
@@ -407,20 +448,20 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   vm->run += 1;
   vm->call = NULL;
   struct call call = {request, false, nil, nil, nil, nil};
-  int ended = fg_guard(vm, call_body, &call);
+  int ended = fg_guard_raised(vm, call_body, &call, &call.error);
   vm->call = NULL;
   /* The client gets the answer before rack.response_finished runs. */
   fg_host_answered(vm->host, ended);
-  if (ended == FG_DONE) {
-    mrb_gc_protect(mrb, call.env);
-    mrb_gc_protect(mrb, call.answer);
-  }
+  if (!mrb_nil_p(call.error)) mrb_gc_protect(mrb, call.error);
   vm->streaming = false;
-  if (ended == FG_DONE && mrb_hash_p(call.env)) {
+  /* An interpreter that was interrupted, or is out of memory, runs nothing more, and a request out of time neither. */
+  bool is_late = ended == FG_RAISED && mrb_obj_is_kind_of(mrb, call.error, mrb_class_ptr(vm->timeout_class));
+  if ((ended == FG_DONE || ended == FG_RAISED) && !is_late && mrb_hash_p(call.env)) {
     int after = fg_guard(vm, finished_body, &call);
-    if (after != FG_RAISED) ended = after;
-    else fg_host_late_error(vm->host, "after its answer, the application failed");
+    if (after == FG_RAISED) fg_host_late_error(vm->host, "after its answer, the application failed");
+    else if (after != FG_DONE) ended = after;
   }
+  release(vm);
   mrb_gc_arena_restore(mrb, arena);
   fg_rescue_reset(vm);
   return ended;

@@ -143,13 +143,14 @@ typedef struct fg_vm {
   mrb_state *mrb;
   void *host;
   size_t used, limit;     /* bytes of memory; the allocator, fg_reserve and fg_release write `used` */
-  bool out_of_memory;     /* the limit was met since the last fg_vm_calm */
+  bool out_of_memory;     /* memory was short, even without garbage, since the last fg_vm_calm */
   bool closing;           /* the limit no longer counts: clean-up must not fail */
   uint32_t stops;         /* instructions since the script was interrupted; 0 while it was not */
   struct {
     mrb_sym id, closed, run, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
+  mrb_value held; /* an Array with the environment and the answer of the request, which outlive a guard */
   mrb_value stream_class, gone_class, timeout_class;
   const char *stack; /* top of the C stack when Ruby was entered; it grows downwards */
   bool streaming; /* a body is being read: its stream or block may write */
@@ -188,7 +189,7 @@ uint32_t fg_vm_key(fg_vm *vm, const char *name, size_t length);
 uint32_t fg_vm_shape(fg_vm *vm, const uint32_t *keys, size_t count);
 void fg_seed(uint64_t seed);
 size_t fg_vm_used(const fg_vm *vm); /* bytes of memory, with those that Rust holds for its objects */
-bool fg_vm_hit_limit(const fg_vm *vm); /* since the last fg_vm_calm */
+bool fg_vm_hit_limit(const fg_vm *vm); /* of time or memory since the last fg_vm_calm, also where it was rescued */
 const char *fg_version(void);
 /* What the linked mruby can do: interrupt a script (MRB_USE_DEBUG_HOOK); `$!` and causes (our patch). */
 int fg_can_stop(void);
@@ -205,6 +206,7 @@ typedef mrb_value fg_body(mrb_state *mrb, void *data);
 void fg_guard_init(void);
 ptrdiff_t fg_stack_used(mrb_state *mrb);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
+int fg_guard_raised(fg_vm *vm, fg_body *body, void *data, mrb_value *raised);
 void fg_report(fg_vm *vm, mrb_value exception);
 /* trace.c: the frames of an interruption, recorded now and reported later. */
 void fg_note_places(fg_vm *vm);

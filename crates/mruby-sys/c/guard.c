@@ -13,6 +13,9 @@
 /* Instructions that an interrupted script may run, for its ensure clauses, before it is interrupted again. */
 #define STOP_GRACE 10000
 
+/* Instructions that each look at the clock counts for then: the work in C around it takes longer than one. */
+#define LOOK_INSTRUCTIONS 10
+
 /* Bytes of the C stack (stack.rs), and those of them below which C calls Ruby; the rest is for what runs in between. */
 #define STACK_BYTES (16 << 20)
 #define DEEP_BYTES (10 << 20)
@@ -94,12 +97,18 @@ static void on_instruction(mrb_state *mrb, const struct mrb_irep *irep, const mr
 }
 
 /* Checks the deadline timer in long work in C, which has no instructions where it could be interrupted. Raises where
- * the time is over. */
+ * the time is over, and for an interrupted script where its grace is. */
 void fg_look_at_clock(mrb_state *mrb)
 {
   if (__atomic_load_n(&mrb->code_fetch_hook, __ATOMIC_RELAXED) == NULL) return;
+  fg_vm *vm = fg_of(mrb);
+  if (vm->stops > 0) {
+    vm->stops += LOOK_INSTRUCTIONS;
+    if (vm->stops < STOP_GRACE) return;
+    fg_out_of_time(mrb, FG_STOP);
+  }
   mrb->code_fetch_hook = NULL;
-  int answer = fg_host_tick(fg_of(mrb)->host);
+  int answer = fg_host_tick(vm->host);
   if (answer != FG_GO_ON) fg_out_of_time(mrb, answer);
 }
 
@@ -210,8 +219,9 @@ void fg_report(fg_vm *vm, mrb_value exception)
 }
 
 /* Runs `body` and returns how it ended, after reporting an exception to the host. The arena is restored, so that values
- * which must live on have to be protected by the caller. */
-int fg_guard(fg_vm *vm, fg_body *body, void *data)
+ * which must live on have to be protected by the caller; also the exception, which `raised` gets where FG_RAISED is
+ * returned. */
+int fg_guard_raised(fg_vm *vm, fg_body *body, void *data, mrb_value *raised)
 {
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
@@ -229,10 +239,20 @@ int fg_guard(fg_vm *vm, fg_body *body, void *data)
     if (vm->stops > 0) ended = FG_STOPPED;
     else if (vm->out_of_memory && klass == mrb_obj_class(mrb, mrb_obj_value(mrb->nomem_err))) ended = FG_NO_MEMORY;
     else ended = FG_RAISED;
-    if (ended == FG_RAISED) fg_report(vm, result);
+    if (ended == FG_RAISED) {
+      if (!mrb_immediate_p(result)) mrb_gc_protect(mrb, result);
+      fg_report(vm, result);
+      *raised = result;
+    }
     else fg_report_places(vm);
   }
   mrb->exc = NULL;
   mrb_gc_arena_restore(mrb, arena);
   return ended;
+}
+
+int fg_guard(fg_vm *vm, fg_body *body, void *data)
+{
+  mrb_value raised;
+  return fg_guard_raised(vm, body, data, &raised);
 }

@@ -180,16 +180,10 @@ mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int li
   int arena = mrb_gc_arena_save(mrb);
   while (start <= length && fg_find(mrb, &finder, start, false)) {
     size_t first = finder.slots[0], end = finder.slots[1];
-    if (first == end) {
-      /* An empty match splits between two characters, not before the first nor behind the last. */
-      if (first >= length) break;
-      if (first == from) {
-        start = fg_after(&finder);
-        if (!fg_find(mrb, &finder, start, false) || start > length) break;
-        first = finder.slots[0];
-        end = finder.slots[1];
-        if (first == end && first >= length) break;
-      }
+    if (first == from && end == from && start == from) {
+      /* An empty match where a part begins does not end it: it has at least one character. */
+      start = fg_after(&finder);
+      continue;
     }
     mrb_ary_push(mrb, parts, cut(mrb, self, from, first));
     for (size_t i = 2; i < finder.room; i += 2) {
@@ -205,16 +199,24 @@ mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int li
   return parts;
 }
 
-/* String#__find(pattern, from, anchored = false): the next match from byte `from` on, for methods written in Ruby. */
+/* String#__text_kind: how patterns take this text, for __find. */
+static mrb_value string_kind(mrb_state *mrb, mrb_value self)
+{
+  (void)mrb;
+  if (fg_bytes_marked(self)) return mrb_fixnum_value(FG_TEXT_BYTES);
+  return mrb_fixnum_value(fg_text_kind(RSTRING_PTR(self), (size_t)RSTRING_LEN(self)));
+}
+
+/* String#__find(pattern, from, kind = unknown): the next match from byte `from` on, for methods written in Ruby. Those
+ * that search again and again give the kind of the text: to find it takes linear time. */
 static mrb_value string_find(mrb_state *mrb, mrb_value self)
 {
   mrb_value pattern;
-  mrb_int from;
-  mrb_bool anchored = FALSE;
-  mrb_get_args(mrb, "oi|b", &pattern, &from, &anchored);
+  mrb_int from, kind = FG_TEXT_UNKNOWN;
+  mrb_get_args(mrb, "oi|i", &pattern, &from, &kind);
   fg_finder finder;
-  fg_finder_init(mrb, &finder, pattern, self);
-  if (from < 0 || from > RSTRING_LEN(self) || !fg_find(mrb, &finder, (size_t)from, anchored)) return mrb_nil_value();
+  fg_finder_begin(mrb, &finder, pattern, self, 0, (uint8_t)kind);
+  if (from < 0 || from > RSTRING_LEN(self) || !fg_find(mrb, &finder, (size_t)from, false)) return mrb_nil_value();
   return fg_match_new(mrb, &finder);
 }
 
@@ -236,6 +238,7 @@ void fg_replace_init(mrb_state *mrb)
   mrb_define_method(mrb, string, "__scan", string_scan, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, string, "__replace", string_replace, MRB_ARGS_REQ(3));
   mrb_define_method(mrb, string, "__find", string_find, MRB_ARGS_ARG(2, 1));
+  mrb_define_method(mrb, string, "__text_kind", string_kind, MRB_ARGS_NONE());
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");
   mrb_define_module_function(mrb, module, "last_match=", set_match, MRB_ARGS_REQ(1));
   mrb_define_module_function(mrb, module, "__last_match", set_match, MRB_ARGS_ARG(1, 1));

@@ -33,8 +33,8 @@ static void note(fg_vm *vm, const mrb_callinfo *ci)
   snprintf(place->method, sizeof place->method, "%.*s", method ? (int)length : 0, method ? method : "");
 }
 
-/* Records the innermost calls of this fiber and of those that wait for it. Called from the allocator, so it allocates
- * nothing. */
+/* Records the innermost calls of this fiber and of those that wait for it. Called where memory is short, so it
+ * allocates nothing. */
 void fg_note_places(fg_vm *vm)
 {
   vm->place_count = 0;

@@ -181,7 +181,7 @@ static int deepest(mrb_state *mrb, const mrb_value *json)
 static void check_stack(mrb_state *mrb)
 {
   if (fg_stack_used(mrb) < STACK_BYTES) return;
-  mrb_exc_raise(mrb, mrb_obj_value(mrb->stack_err));
+  mrb_raise(mrb, mrb->stack_err->c, "stack level too deep");
 }
 
 void fg_tree_encode(mrb_state *mrb, mrb_value out, mrb_value value, const mrb_value *json, int depth)

@@ -16,8 +16,20 @@
 #include <mruby/variable.h>
 #include <mruby/version.h>
 
+extern void (*fg_on_no_memory)(mrb_state *) __attribute__((weak));
+
+/* Notes that memory is short: what the allocator refused, mruby has asked for a second time after it collected garbage
+ * (mruby/patches, memory-limit). */
+static void on_no_memory(mrb_state *mrb)
+{
+  fg_vm *vm = fg_of(mrb);
+  if (vm == NULL) return;
+  vm->out_of_memory = true;
+  fg_note_places(vm);
+}
+
 /* The allocator of mruby, which counts the real size of each block against the limit. When it returns NULL, mruby
- * collects garbage and asks again, so that `out_of_memory` may be set although the second attempt succeeds. */
+ * collects garbage and asks again: only then is memory short. */
 static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
 {
   fg_vm *vm = data;
@@ -29,16 +41,9 @@ static void *allocate(mrb_state *mrb, void *pointer, size_t size, void *data)
     free(pointer);
     return NULL;
   }
-  if (!vm->closing && size > before && vm->used + (size - before) > vm->limit) {
-    vm->out_of_memory = true;
-    fg_note_places(vm);
-    return NULL;
-  }
+  if (!vm->closing && size > before && vm->used + (size - before) > vm->limit) return NULL;
   void *fresh = realloc(pointer, size);
-  if (fresh == NULL) {
-    vm->out_of_memory = true;
-    return NULL;
-  }
+  if (fresh == NULL) return NULL;
   vm->used += malloc_usable_size(fresh) - before;
   return fresh;
 }
@@ -49,6 +54,7 @@ fg_vm *fg_vm_open(void *host, size_t limit)
 {
   fg_vm *vm = calloc(1, sizeof *vm);
   if (vm == NULL) return NULL;
+  if (&fg_on_no_memory) fg_on_no_memory = on_no_memory;
   vm->host = host;
   vm->limit = limit;
   mrb_state *mrb = mrb_open_allocf(allocate, vm);
@@ -67,6 +73,8 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   mrb_gc_register(mrb, vm->keys);
   vm->kept = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->kept);
+  vm->held = mrb_ary_new_capa(mrb, 2);
+  mrb_gc_register(mrb, vm->held);
   vm->shapes = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->shapes);
   /* In the order of FG_KEY_FINISHED, FG_KEY_CONTEXT and FG_KEY_INPUT. */
@@ -203,6 +211,6 @@ void fg_seed(uint64_t seed)
 
 size_t fg_vm_used(const fg_vm *vm) { return vm->used; }
 
-bool fg_vm_hit_limit(const fg_vm *vm) { return vm->out_of_memory; }
+bool fg_vm_hit_limit(const fg_vm *vm) { return vm->out_of_memory || vm->stops > 0; }
 
 const char *fg_version(void) { return MRUBY_RUBY_ENGINE " " MRUBY_VERSION; }

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::errno::exception;
 use crate::value::{Raise, raise};
 
 /// Advice for a file outside of the folders that may be read.
@@ -132,16 +133,9 @@ impl Refusal {
 
 /// The exception for an error of the operating system, in CRuby's words.
 pub fn failed(error: &io::Error, path: &Path) -> Raise {
-    let shown = path.display();
-    // In CRuby's words, which name the function that failed: most of all those that open a file.
-    let text = |words: &str| format!("{words} @ rb_sysopen - {shown}");
-    match error.kind() {
-        io::ErrorKind::NotFound => raise("Errno::ENOENT", text("No such file or directory")),
-        io::ErrorKind::PermissionDenied => raise("Errno::EACCES", text("Permission denied")),
-        io::ErrorKind::IsADirectory => raise("Errno::EISDIR", format!("Is a directory @ io_fread - {shown}")),
-        io::ErrorKind::NotADirectory => raise("Errno::ENOTDIR", text("Not a directory")),
-        _ => raise("IOError", format!("{error}: {shown}")),
-    }
+    // CRuby names the function that failed: most often the one that opens a file. A folder can be opened, but not read.
+    let function = if error.kind() == io::ErrorKind::IsADirectory { "io_fread" } else { "rb_sysopen" };
+    exception(error, &format!(" @ {function} - {}", path.display()))
 }
 
 fn is_below(folders: &[PathBuf], path: &Path) -> bool {
@@ -174,7 +168,16 @@ mod tests {
         for refused in [secret.clone(), path("link"), path("../../etc/hostname")] {
             assert!(folders.readable(&refused).is_err(), "{}", refused.display());
         }
-        assert_eq!(folders.readable(&path("nothing")).unwrap_err().class, "Errno::ENOENT");
+        symlink("circle", path("circle")).unwrap();
+        let long = "x".repeat(300);
+        for (name, class) in [
+            ("nothing", "Errno::ENOENT"),
+            ("page/x", "Errno::ENOTDIR"),
+            ("circle", "Errno::ELOOP"),
+            (long.as_str(), "Errno::ENAMETOOLONG"),
+        ] {
+            assert_eq!(folders.readable(&path(name)).unwrap_err().class, class);
+        }
         assert!(folders.database(&path("page"), false).is_ok());
         assert!(folders.database(&path("new.db"), true).unwrap_err().message.contains("allow_write"));
         folders.allow_write(inside.path()).unwrap();

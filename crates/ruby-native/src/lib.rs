@@ -2,6 +2,7 @@
 //! Arrays and Hashes. It depends on no interpreter.
 
 mod context;
+pub mod errno;
 pub mod folders;
 mod handles;
 mod native;

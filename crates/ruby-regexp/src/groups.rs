@@ -58,9 +58,12 @@ impl Parser {
         let name = self.until(end).ok_or("end pattern in group")?;
         check_name(&name)?;
         let number = self.group_number()?;
-        match self.names.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, numbers)) => numbers.push(number),
-            None => self.names.push((name, vec![number])),
+        match self.by_name.get(&name) {
+            Some(at) => self.names[*at].1.push(number),
+            None => {
+                self.by_name.insert(name.clone(), self.names.len());
+                self.names.push((name, vec![number]));
+            }
         }
         self.inside().map(|node| Node::Group(number, Box::new(node)))
     }

@@ -102,7 +102,7 @@ impl Pattern {
         };
         let way = match pattern.way(binary)? {
             Way::Plain(plain) => plain.regex.memory_usage(),
-            Way::Machine(program) => program.steps.len() * 64 + program.sets.len() * 512,
+            Way::Machine(program) => program.memory(),
         };
         // Both forms are counted, though the second is compiled on first use: the number must not change later.
         pattern.bytes = 2 * way + pattern.source.len() * 16 + 512;

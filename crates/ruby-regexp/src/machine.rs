@@ -11,6 +11,8 @@ pub const UNSET: usize = usize::MAX;
 const STEPS: u32 = 4096;
 /// Most entries on the backtracking stack, 24 bytes each.
 const STACK_MAX: usize = 1 << 20;
+/// Most registers, of eight bytes each, that are kept of calls.
+const SAVED_MAX: usize = 4 << 20;
 
 /// The reason why a search ended without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,7 @@ enum Entry {
     Slot { slot: u32, before: usize },
     /// Restore the register to `before`.
     Register { register: u32, before: usize },
-    /// Remove the frame of a call that was begun.
+    /// Remove the frame of a call that was begun, and restore the registers of its caller.
     Called,
     /// Restore the frame and the registers of a call that has returned.
     Returned(Box<(Frame, Vec<usize>)>),
@@ -67,6 +69,8 @@ pub struct Machine<'a> {
     registers: Vec<usize>,
     stack: Vec<Entry>,
     frames: Vec<Frame>,
+    /// Registers in frames and on the stack.
+    saved: usize,
     taken: u32,
     tick: Tick<'a>,
 }
@@ -88,6 +92,7 @@ pub fn search(
         registers: vec![UNSET; program.registers],
         stack: Vec::new(),
         frames: Vec::new(),
+        saved: 0,
         taken: 0,
         tick,
     };
@@ -121,17 +126,24 @@ impl Machine<'_> {
         (self.tick)()
     }
 
+    /// Counts a step for each eight bytes that were looked at.
+    fn count_bytes(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.count(u32::try_from(bytes / 8).unwrap_or(STEPS))
+    }
+
     fn run(&mut self, at: usize) -> Result<bool, Stop> {
+        self.count(self.program.groups / 8)?;
         self.slots.clear();
         self.slots.resize((self.program.groups as usize + 1) * 2, UNSET);
         self.slots[0] = at;
         self.position = at;
         self.stack.clear();
         self.frames.clear();
+        self.saved = 0;
         let mut step = 0;
         loop {
             self.count(1)?;
-            if self.stack.len() > STACK_MAX || self.frames.len() > STACK_MAX / 16 {
+            if self.stack.len() > STACK_MAX || self.frames.len() > STACK_MAX / 16 || self.saved > SAVED_MAX {
                 return Err(Stop::Stack);
             }
             match self.step(step)? {
@@ -183,10 +195,14 @@ impl Machine<'_> {
             Entry::Slot { slot, before } => self.slots[slot as usize] = before,
             Entry::Register { register, before } => self.registers[register as usize] = before,
             Entry::Called => {
-                self.frames.pop();
+                if let Some(frame) = self.frames.pop() {
+                    self.saved -= frame.registers.len();
+                    self.registers = frame.registers;
+                }
             }
             Entry::Returned(state) => {
                 let (frame, registers) = *state;
+                self.saved -= registers.len();
                 self.frames.push(frame);
                 self.registers = registers;
             }
@@ -207,7 +223,11 @@ impl Machine<'_> {
         let program = self.program;
         let next = Flow::On(at + 1);
         Ok(match &program.steps[at] {
-            Step::Text(bytes) if self.text[self.position..].starts_with(bytes) => {
+            Step::Text(bytes) => {
+                self.count_bytes(bytes.len())?;
+                if !self.text[self.position..].starts_with(bytes) {
+                    return Ok(Flow::Fail);
+                }
                 self.position += bytes.len();
                 next
             }
@@ -219,7 +239,7 @@ impl Machine<'_> {
                 None => Flow::Fail,
             },
             Step::At(place) if self.is_at(*place) => next,
-            Step::Text(_) | Step::At(_) | Step::Fail => Flow::Fail,
+            Step::At(_) | Step::Fail => Flow::Fail,
             Step::Split(one, two) => {
                 self.other(*two);
                 Flow::On(*one)
@@ -232,17 +252,27 @@ impl Machine<'_> {
             }
             Step::Run { set, min, max, kind } => return self.run_of(at, *set, (*min, *max), *kind),
             Step::Turn { counter, min, max, lazy, body } => self.turn(at, *counter, (*min, *max), *lazy, *body),
-            Step::Same { groups, fold } => match self.same(&program.backs[*groups], *fold) {
-                Some(position) => {
-                    self.count((position - self.position) as u32 / 8)?;
-                    self.position = position;
-                    next
+            Step::Same { groups, fold } => {
+                let groups = &program.backs[*groups];
+                let (behind, compared) = self.same(groups, *fold);
+                self.count_bytes(groups.len() + compared)?;
+                match behind {
+                    Some(position) => {
+                        self.position = position;
+                        next
+                    }
+                    None => Flow::Fail,
                 }
-                None => Flow::Fail,
-            },
+            }
             Step::Unless { groups, otherwise } => {
-                let matched = program.backs[*groups].iter().any(|group| self.group(*group).is_some());
+                let groups = &program.backs[*groups];
+                self.count_bytes(groups.len())?;
+                let matched = groups.iter().any(|group| self.group(*group).is_some());
                 if matched { next } else { Flow::On(*otherwise) }
+            }
+            Step::Back(count) => {
+                self.count(*count / 8)?;
+                if self.go_left(*count) { next } else { Flow::Fail }
             }
             Step::Match => Flow::Matched,
             other => self.bookkeeping(other, at),
@@ -252,17 +282,18 @@ impl Machine<'_> {
     fn bookkeeping(&mut self, step: &Step, at: Address) -> Flow {
         match step {
             Step::Note(register) => self.set_register(*register, self.position),
+            Step::Begin(register) => self.registers[*register] = self.position,
             Step::Idle(register, end) if self.registers[*register] == self.position => return Flow::On(*end),
             Step::SaveNoted(slot, register) => {
                 self.stack.push(Entry::Slot { slot: *slot as u32, before: self.slots[*slot] });
                 self.slots[*slot] = self.registers[*register];
             }
             Step::Zero(register) => self.set_register(*register, 0),
-            Step::Mark(register) => self.set_register(*register, self.stack.len() + 1),
+            Step::Mark(register) => self.registers[*register] = self.stack.len(),
             Step::Cut(register) => self.cut(self.registers[*register]),
             Step::Return(register) => self.position = self.registers[*register],
             Step::Guard(register, end) => {
-                self.set_register(*register, self.stack.len() + 1);
+                self.registers[*register] = self.stack.len();
                 self.other(*end);
             }
             Step::Never(register) => {
@@ -274,16 +305,9 @@ impl Machine<'_> {
                 }
                 return Flow::Fail;
             }
-            Step::Back(count) => {
-                for _ in 0..*count {
-                    if self.position == 0 {
-                        return Flow::Fail;
-                    }
-                    self.position = self.before(self.position);
-                }
-            }
             Step::Here(register) if self.registers[*register] != self.position => return Flow::Fail,
             Step::Call(to) => {
+                self.saved += self.registers.len();
                 self.frames.push(Frame { back: at + 1, registers: self.registers.clone() });
                 self.stack.push(Entry::Called);
                 return Flow::On(*to);
@@ -292,12 +316,24 @@ impl Machine<'_> {
                 let Some(frame) = self.frames.pop() else { return Flow::Fail };
                 let back = frame.back;
                 let registers = std::mem::replace(&mut self.registers, frame.registers.clone());
+                self.saved += registers.len();
                 self.stack.push(Entry::Returned(Box::new((frame, registers))));
                 return Flow::On(back);
             }
             _ => {}
         }
         Flow::On(at + 1)
+    }
+
+    /// Moves the position by `count` characters to the left; false where there are fewer.
+    fn go_left(&mut self, count: u32) -> bool {
+        for _ in 0..count {
+            if self.position == 0 {
+                return false;
+            }
+            self.position = self.before(self.position);
+        }
+        true
     }
 
     /// Removes the choices above `floor`; the changes to undo stay.

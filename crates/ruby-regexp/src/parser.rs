@@ -1,6 +1,8 @@
 //! The parser of Ruby's dialect of regular expressions. `groups.rs` parses parentheses, `escapes.rs` backslashes and
 //! `brackets.rs` character classes.
 
+use std::collections::HashMap;
+
 use super::charset::{self, Letters};
 use super::syntax::{Kind, Node, Parsed, Place};
 
@@ -12,6 +14,8 @@ const STACKED_MAX: u32 = 20;
 const TIMES_MAX: u32 = 100_000;
 /// Most groups of one pattern, as in Ruby.
 const GROUPS_MAX: u32 = 32_767;
+/// Most groups that all references of one pattern refer to. By name, each may refer to all groups.
+const REFERRED_MAX: usize = 1 << 17;
 
 /// The options `i`, `x`, `m` and `a`, `d` or `u` at a position of the pattern.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +45,8 @@ pub struct Parser {
     pub(super) flags: Flags,
     pub(super) groups: u32,
     pub(super) names: Vec<(String, Vec<u32>)>,
+    /// The index in `names` of each name.
+    pub(super) by_name: HashMap<String, usize>,
     pub(super) unnamed: bool,
     pub(super) named_only: bool,
     pub(super) backs: Vec<Target>,
@@ -61,7 +67,7 @@ pub fn parse(source: &[char], flags: Flags, binary: bool) -> Wrong<Parsed> {
         parser = Parser::new(source, flags, binary, true);
         node = parser.whole()?;
     }
-    let backs = parser.backs.iter().map(|target| parser.back(target)).collect::<Wrong<_>>()?;
+    let backs = parser.all_backs()?;
     let calls = parser.calls.iter().map(|target| parser.call(target)).collect::<Wrong<_>>()?;
     Ok(Parsed { node, groups: parser.groups, names: parser.names, backs, calls, binary })
 }
@@ -74,6 +80,7 @@ impl Parser {
             flags,
             groups: 0,
             names: Vec::new(),
+            by_name: HashMap::new(),
             unnamed: false,
             named_only,
             backs: Vec::new(),
@@ -86,6 +93,18 @@ impl Parser {
     fn whole(&mut self) -> Wrong<Node> {
         let node = self.alternatives()?;
         if self.at < self.source.len() { Err("unmatched close parenthesis".into()) } else { Ok(node) }
+    }
+
+    /// The groups that each reference refers to.
+    fn all_backs(&self) -> Wrong<Vec<Vec<u32>>> {
+        let mut all = Vec::new();
+        let mut left = REFERRED_MAX;
+        for target in &self.backs {
+            let groups = self.back(target)?;
+            left = left.checked_sub(groups.len()).ok_or("too many references to groups of the same name")?;
+            all.push(groups);
+        }
+        Ok(all)
     }
 
     fn back(&self, target: &Target) -> Wrong<Vec<u32>> {
@@ -109,7 +128,7 @@ impl Parser {
     }
 
     fn named(&self, name: &str) -> Option<Vec<u32>> {
-        self.names.iter().find(|(known, _)| known == name).map(|(_, numbers)| numbers.clone())
+        self.by_name.get(name).map(|at| self.names[*at].1.clone())
     }
 
     pub(super) fn peek(&self) -> Option<char> {

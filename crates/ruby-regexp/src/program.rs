@@ -13,6 +13,8 @@ use super::syntax::{Kind, Node, Parsed, Place};
 const COPIES_MAX: u32 = 3;
 /// Most instructions of one pattern.
 const LENGTH_MAX: usize = 100_000;
+/// Most nodes that are compiled, those of copies included: twice as many as a pattern of a mebibyte has.
+const NODES_MAX: usize = 2 << 20;
 
 /// The message for a pattern that cannot be compiled.
 pub type Refused = String;
@@ -24,6 +26,10 @@ struct Compiler<'a> {
     sets: Vec<Set>,
     known_sets: HashMap<Vec<(u32, u32)>, usize>,
     registers: usize,
+    /// Nodes compiled so far.
+    nodes: usize,
+    /// The last address that `here` has returned: an instruction may lead there.
+    target: Address,
     /// Groups that are called, and their addresses once they are compiled.
     called: HashMap<u32, Option<Address>>,
     pending: Vec<(Address, u32)>,
@@ -38,6 +44,8 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Result<Program, Refused> {
         sets: Vec::new(),
         known_sets: HashMap::new(),
         registers: 0,
+        nodes: 0,
+        target: 0,
         called: parsed.calls.iter().map(|group| (*group, None)).collect(),
         pending: Vec::new(),
     };
@@ -64,8 +72,9 @@ impl Compiler<'_> {
         if self.called.contains_key(&0) {
             let call = self.push(Step::Fail);
             self.push(Step::Match);
-            self.called.insert(0, Some(self.here()));
-            self.steps[call] = Step::Call(self.here());
+            let whole = self.here();
+            self.called.insert(0, Some(whole));
+            self.steps[call] = Step::Call(whole);
             self.node(node)?;
             self.push(Step::Ret);
         } else {
@@ -79,8 +88,10 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn here(&self) -> Address {
-        self.steps.len()
+    /// The address of the next instruction, for one that leads there.
+    fn here(&mut self) -> Address {
+        self.target = self.steps.len();
+        self.target
     }
 
     fn push(&mut self, step: Step) -> Address {
@@ -94,7 +105,8 @@ impl Compiler<'_> {
     }
 
     fn node(&mut self, node: &Node) -> Result<(), Refused> {
-        if self.steps.len() > LENGTH_MAX {
+        self.nodes += 1;
+        if self.steps.len() > LENGTH_MAX || self.nodes > NODES_MAX {
             return Err("the pattern is too large".into());
         }
         match node {
@@ -136,26 +148,19 @@ impl Compiler<'_> {
     }
 
     fn text(&mut self, c: char) {
-        let mut bytes = if self.parsed.binary { vec![c as u32 as u8] } else { c.to_string().into_bytes() };
-        // Adjacent texts are joined, unless an instruction jumps between them.
-        if let Some(Step::Text(before)) = self.steps.last()
-            && !self.is_target(self.steps.len())
-        {
-            bytes = [before, bytes.as_slice()].concat();
-            self.steps.pop();
+        let mut room = [0; 4];
+        let bytes = if self.parsed.binary {
+            room[0] = c as u32 as u8;
+            &room[..1]
+        } else {
+            c.encode_utf8(&mut room).as_bytes()
+        };
+        // Adjacent texts are joined, unless an instruction leads between them.
+        let is_open = self.target < self.steps.len();
+        match self.steps.last_mut() {
+            Some(Step::Text(before)) if is_open => before.extend_from_slice(bytes),
+            _ => self.steps.push(Step::Text(bytes.to_vec())),
         }
-        self.push(Step::Text(bytes.into()));
-    }
-
-    fn is_target(&self, address: Address) -> bool {
-        self.called.values().any(|at| *at == Some(address))
-            || self.steps.iter().any(|step| match step {
-                Step::Split(one, other) => *one == address || *other == address,
-                Step::Jump(to) | Step::Idle(_, to) | Step::Guard(_, to) => *to == address,
-                Step::Turn { body, .. } => *body == address,
-                Step::Unless { otherwise, .. } => *otherwise == address,
-                _ => false,
-            })
     }
 
     /// Compiles `count` alternatives; `each` compiles the one with the given index.
@@ -183,7 +188,7 @@ impl Compiler<'_> {
     fn group(&mut self, number: u32, node: &Node) -> Result<(), Refused> {
         let slot = number as usize * 2;
         let called = self.called.contains_key(&number);
-        let around = self.here();
+        let around = self.steps.len();
         if called {
             // A called group is called here too: Call, Jump over the group, the group.
             self.push(Step::Call(around + 2));
@@ -220,7 +225,7 @@ impl Compiler<'_> {
         let mark = self.register();
         let place = self.register();
         let guard = if negative { self.push(Step::Guard(mark, 0)) } else { self.push(Step::Mark(mark)) };
-        self.push(Step::Note(place));
+        self.push(Step::Begin(place));
         if behind {
             self.behind(node, place)?
         } else {
@@ -246,6 +251,9 @@ impl Compiler<'_> {
             let (min, max) = node.width();
             let max = max.filter(|max| max - min <= 255).ok_or("invalid pattern in look-behind")?;
             ways.extend((min..=max).map(|width| (node, width)));
+            if ways.len() > LENGTH_MAX {
+                return Err("the pattern is too large".into());
+            }
         }
         self.alternatives(ways.len(), |compiler, index| {
             let (node, width) = ways[index];

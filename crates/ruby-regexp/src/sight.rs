@@ -30,29 +30,30 @@ impl Machine<'_> {
         (start != UNSET && end != UNSET && start <= end).then_some((start, end))
     }
 
-    /// The position behind a repetition of the text that the last matched one of these groups has taken; None where the
-    /// text does not repeat it.
-    pub(super) fn same(&self, groups: &[u32], fold: bool) -> Option<usize> {
-        let (start, end) = groups.iter().rev().find_map(|group| self.group(*group))?;
+    /// The position behind a repetition of the text that the last matched one of these groups has taken, None where the
+    /// text does not repeat it; and the most bytes that were compared to find that.
+    pub(super) fn same(&self, groups: &[u32], fold: bool) -> (Option<usize>, usize) {
+        let Some((start, end)) = groups.iter().rev().find_map(|group| self.group(*group)) else { return (None, 0) };
         let said = &self.text[start..end];
         let rest = &self.text[self.position..];
         if !fold {
-            return rest.starts_with(said).then_some(self.position + said.len());
+            let compared = if rest.len() < said.len() { 0 } else { said.len() };
+            return (rest.starts_with(said).then_some(self.position + said.len()), compared);
         }
         let mut one = 0;
         let mut two = 0;
         while one < said.len() {
             if two >= rest.len() {
-                return None;
+                return (None, one);
             }
             let ((a, a_length), (b, b_length)) = (text::decode(said, one), text::decode(rest, two));
             let small = |c| char::from_u32(c).map(|c| c.to_lowercase().collect::<String>());
             if a != b && (small(a).is_none() || small(a) != small(b)) {
-                return None;
+                return (None, one);
             }
             (one, two) = (one + a_length, two + b_length);
         }
-        Some(self.position + two)
+        (Some(self.position + two), one)
     }
 
     pub(super) fn is_at(&self, place: Place) -> bool {

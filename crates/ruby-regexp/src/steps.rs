@@ -9,7 +9,7 @@ pub type Address = usize;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Match these bytes.
-    Text(Box<[u8]>),
+    Text(Vec<u8>),
     /// Match one character of the set with this index.
     One(usize),
     /// Match at this kind of place.
@@ -32,13 +32,16 @@ pub enum Step {
     Zero(usize),
     /// Decide about one more repetition: go to `body` below `min`, on at `max`, and choose between the two in between.
     Turn { counter: usize, min: u32, max: Option<u32>, lazy: bool, body: Address },
-    /// Store the height of the backtracking stack in a register.
+    /// Store the height of the backtracking stack in a register. Backtracking does not restore this register: only
+    /// steps up to the `Cut` read it, and the `Cut` removes all choices that lead back to them.
     Mark(usize),
+    /// Store the position where a look-around begins in a register, which is not restored either.
+    Begin(usize),
     /// Remove the choices made since the `Mark` of this register.
     Cut(usize),
     /// Set the position to that in a register.
     Return(usize),
-    /// Begin a negative look-around: on failure before `Never`, go on at the address.
+    /// Begin a negative look-around, as `Mark` does: on failure before `Never`, go on at the address.
     Guard(usize, Address),
     /// End a negative look-around whose body has matched: undo everything since the `Guard`, and fail.
     Never(usize),
@@ -88,6 +91,14 @@ pub struct Program {
     pub first: Option<Box<[bool; 256]>>,
     /// Whether a match must begin at the start of the text.
     pub at_start: bool,
+}
+
+impl Program {
+    /// Estimated bytes of memory.
+    pub fn memory(&self) -> usize {
+        let text = |step: &Step| if let Step::Text(bytes) = step { bytes.len() } else { 0 };
+        self.steps.len() * 64 + self.sets.len() * 512 + self.steps.iter().map(text).sum::<usize>()
+    }
 }
 
 impl Set {

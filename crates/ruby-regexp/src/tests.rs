@@ -100,6 +100,12 @@ fn what_is_not_regular_works() {
         (r"(?<=ab|c)d", "abd", Some((2, 3))),
         (r"(?:(?<=b)|a){5,}c", "bac", None),
         (r"(?<!\\)(?:\\\\)*$", "a\\\\", Some((1, 3))),
+        (r"(?<p>\((?:(?!x)[^()]|\g<p>)*\))", "(a(x)b)(c)", Some((7, 10))),
+        (r"(?<p>\((?>[^()]|\g<p>)*\))", "(a(b)c)", Some((0, 7))),
+        (r"(?<a>b|(?=c\g<a>d|ce)c)", "ce", Some((0, 1))),
+        (r"(?:(?=(a|ab))\1(?!b)|.)+", "aab", Some((0, 3))),
+        (r"(?:(?<=a)b|(?!b).)*", "aabb", Some((0, 3))),
+        (r"(?:(?>ab?)(?!c)|b|c)+", "abcab", Some((1, 5))),
     ];
     for (source, text, expected) in cases {
         let found = find(source, text.as_bytes()).map(|slots| (slots[0], slots[1]));
@@ -157,6 +163,64 @@ fn a_search_that_takes_too_long_is_stopped() {
         let outcome = endless.search(b"yyyy", 0, How::default(), &mut [], &mut go_on());
         assert!(matches!(outcome, Err(Stop::Stack) | Ok(false)), "{outcome:?}");
     }
+}
+
+/// The number of calls of the tick in a search that begins at the start of the text, and whether it found a match.
+fn ticks_of(source: &str, options: u32, text: &[u8]) -> (u32, Result<bool, Stop>) {
+    let pattern = Pattern::new(source.as_bytes(), options).unwrap_or_else(|error| panic!("{error}"));
+    let mut ticks = 0;
+    let mut tick = || {
+        ticks += 1;
+        Ok::<(), Stop>(())
+    };
+    let found = pattern.search(text, 0, How { anchored: true, bytes: false }, &mut [], &mut tick);
+    (ticks, found)
+}
+
+#[test]
+fn comparisons_that_fail_are_counted_by_their_length() {
+    let (long, other) = ("a".repeat(8000), "a".repeat(7999) + "x");
+    let (ticks, found) = ticks_of(r"(a+)b.*?\1!", 0, format!("{long}b{other}{other}").as_bytes());
+    assert_eq!(found, Ok(false));
+    assert!(ticks > 1000, "{ticks}");
+    let (ticks, found) = ticks_of(&format!("(?>a)*?{long}b"), 0, other.repeat(2).as_bytes());
+    assert_eq!(found, Ok(false));
+    assert!(ticks > 1000, "{ticks}");
+    let (ticks, found) = ticks_of(r"(?:a(?<!b.{2000}))*x", 0, long.as_bytes());
+    assert_eq!(found, Ok(false));
+    assert!(ticks > 100, "{ticks}");
+}
+
+#[test]
+fn finished_look_arounds_leave_nothing_on_the_stack() {
+    let comment = |length: usize| format!("<!--{}-->", "x".repeat(length));
+    assert_eq!(ticks_of("<!--(?:(?!-->).)*-->", MULTILINE, comment(1_000_000).as_bytes()).1, Ok(true));
+    assert_eq!(ticks_of("<!--(?:(?!-->).)*-->", MULTILINE, comment(1_100_000).as_bytes()).1, Err(Stop::Stack));
+    assert_eq!(ticks_of("(?:(?=x)(?>x))*y", 0, ("x".repeat(1_000_000) + "y").as_bytes()).1, Ok(true));
+}
+
+#[test]
+fn calls_do_not_keep_more_registers_than_fit() {
+    let source = format!("(?<a>x{}\\g<a>?y)", "(?=.)".repeat(2000));
+    assert_eq!(ticks_of(&source, 0, "x".repeat(20_000).as_bytes()).1, Err(Stop::Stack));
+    assert_eq!(ticks_of(&source, 0, b"xxyyy").1, Ok(true));
+}
+
+#[test]
+fn large_patterns_compile_in_time_or_are_refused() {
+    let begin = std::time::Instant::now();
+    let literal = "a".repeat(1_000_000);
+    let text = format!("{literal}b");
+    assert_eq!(find(&format!("{literal}(?=b)"), text.as_bytes()), Some(vec![0, 1_000_000]));
+    // Small sources: 3 to the power of 20 copies, and 400 references to each of 400 groups.
+    let copies = format!("(?:ab){}", "{3}".repeat(20));
+    assert_eq!(Pattern::new(copies.as_bytes(), 0).map(|_| ()), Err("the pattern is too large".into()));
+    let named = "(?<n>)".repeat(400) + &r"\k<n>".repeat(400);
+    let refused = Err("too many references to groups of the same name".into());
+    assert_eq!(Pattern::new(named.as_bytes(), 0).map(|_| ()), refused);
+    let names: String = (0..32_000).map(|number| format!("(?<n{number}>)")).collect();
+    assert!(Pattern::new(names.as_bytes(), 0).is_ok());
+    assert!(begin.elapsed() < std::time::Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
 /// A generator of random numbers, so that each run has the same patterns.

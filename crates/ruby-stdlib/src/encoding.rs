@@ -48,6 +48,38 @@ pub fn widen(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     Ok(Value::Str(text.into_bytes()))
 }
 
+/// `text_from_utf16(text, big_endian, replacement)`: UTF-16 text as UTF-8. Half a surrogate pair, and half a code unit,
+/// becomes the replacement; where that is nil, the result is the position of its first byte.
+pub fn from_utf16(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let bytes = arg(args, 0).bytes()?;
+    let big_endian = arg(args, 1).truthy();
+    let replacement = match arg(args, 2) {
+        Arg::Nil => None,
+        text => Some(text.bytes()?),
+    };
+    let units = bytes.chunks_exact(2).map(|pair| match big_endian {
+        true => u16::from_be_bytes([pair[0], pair[1]]),
+        false => u16::from_le_bytes([pair[0], pair[1]]),
+    });
+    let half = (bytes.len() % 2 == 1).then_some(None);
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for char in char::decode_utf16(units).map(Result::ok).chain(half) {
+        match (char, replacement) {
+            (Some(char), _) => {
+                out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                at += 2 * char.len_utf16();
+            }
+            (None, Some(text)) => {
+                out.extend_from_slice(text);
+                at += 2;
+            }
+            (None, None) => return Ok(Value::Int(at as i64)),
+        }
+    }
+    Ok(Value::Str(out))
+}
+
 /// `text_normalize(text, form, check)`: the text in one of Unicode's normal forms, such as `nfc`; with `check` whether
 /// it is in that form already.
 pub fn normalize(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {

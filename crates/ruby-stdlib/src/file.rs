@@ -10,6 +10,7 @@ use std::rc::Rc;
 use super::path::read_at;
 use crate::glob;
 use ruby_native::Tree;
+use ruby_native::errno::exception;
 use ruby_native::folders::failed;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
@@ -48,13 +49,13 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     // Reading may migrate the request, and then nothing may be borrowed.
     let file = file(context, arg(args, 0))?;
     let bytes = read_at(context, &file, position, length);
-    bytes.map(Value::Str).map_err(|error| raise("IOError", error.to_string()))
+    bytes.map(Value::Str).map_err(|error| exception(&error, ""))
 }
 
 /// `file_size(handle)`: bytes of an open file.
 pub fn size(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let meta = file(context, arg(args, 0))?.metadata();
-    meta.map(|meta| Value::Int(meta.len() as i64)).map_err(|error| raise("IOError", error.to_string()))
+    meta.map(|meta| Value::Int(meta.len() as i64)).map_err(|error| exception(&error, ""))
 }
 
 /// `file_stat(path)`: `[kind, size, mtime, readable]`, or nil where the file does not exist or may not be read.
@@ -103,7 +104,7 @@ pub fn stat_all(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         }
     };
     let meta = meta.map_err(|error| match arg(args, 0) {
-        Arg::Handle(_) => raise("IOError", error.to_string()),
+        Arg::Handle(_) => exception(&error, ""),
         given => given.path().map_or_else(|raise| raise, |path| failed(&error, path)),
     })?;
     let number = |number: u64| Tree::Int(number.cast_signed());

@@ -95,6 +95,7 @@ pub static TABLE: &[Native] = &[
     Native::function(c"text_scrub", encoding::scrub),
     Native::function(c"text_split", encoding::split),
     Native::function(c"text_widen", encoding::widen),
+    Native::function(c"text_from_utf16", encoding::from_utf16),
     Native::function(c"html_escape", text::html_escape),
     Native::function(c"html_unescape", text::html_unescape),
     Native::function(c"form_escape", text::form_escape),

@@ -1,12 +1,16 @@
 //! Native functions for Tempfile. A temporary file is deleted when its object is freed, and at the latest at the end of
 //! the request that made it.
 
+use std::fs::OpenOptions;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
 use ruby_native::Life;
+use ruby_native::errno::exception;
 use ruby_native::folders::{self, Folders};
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
@@ -31,8 +35,8 @@ impl Drop for Temporary {
     }
 }
 
-fn failed(error: &std::io::Error) -> Raise {
-    raise("IOError", format!("temporary file: {error}"))
+fn failed(error: &io::Error, file: &NamedTempFile) -> Raise {
+    exception(error, &format!(" - {}", file.path().display()))
 }
 
 /// `temporary_new(prefix, suffix, folder or nil)`: creates a file and returns a handle; nil is the system's folder for
@@ -52,7 +56,9 @@ pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if [prefix, suffix].iter().any(|part| part.as_os_str().as_bytes().contains(&b'/')) {
         return Err(raise("ArgumentError", "unexpected name for a temporary file: it has a slash"));
     }
-    let file = Builder::new().prefix(prefix).suffix(suffix).rand_bytes(12).tempfile_in(&folder);
+    // Not `tempfile_in`, whose errors have lost their number.
+    let made = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+    let file = Builder::new().prefix(prefix).suffix(suffix).rand_bytes(12).make_in(&folder, made);
     let file = file.map_err(|error| folders::failed(&error, &folder))?;
     let life = if context.work.is_request() { Life::Request } else { Life::Object };
     let folders = context.folders.clone();
@@ -73,7 +79,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let position = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
     let wanted = u64::try_from(arg(args, 2).int()?).unwrap_or(0).min(READ_BYTES_MAX);
     let mut out = vec![0; wanted.min(held.length.saturating_sub(position)) as usize];
-    held.file.as_file().read_exact_at(&mut out, position).map_err(|error| failed(&error))?;
+    held.file.as_file().read_exact_at(&mut out, position).map_err(|error| failed(&error, &held.file))?;
     Ok(Value::Bytes(out))
 }
 
@@ -89,7 +95,7 @@ pub fn write(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if all - held.length + length > BYTES_MAX {
         return Err(raise("Errno::ENOSPC", format!("the temporary files of an interpreter hold {BYTES_MAX} bytes")));
     }
-    held.file.as_file().write_all_at(bytes, position).map_err(|error| failed(&error))?;
+    held.file.as_file().write_all_at(bytes, position).map_err(|error| failed(&error, &held.file))?;
     held.length = length;
     Ok(Value::Int(bytes.len() as i64))
 }
@@ -104,7 +110,7 @@ pub fn truncate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let length = u64::try_from(arg(args, 1).int()?).unwrap_or(0).min(BYTES_MAX);
     let held = context.handles.get::<Temporary>(arg(args, 0).handle()?)?;
-    held.file.as_file().set_len(length).map_err(|error| failed(&error))?;
+    held.file.as_file().set_len(length).map_err(|error| failed(&error, &held.file))?;
     held.length = length;
     Ok(Value::Int(0))
 }

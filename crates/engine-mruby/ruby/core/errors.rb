@@ -12,7 +12,11 @@ class Interrupt < SignalException; end unless Object.const_defined?(:Interrupt)
 Object.remove_const(:ObjectSpace) if Object.const_defined?(:ObjectSpace)
 
 # mruby creates these classes on first use, and the native functions raise them by name.
-[Errno::ENOENT, Errno::EACCES, Errno::EISDIR, Errno::ENOTDIR, Errno::EINVAL, Errno::EMFILE]
+[
+  Errno::EACCES, Errno::EDQUOT, Errno::EFBIG, Errno::EINVAL, Errno::EIO, Errno::EISDIR, Errno::ELOOP, Errno::EMFILE,
+  Errno::ENAMETOOLONG, Errno::ENFILE, Errno::ENODEV, Errno::ENOENT, Errno::ENOSPC, Errno::ENOTDIR, Errno::ENOTEMPTY,
+  Errno::ENXIO, Errno::EPERM, Errno::EROFS
+]
 
 class Exception
   alias __set_backtrace set_backtrace

@@ -1,31 +1,53 @@
 # Random and Kernel#rand with ranges and large limits, and Array#sum.
 
-class Random
-  alias __rand rand
-  def rand(limit = nil)
-    return __rand * limit if limit.is_a?(Float) && limit > 0
-    raise ArgumentError, "invalid argument - #{limit}" if limit.is_a?(Numeric) && limit <= 0
-    return SecureRandom.random_number(limit) if limit.is_a?(Integer) && limit.bit_length > 62
-    return limit ? __rand(limit) : __rand unless limit.is_a?(Range)
-    low, high = limit.begin, limit.end
-    return low + __rand * (high - low) if low.is_a?(Float) || high.is_a?(Float)
-    count = high - low + (limit.exclude_end? ? 0 : 1)
-    raise ArgumentError, "invalid argument - #{limit}" if count <= 0
-    low + rand(count)
-  end
+module FoolsGold
+  class << self
+    # A number of a generator: a Random, or the class for the generator of Kernel#rand, Array#shuffle and Array#sample.
+    # Its own `__rand` knows limits of 62 bits.
+    def random(generator, limit)
+      return generator.__rand * limit if limit.is_a?(Float) && limit > 0
+      raise ArgumentError, "invalid argument - #{limit}" if limit.is_a?(Numeric) && limit <= 0
+      return random_large(generator, limit) if limit.is_a?(Integer) && limit.bit_length > 62
+      return limit ? generator.__rand(limit) : generator.__rand unless limit.is_a?(Range)
+      low, high = limit.begin, limit.end
+      return low + generator.__rand * (high - low) if low.is_a?(Float) || high.is_a?(Float)
+      count = high - low + (limit.exclude_end? ? 0 : 1)
+      raise ArgumentError, "invalid argument - #{limit}" if count <= 0
+      low + random(generator, count)
+    end
 
-  def self.new_seed = SecureRandom.random_number(1 << 62)
-  def self.rand(*args) = FoolsGold::RANDOM.rand(*args)
+    private
+
+    # Bits are drawn until they are below the limit, which at least every second draw is.
+    def random_large(generator, limit)
+      bits = (limit - 1).bit_length
+      loop do
+        number = 0
+        ((bits + 31) / 32).times { number = number << 32 | generator.__rand(1 << 32) }
+        number >>= -bits % 32
+        return number if number < limit
+      end
+    end
+  end
 end
 
-FoolsGold::RANDOM = Random.new
+class Random
+  alias __rand rand
+  def rand(limit = nil) = FoolsGold.random(self, limit)
+
+  class << self
+    alias __rand rand
+    def rand(limit = nil) = FoolsGold.random(self, limit)
+    def new_seed = SecureRandom.random_number(1 << 62)
+  end
+end
 
 module Kernel
   alias __rand rand
 
   def rand(limit = nil)
-    return FoolsGold::RANDOM.rand(limit) if limit.is_a?(Range)
-    return FoolsGold::RANDOM.rand(limit.abs) if limit.is_a?(Integer) && limit.bit_length > 62
+    return Random.rand(limit) if limit.is_a?(Range)
+    return Random.rand(limit.abs) if limit.is_a?(Integer) && limit.bit_length > 62
     limit.nil? || limit == 0 ? __rand : __rand(limit.to_i.abs)
   end
 end

@@ -29,7 +29,8 @@ module FoolsGold
   def self.with_room
     yield
   rescue StandardError => error
-    raise unless error.is_a?(Errno::EMFILE) || error.class.name == "SQLite3::MemoryException"
+    is_full = [Errno::EMFILE, Errno::ENFILE].any? { |full| error.is_a?(full) }
+    raise unless is_full || error.class.name == "SQLite3::MemoryException"
     GC.start
     yield
   end

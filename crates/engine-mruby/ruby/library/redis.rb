@@ -43,24 +43,33 @@ class Redis
     BOOL = ->(reply) { reply == 1 }
     FLOAT = ->(reply) { reply && Redis.float(reply) }
     PAIRS = ->(reply) { reply.is_a?(Array) ? reply.each_slice(2).to_h : reply }
+    ENTRIES = ->(reply) { reply.map { |id, fields| [id, fields.each_slice(2).to_h] } }
 
     # Commands that are sent with all arguments as they are.
     %i[get getset getdel strlen append getrange setrange setbit getbit bitcount incr incrby decr decrby mget
-       del unlink exists ttl pttl type rename randomkey keys touch dump object
-       ping echo dbsize flushdb flushall info time lastsave publish eval evalsha script client config command
+       unlink exists ttl pttl type rename randomkey touch dump object
+       ping echo dbsize lastsave publish client command
        hget hdel hlen hkeys hvals hmget hincrby hstrlen
        lpush rpush lpushx rpushx llen lindex linsert lrem lset ltrim lrange rpoplpush lmove
        sadd srem scard smembers sinter sunion sdiff sinterstore sunionstore sdiffstore
-       zrem zcard zcount zrank zrevrank zremrangebyscore zremrangebyrank
-       pfadd pfcount pfmerge xadd xlen xrange xdel].each do |name|
+       zcard zcount zrank zrevrank zremrangebyscore zremrangebyrank
+       pfadd pfcount pfmerge xlen xdel].each do |name|
       word = name.to_s.upcase
       define_method(name) { |*args| send_command([word, *args]) }
     end
 
-    { expire: nil, pexpire: nil, expireat: nil, pexpireat: nil, persist: nil, setnx: nil, msetnx: nil, renamenx: nil,
-      move: nil, hexists: nil, hsetnx: nil, sismember: nil, smove: nil }.each_key do |name|
+    %i[persist setnx msetnx renamenx move hexists hsetnx sismember smove].each do |name|
       word = name.to_s.upcase
       define_method(name) { |*args| send_command([word, *args], &BOOL) }
+    end
+
+    %i[expire pexpire expireat pexpireat].each do |name|
+      word = name.to_s.upcase
+      define_method(name) do |key, time, nx: nil, xx: nil, gt: nil, lt: nil|
+        command = [word, key, time]
+        { "NX" => nx, "XX" => xx, "GT" => gt, "LT" => lt }.each { |option, on| command << option if on }
+        send_command(command, &BOOL)
+      end
     end
 
     %i[incrbyfloat hincrbyfloat zscore zincrby].each do |name|
@@ -69,6 +78,13 @@ class Redis
     end
 
     def exists?(*keys) = send_command(["EXISTS", *keys]) { |reply| reply > 0 }
+    def keys(pattern = "*") = send_command(["KEYS", pattern])
+
+    # Without keys nothing is sent, and none is deleted.
+    def del(*keys)
+      keys = keys.flatten
+      keys.empty? ? 0 : send_command(["DEL", *keys])
+    end
 
     # Returns "OK"; with nx: or xx: whether the key was set, with get: its previous value.
     def set(key, value, ex: nil, px: nil, exat: nil, pxat: nil, nx: nil, xx: nil, keepttl: nil, get: nil)
@@ -83,12 +99,12 @@ class Redis
     def psetex(key, milliseconds, value) = send_command(["PSETEX", key, milliseconds, value.to_s])
     def mset(*pairs) = send_command(["MSET", *pairs])
     def mapped_mset(hash) = send_command(["MSET", hash])
+    def mapped_msetnx(hash) = msetnx(hash)
     def mapped_mget(*keys) = send_command(["MGET", *keys]) { |values| keys.zip(values).to_h }
 
-    def getex(key, ex: nil, px: nil, persist: false)
+    def getex(key, ex: nil, px: nil, exat: nil, pxat: nil, persist: false)
       command = ["GETEX", key]
-      command.push("EX", ex) if ex
-      command.push("PX", px) if px
+      { "EX" => ex, "PX" => px, "EXAT" => exat, "PXAT" => pxat }.each { |word, time| command.push(word, time) if time }
       command << "PERSIST" if persist
       send_command(command)
     end
@@ -99,6 +115,54 @@ class Redis
     end
 
     def auth(*args) = send_command(["AUTH", *args])
+    def flushdb(async: false) = send_command(async ? %w[FLUSHDB ASYNC] : ["FLUSHDB"])
+    def flushall(async: false) = send_command(async ? %w[FLUSHALL ASYNC] : ["FLUSHALL"])
+    def time = send_command(["TIME"]) { |reply| reply.map(&:to_i) }
+
+    def config(action, *args)
+      send_command(["CONFIG", action, *args]) { |reply| action == :get ? PAIRS.call(reply) : reply }
+    end
+
+    # Facts about the server by their names; those of "commandstats" have Hashes as values.
+    def info(section = nil)
+      send_command(["INFO", *section]) do |text|
+        facts = Redis.facts(text)
+        next facts unless section.to_s == "commandstats"
+        facts.map do |name, counts|
+          [name.delete_prefix("cmdstat_"), counts.split(",").map { |count| count.split("=") }.to_h]
+        end.to_h
+      end
+    end
+
+    # A script's keys and arguments are two Arrays, or keys: and argv:, or what Redis takes: their number comes first.
+    def eval(script, *args) = run_script("EVAL", script, args)
+    def evalsha(sha, *args) = run_script("EVALSHA", sha, args)
+
+    def script(subcommand, *args)
+      return send_command(["SCRIPT", subcommand, *args]) unless subcommand.to_s.downcase == "exists"
+      send_command(["SCRIPT", "EXISTS", *args]) do |reply|
+        found = reply.map(&BOOL)
+        args.first.is_a?(Array) ? found : found.first
+      end
+    end
+
+    # Adds an entry, a Hash, to a stream, and returns its id.
+    def xadd(key, entry, approximate: nil, maxlen: nil, minid: nil, nomkstream: nil, id: "*")
+      raise ArgumentError, "can't supply both maxlen and minid" if maxlen && minid
+      command = ["XADD", key]
+      command << "NOMKSTREAM" if nomkstream
+      command << (maxlen ? "MAXLEN" : "MINID") if maxlen || minid
+      command << "~" if approximate && (maxlen || minid)
+      command << (maxlen || minid) if maxlen || minid
+      send_command([*command, id, entry])
+    end
+
+    # Entries of a stream as [id, Hash].
+    def xrange(key, from = "-", to = "+", count: nil)
+      command = ["XRANGE", key, from, to]
+      command.push("COUNT", count) if count
+      send_command(command, &ENTRIES)
+    end
 
     def scan(cursor, match: nil, count: nil, type: nil)
       command = ["SCAN", cursor]
@@ -113,6 +177,14 @@ class Redis
 
     private
 
+    def run_script(word, script, args)
+      return send_command([word, script, *args]) if args.first.is_a?(Integer)
+      options = args.last.is_a?(Hash) ? args.pop : {}
+      keys = Array(args.shift || options[:keys])
+      arguments = Array(args.shift || options[:argv])
+      send_command([word, script, keys.size, *keys, *arguments])
+    end
+
     def each_page(ask, &block)
       cursor = "0"
       loop do
@@ -125,6 +197,12 @@ class Redis
 
   def self.float(text)
     { "inf" => Float::INFINITY, "+inf" => Float::INFINITY, "-inf" => -Float::INFINITY }[text] || text.to_f
+  end
+
+  # The lines of INFO as a Hash; some are empty, and some are comments.
+  def self.facts(text)
+    lines = text.split("\r\n").reject { |line| line.empty? || line.start_with?("#") }
+    lines.map { |line| line.split(":", 2) }.to_h
   end
 
   # Commands of Redis on hashes, lists, sets and sorted sets whose arguments or replies need a conversion.
@@ -162,9 +240,16 @@ class Redis
       words = { "NX" => nx, "XX" => xx, "LT" => lt, "GT" => gt, "CH" => ch, "INCR" => incr }
       words.each { |word, on| command << word if on }
       command.concat(pairs)
+      return 0 if pairs == [[]]
       return send_command(command, &Commands::FLOAT) if incr
       return send_command(command) if pairs.size == 1 && pairs.first.is_a?(Array)
       send_command(command, &Commands::BOOL)
+    end
+
+    # Returns whether the member was there; of an Array of members, how many were.
+    def zrem(key, member)
+      return 0 if member == []
+      send_command(["ZREM", key, member]) { |reply| member.is_a?(Array) ? reply : reply == 1 }
     end
 
     def zrange(key, from, to, rev: false, limit: nil, **options)
@@ -221,7 +306,7 @@ class Redis
     def popped(word, key, count)
       send_command([word, key, *count]) do |reply|
         pairs = SCORES.call(reply)
-        count ? pairs : pairs.first
+        count.to_i > 1 ? pairs : pairs.first
       end
     end
   end
@@ -368,9 +453,10 @@ class Redis
     define_method(name) { |*, **| raise NotImplementedError, "Redis##{name}: #{FoolsGold::HINT}" }
   end
 
-  # A command of texts and numbers, with Hashes and Arrays flattened.
+  # A command of texts and Integers, with Hashes and Arrays flattened.
   def self.plain(command)
-    command.flat_map { |part| part.is_a?(Hash) ? part.to_a.flatten : part }.flatten
+    parts = command.flat_map { |part| part.is_a?(Hash) ? part.to_a.flatten : part }.flatten
+    parts.map { |part| part.is_a?(Float) ? part.to_s : part }
   end
 
   private

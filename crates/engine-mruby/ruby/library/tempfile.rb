@@ -32,7 +32,8 @@ class Tempfile
   def initialize(basename = "", tmpdir = nil, mode: 0, **)
     prefix, suffix = basename.is_a?(Array) ? basename : [basename, ""]
     prefix = prefix.to_str.delete("/\0")
-    @handle = FoolsGold::Native.temporary_new(prefix, suffix.to_s.delete("/\0"), tmpdir && tmpdir.to_s)
+    suffix = suffix.to_s.delete("/\0")
+    @handle = FoolsGold.with_room { FoolsGold::Native.temporary_new(prefix, suffix, tmpdir && tmpdir.to_s) }
     @path = FoolsGold::Native.temporary_path(@handle)
     @position = @lineno = 0
     @append = mode.is_a?(Integer) && mode & 1024 != 0

@@ -57,9 +57,10 @@ class String
       return found
     end
     text = frozen? ? self : String.new(self).freeze
+    kind = text.__text_kind
     position = 0
     last = nil
-    while (match = text.__find(pattern, position))
+    while (match = text.__find(pattern, position, kind))
       last = match
       FoolsGold.last_match = match
       block.call(match.size > 1 ? match.captures : match[0])
@@ -131,10 +132,11 @@ class String
   def __each_replaced(pattern, block, all)
     raise ArgumentError, "wrong number of arguments (given 1, expected 2)" unless block
     text = frozen? ? self : String.new(self).freeze
+    kind = text.__text_kind
     out = nil
     position = copied = 0
     last = nil
-    while (match = text.__find(pattern, position))
+    while (match = text.__find(pattern, position, kind))
       last = match
       FoolsGold.__last_match(match, 2)
       out ||= byteslice(0, 0)

@@ -11,6 +11,7 @@ use ureq::{Agent, Body, BodyReader, Error, Timeout};
 
 use super::agents::{Agents, Trust};
 use ruby_native::Tree;
+use ruby_native::errno::exception;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
 /// Responses that one interpreter may have open.
@@ -194,7 +195,7 @@ fn io_failed(error: &io::Error) -> Raise {
         // The error kind for everything that rustls refuses.
         io::ErrorKind::InvalidData => "OpenSSL::SSL::SSLError",
         _ if error.to_string().contains("lookup address") => "SocketError",
-        _ => "IOError",
+        _ => return exception(error, ""),
     };
     raise(class, error.to_string())
 }

@@ -146,14 +146,15 @@ fn addresses(host: &str, port: u16, until: Instant) -> io::Result<Vec<SocketAddr
     receiver.recv_timeout(left).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// Appends a command as a RESP array of bulk strings; an error for nil, true, false and nested values.
+/// Appends a command as a RESP array of bulk strings; an error for nil, true, false and nested values, and for a float:
+/// Ruby has its own way of printing them.
 pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
     out.extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
     for part in command {
         let text = match part {
             Tree::Str(bytes) | Tree::Bytes(bytes) | Tree::Sym(bytes) | Tree::Raw(bytes) => bytes.clone(),
             Tree::Int(number) => number.to_string().into_bytes(),
-            Tree::Float(number) => number.to_string().into_bytes(),
+            Tree::Float(_) => return Err("Unsupported command argument type: Float".into()),
             Tree::Nil => return Err("Unsupported command argument type: NilClass".into()),
             Tree::Bool(_) => return Err("Unsupported command argument type: true or false".into()),
             Tree::Array(_) | Tree::Hash(_) => return Err("Unsupported command argument type: nested too deep".into()),

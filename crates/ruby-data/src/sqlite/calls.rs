@@ -78,8 +78,12 @@ fn form(arg: Arg<'_>) -> Form {
     if arg.truthy() { Form::Hashes } else { Form::Arrays }
 }
 
+/// The values of an argument; a String of bytes, alone or in an Array or Hash, is [`Tree::Bytes`].
 fn values(arg: Arg<'_>) -> Result<Tree, Raise> {
-    Tree::decode(&arg.tree()).map_err(|error| raise("ArgumentError", error.to_string()))
+    match arg {
+        Arg::Bytes(bytes) => Ok(Tree::Bytes(bytes.to_vec())),
+        other => Tree::decode_marked(&other.tree()).map_err(|error| raise("ArgumentError", error.to_string())),
+    }
 }
 
 /// `sqlite_execute(database, sql, values, as_hashes, with_columns)`: runs the first statement of `sql`. Returns

@@ -112,7 +112,7 @@ impl Statement {
     pub fn bind(&self, key: &Tree, value: &Tree) -> Result<(), Error> {
         let at = match key {
             Tree::Int(at) => c_int::try_from(*at).unwrap_or(0),
-            Tree::Str(name) | Tree::Sym(name) => self.place(name),
+            Tree::Str(name) | Tree::Sym(name) | Tree::Bytes(name) => self.place(name),
             _ => 0,
         };
         if at == 0 {

@@ -143,13 +143,21 @@ const REFUSED: [&str; 5] =
     ["temp_store_directory", "data_store_directory", "hard_heap_limit", "soft_heap_limit", "threads"];
 /// Pragmas that are ignored: a file that is mapped into memory and then truncated would kill the process.
 const IGNORED: [&str; 1] = ["mmap_size"];
+/// The pragma that sets the wait for a lock. SQLite's own would put a handler without a deadline in the place of ours.
+const BUSY: [&str; 1] = ["busy_timeout"];
+
+/// The time of `PRAGMA busy_timeout = N`: none where it is not a number above 0, as in SQLite.
+fn milliseconds(text: &CStr) -> Duration {
+    let number = text.to_str().ok().and_then(|text| text.trim().parse().ok());
+    number.map_or(Duration::ZERO, Duration::from_millis)
+}
 
 // SAFETY: only SQLite calls it, as its documentation says.
 unsafe extern "C" fn on_action(
     data: *mut c_void,
     action: c_int,
     first: *const c_char,
-    _: *const c_char,
+    second: *const c_char,
     _: *const c_char,
     _: *const c_char,
 ) -> c_int {
@@ -168,8 +176,13 @@ unsafe extern "C" fn on_action(
         return if may { ffi::SQLITE_OK } else { ffi::SQLITE_DENY };
     }
     let is = |names: &[&str]| names.iter().any(|name| first.to_bytes().eq_ignore_ascii_case(name.as_bytes()));
+    if is(&BUSY) && !second.is_null() {
+        // SAFETY: SQLite's texts end in NUL, and it passes the pointer that `attach` gave to sqlite3_set_authorizer.
+        unsafe { watch(data).set_busy(milliseconds(CStr::from_ptr(second))) };
+    }
     match () {
         () if is(&REFUSED) => ffi::SQLITE_DENY,
+        () if is(&BUSY) => ffi::SQLITE_IGNORE,
         () if is(&IGNORED) => ffi::SQLITE_IGNORE,
         () => ffi::SQLITE_OK,
     }

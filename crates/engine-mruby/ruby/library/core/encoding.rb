@@ -18,8 +18,9 @@ class Encoding
   end
 
   def inspect = "#<Encoding:#{name}>"
-  def ascii_compatible? = !name.start_with?("UTF-16", "UTF-32")
+  def ascii_compatible? = !__utf16? && !dummy?
   def dummy? = name == "ISO-2022-JP"
+  def __utf16? = name.start_with?("UTF-16")
 
   UTF_8 = new("UTF-8", "CP65001")
   BINARY = ASCII_8BIT = new("ASCII-8BIT", "BINARY")
@@ -31,7 +32,9 @@ class Encoding
   ISO_2022_JP = new("ISO-2022-JP", "ISO2022-JP")
   # Encodings in which every byte is a character, and the last code of those that have fewer than Unicode.
   LATIN = %w[ISO-8859-1 Windows-1252].freeze
-  LAST = { "US-ASCII" => 127, "ISO-8859-1" => 255, "ASCII-8BIT" => 127 }.freeze
+  LAST = { "US-ASCII" => 127, "ISO-8859-1" => 255, "Windows-1252" => 255, "ASCII-8BIT" => 127 }.freeze
+  # The characters of the bytes 128 to 159 in Windows-1252; a NUL for a byte that has none.
+  WINDOWS = "€\0‚ƒ„…†‡ˆ‰Š‹Œ\0Ž\0\0‘’“”•–—˜™š›œ\0žŸ".freeze
   LIST = [BINARY, UTF_8, US_ASCII, ISO_8859_1, WINDOWS_1252, UTF_16LE, UTF_16BE, ISO_2022_JP].freeze
 
   class << self
@@ -66,8 +69,7 @@ class String
   def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, **options)
     to = Encoding.find(to)
     from = from ? Encoding.find(from) : encoding
-    # A String cannot be marked as UTF-16.
-    if to != from && !to.ascii_compatible?
+    if to != from && !__convertible?(to, from)
       raise Encoding::ConverterNotFoundError, "code converter not found (#{from} to #{to}). #{FoolsGold::HINT}"
     end
     text = __encode(to, from, invalid == :replace, options[:undef] == :replace, replace, xml)
@@ -91,9 +93,19 @@ class String
     replace(encode(*args, **options))
   end
 
+  # A String cannot be marked as UTF-16, and ISO-2022-JP is known only as far as it is ASCII.
+  def __convertible?(to, from)
+    return false if to.__utf16?
+    !(to.dummy? || from.dummy?) || (ascii_only? && !include?("\e"))
+  end
+
   # Converts to UTF-8 first, and from there to the target.
   def __encode(to, from, invalid, unknown, replacement, xml)
     text = String.new(self)
+    default = to == Encoding::UTF_8 ? "\u{fffd}" : "?"
+    for_invalid = invalid ? replacement || default : nil
+    for_unknown = unknown ? replacement || default : nil
+    text, from = text.__from_utf16(from, for_invalid), Encoding::UTF_8 if from.__utf16? && to != from
     text = text.gsub(xml == :attr ? /[&<>"]/ : /[&<>]/, XML) if xml
     if to == from
       text.__binary!(to == Encoding::BINARY)
@@ -103,13 +115,14 @@ class String
     return text.__binary!(to == Encoding::BINARY) if text.ascii_only?
     if Encoding::LATIN.include?(from.name)
       text = FoolsGold::Native.text_widen(text)
+      text = text.__from_windows(to, for_unknown) if from == Encoding::WINDOWS_1252
     elsif from == Encoding::BINARY
-      text = text.__from_bytes(to, unknown ? replacement || (to == Encoding::UTF_8 ? "\u{fffd}" : "?") : nil)
+      text = text.__from_bytes(to, for_unknown)
     else
       text.__binary!(false)
-      text = text.__only_valid(invalid ? replacement || (to == Encoding::UTF_8 ? "\u{fffd}" : "?") : nil)
+      text = text.__only_valid(for_invalid)
     end
-    text.__narrow(to, unknown ? replacement || "?" : nil, xml)
+    text.__narrow(to, for_unknown, xml)
   end
 
   def __from_bytes(to, replacement)
@@ -119,6 +132,26 @@ class String
       next replacement if replacement
       raise Encoding::UndefinedConversionError, "\"\\x#{byte.to_s(16).upcase}\" from ASCII-8BIT to #{by_utf8}"
     end.join.__binary!(false)
+  end
+
+  def __from_utf16(from, replacement)
+    made = FoolsGold::Native.text_from_utf16(self, from == Encoding::UTF_16BE, replacement)
+    return made if made.is_a?(String)
+    bad = byteslice(made, 2).b
+    shown = bad.bytesize == 1 ? "incomplete #{bad.inspect}" : bad.inspect
+    raise Encoding::InvalidByteSequenceError, "#{shown} on #{from}"
+  end
+
+  # The bytes 128 to 159 have been read as ISO-8859-1, where they are control characters.
+  def __from_windows(to, replacement)
+    gsub(/[\u0080-\u009f]/) do |char|
+      known = Encoding::WINDOWS[char.ord - 128]
+      next known unless known == "\0"
+      next replacement if replacement
+      shown = "\"\\x#{char.ord.to_s(16).upcase}\""
+      steps = to == Encoding::UTF_8 ? "UTF-8" : "UTF-8 to #{to}"
+      raise Encoding::UndefinedConversionError, "#{shown} to UTF-8 in conversion from Windows-1252 to #{steps}"
+    end
   end
 
   def __only_valid(replacement)
@@ -139,9 +172,12 @@ class String
   def __narrow(to, replacement, xml)
     most = Encoding::LAST[to.name]
     return self if most.nil? || ascii_only?
+    windows = to == Encoding::WINDOWS_1252
     made = each_char.map do |char|
       next char if char.ord < 128
-      next char.ord.chr if char.ord <= most
+      at = windows ? Encoding::WINDOWS.index(char) : nil
+      next (at + 128).chr if at
+      next char.ord.chr if char.ord <= most && !(windows && char.ord < 160)
       next "&#x#{char.ord.to_s(16).upcase};" if xml
       next replacement if replacement
       raise Encoding::UndefinedConversionError, "U+#{char.ord.to_s(16).upcase.rjust(4, '0')} from UTF-8 to #{to}"

@@ -254,7 +254,7 @@ module Net
       @body = "" if handle.nil? || (request && !request.response_body_permitted?)
     end
 
-    # Returns the whole body, or passes each piece to the block when it comes.
+    # Returns the whole body, appended to `into` where that is given, or passes each piece to the block when it comes.
     def read_body(into = nil)
       if block_given?
         raise IOError, "#{self.class}\#read_body called twice" if @body
@@ -262,7 +262,8 @@ module Net
         @body = ""
       end
       @body ||= whole
-      into ? into << @body : @body
+      @body = into << @body if into
+      @body
     end
 
     def body = read_body
@@ -431,15 +432,24 @@ module Net
     def proxy? = false
     def set_debug_output(*) = nil
 
-    { get: :Get, head: :Head, delete: :Delete, options: :Options, trace: :Trace, copy: :Copy,
-      move: :Move }.each do |name, type|
-      define_method(name) do |path, headers = nil, &block|
-        response = request(HTTP.const_get(type).new(path, headers))
-        block ? response.read_body(&block) && response : response
-      end
+    # With a block, get, post and patch pass it the pieces of the body; `into` gets the whole body.
+    def get(path, headers = nil, into = nil, &block)
+      read_by(Get.new(path, headers), nil, into, block)
     end
 
-    { post: :Post, put: :Put, patch: :Patch, proppatch: :Proppatch, lock: :Lock }.each do |name, type|
+    def post(path, data, headers = nil, into = nil, &block)
+      read_by(Post.new(path, headers), data, into, block)
+    end
+
+    def patch(path, data, headers = nil, into = nil, &block)
+      read_by(Patch.new(path, headers), data, into, block)
+    end
+
+    { head: :Head, delete: :Delete, options: :Options, trace: :Trace, copy: :Copy, move: :Move }.each do |name, type|
+      define_method(name) { |path, headers = nil| request(HTTP.const_get(type).new(path, headers)) }
+    end
+
+    { put: :Put, proppatch: :Proppatch, lock: :Lock }.each do |name, type|
       define_method(name) do |path, data, headers = nil|
         request(HTTP.const_get(type).new(path, headers), data)
       end
@@ -461,7 +471,9 @@ module Net
     # Sends a request and returns the response, with its body read unless a block does that.
     def request(request, body = nil)
       request.body = body if body
-      handle = attempt(request)
+      # The body first, and once: it may set a Content-Type, and a stream can be read only once.
+      body = request.whole_body
+      handle = attempt(request, body)
       response = HTTPResponse.of(handle, request)
       yield response if block_given?
       response.body
@@ -472,18 +484,22 @@ module Net
 
     private
 
-    def attempt(request, tries = 0)
+    def read_by(asked, data, into, block)
+      request(asked, data) { |response| response.read_body(into, &block) }
+    end
+
+    def attempt(request, body, tries = 0)
       scheme = @use_ssl ? "https" : "http"
       host = @address.include?(":") && !@address.start_with?("[") ? "[#{@address}]" : @address
       url = "#{scheme}://#{host}:#{@port}#{request.path}"
       verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
-      what = [request.method, url, request.pairs, request.whole_body]
+      what = [request.method, url, request.pairs, body]
       times = [@open_timeout, @read_timeout, @write_timeout]
       FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, @ca_file || ENV["SSL_CERT_FILE"]) }
     rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
       # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
       raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
-      attempt(request, tries + 1)
+      attempt(request, body, tries + 1)
     end
   end
 end

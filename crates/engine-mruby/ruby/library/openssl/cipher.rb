@@ -23,7 +23,6 @@ module OpenSSL
       @name = "id-aes#{@key_len * 8}-GCM" if @mode == "gcm"
       @iv_len = @mode == "gcm" ? 12 : BLOCK
       @padding = true
-      @data = ""
       reset
     end
 
@@ -32,22 +31,25 @@ module OpenSSL
     def block_size = @mode == "cbc" ? BLOCK : 1
     def authenticated? = @mode == "gcm"
 
+    # Begins a new message with the same key and initialization vector.
     def reset
-      @at = 0
-      @seen = ""
-      @held = ""
+      @tag = nil
+      begin_message
       self
     end
 
     def key=(key)
       raise ArgumentError, "key must be #{@key_len} bytes" unless key.bytesize == @key_len
+      begin_message
       @key = key.dup
     end
 
     def iv=(iv)
       raise ArgumentError, "iv must be #{@iv_len} bytes" unless iv.bytesize == @iv_len
+      # A tag to be verified may be set before the initialization vector.
+      @tag = nil if @encrypts
+      begin_message
       @iv = iv.dup
-      reset
     end
 
     # Only 12 bytes, as NIST SP 800-38D recommends: the Rust crate takes no other length.
@@ -104,6 +106,14 @@ module OpenSSL
 
     private
 
+    def begin_message
+      @at = 0
+      @seen = ""
+      @held = ""
+      @data = ""
+      @chained = nil
+    end
+
     def begin_as(encrypts)
       @encrypts = encrypts
       reset
@@ -131,9 +141,9 @@ module OpenSSL
       return "" if length <= 0
       blocks = @held.byteslice(0, length)
       @held = @held.byteslice(length, @held.bytesize)
-      out = FoolsGold::Native.cipher_cbc(@key, @iv || "\0" * BLOCK, @encrypts, blocks)
-      # CBC: the last encrypted block is the initialization vector of the next one.
-      @iv = (@encrypts ? out : blocks).byteslice(-BLOCK, BLOCK)
+      out = FoolsGold::Native.cipher_cbc(@key, @chained || @iv || "\0" * BLOCK, @encrypts, blocks)
+      # CBC: the last encrypted block takes the place of the initialization vector for the next one.
+      @chained = (@encrypts ? out : blocks).byteslice(-BLOCK, BLOCK)
       out
     end
 
