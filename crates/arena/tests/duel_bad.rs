@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use arena::duel::pace::Rate;
 use arena::duel::plan::Plan;
@@ -59,6 +61,7 @@ loop do
       body = "<h1>help!</h1>" if mode == "mixer" && served > 100 && served % 50 == 0
       body = "<h1>help!</h1>" if mode == "early" && keep && (early -= 1) >= 0
       exit!(3) if mode == "mortal" && served > 300
+      sleep 1 if mode == "slow"
       status = mode == "stranger" ? "404 Not Found" : "200 OK"
       # After warm-up and full load, it only answers connections with a single request.
       status = "500 Internal Server Error" if mode == "tired" && keep && loads >= 2
@@ -94,6 +97,8 @@ end
 struct Heard {
     words: Vec<String>,
     samples: Vec<Sample>,
+    /// Time before which the first round does not begin, as if the machine had been slow until then.
+    held_until: Option<Instant>,
 }
 
 impl Listener for Heard {
@@ -101,7 +106,12 @@ impl Listener for Heard {
         self.words.push(words.to_owned());
     }
 
-    fn left(&mut self, _: &TimeLeft) {}
+    fn left(&mut self, left: &TimeLeft) {
+        let until = self.held_until.filter(|_| left.what.starts_with("round 1 of "));
+        while let Some(still) = until.and_then(|until| until.checked_duration_since(Instant::now())) {
+            thread::park_timeout(still);
+        }
+    }
 
     fn sample(&mut self, sample: &Sample) -> Result<(), String> {
         self.samples.push(sample.clone());
@@ -338,6 +348,41 @@ fn a_duel_keeps_what_a_load_showed_over_time_and_when_each_was() {
     let of = |case: &str| heard.samples.iter().find(|sample| sample.case == case).unwrap();
     assert!(of("capacity").took_s > 3.4 && of("load-50").took_s < 3.0, "{:#?}", heard.samples);
     assert!(of("load-100").started > of("capacity").started, "{:#?}", heard.samples);
+}
+
+#[test]
+fn a_page_that_takes_longer_than_a_load_disqualifies_nobody() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    let (summary, words) = duel_with(&["slow"], &|options| {
+        (options.now, options.contenders) = (None, vec!["slow".to_owned()]);
+        options.plan = Plan { loads: 1, ..PLAN };
+    })
+    .unwrap();
+    assert!(words.contains(" s, so a load at full speed takes "), "{words}");
+    for case in &summary.cases {
+        assert!(case.results.iter().all(|one| one.disqualified.is_none()), "{}: {words}", case.name);
+    }
+    let advice = summary.advice.unwrap();
+    assert!(advice.sentence.contains("use slow with -w 1 -t 1"), "{advice:?}\n{words}");
+}
+
+#[test]
+fn a_duel_whose_budget_ends_states_the_rounds_that_it_ran() {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    // All of this plan is to take 22.7 s.
+    let budget = Duration::from_millis(22_800);
+    let mut heard = Heard { held_until: Some(Instant::now() + budget), ..Heard::default() };
+    let short = |options: &mut DuelOptions| {
+        options.now = None;
+        options.budget_minutes = Some(budget.as_secs_f64() / 60.0);
+        options.plan = Plan { rounds: 2, loads: 1, ..PLAN };
+    };
+    let summary = heard_duel(&[], &short, &mut heard).unwrap();
+    let words = heard.words.join("\n");
+    assert!(words.contains("the budget of time was used up after 1 of 2 rounds"), "{words}");
+    assert_eq!(summary.rounds, 1, "{words}");
+    let advice = summary.advice.unwrap();
+    assert!(advice.uncertainty.iter().any(|caveat| caveat.contains("one round only")), "{advice:?}");
 }
 
 #[test]

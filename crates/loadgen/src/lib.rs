@@ -98,6 +98,12 @@ pub(crate) fn on_threads<T: Send>(
     })
 }
 
+/// Number of processors that this many threads can use: as many, or those of the machine where there are fewer.
+pub(crate) fn usable_by(threads: u32) -> u32 {
+    let there = thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+    threads.min(there)
+}
+
 /// Processor time of this thread so far, in seconds.
 pub(crate) fn own_s() -> f64 {
     let used = clock_gettime(ClockId::ThreadCPUTime);

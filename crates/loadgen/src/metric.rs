@@ -125,6 +125,8 @@ pub const SETTLED: &str = "settled";
 
 /// Responses that were checked after a load whose tool does not check them.
 pub const CHECKED: &str = "checked";
+/// Requests of that checked load without a right answer, of a million: the tool may not see those failures.
+pub const CHECKED_FAILED_PPM: &str = "checked_failed_ppm";
 
 /// Mean time of a request in the load that divides it; the six parts below add up to it.
 pub const DIVIDED: &str = "divided_ms";

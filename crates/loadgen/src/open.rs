@@ -287,7 +287,8 @@ mod tests {
         let workload = Workload { asks: vec![super::super::ask::Ask::get("/")] };
         for phases in [&[(0.0, 1.0)][..], &[(1.0, f64::NAN)], &[(f64::INFINITY, 1.0)], &[(1.0, 1e300)], &[]] {
             let seen = watch_open(1, &workload, &steps(phases, 1), &Watch::default());
-            assert!(seen.outcome.wrong.is_some(), "{phases:?}");
+            assert!(seen.outcome.void.is_some() && seen.outcome.wrong.is_none(), "{phases:?}");
+            assert!(seen.outcome.numbers.is_empty(), "it has no rate, not one of 0: {phases:?}");
         }
     }
 }

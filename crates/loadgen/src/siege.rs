@@ -44,6 +44,9 @@ spinner = false
 limit = 10000
 ";
 
+/// Failures after which siege gives up, as its settings say.
+const FAILURES: f64 = 1024.0;
+
 /// Shortest time in seconds that is taken from siege, which prints hundredths: below it a hundredth is more than a
 /// twentieth, and 0 may stand where nothing was measured.
 const SHORTEST_S: f64 = 0.2;
@@ -103,12 +106,12 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
     Ok(outcome)
 }
 
-/// Why a timed run is void, if siege has ended long before its time. It does so after many failures, which are a
-/// result.
+/// Why a timed run is void, if siege has ended long before its time. It does so after [`FAILURES`], which are a result.
 fn too_short(outcome: &Outcome, until: SiegeUntil) -> Option<String> {
     let SiegeUntil::Seconds(seconds) = until else { return None };
     let of = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
-    let is_short = of("elapsed_s") < LEAST_SHARE * f64::from(seconds) && of(metric::FAILED) < 1.0;
+    let has_given_up = of(metric::FAILED) >= FAILURES;
+    let is_short = of("elapsed_s") < LEAST_SHARE * f64::from(seconds) && !has_given_up;
     is_short.then(|| format!("siege ended after {} s instead of {seconds} s", of("elapsed_s")))
 }
 
@@ -118,15 +121,23 @@ fn read(output: &ToolOutput) -> Option<Outcome> {
     let until = output.out.rfind('}')?;
     let json: Value = serde_json::from_str(output.out.get(from..=until)?).ok()?;
     let of = |name: &str| json.get(name).and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0);
-    let failed = of("failed_transactions")?;
-    let rate = of("transaction_rate")?;
+    // Every answer is a transaction to siege but those with a status of 408 or 500 to 509, which are failed ones; only
+    // with a status below 400 is it successful, too (`__http` in its browser.c). Threads that were cancelled at the end
+    // may count as successful and not as a transaction.
+    let all = of("transactions")?;
+    let right = of("successful_transactions")?.min(all);
+    let failed = of("failed_transactions")? + (all - right);
+    let share = if all > 0.0 { right / all } else { 1.0 };
+    let availability = if all > right { right * 100.0 / (right + failed) } else { of("availability")? };
+    let siege_rate = of("transaction_rate")?;
+    let rate = siege_rate * share;
     let concurrency = of("concurrency")?;
     let mean_s = of("response_time")?;
     // Both are what siege divides the same sum of times by, and have more digits than the quotient that it prints.
-    let mean_s = if rate > 0.0 && concurrency > 0.0 { concurrency / rate } else { mean_s };
+    let mean_s = if siege_rate > 0.0 && concurrency > 0.0 { concurrency / siege_rate } else { mean_s };
     let mut numbers = BTreeMap::from([
-        ("requests".to_owned(), of("transactions")?),
-        ("availability_pct".into(), of("availability")?),
+        ("requests".to_owned(), right),
+        ("availability_pct".into(), availability),
         ("elapsed_s".into(), of("elapsed_time")?),
         ("mean_ms".into(), mean_s * 1_000.0),
         (metric::RATE.into(), rate),
@@ -188,7 +199,22 @@ mod tests {
         assert_eq!(too_short(&seen, SiegeUntil::Repeats(10)), None);
         let why = too_short(&seen, SiegeUntil::Seconds(4)).unwrap();
         assert_eq!(why, "siege ended after 3.04 s instead of 4 s");
-        assert_eq!(too_short(&outcome(SOME, "").unwrap(), SiegeUntil::Seconds(900)), None);
+        let some = outcome(SOME, "").unwrap();
+        assert!(too_short(&some, SiegeUntil::Seconds(900)).is_some(), "18 failures do not end it");
+        let many = outcome(&SOME.replace("          18", "1024"), "").unwrap();
+        assert_eq!(too_short(&many, SiegeUntil::Seconds(900)), None);
+    }
+
+    #[test]
+    fn answers_that_siege_counts_as_transactions_without_success_are_failures() {
+        // As it prints them where every answer has the status 429.
+        let refused = SLOW.replace("40,\n\t\"failed", "0,\n\t\"failed");
+        assert_ne!(refused, SLOW);
+        let seen = outcome(&refused, "").unwrap();
+        let of = |name: &str| seen.numbers[name];
+        assert_eq!((of("requests"), of("failed"), of("requests_per_s"), of("availability_pct")), (0.0, 40.0, 0.0, 0.0));
+        assert_eq!(seen.errors, BTreeMap::from([(UNTOLD.to_owned(), 40)]));
+        assert!((303.0..303.5).contains(&of("mean_ms")), "it is of all of them: {}", of("mean_ms"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 
 use super::fault::Fault;
+use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -246,7 +247,7 @@ impl Tally {
         put("concurrency", self.sum_us as f64 / 1e6 / elapsed);
         if self.threads > 0 {
             put(metric::GENERATOR, self.own_s / elapsed);
-            put(metric::GENERATOR_THREADS, f64::from(self.threads));
+            put(metric::GENERATOR_THREADS, f64::from(usable_by(self.threads)));
         }
         put("mean_ms", self.sum_us as f64 / 1_000.0 / self.timed as f64);
         if let (Some(times), Some(shortest)) = (&self.times, self.shortest_us) {
@@ -269,11 +270,10 @@ impl Tally {
 }
 
 impl Seen {
-    /// Results of a load that was impossible, with the reason.
+    /// Results of a load that could not be made, with the reason: the load generator's fault, or that of its options,
+    /// and not the server's.
     pub(crate) fn nothing(command: String, why: String) -> Seen {
-        let numbers = BTreeMap::from([("requests".into(), 0.0), (metric::RATE.into(), 0.0)]);
-        let outcome = Outcome { command, numbers, wrong: Some(why), ..Outcome::default() };
-        Seen { outcome, timeline: Vec::new() }
+        Seen { outcome: Outcome { command, void: Some(why), ..Outcome::default() }, timeline: Vec::new() }
     }
 
     /// The outcome with its courses over time. Leaves out the last second, which may be incomplete.
@@ -344,7 +344,8 @@ mod tests {
         let whole = threads.into_iter().map(|one| one.took(0.5)).reduce(Tally::with);
         let mut whole = whole.unwrap().seen("x".into());
         let mut alone = alone.seen("x".into());
-        assert_eq!(whole.outcome.numbers.remove(metric::GENERATOR_THREADS), Some(3.0));
+        let usable = f64::from(usable_by(3));
+        assert_eq!(whole.outcome.numbers.remove(metric::GENERATOR_THREADS), Some(usable));
         let used = whole.outcome.numbers.remove(metric::GENERATOR).unwrap();
         assert!((used - 1.5 / alone.number("elapsed_s").unwrap()).abs() < 1e-9, "{used}");
         for second in whole.timeline.iter_mut().chain(&mut alone.timeline) {

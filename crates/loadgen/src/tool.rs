@@ -13,6 +13,7 @@ use procfs::process::Process as Stat;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::scratch::Scratch;
+use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
 use crate::process::{Entry, gate, note};
@@ -43,9 +44,8 @@ impl ToolOutput {
     /// Adds the processors that the tool used to its outcome, and the number that its `threads` could have used.
     pub fn tell_processors(&self, outcome: &mut Outcome, threads: u32) {
         let Some(used) = self.processors else { return };
-        let there = thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
         outcome.numbers.insert(metric::GENERATOR.to_owned(), used);
-        outcome.numbers.insert(metric::GENERATOR_THREADS.to_owned(), f64::from(threads.min(there)));
+        outcome.numbers.insert(metric::GENERATOR_THREADS.to_owned(), f64::from(usable_by(threads)));
     }
 }
 

@@ -54,8 +54,10 @@ pub struct Warmth {
     pub settled: Settled,
     /// Number of requests without a right response.
     pub failed: u64,
-    /// Description of the first wrong response, or the reason why the load was impossible.
+    /// Description of the first wrong response.
     pub wrong: Option<String>,
+    /// Why there was no warm-up, by a fault of the load generator and not of the server.
+    pub void: Option<String>,
 }
 
 /// Runs a closed loop until the rate has settled, for `max_s` seconds at most: until over the later half of the time
@@ -63,7 +65,7 @@ pub struct Warmth {
 /// enough: those of a just-in-time compiler rise slowly, and few requests are equal by chance.
 pub fn warm_up(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Warmth {
     let made = on_this_thread(run(port, workload, clients, max_s));
-    made.and_then(|warmth| warmth).unwrap_or_else(|error| Warmth { wrong: Some(error), ..Warmth::default() })
+    made.and_then(|warmth| warmth).unwrap_or_else(|error| Warmth { void: Some(error), ..Warmth::default() })
 }
 
 async fn run(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Result<Warmth, String> {
@@ -90,7 +92,8 @@ async fn run(port: u16, workload: &Workload, clients: u32, max_s: f64) -> Result
     let failed = tally.failed;
     let seconds = begun.elapsed().as_secs_f64();
     let wrong = tally.seen(String::new()).outcome.wrong;
-    Ok(Warmth { requests, seconds, settled: Trend::of(&rates).map_or(Settled::Unknown, Trend::settled), failed, wrong })
+    let settled = Trend::of(&rates).map_or(Settled::Unknown, Trend::settled);
+    Ok(Warmth { requests, seconds, settled, failed, wrong, void: None })
 }
 
 /// Change of the rate over the later half of the windows, and its standard error, as shares of the mean rate.

@@ -1,5 +1,6 @@
 //! wrk: a closed loop in C. It checks only the status of a response, and counts 400 and above as wrong. It waits for a
-//! response beyond its time-out, and then counts it as late; a request that was never answered is not counted at all.
+//! response beyond its time-out, and then counts it as late; a request that was never answered is not counted at all. A
+//! response that is late and has such a status is counted as both.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,22 +73,29 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
         errors.insert("timeout".into(), u64::from(connections));
     }
     let of = |kind: &str| errors.get(kind).copied().unwrap_or(0) as f64;
-    // wrk counts late responses and those with a bad status among its requests, but not the others.
-    let right = (made - of("timeout") - of(BAD_STATUS)).max(0.0);
-    let failed: u64 = errors.values().sum();
+    // wrk counts late responses and those with a bad status among its requests, but not the others. It does not say how
+    // many are both. Only what is surely right counts as right, and no more responses fail than there were.
+    let both = of("timeout") + of(BAD_STATUS);
+    let right = (made - both).max(0.0);
+    let too_many = if made > 0.0 { (both - made).max(0.0) } else { 0.0 };
+    let failed = errors.values().sum::<u64>() as f64 - too_many;
     let mut numbers = BTreeMap::from([
         ("requests".to_owned(), right),
-        (metric::FAILED.into(), failed as f64),
+        (metric::FAILED.into(), failed),
         (metric::RATE.into(), if made > 0.0 { per_s * right / made } else { 0.0 }),
         ("elapsed_s".into(), elapsed_s),
     ]);
-    if right + failed as f64 > 0.0 {
-        numbers.insert("availability_pct".into(), right * 100.0 / (right + failed as f64));
+    if right + failed > 0.0 {
+        numbers.insert("availability_pct".into(), right * 100.0 / (right + failed));
     }
     if made > 0.0 {
         latencies(text, &mut numbers)?;
     }
-    Some(Outcome { command: output.command.clone(), numbers, errors, ..Outcome::default() })
+    let overlap = of("timeout").min(of(BAD_STATUS));
+    let twice = (overlap > 0.0)
+        .then(|| format!("up to {overlap:.0} responses may be counted as two failures: late, and with a bad status"));
+    let told = twice.into_iter().collect();
+    Some(Outcome { command: output.command.clone(), numbers, errors, told, ..Outcome::default() })
 }
 
 /// Kind of the responses that wrk calls neither 2xx nor 3xx.
@@ -175,11 +183,28 @@ mod tests {
         let late = outcome(
             &SLOW.replace("Requests/sec", "Socket errors: connect 0, read 0, write 0, timeout 6\nRequests/sec"),
         );
-        assert_eq!((late.as_ref().unwrap().numbers["requests"], late.unwrap().errors["timeout"]), (18.0, 6));
+        let late = late.unwrap();
+        assert_eq!((late.numbers["requests"], late.errors["timeout"]), (18.0, 6));
+        assert!(late.told.is_empty());
         assert_eq!(outcome(SLOW).unwrap().numbers["p99_ms"], 302.29);
         let hang = outcome(HANG).unwrap();
         assert_eq!((hang.numbers["requests_per_s"], hang.errors["timeout"]), (0.0, 8));
         assert!(hang.numbers.values().all(|number| number.is_finite()));
+    }
+
+    #[test]
+    fn a_late_response_with_a_bad_status_is_no_more_than_one_failure() {
+        let both = |late: u32, refused: u32| {
+            let broken = format!("Socket errors: connect 0, read 2, write 0, timeout {late}");
+            let errors = format!("{broken}\nNon-2xx or 3xx responses: {refused}\nRequests/sec");
+            let seen = outcome(&SLOW.replace("Requests/sec", &errors)).unwrap();
+            (seen.numbers["requests"], seen.numbers["failed"], seen.told.len())
+        };
+        // Of 24 responses. Those whose connection broke are none of them.
+        assert_eq!(both(24, 24), (0.0, 26.0, 1));
+        assert_eq!(both(20, 10), (0.0, 26.0, 1));
+        assert_eq!(both(6, 4), (14.0, 12.0, 1));
+        assert_eq!(both(0, 4), (20.0, 6.0, 0));
     }
 
     #[test]

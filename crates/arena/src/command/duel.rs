@@ -14,16 +14,15 @@ use super::words::{above_0, print, say, seed, write_page};
 use super::{interrupt, run};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
-use crate::duel::plan::Plan;
+use crate::duel::plan::{Plan, RATE_LEAST, too_low};
 use crate::duel::{self, DuelOptions, Listener, Now, Ready, TimeLeft};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::study::Watcher;
 use loadgen::K6Here;
 
-/// Bounds of --rate in requests per second: what one thread can send, and what gives a load of ten seconds a request.
+/// Highest --rate in requests per second: what one thread can send.
 const RATE_MOST: f64 = 100_000.0;
-const RATE_LEAST: f64 = 0.1;
 
 /// Starts the application on every server that is installed, checks and loads it, and recommends one.
 #[derive(Debug, Args)]
@@ -194,7 +193,7 @@ fn rate(word: &str) -> Result<f64, String> {
         most if most > RATE_MOST => {
             Err(format!("the load generator cannot send more than {RATE_MOST:.0} requests per second"))
         }
-        least if least < RATE_LEAST => Err(format!("a load of seconds has no request then: {RATE_LEAST} is the least")),
+        least if least < RATE_LEAST => Err(too_low()),
         _ => Ok(number),
     }
 }

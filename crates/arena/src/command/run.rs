@@ -129,7 +129,10 @@ impl Run {
         let (study, catalogue) = joined.as_ref().map_or((study, context.catalogue), |(study, all)| (study, all));
         let context = &Context { catalogue, ..*context };
         let ready = Ready::make(&asked, study, context, &earlier)?;
-        let differences = ready.differences(&earlier);
+        let mut differences = ready.differences(&earlier);
+        if !folder.is_whole() {
+            differences.extend(ready.other_machine());
+        }
         if !differences.is_empty() {
             let differences = differences.join("\n  ");
             // A new summary would put the figures of one server under the name and version of another.

@@ -3,8 +3,9 @@
 use super::Server;
 use crate::record::Outcome;
 use loadgen::DROPPED;
-use loadgen::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK};
+use loadgen::metric::{CPU, FAILED, PROCESSORS, PSS, PSS_PEAK, REQUESTS};
 use loadgen::process::{ProcessSample, Sampler};
+use loadgen::scenario::ASKED;
 
 /// A measurement that begins before a load.
 pub struct Observation {
@@ -23,9 +24,8 @@ impl Observation {
     pub fn end(self, server: &Server, outcome: &mut Outcome) {
         let seen = self.sampler.stop();
         let cpu_us = server.usage().cpu_us.saturating_sub(self.cpu_us) as f64;
+        let requests = requests(outcome);
         let numbers = &mut outcome.numbers;
-        let made: f64 = ["requests", FAILED].iter().filter_map(|name| numbers.get(*name)).sum();
-        let requests = made - outcome.errors.get(DROPPED).copied().unwrap_or(0) as f64;
         if requests > 0.0 {
             numbers.insert(CPU.into(), cpu_us / requests);
         }
@@ -40,6 +40,13 @@ impl Observation {
     }
 }
 
+/// Number of requests that the server was sent, those beside the ones that the outcome is of included.
+fn requests(outcome: &Outcome) -> f64 {
+    let of = |name: &str| outcome.numbers.get(name).copied();
+    let own = of(REQUESTS).unwrap_or(0.0) + of(FAILED).unwrap_or(0.0);
+    of(ASKED).unwrap_or(own) - outcome.errors.get(DROPPED).copied().unwrap_or(0) as f64
+}
+
 /// Number of processors busy between two samples, at the middle of that time.
 fn busy(two: &[ProcessSample]) -> Option<(f64, f64)> {
     let [from, to] = two else { return None };
@@ -52,6 +59,18 @@ fn busy(two: &[ProcessSample]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processor_time_is_that_of_all_requests_meanwhile_but_for_those_never_sent() {
+        let of = |numbers: &[(&str, f64)], errors: &[(&str, u64)]| {
+            let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+            let errors = errors.iter().map(|(kind, many)| ((*kind).to_owned(), *many)).collect();
+            requests(&Outcome { numbers, errors, ..Outcome::default() })
+        };
+        let own = [(REQUESTS, 90.0), (FAILED, 10.0)];
+        assert_eq!((of(&own, &[]), of(&own, &[(DROPPED, 4), ("timeout", 6)]), of(&[], &[])), (100.0, 96.0, 0.0));
+        assert_eq!(of(&[own[0], own[1], (ASKED, 250.0)], &[]), 250.0);
+    }
 
     #[test]
     fn processors_are_counted_between_two_samples() {

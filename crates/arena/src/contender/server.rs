@@ -131,12 +131,10 @@ impl Server {
 
     /// Its processes.
     pub fn members(&self) -> Vec<Member> {
-        let mut members = self.tree().members();
-        if self.recipe.namespace {
-            // The processes that only hold the namespace are not the server's: ours, and the first one in it.
-            let roots = self.tree().roots;
-            members.retain(|member| !roots.contains(&member.id) && !roots.contains(&member.parent));
-        }
+        let tree = self.tree();
+        let mut members = tree.members();
+        // The processes that only hold the namespace are not the server's: ours, and the first one in it.
+        members.retain(|member| !tree.is_holder(member.id, member.parent));
         members
     }
 
@@ -202,7 +200,7 @@ impl Server {
     }
 
     fn tree(&self) -> Tree {
-        Tree { roots: self.processes.iter().map(Process::id).collect() }
+        Tree { roots: self.processes.iter().map(Process::id).collect(), in_namespace: self.recipe.namespace }
     }
 
     /// Checks that all backends accept connections: a proxy answers as soon as one of them does.

@@ -84,9 +84,10 @@ fn choose<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
         within = rivals.iter().min_by(|a, b| p99_order(a).total_cmp(&p99_order(b))).into_iter().collect();
     }
     let fastest = *within.first()?;
+    let now = within.iter().copied().find(|one| is_now(one, wishes));
     let mut level: Vec<&Rival> = within.into_iter().filter(|one| level_rates(one, fastest)).collect();
-    let (best, because) = broken_tie(&level, wishes, RATE_SHOWN)?;
-    level.retain(|one| one.who.name != best.who.name);
+    let (best, because) = decided(&level, now, wishes, Some(RATE_SHOWN))?;
+    level.retain(|one| one.who.name != best.who.name && level_rates(one, best));
     Some(Choice { best, level, out, because, bound_ms, is_over, is_at_rate: false })
 }
 
@@ -107,8 +108,9 @@ fn half_within<'a>(one: &Rival<'a>, lowest: Option<&Rival>, bound_ms: f64) -> Op
 /// twice the rate if some do. `None` where the rounds show no contender that carries it.
 fn choose_at_rate<'a>(rivals: &'a [Rival<'a>], wishes: &Wishes) -> Option<Choice<'a>> {
     let (mut level, out) = at_rate::carrying(rivals)?;
+    let now = level.iter().copied().find(|one| is_now(one, wishes));
     // All of these carry the rate, so the rate favors none of them.
-    let (best, because) = broken_tie(&level, wishes, 0.0)?;
+    let (best, because) = decided(&level, now, wishes, None)?;
     level.retain(|one| one.who.name != best.who.name);
     Some(Choice { best, level, out, because, bound_ms: f64::INFINITY, is_over: false, is_at_rate: true })
 }
@@ -117,9 +119,54 @@ fn level_rates(one: &Rival, other: &Rival) -> bool {
     one.who.name == other.who.name || !are_apart(one.rate, other.rate)
 }
 
+/// The recommended one of those with equal rates, and what decided. `now` is the user's present server, if it is within
+/// bounds: what is not shown to be better than it is no reason to change, even if it is level with one that is. Where
+/// `rate_shown` is `None`, the rate decides nothing.
+fn decided<'a>(
+    level: &[&'a Rival<'a>],
+    now: Option<&'a Rival<'a>>,
+    wishes: &Wishes,
+    rate_shown: Option<f64>,
+) -> Option<(&'a Rival<'a>, Because)> {
+    let (best, because) = broken_tie(level, wishes, rate_shown)?;
+    let Some(now) = now else { return Some((best, because)) };
+    let is_kept_for_a_figure = is_now(best, wishes) && because != Because::Now;
+    if is_kept_for_a_figure || is_gain(best, now, rate_shown) {
+        return Some((best, because));
+    }
+    let gains: Vec<&Rival> = level.iter().copied().filter(|one| is_gain(one, now, rate_shown)).collect();
+    Some(match broken_tie(&gains, wishes, rate_shown) {
+        None => (now, Because::Now),
+        Some((alone, Because::Rate)) => (alone, Because::Shown),
+        Some(other) => other,
+    })
+}
+
+/// Whether a contender is shown to be better than the user's present server, by the first of rate, p99 and memory that
+/// tells the two apart.
+fn is_gain(one: &Rival, now: &Rival, rate_shown: Option<f64>) -> bool {
+    if rate_shown.is_some() && are_apart(one.rate, now.rate) {
+        return better(one.rate, now.rate, Direction::Higher);
+    }
+    if let Some((own, other)) = one.p99.zip(now.p99) {
+        if beats_in_p99(own, other) {
+            return true;
+        }
+        if beats_in_p99(other, own) {
+            return false;
+        }
+    }
+    one.memory.zip(now.memory).is_some_and(|(own, other)| beats_in_memory(own, other))
+}
+
 /// The best of those with equal rates, and what decided. The user's present server wins unless another is significantly
-/// better by a noticeable amount: a figure that is lower by chance is no reason to change.
-fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> Option<(&'a Rival<'a>, Because)> {
+/// better by a noticeable amount: a figure that is lower by chance is no reason to change. With a `rate_shown`, the
+/// simplest one must have reached this share of the best rate.
+fn broken_tie<'a>(
+    tied: &[&'a Rival<'a>],
+    wishes: &Wishes,
+    rate_shown: Option<f64>,
+) -> Option<(&'a Rival<'a>, Because)> {
     let mut left: Vec<&Rival> = tied.to_vec();
     if left.len() == 1 {
         return Some((left.pop()?, Because::Rate));
@@ -142,7 +189,7 @@ fn broken_tie<'a>(tied: &[&'a Rival<'a>], wishes: &Wishes, rate_shown: f64) -> O
     }
     // A contender whose wide range only may include the best rate has not shown that it reaches it.
     let top = left.iter().map(|one| one.rate.median).fold(0.0, f64::max);
-    left.retain(|one| one.rate.median >= top * rate_shown);
+    left.retain(|one| one.rate.median >= top * rate_shown.unwrap_or(0.0));
     let simplicity = |one: &&Rival| (one.who.workers.saturating_mul(one.who.threads), one.who.workers);
     Some((left.into_iter().min_by_key(simplicity)?, Because::Simpler))
 }
@@ -266,6 +313,9 @@ fn because(choice: &Choice) -> Option<String> {
     if choice.is_at_rate {
         return Some(at_rate::because(choice));
     }
+    if choice.level.is_empty() {
+        return None;
+    }
     let names: Vec<&str> = choice.level.iter().map(|one| one.who.name.as_str()).collect();
     let names = names.join(", ");
     let name = &choice.best.who.name;
@@ -275,6 +325,7 @@ fn because(choice: &Choice) -> Option<String> {
         Because::Memory => "it holds clearly less memory, and p99 does not tell them apart",
         Because::Now => "it is what serves the app now, and the others show no gain",
         Because::Simpler => "it runs the fewest processes and threads, and nothing else tells them apart",
+        Because::Shown => "it alone is shown to be better than what serves the app now",
     };
     Some(format!("{name} is level with {names} in rate; it was chosen because {why}"))
 }

@@ -81,6 +81,7 @@ pub fn because(choice: &Choice) -> String {
         Because::Rate | Because::Simpler => {
             "it runs the fewest processes and threads, and nothing else tells them apart"
         }
+        Because::Shown => "it alone is shown to be better at this rate than what serves the app now",
     };
     format!(
         "{name} {room}, as {} may; what more one could serve is room to spare, so it was chosen because {why}",

@@ -176,6 +176,56 @@ fn the_noisiest_setting_is_not_recommended_for_its_noise() {
     assert!(advice.sentence.contains("use puma with -w 2 -t 16"), "{advice:?}");
 }
 
+/// Server, workers and as many threads, rates of five rounds, p99 at 80 % load, and memory.
+type OfFive = (&'static str, u32, [f64; 5], f64, f64);
+
+fn five(rows: &[OfFive]) -> Summary {
+    let figures = |&(server, size, rates, p99, memory): &OfFive| {
+        Figures(server, size, size, [rates[0], rates[1], rates[2]], p99, memory)
+    };
+    let mut seen = summary(&rows.iter().map(figures).collect::<Vec<_>>());
+    for (result, (_, _, rates, ..)) in seen.cases[0].results.iter_mut().zip(rows) {
+        result.numbers.insert(RATE.into(), Spread::of(rates).unwrap());
+    }
+    seen
+}
+
+#[test]
+fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_level_with_one_that_is() {
+    // Too wide to be told apart from anything; the median passes for nine tenths of the best one.
+    const NOISY: [f64; 5] = [700.0, 905.0, 960.0, 1150.0, 1300.0];
+    let rows = |p99: [f64; 3], memory: [f64; 3]| {
+        five(&[
+            ("wide", 4, [1000.0; 5], p99[0], memory[0]),
+            ("puma", 2, [930.0; 5], p99[1], memory[1]),
+            ("noisy", 1, NOISY, p99[2], memory[2]),
+        ])
+    };
+    // By its fewer processes, by a p99 and by less memory than the one that beats the present server.
+    for (p99, memory) in [([9.0; 3], [90.0; 3]), ([20.0, 10.0, 10.0], [90.0; 3]), ([9.0; 3], [200.0, 90.0, 90.0])] {
+        let seen = rows(p99, memory);
+        let advice = advise(&seen, &now("puma -w 2 -t 2"));
+        assert_eq!(advice.contender, "wide -w 4 -t 4", "{advice:?}");
+        assert!(advice.sentence.contains("it serves 1.1× what puma -w 2 -t 2 does"), "{advice:?}");
+        let why = "wide -w 4 -t 4 is level with noisy -w 1 -t 1 in rate; it was chosen because it alone is shown to be";
+        assert!(advice.reasons.iter().any(|reason| reason.starts_with(why)), "{advice:?}");
+        assert_eq!(advise(&seen, &Wishes::default()).contender, "noisy -w 1 -t 1");
+    }
+    // It is shown to be better itself: by its p99, or its memory.
+    for (p99, memory) in [([20.0, 20.0, 10.0], [90.0; 3]), ([9.0; 3], [200.0, 200.0, 90.0])] {
+        assert_eq!(advise(&rows(p99, memory), &now("puma")).contender, "noisy -w 1 -t 1");
+    }
+    // The present server is level with a noisy one that has the highest median, and not with another one.
+    let seen = five(&[
+        ("noisy", 1, [700.0, 905.0, 1010.0, 1150.0, 1300.0], 9.0, 90.0),
+        ("wide", 4, [1000.0; 5], 9.0, 90.0),
+        ("puma", 2, [930.0; 5], 9.0, 90.0),
+    ]);
+    let advice = advise(&seen, &now("puma"));
+    assert_eq!(advice.contender, "wide -w 4 -t 4", "{advice:?}");
+    assert!(!advice.reasons.iter().any(|reason| reason.contains("level with noisy -w 1 -t 1, puma")), "{advice:?}");
+}
+
 #[test]
 fn the_disqualified_and_the_failing_do_not_count() {
     let mut both = summary(&[
@@ -200,6 +250,26 @@ fn the_disqualified_and_the_failing_do_not_count() {
     assert!(advice.sentence.starts_with("no server can be recommended"), "{advice:?}");
     assert!(advice.command.is_empty() && advice.reasons.len() == 3);
     assert!(advise(&Summary::default(), &Wishes::default()).reasons[0].contains("nobody was measured"));
+}
+
+#[test]
+fn whoever_has_no_rate_does_not_count_and_why_is_said() {
+    let reasons = |rate: Option<f64>, right: f64| {
+        let mut one = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0)]);
+        let numbers = &mut one.cases[0].results[0].numbers;
+        numbers.remove(RATE);
+        numbers.extend(rate.map(|rate| (RATE.to_owned(), near(rate))));
+        numbers.extend(rate.map(|_| ("requests".to_owned(), near(right))));
+        let of_rounds = advise(&one, &Wishes::default()).reasons;
+        // It never came to the rounds.
+        one.cases[0].name = cases::SETTINGS.into();
+        assert_eq!(advise(&one, &Wishes::default()).reasons, of_rounds);
+        of_rounds.join("; ")
+    };
+    let too_short = "a -w 1 -t 1 does not count: the load was too short: no answer came before its end";
+    assert_eq!(reasons(Some(0.0), 16.0), too_short);
+    assert_eq!(reasons(Some(0.0), 0.0), "a -w 1 -t 1 does not count: it answered nothing");
+    assert_eq!(reasons(None, 0.0), "a -w 1 -t 1 does not count: its capacity could not be measured");
 }
 
 #[test]
@@ -289,6 +359,30 @@ fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
     );
     assert!(advice.reasons[0].contains("at your rate"), "{advice:?}");
     assert!(advice.uncertainty.iter().any(|words| words.contains("each for itself")), "{advice:?}");
+}
+
+#[test]
+fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() {
+    const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
+    let three = summary(&[
+        Figures("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
+        Figures("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
+        Figures("noisy", 1, 1, [790.0, 800.0, 810.0], 9.0, 90.0),
+    ]);
+    let rows = [
+        ("quick -w 2 -t 3", WELL, 8.0, 200.0),
+        ("small -w 1 -t 3", WELL, 10.0, 90.0),
+        ("noisy -w 1 -t 1", WELL, 9.0, 90.0),
+    ];
+    let mut summary = at_rate(three, &rows);
+    // Less memory than the one whose p99 beats the present server's; its own p99 is told apart from nobody's.
+    let noisy = summary.cases.last_mut().and_then(|case| case.results.last_mut()).unwrap();
+    noisy.numbers.insert(P99.to_owned(), Spread::of(&[4.0, 10.0, 25.0]).unwrap());
+    assert_eq!(advise(&summary, &Wishes::default()).contender, "noisy -w 1 -t 1");
+    let advice = advise(&summary, &now("small"));
+    assert_eq!(advice.contender, "quick -w 2 -t 3", "{advice:?}");
+    let why = "it alone is shown to be better at this rate than what serves the app now";
+    assert!(advice.reasons.iter().any(|reason| reason.ends_with(why)), "{advice:?}");
 }
 
 #[test]

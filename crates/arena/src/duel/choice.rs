@@ -26,6 +26,8 @@ pub enum Because {
     Now,
     /// Fewer workers and threads.
     Simpler,
+    /// No other is shown to be better than what the user has at present.
+    Shown,
 }
 
 /// The recommended contender, with the others by how they compare with it.

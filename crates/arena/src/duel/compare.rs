@@ -3,7 +3,7 @@
 use crate::record::summary::{Carried, Measured, Spread, Summary, Who, is_failing};
 use crate::report::number;
 use crate::stats;
-use loadgen::metric::{Metric, P99, PSS_PEAK, RATE};
+use loadgen::metric::{Metric, P99, PSS_PEAK, RATE, REQUESTS};
 
 use super::cases;
 
@@ -70,7 +70,7 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
             continue;
         }
         let Some(rate) = result.numbers.get(RATE).filter(|rate| rate.median > 0.0) else {
-            out.push(format!("{name} does not count: it answered nothing"));
+            out.push(format!("{name} does not count: {}", without_rate(result)));
             continue;
         };
         let at_load = cases::measured(summary, &loaded, name);
@@ -99,11 +99,21 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
     for result in
         tried.iter().filter(|one| !results.iter().any(|other| server(&other.contender) == server(&one.contender)))
     {
-        let why = result.disqualified.as_deref().map(first_line);
+        let is_without = result.numbers.get(RATE).is_none_or(|rate| rate.median <= 0.0);
+        let why = result.disqualified.as_deref().map(first_line).or(is_without.then(|| without_rate(result)));
         out.extend(why.map(|why| format!("{} does not count: {why}", result.contender)));
     }
     rivals.sort_by(|a, b| b.rate.median.total_cmp(&a.rate.median));
     (rivals, out)
+}
+
+/// Why a contender has no rate at full load.
+fn without_rate(result: &Measured) -> &'static str {
+    let Some(right) = result.numbers.get(REQUESTS) else { return "its capacity could not be measured" };
+    match right.median > 0.0 {
+        true => "the load was too short: no answer came before its end",
+        false => "it answered nothing",
+    }
 }
 
 /// First line of a reason. Below it stands the tail of a log with paths of this machine, for the terminal only.

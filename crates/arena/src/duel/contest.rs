@@ -279,7 +279,7 @@ impl Duel<'_> {
             is_quick: self.options.is_quick,
             started,
             took_s: Instant::now().duration_since(self.begin).as_secs_f64(),
-            rounds: self.plan.rounds,
+            rounds: summing::rounds(&self.samples),
             command: self.options.command.clone(),
             machine: machine::facts(),
             contenders: self.whos,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::plan::{RATE_LEAST, too_low};
 use crate::record::date;
 use loadgen::metric::rate_in_words;
 
@@ -102,6 +103,10 @@ impl Times {
         let (busiest_s, most) = busiest.map_or((0, 0), |(at, minute)| (at * 60, minute.requests));
         // The first and the last minute may be partial: a log of a minute and a half has no whole one.
         let busy_per_s = (most as f64 / 60.0).max(mean_per_s);
+        if busy_per_s < RATE_LEAST {
+            let busiest = rate_in_words(busy_per_s);
+            return Err(format!("its busiest minute has {busiest} requests/s, and {}", too_low()));
+        }
         Ok(Pace { requests, untimed: self.untimed, mean_per_s, busy_per_s, busiest_s, covered_s, holes })
     }
 }
@@ -215,6 +220,11 @@ mod tests {
         let error = settled(steady(6_000, 2, 100)).unwrap_err();
         assert!(error.contains("200 requests with a time, within 2 s"), "{error}");
         assert!(settled(steady(6_000, 15, 1)).is_err());
+        // A request every twenty seconds, and one every ten.
+        let every = |seconds: usize| settled((6_000..6_000 + 1_200).step_by(seconds));
+        let error = every(20).unwrap_err();
+        assert!(error.starts_with("its busiest minute has 0.05 requests/s, and below 0.1/s even a load"), "{error}");
+        assert!(every(10).is_ok());
         let mut some = Times::default();
         steady(6_000, 30, 1).for_each(|at_s| some.add(Some(at_s)));
         some.add(None);

@@ -1,6 +1,6 @@
 //! Durations of turns, rounds and heats, in the full and the quick form and within a budget of time. Pure.
 
-use super::strain::BEYOND;
+use super::strain::{BEYOND, BEYOND_LEAST};
 
 /// Seconds of a turn that are not load: start, checks and exit. A first guess, which the clock corrects while the duel
 /// runs.
@@ -13,6 +13,16 @@ pub const PROBE_S: f64 = 7.0;
 /// Finalists beside the best of each server. With all contenders the rounds would take hours; the heats show how slow
 /// the others are.
 pub const MORE_FINALISTS: usize = 3;
+
+/// Mean number of requests of a load at the user's rate, at least: at a low rate these loads are longer than others.
+const REQUESTS_LEAST: f64 = 20.0;
+/// Most seconds that a load at the user's rate is longer for that …
+const LONGEST_S: f64 = 200.0;
+/// … and so the lowest rate, in requests per second, that a duel can measure.
+pub const RATE_LEAST: f64 = REQUESTS_LEAST / LONGEST_S;
+
+/// Answers that a client gets in a load at full speed, one after the other, at least: pages may take seconds.
+const ANSWERS_LEAST: f64 = 3.0;
 
 /// Rounds that a duel needs for a twin.
 const TWIN_ROUNDS: u32 = 3;
@@ -41,8 +51,22 @@ pub struct Plan {
     /// Seconds between the passes over all requests from which the answers are learned: more than a second, so that
     /// pages that show the time differ.
     pub apart_s: f64,
-    /// Number of smaller machines that are tried at the user's rate; `None` where no rate is known.
-    pub traffic: Option<usize>,
+    /// Loads at the user's rate; `None` where no rate is known.
+    pub traffic: Option<AtRate>,
+}
+
+/// Loads at the user's rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AtRate {
+    /// The rate in requests per second.
+    pub per_s: f64,
+    /// Number of smaller machines that are tried.
+    pub smaller: usize,
+}
+
+/// Why no load can be made at a rate below [`RATE_LEAST`].
+pub fn too_low() -> String {
+    format!("below {RATE_LEAST}/s even a load of {LONGEST_S} s has fewer than {REQUESTS_LEAST} requests")
 }
 
 impl Plan {
@@ -143,13 +167,31 @@ impl Plan {
     /// Seconds of a turn at the user's rate, on smaller machines, and beyond that rate until something breaks; 0
     /// without a rate.
     pub fn traffic_s(&self) -> f64 {
-        let Some(smaller) = self.traffic else { return 0.0 };
-        AROUND_S + self.heat_warm_s() + (2 + smaller) as f64 * self.open_s + BEYOND as f64 * self.beyond_s()
+        let Some(AtRate { smaller, .. }) = self.traffic else { return 0.0 };
+        let loads_s = (1 + smaller) as f64 * self.at_rate_s(1) + self.at_rate_s(2);
+        AROUND_S + self.heat_warm_s() + loads_s + BEYOND as f64 * self.at_rate_s(BEYOND_LEAST)
     }
 
-    /// Seconds of a load beyond twice the rate, which only has to show what breaks.
-    pub fn beyond_s(&self) -> f64 {
-        self.open_s / 2.0
+    /// Seconds of a load at this multiple of the user's rate. Beyond twice the rate it only has to show what breaks.
+    pub fn at_rate_s(&self, times: u32) -> f64 {
+        let usual = if times > 2 { self.open_s / 2.0 } else { self.open_s };
+        let Some(AtRate { per_s, .. }) = self.traffic else { return usual };
+        // With fewer requests, chance alone would decide, or there would be none at all.
+        let long_enough = (REQUESTS_LEAST / (per_s * f64::from(times))).ceil();
+        usual.max(long_enough.min(LONGEST_S))
+    }
+
+    /// The same plan for pages that take this many seconds: a load at full speed may be over before the first of them
+    /// is answered.
+    pub fn for_answers_of(self, answer_s: f64) -> Plan {
+        let least_s = (answer_s * ANSWERS_LEAST * 10.0).ceil() / 10.0;
+        let longer = |seconds: f64| if seconds > 0.0 { seconds.max(least_s.clamp(0.0, LONGEST_S)) } else { seconds };
+        Plan {
+            first_heat_s: longer(self.first_heat_s),
+            second_heat_s: longer(self.second_heat_s),
+            capacity_s: longer(self.capacity_s),
+            ..self
+        }
     }
 
     /// Whether a twin takes part: one or two rounds are too few to show false differences.
@@ -221,13 +263,33 @@ mod tests {
 
     #[test]
     fn a_budget_holds_the_turns_at_the_users_rate_too() {
-        let wished = Plan { traffic: Some(1), ..Plan::FULL };
+        let wished = Plan { traffic: Some(AtRate { per_s: 120.0, smaller: 1 }), ..Plan::FULL };
         assert!(wished.seconds(2, 2) > Plan::FULL.seconds(2, 2) + 2.0 * 5.0 * 40.0);
         for minutes in [5.0, 15.0, 60.0] {
             let plan = Plan::within(wished, 2, 2, minutes * 60.0).unwrap();
             assert!(plan.seconds(2, 2) <= minutes * 60.0 && plan.traffic.is_some(), "{minutes}: {plan:?}");
         }
         assert_eq!((wished.turns_in_round(2), Plan::FULL.turns_in_round(2)), (6, 3));
+    }
+
+    #[test]
+    fn at_a_low_rate_a_load_is_long_enough_for_some_requests() {
+        let at = |per_s: f64| Plan { traffic: Some(AtRate { per_s, smaller: 1 }), ..Plan::FULL };
+        let loads_s = |per_s: f64| [1, 2, 4, 256].map(|times| at(per_s).at_rate_s(times));
+        assert_eq!(loads_s(120.0), [10.0, 10.0, 5.0, 5.0]);
+        assert_eq!(loads_s(0.7), [29.0, 15.0, 8.0, 5.0]);
+        assert_eq!(loads_s(RATE_LEAST), [200.0, 100.0, 50.0, 5.0]);
+        // The time that it takes is planned.
+        assert!(at(RATE_LEAST).traffic_s() > 500.0 && at(0.7).traffic_s() < 120.0);
+        assert_eq!(too_low(), "below 0.1/s even a load of 200 s has fewer than 20 requests");
+    }
+
+    #[test]
+    fn a_load_at_full_speed_is_long_enough_for_slow_pages() {
+        assert_eq!(Plan::FULL.for_answers_of(0.01), Plan::FULL);
+        assert_eq!(Plan::QUICK.for_answers_of(f64::NAN), Plan::QUICK);
+        let slow = Plan::QUICK.for_answers_of(2.01);
+        assert_eq!((slow.first_heat_s, slow.second_heat_s, slow.capacity_s, slow.open_s), (6.1, 0.0, 6.1, 2.5));
     }
 
     #[test]

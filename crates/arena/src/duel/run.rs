@@ -23,7 +23,7 @@ use super::caveats;
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
 use super::options::{DuelOptions, Listener, TimeLeft};
-use super::plan::{CAPTURE_S, Clock, PROBE_S, Plan};
+use super::plan::{AtRate, CAPTURE_S, Clock, PROBE_S, Plan};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::LoadStage;
@@ -95,7 +95,8 @@ impl Ready {
         let environment = Environment::open(&options.environment)?;
         let contenders = Contenders::gather(options, &catalogue, &environment)?;
         let count = contenders.here.len();
-        let traffic = options.rate.as_ref().map(|_| strain::smaller(cores()).len());
+        let smaller = strain::smaller(cores()).len();
+        let traffic = options.rate.as_ref().map(|rate| AtRate { per_s: rate.per_s, smaller });
         let wished = Plan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
             Some(minutes) => Plan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
@@ -319,6 +320,9 @@ impl<'a> Duel<'a> {
         let before = delayed(running);
         let outcome = observed(running, |up| Ok(closed(up.server.port(), &workload, &plan)))?;
         let delay = delayed(running).saturating_sub(before) as f64;
+        if let Some(why) = warmth.void.or(outcome.void) {
+            return Err(why);
+        }
         if let Some(wrong) = warmth.wrong.or(outcome.wrong) {
             return Ok(Err(wrong));
         }
@@ -381,11 +385,30 @@ impl<'a> Duel<'a> {
             self.says(format!("{} is tried with {}", one.name(), tried.join(", ")));
             grid.notes.into_iter().for_each(|note| self.says(format!("{}: {note}", one.name())));
         }
+        self.lengthen_for(probe.latency_us / 1e6, here.len());
         let at_once = here.iter().flat_map(|one| &one.settings).map(|setting| setting.at_once()).max().unwrap_or(1);
         let clients = at_once.saturating_mul(2).clamp(*CLIENTS.start(), *CLIENTS.end());
         // Twice the time that it takes when all clients arrive together and one processor serves them.
         let limit = Duration::from_secs_f64((probe.latency_us / 1e6 * f64::from(clients) * 2.0).clamp(5.0, 60.0));
         self.stage(clients, limit)
+    }
+
+    /// Makes the loads at full speed longer where an answer takes seconds, as far as the budget of time has room.
+    fn lengthen_for(&mut self, answer_s: f64, contenders: usize) {
+        let longer = self.plan.for_answers_of(answer_s);
+        if longer == self.plan {
+            return;
+        }
+        let all_s = longer.seconds(contenders, contenders + 1);
+        if self.options.budget_minutes.is_some_and(|minutes| all_s > minutes * 60.0) {
+            let words = "the budget of time leaves no room for loads in which such pages are answered several times";
+            self.caveats.push(format!("an answer takes {answer_s:.1} s, and {words}"));
+            return;
+        }
+        let load_s = longer.capacity_s;
+        self.says(format!("an answer takes {answer_s:.1} s, so a load at full speed takes {load_s} s"));
+        self.plan = longer;
+        self.clock.replan(all_s - contenders as f64 * CAPTURE_S - PROBE_S);
     }
 }
 

@@ -8,8 +8,10 @@ use crate::record::Sample;
 use crate::record::summary::{FAILED_SHARE_MAX, failed_share, is_failing};
 use loadgen::metric::{ELAPSED, FAILED, GENERATOR, LATE, OFFERED, P99, PROCESSORS, RATE, REQUESTS, SWAP};
 
-/// Most loads beyond twice the rate.
+/// Most loads beyond twice the rate …
 pub const BEYOND: usize = 3;
+/// … and the lowest multiple of the rate of the first of them.
+pub const BEYOND_LEAST: u32 = 4;
 /// Without a bound from the user, a p99 is too high above this multiple of the p99 of one client alone …
 const P99_TIMES_CALM: f64 = 5.0;
 /// … but never below this many milliseconds, a wait that users do not notice.
@@ -68,7 +70,7 @@ pub struct Broken {
 /// Multiples of the rate that are asked: one, two, and three doublings up to a rate that must break. Doublings far
 /// below `capacity` are left out.
 pub fn multiples(per_s: f64, capacity: f64) -> Vec<u32> {
-    let mut beyond: u32 = 4;
+    let mut beyond = BEYOND_LEAST;
     while f64::from(beyond) * 2.0 * per_s <= capacity / 2.0 && beyond < 1 << 24 {
         beyond *= 2;
     }

@@ -31,6 +31,12 @@ pub fn cases(samples: &[Sample], clients: u32, per_s: Option<f64>) -> Vec<Case> 
     list.into_iter().map(of).filter(|case| !case.results.is_empty() || case.twin.is_some()).collect()
 }
 
+/// Number of rounds that were measured: fewer than planned where the budget of time was used up. Heats are no rounds.
+pub fn rounds(samples: &[Sample]) -> u32 {
+    let own = samples.iter().filter(|sample| sample.case != cases::SETTINGS);
+    own.map(|sample| sample.round).max().unwrap_or_default()
+}
+
 /// Cases at the user's rate: the rate itself, with fewer processors, and multiples of it. Each is a name, a title, a
 /// description and its place on the x axis.
 fn of_traffic(samples: &[Sample], per_s: f64) -> Vec<(String, String, String, Option<f64>)> {
@@ -181,6 +187,15 @@ mod tests {
         assert_eq!(verdicts[2].winners.len(), 2);
         assert_eq!(verdicts[0].why, "b -w 1 -t 1: 201 requests/s");
         assert_eq!(verdicts[2].why, "a -w 1 -t 1: 50 MiB; b -w 1 -t 1: 50 MiB, 1.00× as much");
+    }
+
+    #[test]
+    fn rounds_are_those_that_were_measured() {
+        let of = |case: &str, round: u32| Sample { round, ..sample(case, "a -w 1 -t 1", 1.0, 1.0) };
+        let heats = [of(cases::SETTINGS, 1), of(cases::SETTINGS, 2)];
+        assert_eq!((rounds(&[]), rounds(&heats)), (0, 0));
+        let all = [&heats[..], &[of(cases::CAPACITY, 1), of("load-80", 1), of(cases::CAPACITY, 2)]].concat();
+        assert_eq!((rounds(&all), rounds(&all[..4])), (2, 1));
     }
 
     #[test]

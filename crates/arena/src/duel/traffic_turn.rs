@@ -69,6 +69,7 @@ impl LoadStage<'_> {
         };
         let warm = step(String::new(), 1, plan.heat_warm_s()).open(self.clients);
         let warmth = warm_up_at(up.server.port(), &workload, &warm, &self.watch());
+        account.notes.extend(warmth.void);
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
@@ -80,22 +81,24 @@ impl LoadStage<'_> {
             };
             let too_much = |sample: &Sample| shape.limits.is_broken(sample);
             let (mut sample, why) = self.checked(up, run, Some(&too_much), one, account);
-            let used = processors_used(&sample);
-            sample.numbers.insert(PROCESSORS.to_owned(), used);
+            // A load that could not be made shows nothing.
+            if !sample.numbers.is_empty() {
+                let used = processors_used(&sample);
+                sample.numbers.insert(PROCESSORS.to_owned(), used);
+            }
             let is_broken = shape.limits.is_broken(&sample);
             account.samples.push(Sample { case: step.case.clone(), ..sample });
             why.map_or(Ok::<bool, String>(is_broken), Err)
         };
         for times in &shape.times {
-            let seconds = if *times > 2 { plan.beyond_s() } else { plan.open_s };
-            let is_broken = load(&mut up, &step(cases::traffic(*times), *times, seconds), None)?;
+            let is_broken = load(&mut up, &step(cases::traffic(*times), *times, plan.at_rate_s(*times)), None)?;
             if is_broken {
                 break;
             }
             // Before the multiples of the rate, from which the server may not recover.
             let smaller = shape.smaller.iter().filter(|_| *times == 1);
             for size in smaller {
-                let step = step(cases::smaller(*size), 1, plan.open_s);
+                let step = step(cases::smaller(*size), 1, plan.at_rate_s(1));
                 if bound(&mut up, *size, |up| load(up, &step, Some(*size)))?? {
                     break;
                 }

@@ -197,6 +197,7 @@ impl LoadStage<'_> {
         self.check(&up.server, one, account)?;
         let workload = capture::workload(&one.learned)?;
         let warmth = warm_up(up.server.port(), &workload, (self.clients, setting.at_once()), shape.warm_s);
+        account.notes.extend(warmth.void);
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
@@ -204,12 +205,14 @@ impl LoadStage<'_> {
         let settled = (!shape.loads.is_empty()).then(|| warmth.settled.number());
         let full = K6Load::Clients { clients: self.clients, seconds: shape.capacity_s };
         let rate = self.load(&mut up, &workload, (shape, 0, full), one, account)?;
-        for percent in shape.loads {
+        // Of no rate there are no shares.
+        let loads: &[u32] = if rate > 0.0 { shape.loads } else { &[] };
+        for percent in loads {
             let per_s = rate * f64::from(*percent) / 100.0;
             let share = K6Load::Rate { per_s, seconds: shape.open_s, connections: open_connections(self.clients) };
             self.load(&mut up, &workload, (shape, *percent, share), one, account)?;
         }
-        for sample in &mut account.samples {
+        for sample in account.samples.iter_mut().filter(|sample| !sample.numbers.is_empty()) {
             sample.numbers.extend(settled.map(|settled| (SETTLED.to_owned(), settled)));
         }
         self.check(&up.server, one, account)?;
@@ -231,10 +234,14 @@ impl LoadStage<'_> {
         let seed = seed(self.options.seed, shape.round, percent);
         let run = &mut |up: &mut Up| self.made(up.server.port(), workload, &case, load.clone(), seed);
         let (mut sample, why) = self.checked(up, run, None, one, account);
-        if percent > 0 {
+        // A load that could not be made has no numbers.
+        if percent > 0 && !sample.numbers.is_empty() {
             sample.numbers.insert("load_pct".to_owned(), f64::from(percent));
         }
         let rate = sample.number(RATE);
+        if percent == 0 && rate <= 0.0 && why.is_none() {
+            account.notes.extend(sample.told.last().map(|told| format!("its capacity was not measured: {told}")));
+        }
         account.samples.push(Sample { case, ..sample });
         why.map_or(Ok(rate), Err)
     }

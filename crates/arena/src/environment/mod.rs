@@ -4,7 +4,7 @@
 
 pub mod ring;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,13 +144,21 @@ impl Environment {
         with_tilde(text, home.unwrap_or_default())
     }
 
-    /// Fingerprints of the paths of the ring or Gemfile, and of foolsgold. The paths themselves are this machine's and
-    /// are not recorded.
-    pub fn fingerprints(&self) -> (String, String) {
-        let of = |path: Option<&PathBuf>| {
-            path.map_or_else(String::new, |path| fingerprint(path.as_os_str().as_encoded_bytes()))
-        };
-        (of(self.inner.ring.as_ref().or(self.inner.gemfile.as_ref())), of(self.inner.foolsgold.as_ref()))
+    /// Fingerprint of the path of the ring or Gemfile. The path itself is this machine's and is not recorded.
+    pub fn fingerprint(&self) -> String {
+        let path = self.inner.ring.as_ref().or(self.inner.gemfile.as_ref());
+        path.map_or_else(String::new, |path| fingerprint(path.as_os_str().as_encoded_bytes()))
+    }
+
+    /// The builds of foolsgold among these programs, each with a fingerprint of its bytes: another build may have the
+    /// same path and version. Empty if there is none.
+    pub fn builds(&self, programs: &BTreeSet<&str>) -> String {
+        let found = programs.iter().filter(|name| is_ours(name)).filter_map(|name| Some((name, self.build(name)?)));
+        let told = found.map(|(name, path)| {
+            let print = fs::read(path).map_or_else(|error| error.to_string(), |bytes| fingerprint_of_many(&bytes));
+            format!("{name} {print}")
+        });
+        told.collect::<Vec<_>>().join(", ")
     }
 
     /// Makes a file or folder of this machine available in the environment, and returns its path there.
@@ -347,6 +355,15 @@ fn is_ours(program: &str) -> bool {
     program.strip_prefix(OURS).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
+/// Hash of a program's bytes, eight at a time, in hexadecimal. Not meant to resist attacks.
+fn fingerprint_of_many(bytes: &[u8]) -> String {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let step = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x0100_0000_01b3);
+    let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| step(hash, u64::from_le_bytes(*word)));
+    let hash = rest.iter().fold(hash, |hash, byte| step(hash, u64::from(*byte)));
+    format!("{:016x}", step(hash, bytes.len() as u64))
+}
+
 fn no_foolsgold(named: &Path) -> String {
     format!("--foolsgold {}: there is no such program", named.display())
 }
@@ -390,6 +407,33 @@ mod tests {
         let error = here.program("foolsgold-musl").unwrap_err();
         assert!(error.starts_with("foolsgold-musl is neither beside"), "{error}");
         assert_eq!(here.program("puma").unwrap(), "puma");
+    }
+
+    #[test]
+    fn a_build_of_foolsgold_is_told_from_another_by_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["foolsgold", "foolsgold-glibc"].map(|name| folder.path().join(name));
+        let foolsgold = Some(first.clone());
+        let here = Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() });
+        assert!(here.is_err(), "there is no such program yet");
+        fs::write(&first, vec![7_u8; 1003]).unwrap();
+        let foolsgold = Some(first.clone());
+        let here = Environment::open(&EnvironmentOptions { foolsgold, ..EnvironmentOptions::default() }).unwrap();
+        let builds = |names: &[&str]| here.builds(&names.iter().copied().collect());
+        let before = builds(&["foolsgold", "ruby"]);
+        assert_eq!((before.len(), builds(&["ruby"])), ("foolsgold 0123456789abcdef".len(), String::new()));
+        assert_eq!(builds(&["foolsgold-glibc", "foolsgold"]), before, "the other one is not there");
+        for place in [0, 500, 1002] {
+            let mut bytes = vec![7_u8; 1003];
+            bytes[place] = 8;
+            fs::write(&first, bytes).unwrap();
+            assert_ne!(builds(&["foolsgold"]), before, "{place}");
+        }
+        fs::write(&first, vec![7_u8; 1003]).unwrap();
+        fs::write(&second, vec![7_u8; 1004]).unwrap();
+        let both = builds(&["foolsgold", "foolsgold-glibc"]);
+        let other = both.strip_prefix(&format!("{before}, foolsgold-glibc ")).unwrap();
+        assert!(!before.ends_with(other), "{both}");
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! One load on a running server: answers are checked before and after it, processor time and memory are measured
 //! meanwhile, and it is decided whether the server is disqualified.
 
+use std::collections::BTreeMap;
 use std::mem::take;
 use std::time::Instant;
 
 use super::rounded;
 use crate::contender::{Observation, Server};
 use crate::record::date::now;
-use crate::record::summary::failed_share;
+use crate::record::summary::{FAILED_SHARE_MAX, failed_share};
 use crate::record::{Course, Outcome, Sample};
 use loadgen::metric::{
-    ACTS, ACTS_PLANNED, CHECKED, FAILED, FAILED_PPM, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE, REQUESTS,
+    ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE,
+    REQUESTS,
 };
 use loadgen::{Closed, Workload};
 
@@ -97,8 +99,8 @@ impl Load<'_> {
         };
         outcome.told.extend(told);
         // Answers that never came have no latency.
-        let is_silent = outcome.numbers.get(RATE) == Some(&0.0);
-        let silent = is_silent.then(|| "no right answer in the whole load".to_owned());
+        let silent = is_silent(&outcome.numbers).then(|| "no right answer in the whole load".to_owned());
+        outcome.told.extend(too_short(&outcome.numbers));
         let wrong = outcome.wrong.take().map(|wrong| format!("wrong answer: {wrong}"));
         outcome.numbers.insert(FIRST_ANSWER.into(), up.first_answer_ms);
         *sample = Sample { started: take(&mut sample.started), ..of_outcome(outcome) };
@@ -114,8 +116,12 @@ impl Load<'_> {
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
         let Some((workload, plan)) = self.checked else { return Ok(false) };
         let seen = loadgen::closed(up.server.port(), workload, &plan);
-        let right = seen.numbers.get(REQUESTS).copied().unwrap_or(0.0);
+        let of = |name: &str| seen.numbers.get(name).copied().unwrap_or(0.0);
+        let (right, failed) = (of(REQUESTS), of(FAILED));
         sample.numbers.insert(CHECKED.into(), right);
+        sample.numbers.insert(CHECKED_FAILED_PPM.into(), failed_share(failed, right) * 1e6);
+        let unseen = unseen_failures(sample, &seen);
+        sample.told.extend(unseen);
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
         Ok(false)
@@ -128,6 +134,37 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
     let mut outcome = load(up)?;
     observation.end(&up.server, &mut outcome);
     Ok(outcome)
+}
+
+/// Whether nothing that was asked was answered rightly. An open loop at a low rate may by chance ask for nothing.
+fn is_silent(numbers: &BTreeMap<String, f64>) -> bool {
+    let is_none = |name: &str| numbers.get(name) == Some(&0.0);
+    numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(loadgen::metric::OFFERED)
+}
+
+/// Tells that all right answers came after the end of the load, which gives a rate of 0.
+fn too_short(numbers: &BTreeMap<String, f64>) -> Option<String> {
+    let of = |name: &str| numbers.get(name).copied();
+    let late = of(REQUESTS).filter(|right| *right > 0.0 && of(RATE) == Some(0.0))?;
+    Some(format!("the load was too short: no answer came before its end, and {late:.0} came after it"))
+}
+
+/// Tells of failures that the load which checks answers found and the tool before it did not, if they are too many.
+fn unseen_failures(sample: &Sample, seen: &Outcome) -> Option<String> {
+    let share = |numbers: &BTreeMap<String, f64>| {
+        let of = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
+        failed_share(of(FAILED), of(REQUESTS))
+    };
+    if share(&sample.numbers) > FAILED_SHARE_MAX || share(&seen.numbers) <= FAILED_SHARE_MAX {
+        return None;
+    }
+    let kinds: Vec<String> = seen.errors.iter().map(|(kind, many)| format!("{kind}: {many}")).collect();
+    let percent = share(&seen.numbers) * 100.0;
+    Some(format!(
+        "{percent:.1} % of the requests failed in the load after it, which checks all answers ({}); the tool took \
+         most of such answers for right ones",
+        kinds.join(", ")
+    ))
 }
 
 /// Turns the outcome of a load into a sample.
@@ -167,6 +204,24 @@ fn in_short(course: Course) -> Course {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn silent_is_who_was_asked_and_never_answered() {
+        use loadgen::metric::OFFERED;
+        let of = |numbers: &[(&str, f64)]| {
+            let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+            (is_silent(&numbers), too_short(&numbers).is_some())
+        };
+        assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 9.0)]), (true, false));
+        assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 1.0), (OFFERED, 0.1)]), (true, false));
+        // At a low rate no request was drawn; of a slow page all answers came after the end of the load.
+        assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 0.0), (FAILED, 0.0), (OFFERED, 0.0)]), (false, false));
+        assert_eq!(of(&[(RATE, 0.0), (REQUESTS, 16.0), (FAILED, 0.0)]), (false, true));
+        assert_eq!(of(&[(RATE, 5.0), (REQUESTS, 16.0), (FAILED, 0.0)]), (false, false));
+        // Connections that did not stay open; the start of a server.
+        assert_eq!(of(&[(REQUESTS, 0.0), (FAILED, 9.0)]), (false, false));
+        assert_eq!(of(&[(FIRST_ANSWER, 9.0)]), (false, false));
+    }
 
     #[test]
     fn what_failed_is_a_share_as_well() {

@@ -82,7 +82,8 @@ pub fn warm_up_at(port: u16, workload: &Workload, open: &Open, watch: &Watch) ->
     let number = |name: &str| seen.numbers.get(name).copied().unwrap_or(0.0);
     let requests = number(REQUESTS) as u64;
     let failed = number(FAILED) as u64;
-    Warmth { requests, failed, seconds: open.seconds, settled: Settled::Unknown, wrong: seen.wrong }
+    let settled = Settled::Unknown;
+    Warmth { requests, failed, seconds: open.seconds, settled, wrong: seen.wrong, void: seen.void }
 }
 
 #[cfg(test)]

@@ -29,6 +29,10 @@ pub fn facts() -> Vec<(String, String)> {
     facts.into_iter().filter_map(|(name, value)| value.map(|value| (name.to_owned(), value))).collect()
 }
 
+/// Names of the facts that make the figures of one run comparable with each other; the others are of the day.
+pub const LASTING: [&str; 10] =
+    ["processor", "memory", "virtualisation", "governor", "kernel", "system", "wrk", "siege", "ab", "open loops"];
+
 /// The priority at which the load generator runs in open loops.
 fn open_loops() -> &'static str {
     match loadgen::may_be_real_time() {
@@ -184,6 +188,8 @@ mod tests {
     #[test]
     fn this_machine_has_facts_and_tells_no_paths() {
         let facts = facts();
+        let lasting = facts.iter().filter(|(name, _)| LASTING.contains(&name.as_str()));
+        assert!(lasting.clone().count() > 4 && lasting.count() < facts.len(), "{facts:?}");
         assert!(facts.iter().any(|(name, _)| name == "processor") && facts.iter().any(|(name, _)| name == "date"));
         assert!(facts.iter().all(|(_, value)| !value.starts_with('/') && !value.is_empty()), "{facts:?}");
     }

@@ -1,7 +1,7 @@
 //! Runs a scenario on one server, with the parameters of the case and the contender's own capacity.
 
 use super::expect::Expected;
-use super::ladder::ladder;
+use super::ladder::{ladder, unmeasured};
 use super::plan::{Case, Family};
 use super::recipe::Tool;
 use crate::contender::Server;
@@ -85,6 +85,9 @@ fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>,
         return ladder(port, (case, family), capacity, seed, None);
     }
     let capacity_per_s = capacity.ok_or("its capacity is not known: it gave no right answer")?;
+    if capacity_per_s <= 0.0 {
+        return Ok(unmeasured());
+    }
     let (calm_s, over_s, after_s) = overload_s(case);
     let plan = overload::Overload {
         capacity_per_s,

@@ -10,7 +10,9 @@ use super::recipe::Tool;
 use crate::measure::Up;
 use crate::record::Outcome;
 use loadgen::metric::FIRST_ANSWER;
-use loadgen::{self, AbPlan, AbUntil, Closed, K6Here, LOAD_THREADS, SiegePlan, SiegeUntil, Until, Workload, WrkPlan};
+use loadgen::{
+    self, AbPlan, AbUntil, BodyRule, Closed, K6Here, LOAD_THREADS, SiegePlan, SiegeUntil, Until, Workload, WrkPlan,
+};
 
 /// Time without requests before the first request of an idle case: a multiple of the length of a load, and at least
 /// long enough for servers that shut workers down after five seconds.
@@ -44,8 +46,9 @@ pub fn run(
         }
         Tool::Ab => {
             let until = case.requests.map_or(AbUntil::Seconds(whole_seconds), AbUntil::Requests);
-            let plan =
-                AbPlan { clients, until, keep: false, varies: true, length: None, timeout_s, limit_s: TOOL_LIMIT_S };
+            let length = body_length(workload);
+            let varies = length.is_none();
+            let plan = AbPlan { clients, until, keep: false, varies, length, timeout_s, limit_s: TOOL_LIMIT_S };
             loadgen::ab(port, path, &plan)?
         }
         Tool::Siege | Tool::SiegeOnce => {
@@ -69,6 +72,16 @@ pub fn run(
         | Tool::Reload
         | Tool::Overload => bad_day::run(case, family, &mut up.server, capacity, seed)?,
     })
+}
+
+/// Length in bytes of the right body, if it is always the same.
+fn body_length(workload: &Workload) -> Option<u64> {
+    let [ask] = &workload.asks[..] else { return None };
+    match &ask.expect.body {
+        BodyRule::Exactly(bytes) => Some(bytes.len() as u64),
+        BodyRule::Length(length) => Some(*length as u64),
+        BodyRule::Any | BodyRule::Contains(_) | BodyRule::Matches(_) => None,
+    }
 }
 
 fn after_idle(port: u16, workload: &Workload, idle_s: f64) -> Outcome {

@@ -4,10 +4,11 @@ use super::by_k6::plan;
 use super::plan::{Case, Family};
 use crate::measure::made;
 use crate::record::Outcome;
-use loadgen::metric::RATE;
+use loadgen::metric::{RATE, REQUESTS};
 use loadgen::{K6Here, Watch};
 
-/// Loads the server. Stores the capacity that the first step of a ladder measures, for its other steps.
+/// Loads the server. Stores the capacity that the first step of a ladder measures, for its other steps: none if the
+/// server gave no right answer, and 0 if that step could not be made or was too short, so that the others cannot be.
 pub fn ladder(
     port: u16,
     (case, family): (&Case, &Family),
@@ -16,9 +17,20 @@ pub fn ladder(
     k6: Option<&K6Here>,
 ) -> Result<Outcome, String> {
     let per_s = if case.load_pct > 0 { case.share(*capacity)? } else { 0.0 };
+    if case.load_pct > 0 && per_s <= 0.0 {
+        return Ok(unmeasured());
+    }
     let outcome = made(k6, port, &family.workload, &plan(case, family, per_s, seed), &Watch::at_full_speed())?;
     if case.load_pct == 0 {
-        *capacity = outcome.numbers.get(RATE).copied().filter(|rate| *rate > 0.0);
+        let of = |name: &str| outcome.numbers.get(name).copied().filter(|number| *number > 0.0);
+        let is_unmeasured = outcome.void.is_some() || of(REQUESTS).is_some();
+        *capacity = of(RATE).or(is_unmeasured.then_some(0.0));
     }
     Ok(outcome)
+}
+
+/// Outcome of a load at a share of a capacity that was not measured.
+pub fn unmeasured() -> Outcome {
+    let why = "its capacity was not measured, so no share of it can be asked";
+    Outcome { void: Some(why.to_owned()), ..Outcome::default() }
 }

@@ -1,20 +1,25 @@
 //! Origin of a run's servers and recipes, to check that a resumed run uses the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::meaning;
 use super::recipe::Recipe;
+use crate::record::machine;
 
-/// Origin of the servers and their settings, as far as it can be compared later.
+/// Origin of the servers and their settings, and the machine, as far as they can be compared later.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The environment in words, and a fingerprint of its path.
     pub place: (String, String),
-    /// Fingerprint of the path of foolsgold.
+    /// Fingerprints of the bytes of the builds of foolsgold that take part. In runs of before 27 November 2026 there is
+    /// one, of the program's path.
     pub foolsgold: String,
+    /// Facts of the machine and of its load tools at the beginning of the run; none in runs of before 27 November 2026.
+    #[serde(default)]
+    pub machine: Vec<(String, String)>,
     /// Fingerprints by name of what decides what is measured (`meaning`): in the study, and in its contenders' recipes.
     /// In runs of before 25 November 2026 they are of the whole files.
     pub recipes: BTreeMap<String, String>,
@@ -23,10 +28,12 @@ pub struct Origin {
 impl Origin {
     /// The present origin.
     pub fn of(study: &Recipe, context: &Context) -> Origin {
-        let entries = study.contenders.iter().filter_map(|entry| context.catalogue.get(&entry.recipe));
-        let contenders = entries.map(|recipe| (recipe.name.clone(), meaning::of_recipe(&recipe.text)));
+        let entries = || study.contenders.iter().filter_map(|entry| context.catalogue.get(&entry.recipe));
+        let contenders = entries().map(|recipe| (recipe.name.clone(), meaning::of_recipe(&recipe.text)));
         let recipes = contenders.chain(meaning::of_study(&study.name, &study.text)).collect();
-        let (place, foolsgold) = context.environment.fingerprints();
-        Origin { place: (context.environment.in_words(), place), foolsgold, recipes }
+        let programs = entries().flat_map(|recipe| &recipe.needs.programs);
+        let programs: BTreeSet<&str> = programs.map(String::as_str).collect();
+        let place = (context.environment.in_words(), context.environment.fingerprint());
+        Origin { place, foolsgold: context.environment.builds(&programs), machine: machine::facts(), recipes }
     }
 }

@@ -10,10 +10,11 @@ use super::by_k6;
 use super::context::Context;
 use super::origin::Origin;
 use super::plan::Plan;
-use super::recipe::{Entry, Recipe};
+use super::recipe::{Entry, Recipe, Tool};
 use super::twin;
 use crate::contender::{self, Presence};
 use crate::environment::Environment;
+use crate::record::machine;
 use crate::record::summary::{ALLOCATED_BY, Who};
 use loadgen::k6_version;
 
@@ -77,7 +78,7 @@ impl<'a> Ready<'a> {
                 found.push(format!("the servers came from {then}, now they come from {now}{other}"));
             }
             if then.foolsgold != now.foolsgold {
-                found.push("foolsgold was another program (--foolsgold)".to_owned());
+                found.push("foolsgold was another build (--foolsgold)".to_owned());
             }
             let is_other = |name: &&String| now.recipes.get(*name) != then.recipes.get(*name);
             let names = then.recipes.keys().filter(is_other).cloned().collect::<Vec<_>>();
@@ -102,6 +103,38 @@ impl<'a> Ready<'a> {
             }
         }
         found
+    }
+
+    /// Differences between this machine, with its load tools, and the one on which the run began. They do not matter to
+    /// a run that is only summarized again.
+    pub fn other_machine(&self) -> Vec<String> {
+        let then = self.asked.origin.as_ref().map(|origin| &origin.machine[..]).unwrap_or_default();
+        // A program of before did not write them down.
+        if then.is_empty() {
+            return Vec::new();
+        }
+        let now = machine::facts();
+        let differs = |name: &&str| {
+            let told = |facts: &[(String, String)]| {
+                let fact = facts.iter().find(|(key, _)| key == name);
+                fact.map_or_else(|| "not there".to_owned(), |(_, value)| value.clone())
+            };
+            let (then, now) = (told(then), told(&now));
+            (then != now).then(|| format!("{name}: it was {then}, now it is {now}"))
+        };
+        machine::LASTING.iter().filter(|fact| self.is_about(fact)).filter_map(differs).collect()
+    }
+
+    /// Whether a fact of the machine matters to this run: a load tool does only if it loads.
+    fn is_about(&self, fact: &str) -> bool {
+        let is_by_k6 = self.asked.k6.is_some();
+        let loads = |tools: &[Tool]| !is_by_k6 && self.plan.cases().any(|case| tools.contains(&case.tool));
+        match fact {
+            "wrk" => loads(&[Tool::Wrk]),
+            "ab" => loads(&[Tool::Ab]),
+            "siege" => loads(&[Tool::Siege, Tool::SiegeOnce]),
+            _ => true,
+        }
     }
 }
 

@@ -25,8 +25,12 @@ impl Ready<'_> {
     pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<Summary, String> {
         let since = Instant::now();
         let Ready { asked, study, context, plan, mut who, twin, left_out } = self;
-        // A finished run that is only summarized again was not made on the present machine.
-        let facts_of_machine = folder.read_summary().map_or_else(|_| machine::facts(), |earlier| earlier.machine);
+        // Those of the beginning, whenever the run is gone on with or summarized again.
+        let noted = asked.origin.as_ref().map(|origin| origin.machine.clone()).filter(|facts| !facts.is_empty());
+        let facts_of_machine = match folder.read_summary() {
+            Ok(earlier) => earlier.machine,
+            Err(_) => noted.unwrap_or_else(machine::facts),
+        };
         // A resumed run must find the same contenders.
         folder.write_who(&who)?;
         let mut present = present(study, context, &who);

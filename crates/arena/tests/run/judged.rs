@@ -63,6 +63,30 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
 }
 
 #[test]
+fn failures_that_a_tool_takes_for_answers_are_found_by_the_load_after_it() {
+    let home = Home::with(&["good", "hangup", "mover"]);
+    let tools = ["wrk", "ab", "siege"];
+    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
+    fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "hangup", "mover"], &tools, full)).unwrap();
+    let output = home.run(&["run", "tiny"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let summary = home.summary();
+    for (case, tool) in summary["cases"].as_array().unwrap().iter().zip(tools) {
+        assert_eq!(case["ranking"], serde_json::json!([["good"]]), "{tool}: {case}");
+        let of = |name: &str| case["results"].as_array().unwrap().iter().find(|one| one["contender"] == name).unwrap();
+        let ppm = |name: &str| of(name)["numbers"]["checked_failed_ppm"]["median"].as_f64().unwrap();
+        assert_eq!(ppm("good"), 0.0, "{tool}: {case}");
+        for failing in ["hangup", "mover"] {
+            assert!(ppm(failing) > 10_000.0, "{tool}: {}", of(failing));
+        }
+        // Only ab counts a 302 as a failure itself.
+        let told = of("mover")["remarks"].to_string();
+        let is_told = told.contains("% of the requests failed in the loads that check all answers");
+        assert_eq!(is_told, tool != "ab", "{tool}: {told}");
+    }
+}
+
+#[test]
 fn one_wrong_answer_in_a_hundred_is_found_in_every_kind_of_load() {
     let home = Home::with(&["liar"]);
     let tools = ["ladder", "siege-once", "uneven", "slow-clients", "stuck", "idle-connections", "killed", "overload"];

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use super::{Home, said, study};
 
 #[test]
@@ -107,6 +109,54 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
 }
 
 #[test]
+fn a_run_goes_on_only_with_the_build_and_on_the_machine_with_which_it_began() {
+    let home = Home::with(&["good"]);
+    let recipe = home.path("arena/contenders/good.toml");
+    let text = fs::read_to_string(&recipe).unwrap();
+    let needs = "programs = [\"ruby\"]";
+    assert!(text.contains(needs), "{text}");
+    fs::write(&recipe, text.replace(needs, "programs = [\"ruby\", \"foolsgold\"]")).unwrap();
+    // It is looked for, and never run.
+    let program = home.path("foolsgold");
+    fs::write(&program, "a build").unwrap();
+    let named = program.display().to_string();
+    let run = |words: &[&str]| home.run(&[words, &["--foolsgold", &named]].concat());
+    let output = run(&["run", "tiny", "--quick"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let folder = home.folder();
+    let path = folder.display().to_string();
+    let resumed = || said(&run(&["run", "--resume", &path]));
+    let whole = fs::read(folder.join("summary.json")).unwrap();
+    let interrupt = || fs::remove_file(folder.join("summary.json")).unwrap();
+    interrupt();
+    // The same path, and the same version.
+    fs::write(&program, "b build").unwrap();
+    let words = resumed();
+    assert!(words.contains("what is left cannot be measured"), "{words}");
+    assert!(words.contains("foolsgold was another build (--foolsgold)"), "{words}");
+    fs::write(&program, "a build").unwrap();
+    let plan = fs::read_to_string(folder.join("run.json")).unwrap();
+    let put = |name: &str, value: &str| {
+        let mut plan: Value = serde_json::from_str(&plan).unwrap();
+        let facts = plan["origin"]["machine"].as_array_mut().unwrap();
+        let fact = facts.iter_mut().find(|fact| fact[0] == name).unwrap_or_else(|| panic!("no {name}"));
+        fact[1] = value.into();
+        fs::write(folder.join("run.json"), plan.to_string()).unwrap();
+    };
+    put("kernel", "Another 1.0");
+    let words = resumed();
+    assert!(words.contains("kernel: it was Another 1.0, now it is "), "{words}");
+    // Of a whole run nothing more is measured.
+    fs::write(folder.join("summary.json"), whole).unwrap();
+    assert!(resumed().contains("run folder: "), "{}", resumed());
+    interrupt();
+    put("load before", "0.01, 0.02, 0.03");
+    assert!(resumed().contains("run folder: "), "{}", resumed());
+    let machine = home.summary()["machine"].to_string();
+    assert!(machine.contains("0.01, 0.02, 0.03"), "the facts are those of the beginning: {machine}");
+}
+
+#[test]
 fn recipes_that_no_run_could_use_are_told_all_at_once() {
     let home = Home::with(&["good"]);
     let good = study(&["good"], "closed");
@@ -195,7 +245,7 @@ fn what_is_given_wrongly_is_named() {
         (&["duel", &rackup, "--rate", "0"], &["it is a number of requests per second above 0"]),
         (&["duel", &rackup, "--rate", "fast"], &["such as 120 or 0.5"]),
         (&["duel", &rackup, "--rate", "1e9"], &["cannot send more than 100000"]),
-        (&["duel", &rackup, "--rate", "0.001"], &["0.1 is the least"]),
+        (&["duel", &rackup, "--rate", "0.001"], &["below 0.1/s even a load of 200 s has fewer than 20 requests"]),
         (&["duel", &rackup, "http://[::1"], &["has no host that could be asked"]),
         (&["duel", &rackup, "POST / body=@/dev/zero"], &["/dev/zero: it is no plain file"]),
         (&["duel", &rackup, "--urls", "/dev/zero"], &["/dev/zero: it is no plain file"]),

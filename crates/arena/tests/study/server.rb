@@ -3,7 +3,8 @@
 # the first four answers after the third on a connection, so that no single check finds it; liar gives one wrong answer
 # in a hundred, late enough that a single check finds none; dies exits after thirty; never does not listen; alone starts
 # one worker whatever number is requested; slow takes twenty milliseconds for each answer; picky takes
-# a second for / alone; told answers wrongly if its environment has more than what finds programs and what
+# a second for / alone; hangup closes the connection instead of one answer in ten under load, and mover gives one in ten
+# the status 302 then; told answers wrongly if its environment has more than what finds programs and what
 # the arena itself sets.
 
 require "socket"
@@ -21,6 +22,7 @@ sleep if kind == "never"
 listener = TCPServer.new("127.0.0.1", port)
 $answers = 0
 $early = 4
+$here = $crowded = 0
 
 def wrong?(kind, here)
   case kind
@@ -30,6 +32,17 @@ def wrong?(kind, here)
   when "liar" then ($answers % 100) == 99
   when "told" then !UNEXPECTED.empty?
   end
+end
+
+# Whether this is one request in ten of those that are here beside others: no single check meets one.
+def fails?(kind)
+  return false unless %w[hangup mover].include?(kind)
+
+  $here += 1
+  sleep 0.003
+  fails = $here > 1 && ($crowded += 1) % 10 == 0
+  $here -= 1
+  fails
 end
 
 def serve(client, kind)
@@ -46,7 +59,10 @@ def serve(client, kind)
     exit! 3 if kind == "dies" && $answers > LIMIT
     sleep 0.02 if kind == "slow"
     body = wrong?(kind, here) ? WRONG : RIGHT
-    client.write "HTTP/1.1 200 OK\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
+    fails = fails?(kind)
+    break if fails && kind == "hangup"
+    status = fails ? "302 Found" : "200 OK"
+    client.write "HTTP/1.1 #{status}\r\ncontent-length: #{body.bytesize}\r\n\r\n#{body}"
     break if closes
   end
 rescue SystemCallError, IOError

@@ -83,7 +83,7 @@ impl Ledger {
         roots.extend(marked.into_iter().map(|member| member.id));
         roots.extend(&self.processes);
         roots.retain(|id| !spared.contains(&Some(*id)));
-        let members = Tree { roots }.members();
+        let members = Tree { roots, ..Tree::default() }.members();
         members.into_iter().map(|member| member.id).filter(|id| !spared.contains(&Some(*id))).collect()
     }
 }

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn memory_is_seen_at_once() {
-        let sampled = Sampler::start(Tree { roots: vec![std::process::id()] }).stop();
+        let sampled = Sampler::start(Tree { roots: vec![std::process::id()], ..Tree::default() }).stop();
         assert!(!sampled.samples.is_empty() && sampled.pss_peak_kib > 100 && sampled.pss_mean_kib > 100.0);
     }
 }

@@ -12,6 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 pub struct Tree {
     /// Ids of the processes that were started, each the leader of its session.
     pub roots: Vec<u32>,
+    /// Whether these and their children only hold the server in a PID namespace, and are no part of it.
+    pub in_namespace: bool,
 }
 
 /// A process.
@@ -53,13 +55,25 @@ impl Tree {
         self.ids().is_empty()
     }
 
-    /// The resources that they use now.
+    /// Whether the process with this id and parent only holds the namespace of the server.
+    pub fn is_holder(&self, id: u32, parent: u32) -> bool {
+        self.in_namespace && (self.roots.contains(&id) || self.roots.contains(&parent))
+    }
+
+    /// The resources that they use now, without those that only hold a namespace.
     pub fn usage(&self) -> Usage {
         let mut all = Usage::default();
         let tick_us = 1_000_000 / procfs::ticks_per_second();
-        for process in self.ids().into_iter().filter_map(|(id, _)| process(id)) {
+        for (id, parent) in self.ids() {
+            let Some(process) = process(id) else { continue };
+            let is_holder = self.is_holder(id, parent);
             if let Ok(stat) = process.stat() {
-                all.cpu_us += (stat.utime + stat.stime + (stat.cutime + stat.cstime).unsigned_abs()) * tick_us;
+                // The first process of a namespace waits for those of the server's that end as orphans.
+                let own = if is_holder { 0 } else { stat.utime + stat.stime };
+                all.cpu_us += (own + (stat.cutime + stat.cstime).unsigned_abs()) * tick_us;
+            }
+            if is_holder {
+                continue;
             }
             let memory = process.smaps_rollup().ok().and_then(|mut rollup| rollup.memory_map_rollup.0.pop());
             let kib = |name: &str| memory.as_ref().and_then(|all| all.extension.map.get(name)).map_or(0, |b| b / 1024);
@@ -161,15 +175,35 @@ fn title(id: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::super::until;
     use super::*;
 
     #[test]
     fn this_process_is_seen() {
         let me = std::process::id();
-        let tree = Tree { roots: vec![me] };
+        let tree = Tree { roots: vec![me], ..Tree::default() };
         assert!(tree.members().iter().any(|member| member.id == me && !member.title.is_empty()));
         assert!(tree.usage().pss_kib > 100 && tree.usage().rss_kib >= tree.usage().pss_kib);
         assert!(!threads(me).is_empty());
-        assert!(!tree.is_gone() && Tree { roots: vec![u32::MAX] }.is_gone());
+        assert!(!tree.is_gone() && Tree { roots: vec![u32::MAX], ..Tree::default() }.is_gone());
+    }
+
+    #[test]
+    fn what_only_holds_a_namespace_is_no_part_of_a_servers_usage() {
+        let held = Command::new("sh").args(["-c", "sh -c 'sleep 60; true'; true"]).spawn();
+        let mut held = held.expect("a shell in a shell");
+        let tree = Tree { roots: vec![held.id()], ..Tree::default() };
+        let sleeps = || tree.members().iter().any(|one| one.title.starts_with("sleep "));
+        let is_there = until(Duration::from_secs(20), sleeps);
+        let server = Tree { in_namespace: true, ..tree.clone() };
+        let own = server.usage();
+        let all = tree.usage();
+        tree.signal_all(Signal::KILL);
+        let _ = held.wait();
+        assert!(is_there && own.rss_kib > 0, "{own:?}");
+        assert!(own.rss_kib < all.rss_kib && own.pss_kib < all.pss_kib, "{own:?} {all:?}");
     }
 }

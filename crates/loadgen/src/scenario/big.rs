@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::{Told, add_failures, failures_in_words};
+use super::{ASKED, Told, add_failures, failures_in_words, requests_of};
 use crate::metric;
 use crate::{Closed, Seen, Until, Watch, Workload, watch_closed};
 
@@ -32,7 +32,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
     let fresh = fresh.map_err(|_| "the load generator has crashed".to_owned())?;
     let words =
         vec![format!("connections kept: {}", sentence(&kept)), format!("a new connection each: {}", sentence(&fresh))];
+    let all = requests_of(&kept) + requests_of(&fresh);
     add_failures(&mut kept, fresh);
+    kept.outcome.numbers.insert(ASKED.into(), all);
     kept.outcome.command = format!("{}; as many again with a new connection each", kept.outcome.command);
     Ok(Told { outcome: kept.outcome, words, timeline: kept.timeline, acts: 0 })
 }

@@ -34,6 +34,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<T
         (1..).map(|time| every * time).take_while(|after| after.as_secs_f64() < seconds).collect();
     let planned = times.len() as u32;
     let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times.into_iter(), kill)?;
+    if seen.outcome.void.is_some() {
+        return Ok(Told { outcome: seen.outcome, ..Told::default() });
+    }
     let mut words = Vec::new();
     let acts = told_acts("a worker was killed", &acts, &mut words)?;
     words.push(failures_in_words(&seen));

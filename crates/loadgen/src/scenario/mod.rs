@@ -18,6 +18,10 @@ use crate::metric;
 use crate::outcome::Outcome;
 use crate::{Open, Second, Seen, Watch, Workload, check, watch_open};
 
+/// Number in an outcome that is of some requests only: that of all requests meanwhile, failed ones included. The
+/// server's processor time is spent on all.
+pub const ASKED: &str = "asked_in_all";
+
 /// Open files that this program needs beside its connections.
 const FILES_KEPT: u64 = 200;
 
@@ -115,7 +119,13 @@ pub(crate) fn failures_in_words(seen: &Seen) -> String {
     format!("{failed}, {} were right, the longest took {:.0} ms", of("requests"), of("max_ms"))
 }
 
-/// Adds the failures of other requests, so that failing those is no advantage.
+/// Number of all requests of a load, failed ones included.
+pub(crate) fn requests_of(seen: &Seen) -> f64 {
+    [metric::REQUESTS, metric::FAILED].into_iter().filter_map(|name| seen.number(name)).sum()
+}
+
+/// Adds the failures of other requests, so that failing those is no advantage. Where those could not be sent, both are
+/// void.
 pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
     let failed = seen.number(metric::FAILED).unwrap_or(0.0) + others.number(metric::FAILED).unwrap_or(0.0);
     seen.outcome.numbers.insert(metric::FAILED.into(), failed);
@@ -123,6 +133,13 @@ pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
         *seen.outcome.errors.entry(kind).or_default() += many;
     }
     seen.outcome.wrong = seen.outcome.wrong.take().or(others.outcome.wrong);
+    note_void(&mut seen.outcome, others.outcome.void);
+}
+
+/// Makes an outcome void where another load of the scenario could not be made, but for a wrong answer, which counts
+/// whatever else was seen.
+pub(crate) fn note_void(outcome: &mut Outcome, other: Option<String>) {
+    outcome.void = outcome.void.take().or(other).filter(|_| outcome.wrong.is_none());
 }
 
 /// Runs the ordinary clients.

@@ -31,6 +31,9 @@ pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result
     let watch = Watch::by_seconds();
     let times = (1..=plan.times).map(|time| gap * time);
     let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, reload)?;
+    if seen.outcome.void.is_some() {
+        return Ok(Told { outcome: seen.outcome, ..Told::default() });
+    }
     let mut words = Vec::new();
     let acts = told_acts("it was reloaded", &acts, &mut words)?;
     words.push(failures_in_words(&seen));

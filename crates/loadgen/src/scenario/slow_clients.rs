@@ -9,7 +9,7 @@ use rustix::process::{Resource, getrlimit};
 use tokio::task::JoinSet;
 
 use super::trickle::{Counts, Style, trickle};
-use super::{FILES_KEPT, Told, compared, fast};
+use super::{ASKED, FILES_KEPT, Told, compared, fast, note_void, requests_of};
 use crate::{Ask, Open, Workload, on_this_thread};
 
 /// Time over which the slow clients arrive.
@@ -46,9 +46,11 @@ pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, S
         }
         (fast(port, workload, &plan.others), crowd.join())
     });
-    let (counts, wrong) = crowd.map_err(|_| "the slow clients have crashed".to_owned())??;
+    let Crowd { counts, ended, wrong } = crowd.map_err(|_| "the slow clients have crashed".to_owned())??;
+    now.outcome.numbers.insert(ASKED.into(), requests_of(&before) + requests_of(&now) + ended as f64);
     now.outcome.wrong = now.outcome.wrong.or(before.outcome.wrong.clone()).or(wrong);
     words.insert(0, compared(&before, &now));
+    note_void(&mut now.outcome, before.outcome.void);
     words.push(counts);
     now.outcome.command =
         format!("{}; beside it {slow} slow clients, a piece each {} ms", now.outcome.command, plan.pace_ms);
@@ -61,8 +63,18 @@ fn allowed(wanted: u32, others: u32) -> u32 {
     wanted.min(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
-/// All of them, until it is over; tells how they fared, and the first wrong answer.
-async fn crowd(port: u16, ask: &Ask, slow: u32, pace: Duration, end: Instant) -> (String, Option<String>) {
+/// What was seen of the slow clients.
+struct Crowd {
+    /// How they fared, for a person.
+    counts: String,
+    /// Number of their requests that came to an end.
+    ended: u64,
+    /// The first wrong answer, described.
+    wrong: Option<String>,
+}
+
+/// Runs all of them, until it is over.
+async fn crowd(port: u16, ask: &Ask, slow: u32, pace: Duration, end: Instant) -> Crowd {
     let counts = Rc::new(Counts::default());
     let mut clients = JoinSet::new();
     let styles = [Style::Head, Style::Body, Style::Reader];
@@ -77,5 +89,5 @@ async fn crowd(port: u16, ask: &Ask, slow: u32, pace: Duration, end: Instant) ->
         });
     }
     while clients.join_next().await.is_some() {}
-    (counts.in_words(slow), counts.wrong.take())
+    Crowd { counts: counts.in_words(slow), ended: counts.ended(), wrong: counts.wrong.take() }
 }

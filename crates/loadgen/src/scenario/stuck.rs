@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Told, add_failures, compared, failures_in_words, fast};
+use super::{ASKED, Told, add_failures, compared, failures_in_words, fast, note_void, requests_of};
 use crate::{Ask, Closed, Open, Until, Watch, Workload, judge_patiently, watch_closed};
 
 /// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
@@ -41,9 +41,12 @@ pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String>
     let path = plan.hangs.in_words();
     words.push(format!("{} clients that hang in {path}: {}", plan.hanging, failures_in_words(&stuck)));
     words.extend(alone.iter().map(|not| format!("alone: {}", not.words)));
+    let all = requests_of(&before) + requests_of(&now) + requests_of(&stuck);
     add_failures(&mut now, stuck);
+    now.outcome.numbers.insert(ASKED.into(), all);
     let wrong = alone.filter(|not| not.is_wrong).map(|not| not.words).or(before.outcome.wrong);
     now.outcome.wrong = now.outcome.wrong.or(wrong);
+    note_void(&mut now.outcome, before.outcome.void);
     now.outcome.command = format!("{}; beside it {} clients in {path}", now.outcome.command, plan.hanging);
     Ok(Told { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
 }

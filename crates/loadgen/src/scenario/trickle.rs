@@ -188,6 +188,11 @@ impl Counts {
         }
     }
 
+    /// Number of requests that came to an end: answered, or closed by the server.
+    pub fn ended(&self) -> u64 {
+        self.done.get() + self.closed.get()
+    }
+
     /// For a person.
     pub fn in_words(&self, wanted: u32) -> String {
         let most = self.most.get();

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::{Told, add_failures, failures_in_words, fast};
+use super::{ASKED, Told, add_failures, failures_in_words, fast, requests_of};
 use crate::{Ask, Open, Workload};
 
 /// Options of the scenario.
@@ -30,6 +30,8 @@ pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<Told, String
     let path = plan.long.in_words();
     let words = vec![format!("{path}, {:.1}/s: {}", of_long.per_s, failures_in_words(&long))];
     short.outcome.command = format!("{}; beside it {:.1}/s of {path}", short.outcome.command, of_long.per_s);
+    let all = requests_of(&short) + requests_of(&long);
     add_failures(&mut short, long);
+    short.outcome.numbers.insert(ASKED.into(), all);
     Ok(Told { outcome: short.outcome, words, timeline: short.timeline, acts: 0 })
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use loadgen::scenario::{Act, Told, big, idle, killed, overload, reload, slow_clients, stuck, uneven};
+use loadgen::scenario::{ASKED, Act, Told, big, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, BodyRule, Division, Open, Workload, divide};
 
 use crate::small::{LARGE, Small, lock};
@@ -19,6 +19,7 @@ fn slow_clients_are_held_and_the_others_served() {
     assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
     assert!(told.words.iter().any(|words| words.starts_with("300 slow clients")), "{:?}", told.words);
     assert!(server.connections() >= 300);
+    assert!(number(&told.outcome, ASKED) > number(&told.outcome, "requests") * 1.5, "with those before: {told:?}");
     assert!(told.words[0].contains("before: p99"), "{:?}", told.words);
     // What came of it is no part of what was done.
     assert!(told.outcome.command.ends_with("; beside it 300 slow clients, a piece each 50 ms"), "{told:?}");
@@ -32,6 +33,9 @@ fn a_stuck_endpoint_beside_fast_ones() {
     let told = stuck::run(server.port, &workload("/right"), &plan).unwrap();
     assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
     assert!(server.asked("/slow") > 8, "{told:?}");
+    // One was sent alone first, and is not of the loads.
+    let all = server.asked("/right") + server.asked("/slow") - 1;
+    assert_eq!(number(&told.outcome, ASKED) as u64, all, "with those before and those that hang: {told:?}");
     assert!(told.words[1].contains("8 clients that hang in GET /slow: no request failed"), "{:?}", told.words);
 }
 
@@ -52,6 +56,8 @@ fn short_requests_are_measured_beside_long_ones() {
     assert_eq!(number(&told.outcome, "failed"), 0.0, "{told:?}");
     assert_eq!(number(&told.outcome, "requests") as u64, server.asked("/right"), "{told:?}");
     assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{told:?}");
+    let all = server.asked("/right") + server.asked("/slow");
+    assert_eq!(number(&told.outcome, ASKED) as u64, all, "the server computes for the long ones, too: {told:?}");
     // A server that fails the long requests has failed.
     let plan = uneven::Uneven { long: ask("/garbage"), ..plan };
     let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
@@ -88,6 +94,32 @@ fn what_a_killed_worker_takes_with_it_is_counted() {
     assert!(told.words.iter().any(|words| words.starts_with("afterwards it answers rightly")), "{:?}", told.words);
     let error = killed::run(server.port, &workload("/right"), &plan, &mut || Err("no worker".into())).unwrap_err();
     assert!(error.contains("never worked: no worker"), "{error}");
+}
+
+#[test]
+fn a_load_that_cannot_be_made_is_void_in_every_scenario_and_no_fault_of_the_server() {
+    let server = Small::start();
+    let port = server.port;
+    let right = workload("/right");
+    let none = Open { per_s: 0.0, ..OTHERS };
+    let uneven = |share: f64, all: &Open| {
+        uneven::run(port, &right, &uneven::Uneven { long: ask("/slow"), share, all: all.clone() })
+    };
+    let nothing = Workload::default();
+    let killed = killed::Killed { clients: 1, seconds: 0.5, every_s: 0.2, keep: true, seed: 1 };
+    let reload = reload::Reload { clients: 1, seconds: 0.5, times: 1, keep: true, seed: 1 };
+    for told in [
+        uneven(0.2, &none),
+        // Only the long requests cannot be sent.
+        uneven(0.0, &OTHERS),
+        stuck::run(port, &right, &stuck::Stuck { hangs: ask("/right"), hanging: 1, others: none.clone() }),
+        slow_clients::run(port, &right, &slow_clients::SlowClients { slow: 1, pace_ms: 1, others: none }),
+        killed::run(port, &nothing, &killed, &mut || Ok(1)),
+        reload::run(port, &nothing, &reload, &mut || Ok(1)),
+    ] {
+        let outcome = told.unwrap().outcome;
+        assert!(outcome.void.is_some() && outcome.wrong.is_none(), "{outcome:?}");
+    }
 }
 
 #[test]
