@@ -360,23 +360,11 @@ static void take_and_close(mrb_state *mrb, struct call *call, mrb_value body)
   if (close_failed && !usual) mrb_exc_raise(mrb, close_error);
 }
 
-/* Keeps an object alive until the request ends, also behind a guard, which restores the arena. */
-static void hold(mrb_state *mrb, mrb_int place, mrb_value object)
-{
-  mrb_ary_set(mrb, fg_of(mrb)->held, place, object);
-}
-
-static void release(fg_vm *vm)
-{
-  mrb_value *held = RARRAY_PTR(vm->held);
-  for (mrb_int i = 0; i < RARRAY_LEN(vm->held); i++) held[i] = mrb_nil_value();
-}
-
 static mrb_value call_body(mrb_state *mrb, void *data)
 {
   struct call *call = data;
   call->env = fg_env_new(mrb, call->request);
-  hold(mrb, 0, call->env);
+  mrb_gc_protect(mrb, call->env);
   mrb_value answer = mrb_funcall_argv(mrb, fg_of(mrb)->app, SYM(mrb, call), 1, &call->env);
   if (!mrb_array_p(answer) && !mrb_nil_p(answer) && responds(mrb, answer, SYM(mrb, to_a))) {
     answer = mrb_funcall_argv(mrb, answer, SYM(mrb, to_a), 0, NULL);
@@ -385,7 +373,7 @@ static mrb_value call_body(mrb_state *mrb, void *data)
     refuse(mrb, call, "the application returned %!v, but must return an Array of status, headers and body", answer);
     return mrb_nil_value();
   }
-  hold(mrb, 1, answer);
+  mrb_gc_protect(mrb, answer);
   call->answer = answer;
   take_and_close(mrb, call, mrb_ary_entry(answer, 2));
   return mrb_nil_value();
@@ -448,11 +436,16 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   vm->run += 1;
   vm->call = NULL;
   struct call call = {request, false, nil, nil, nil, nil};
-  int ended = fg_guard_raised(vm, call_body, &call, &call.error);
+  struct fg_kept kept = {nil, {&call.env, &call.answer}};
+  int ended = fg_guard_keeping(vm, call_body, &call, &kept);
   vm->call = NULL;
   /* The client gets the answer before rack.response_finished runs. */
   fg_host_answered(vm->host, ended);
-  if (!mrb_nil_p(call.error)) mrb_gc_protect(mrb, call.error);
+  call.error = kept.raised;
+  /* The guard has restored the arena, and nothing else holds them. */
+  mrb_gc_protect(mrb, call.env);
+  mrb_gc_protect(mrb, call.answer);
+  mrb_gc_protect(mrb, call.error);
   vm->streaming = false;
   /* An interpreter that was interrupted, or is out of memory, runs nothing more, and a request out of time neither. */
   bool is_late = ended == FG_RAISED && mrb_obj_is_kind_of(mrb, call.error, mrb_class_ptr(vm->timeout_class));
@@ -461,7 +454,6 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
     if (after == FG_RAISED) fg_host_late_error(vm->host, "after its answer, the application failed");
     else if (after != FG_DONE) ended = after;
   }
-  release(vm);
   mrb_gc_arena_restore(mrb, arena);
   fg_rescue_reset(vm);
   return ended;

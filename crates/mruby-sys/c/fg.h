@@ -150,7 +150,6 @@ typedef struct fg_vm {
     mrb_sym id, closed, run, to_i, each, to_path, to_ary, to_a, call, close, respond_to, respond_to_missing;
   } symbols;
   mrb_value app, template, keys, kept, shapes, context_class, input_class;
-  mrb_value held; /* an Array with the environment and the answer of the request, which outlive a guard */
   mrb_value stream_class, gone_class, timeout_class;
   const char *stack; /* top of the C stack when Ruby was entered; it grows downwards */
   bool streaming; /* a body is being read: its stream or block may write */
@@ -206,7 +205,12 @@ typedef mrb_value fg_body(mrb_state *mrb, void *data);
 void fg_guard_init(void);
 ptrdiff_t fg_stack_used(mrb_state *mrb);
 int fg_guard(fg_vm *vm, fg_body *body, void *data);
-int fg_guard_raised(fg_vm *vm, fg_body *body, void *data, mrb_value *raised);
+/* A guard that gives its exception, and keeps objects alive while that is reported. */
+struct fg_kept {
+  mrb_value raised;             /* the exception, where FG_RAISED is returned */
+  const mrb_value *objects[2];
+};
+int fg_guard_keeping(fg_vm *vm, fg_body *body, void *data, struct fg_kept *kept);
 void fg_report(fg_vm *vm, mrb_value exception);
 /* trace.c: the frames of an interruption, recorded now and reported later. */
 void fg_note_places(fg_vm *vm);

@@ -219,9 +219,9 @@ void fg_report(fg_vm *vm, mrb_value exception)
 }
 
 /* Runs `body` and returns how it ended, after reporting an exception to the host. The arena is restored, so that values
- * which must live on have to be protected by the caller; also the exception, which `raised` gets where FG_RAISED is
- * returned. */
-int fg_guard_raised(fg_vm *vm, fg_body *body, void *data, mrb_value *raised)
+ * which must live on have to be protected by the caller before it makes an object. With `kept` the caller gets the
+ * exception, and the objects named there live on while it is reported. */
+int fg_guard_keeping(fg_vm *vm, fg_body *body, void *data, struct fg_kept *kept)
 {
   mrb_state *mrb = vm->mrb;
   int arena = mrb_gc_arena_save(mrb);
@@ -240,9 +240,10 @@ int fg_guard_raised(fg_vm *vm, fg_body *body, void *data, mrb_value *raised)
     else if (vm->out_of_memory && klass == mrb_obj_class(mrb, mrb_obj_value(mrb->nomem_err))) ended = FG_NO_MEMORY;
     else ended = FG_RAISED;
     if (ended == FG_RAISED) {
-      if (!mrb_immediate_p(result)) mrb_gc_protect(mrb, result);
+      /* mrb_protect_error has restored the arena, where there is room for them. */
+      for (size_t i = 0; kept != NULL && i < 2; i++) mrb_gc_protect(mrb, *kept->objects[i]);
       fg_report(vm, result);
-      *raised = result;
+      if (kept != NULL) kept->raised = result;
     }
     else fg_report_places(vm);
   }
@@ -253,6 +254,5 @@ int fg_guard_raised(fg_vm *vm, fg_body *body, void *data, mrb_value *raised)
 
 int fg_guard(fg_vm *vm, fg_body *body, void *data)
 {
-  mrb_value raised;
-  return fg_guard_raised(vm, body, data, &raised);
+  return fg_guard_keeping(vm, body, data, NULL);
 }

@@ -73,8 +73,6 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   mrb_gc_register(mrb, vm->keys);
   vm->kept = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->kept);
-  vm->held = mrb_ary_new_capa(mrb, 2);
-  mrb_gc_register(mrb, vm->held);
   vm->shapes = mrb_ary_new(mrb);
   mrb_gc_register(mrb, vm->shapes);
   /* In the order of FG_KEY_FINISHED, FG_KEY_CONTEXT and FG_KEY_INPUT. */
