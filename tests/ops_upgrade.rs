@@ -274,6 +274,9 @@ fn as_in_unicorn_both_serve_until_one_is_ended() {
     assert_eq!(pid_in(&aside), Some(server.id()));
     load.goes_on(100);
     assert!(server.is_alive());
+    // As in Unicorn, the new one starts no third beside both.
+    second.signal(Signal::USR2);
+    assert!(server.logs("which started this one, still serves"), "{}", server.log());
     second.signal(Signal::QUIT);
     assert!(second.ended());
     assert!(within(PATIENCE, || pid_in(&pidfile(&server)) == Some(server.id())), "{}", server.log());

@@ -302,3 +302,28 @@ fn a_body_that_runs_away_breaks_its_stream() {
         other => panic!("{other:?}"),
     }
 }
+
+/// The compiler has no memory at any place of its own: a request fails, and nothing else does.
+#[test]
+fn code_that_is_compiled_at_the_limit_of_memory_is_refused_and_ends_nothing() {
+    let config = "
+require 'json'
+PROGRAMS = [
+  'n = 0; while true; eval(\"def m#{n} = #{n}\"); n += 1; end',
+  'a = []; while true; a << \"abc#{a.size}\"; eval(\"1+1\"); end',
+  'a = []; while true; a << eval(\"->(x) { [x].map { |y| y } }\"); end',
+  'a = []; begin; while true; a << Object.new; end; rescue NoMemoryError; Struct.new(:a); end',
+]
+run ->(env) {
+  program = PROGRAMS[env['PATH_INFO'][1..].to_i] unless env['PATH_INFO'] == '/fine'
+  eval(program) if program
+  [200, {}, ['fine']]
+}";
+    for mib in [11, 13, 17, 18] {
+        let app = app_with(config, Settings { memory_bytes: mib << 20, interpreters: 1, ..settings() });
+        for number in 0..4 {
+            let _ = app.call(get(&format!("/{number}"))).result;
+        }
+        assert_eq!(app.body("/fine"), "fine", "{mib} MiB");
+    }
+}

@@ -30,6 +30,8 @@ static mrb_value syntax_message(mrb_state *mrb, struct mrb_parser_state *parser,
   mrb_value message = mrb_str_new_cstr(mrb, "");
   for (size_t i = 0; i < parser->nerr && i < 10; i++) {
     const struct mrb_parser_message *error = &parser->error_buffer[i];
+    /* There was no memory for a message. */
+    if (error->message == NULL) continue;
     if (i > 0) mrb_str_cat_lit(mrb, message, "\n");
     mrb_value line =
       mrb_format(mrb, "%s:%d: %s%s", name, (int)error->lineno, error->message, hint(error->message));
@@ -54,6 +56,7 @@ struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, cons
   if (parser) mrb_parser_free(parser);
   mrb_ccontext_free(mrb, context);
   if (proc == NULL) {
+    if (fg_of(mrb)->out_of_memory) mrb_exc_raise(mrb, mrb_obj_value(mrb->nomem_err));
     if (mrb_nil_p(message) || RSTRING_LEN(message) == 0) mrb_raisef(mrb, E_SYNTAX_ERROR, "%s cannot be compiled", name);
     mrb_exc_raise(mrb, mrb_exc_new_str(mrb, E_SYNTAX_ERROR, message));
   }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::process::Child;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::Duration;
@@ -37,8 +37,8 @@ pub struct Upgrade {
     shares: Mutex<Vec<Shared>>,
     /// Addresses, as bound, of the sockets that the previous process has handed over.
     handed: Vec<Bind>,
-    /// The previous process, which has handed them over, still serves.
-    has_predecessor: AtomicBool,
+    /// Process id of the previous process, which has handed them over, as long as it serves; else 0.
+    predecessor: AtomicU32,
     run_files: Arc<RunFiles>,
     apps: Arc<Apps>,
     /// Time for a successor to be ready.
@@ -152,7 +152,7 @@ impl Upgrade {
             program,
             shares: Mutex::new(shares),
             handed,
-            has_predecessor: AtomicBool::new(false),
+            predecessor: AtomicU32::new(0),
             run_files,
             apps,
             limit,
@@ -165,6 +165,13 @@ impl Upgrade {
 
     /// Starts a successor and blocks until it serves, or has failed. Returns its process id.
     pub fn start(self: &Arc<Upgrade>) -> Result<u32, String> {
+        // As Unicorn: of three processes the first would take back what the third has when the second ends.
+        let predecessor = self.predecessor.load(Ordering::SeqCst);
+        if predecessor != 0 {
+            return Err(format!(
+                "process {predecessor}, which started this one, still serves: end one of the two before"
+            ));
+        }
         match &mut *self.state.lock() {
             state @ State::Alone => *state = State::Trying(None),
             State::Trying(_) => return Err("an upgrade is on its way already".to_owned()),
@@ -254,7 +261,7 @@ impl Upgrade {
 
     /// Whether the previous process, from which this one has the socket with this address, still serves.
     pub fn has_predecessor_at(&self, local: &Bind) -> bool {
-        self.has_predecessor.load(Ordering::SeqCst) && self.handed.contains(local)
+        self.predecessor.load(Ordering::SeqCst) != 0 && self.handed.contains(local)
     }
 
     /// Another listener of the socket with this address, as bound; an error once the shutdown has begun.
@@ -421,7 +428,7 @@ pub fn follow(
         then("serving");
         return Ok(());
     }
-    upgrade.has_predecessor.store(true, Ordering::SeqCst);
+    upgrade.predecessor.store(pid, Ordering::SeqCst);
     let (told, outcome) = sync_channel(1);
     // The thread is there before the previous process is told to go: at the limit of threads both would end.
     let listening = thread::Builder::new().name("predecessor".into()).spawn(move || {
@@ -447,7 +454,7 @@ pub fn follow(
         if !is_free {
             run_files.follow();
         }
-        upgrade.has_predecessor.store(false, Ordering::SeqCst);
+        upgrade.predecessor.store(0, Ordering::SeqCst);
         upgrade.inherit();
         then("serving, after an upgrade");
     });
