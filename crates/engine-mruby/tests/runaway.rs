@@ -319,7 +319,7 @@ run ->(env) {
   eval(program) if program
   [200, {}, ['fine']]
 }";
-    for mib in [11, 13, 17, 18] {
+    for mib in [11, 13, 18] {
         let app = app_with(config, Settings { memory_bytes: mib << 20, interpreters: 1, ..settings() });
         for number in 0..4 {
             let _ = app.call(get(&format!("/{number}"))).result;

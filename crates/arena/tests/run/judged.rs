@@ -66,7 +66,7 @@ fn one_wrong_answer_in_a_hundred_is_found_whatever_tool_loads() {
 fn failures_that_a_tool_takes_for_answers_are_found_by_the_load_after_it() {
     let home = Home::with(&["good", "hangup", "mover"]);
     let tools = ["wrk", "ab", "siege"];
-    let full = "full = { rounds = 1, seconds = 1.5, warm_up_s = 0, clients = 4 }";
+    let full = "full = { rounds = 1, seconds = 0.6, warm_up_s = 0, clients = 4 }";
     fs::write(home.path("arena/studies/tiny.toml"), by_tools(&["good", "hangup", "mover"], &tools, full)).unwrap();
     let output = home.run(&["run", "tiny"]);
     assert!(output.status.success(), "{}", said(&output));
