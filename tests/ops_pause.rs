@@ -9,7 +9,7 @@ use crate::support::{Client, PATIENCE, Server, app, ruby, server, within};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// What a command prints that must succeed.
+/// What `status` says.
 #[track_caller]
 fn status(server: &Server) -> Value {
     serde_json::from_str(&server.done(&["status", "--json"])).unwrap()

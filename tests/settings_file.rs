@@ -213,7 +213,7 @@ fn exceptions_are_shown_as_the_environment_of_the_current_code_says() {
     assert!(!is_shown(), "{}", server.log());
     fs::write(server.folder.join("foolsgold.toml"), toml("")).unwrap();
     server.done(&["reload"]);
-    // The code of before may still answer for a moment.
+    // The old code may still answer for a moment.
     assert!(support::within(support::PATIENCE, is_shown), "{}", server.log());
 }
 

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_end_together_are_told_one_after_the_other() {
+    fn limits_that_end_together_expire_one_after_the_other() {
         let mut timers = Timers::default();
         let [outer, inner] = [100, 50].map(|ends| timers.start(ends).unwrap());
         assert!(timers.expire(200));

@@ -16,7 +16,7 @@ fn hasty(path: &str) -> Request {
     request
 }
 
-/// Waits until so many interpreters have been replaced.
+/// Waits until `count` interpreters have been replaced.
 fn replaced(app: &App, count: u64) {
     let deadline = Instant::now() + Duration::from_secs(5);
     while app.engine.status().restarts < count {
@@ -303,7 +303,7 @@ fn a_body_that_runs_away_breaks_its_stream() {
     }
 }
 
-/// The compiler has no memory at any place of its own: a request fails, and nothing else does.
+/// Memory may run out at any place in the compiler: the request fails, and nothing else does.
 #[test]
 fn code_that_is_compiled_at_the_limit_of_memory_is_refused_and_ends_nothing() {
     let config = "

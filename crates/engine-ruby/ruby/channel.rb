@@ -45,8 +45,8 @@ module FoolsGold
       @taken if @taken_seq == @seq
     end
 
-    # Notes that the application has taken the connection of this request. A thread may do so when the slot has gone on
-    # already, and then it is of no meaning for the request that runs.
+    # Notes that the application has taken the connection of this request. A thread may do so when the slot already has
+    # the next request, which that does not concern.
     def take(io, seq)
       @taken = io
       @taken_seq = seq

@@ -89,11 +89,11 @@ module FoolsGold
   end
 
   @hooks = Hooks.new
-  @places = {}
+  @indexes = {}
 
   class << self
     # The hooks, and the index of each worker, by its number.
-    attr_reader :hooks, :places
+    attr_reader :hooks, :indexes
 
     Hooks::NAMES.each do |name|
       define_method(name) { |&block| @hooks.add(name, &block) }

@@ -148,7 +148,7 @@ module FoolsGold
     alias closed_write? closed?
   end
 
-  # A large body: a file without a name. File#path of such a one raises before Ruby 3.2, and is nil since.
+  # A large body: a file without a name, for which File#path raises before Ruby 3.2 and returns nil from there on.
   class BodyFile < File
     def path
       nil

@@ -121,9 +121,9 @@ module FoolsGold
       Log.frame(Frames::BEFORE_EXEC, Frames.list(["no process could be forked for them: #{error.message}"]))
     end
 
-    def fork_worker(number, place)
+    def fork_worker(number, index)
       give_up unless @wire.there?
-      FoolsGold.places[number] = place
+      FoolsGold.indexes[number] = index
       reap(ending: true) # Hooks see the exit of a worker before the start of its successor.
       @application.before_fork(number)
       shared = @application.shared_connections
@@ -162,7 +162,7 @@ module FoolsGold
         code = status.nil? ? Frames::UNKNOWN_EXIT : status.exitstatus || -status.termsig
         Log.frame(Frames::EXITED, [number, pid, code].pack("NNl>"))
         FoolsGold.hooks.run(:after_worker_exit, number, pid, status)
-        FoolsGold.places.delete(number)
+        FoolsGold.indexes.delete(number)
       end
     end
 
@@ -190,8 +190,8 @@ module FoolsGold
         kind, payload = Frames.read(@io)
         exit if kind != Frames::FORK
 
-        number, place = payload.unpack("NN")
-        FoolsGold.places[number] = place
+        number, index = payload.unpack("NN")
+        FoolsGold.indexes[number] = index
         Log.frame(Frames::FORKED, [number, Process.pid].pack("NN"))
         Worker.new(number, @wire, @application, @setup).run
       end

@@ -68,7 +68,7 @@ module FoolsGold
 
     # The index of a worker: the lowest that no other one had, which is how these servers count.
     def place(number)
-      FoolsGold.places[number]
+      FoolsGold.indexes[number]
     end
 
     def register(name, key, block)

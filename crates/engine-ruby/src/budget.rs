@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_give_up_in_time_keeps_nobody_from_others() {
+    fn an_application_that_gives_no_place_up_in_time_does_not_block_the_others() {
         let budget = Budget::new(6);
         let (asks, _inbox) = member(&budget, 0, None);
         let (silent, mut first) = member(&budget, 3, Some(9));

@@ -30,7 +30,7 @@ use tokio::runtime::Handle;
 
 pub use budget::Budget;
 pub use process::reader::Evaluated;
-pub use process::user::User;
+pub use process::user::{User, command};
 pub use process::{native, reader, user};
 pub use settings::{PUMA_SINGLE, Preload, Settings};
 pub use start_error::{StartError, no_ruby};

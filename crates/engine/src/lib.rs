@@ -56,10 +56,11 @@ pub trait Engine: Send + Sync {
     }
 
     /// Whether clients may see what went wrong in an application, as they may in development. `app` is its name as
-    /// [`Engine::app_of`] returns it; without a name, the answer is for all applications of the engine.
+    /// [`Engine::app_of`] returns it; without a name, the answer is for all applications of the engine. By
+    /// default they may not.
     fn shows_faults(&self, app: Option<&str>) -> bool {
         let _ = app;
-        true
+        false
     }
 
     /// The current load of the engine, as plain numbers for logs, metrics and the status page.

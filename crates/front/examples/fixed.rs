@@ -66,7 +66,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         limits: limits(),
         trusted: Vec::new(),
         access_log,
-        development: false,
         passes_underscores: false,
         remote_address: front::RemoteAddress::Socket,
         scheme: None,

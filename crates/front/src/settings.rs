@@ -27,9 +27,6 @@ pub struct Settings {
     pub scheme: Option<Scheme>,
     /// The access log, if there is one.
     pub access_log: Option<AccessLog>,
-    /// Whether error responses show what went wrong in the application, if the engine allows it
-    /// ([`engine::Engine::shows_faults`]).
-    pub development: bool,
     /// Whether error responses are JSON, `{"error": "..."}`, instead of pages.
     pub json_errors: bool,
     /// The counters of the front.

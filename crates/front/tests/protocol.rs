@@ -574,9 +574,7 @@ fn a_full_hijack_has_the_connection_to_itself() {
 #[test]
 fn a_fault_shows_itself_in_development_only() {
     for development in [false, true] {
-        let mut settings = settings();
-        settings.development = development;
-        let server = Server::with(settings, |_| {
+        let server = Server::start(|_| {
             let error = AppError {
                 class: "Oops".into(),
                 message: "<b>".into(),
@@ -585,6 +583,7 @@ fn a_fault_shows_itself_in_development_only() {
             };
             Reply::ready(Err(Fault::App(Box::new(error))))
         });
+        server.engine.shows_faults.store(development, Ordering::SeqCst);
         let mut client = server.connect();
         client.send("GET / HTTP/1.1\r\nHost: a\r\nAccept: text/html,*/*\r\n\r\n");
         let got = client.response();

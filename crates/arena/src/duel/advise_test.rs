@@ -192,7 +192,7 @@ fn five(rows: &[OfFive]) -> Summary {
 
 #[test]
 fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_level_with_one_that_is() {
-    // Too wide to be told apart from anything; the median passes for nine tenths of the best one.
+    // Its rounds differ so much that it differs significantly from none; its median is nine tenths of the best one.
     const NOISY: [f64; 5] = [700.0, 905.0, 960.0, 1150.0, 1300.0];
     let rows = |p99: [f64; 3], memory: [f64; 3]| {
         five(&[
@@ -375,7 +375,7 @@ fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() 
         ("noisy -w 1 -t 1", WELL, 9.0, 90.0),
     ];
     let mut summary = at_rate(three, &rows);
-    // Less memory than the one whose p99 beats the present server's; its own p99 is told apart from nobody's.
+    // Less memory than the one whose p99 beats the present server's; its own p99 differs significantly from none.
     let noisy = summary.cases.last_mut().and_then(|case| case.results.last_mut()).unwrap();
     noisy.numbers.insert(P99.to_owned(), Spread::of(&[4.0, 10.0, 25.0]).unwrap());
     assert_eq!(advise(&summary, &Wishes::default()).contender, "noisy -w 1 -t 1");

@@ -1,5 +1,6 @@
 //! Contenders of a duel side by side: their figures, and the words for a difference. Pure.
 
+use crate::measure::TOO_SHORT;
 use crate::record::summary::{Carried, Measured, Spread, Summary, Who, is_failing};
 use crate::report::number;
 use crate::stats;
@@ -111,7 +112,7 @@ pub fn rivals(summary: &Summary) -> (Vec<Rival<'_>>, Vec<String>) {
 fn without_rate(result: &Measured) -> &'static str {
     let Some(right) = result.numbers.get(REQUESTS) else { return "its capacity could not be measured" };
     match right.median > 0.0 {
-        true => "the load was too short: no answer came before its end",
+        true => TOO_SHORT,
         false => "it answered nothing",
     }
 }

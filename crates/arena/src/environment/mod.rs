@@ -355,7 +355,8 @@ fn is_ours(program: &str) -> bool {
     program.strip_prefix(OURS).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// Hash of a program's bytes, eight at a time, in hexadecimal. Not meant to resist attacks.
+/// Hash of a program's bytes, eight at a time: [`fingerprint`] takes some seconds for one of a hundred megabytes, as
+/// tests have. In hexadecimal. Not meant to resist attacks.
 fn fingerprint_of_many(bytes: &[u8]) -> String {
     let (words, rest) = bytes.as_chunks::<8>();
     let step = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x0100_0000_01b3);

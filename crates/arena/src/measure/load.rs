@@ -8,16 +8,18 @@ use std::time::Instant;
 use super::rounded;
 use crate::contender::{Observation, Server};
 use crate::record::date::now;
-use crate::record::summary::{FAILED_SHARE_MAX, failed_share};
+use crate::record::summary::failed_share;
 use crate::record::{Course, Outcome, Sample};
 use loadgen::metric::{
-    ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, P50, P99, P99_OVER_P50, RATE,
-    REQUESTS,
+    ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, OFFERED, P50, P99, P99_OVER_P50,
+    RATE, REQUESTS,
 };
 use loadgen::{Closed, Workload};
 
 /// Most attempts at a load whose tool fails to finish by a fault of its own.
 const ATTEMPTS: usize = 3;
+/// Words for a load that ended before its first answer came.
+pub const TOO_SHORT: &str = "the load was too short: no answer came before its end";
 /// Most lines of a reason that are shown.
 const REASON_LINES: usize = 3;
 const REASON_MOST: usize = 400;
@@ -120,8 +122,9 @@ impl Load<'_> {
         let (right, failed) = (of(REQUESTS), of(FAILED));
         sample.numbers.insert(CHECKED.into(), right);
         sample.numbers.insert(CHECKED_FAILED_PPM.into(), failed_share(failed, right) * 1e6);
-        let unseen = unseen_failures(sample, &seen);
-        sample.told.extend(unseen);
+        let kinds: Vec<String> = seen.errors.iter().map(|(kind, many)| format!("{kind}: {many}")).collect();
+        let failures = format!("in the load that checks all answers failed: {}", kinds.join(", "));
+        sample.told.extend((!kinds.is_empty()).then_some(failures));
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
         Ok(false)
@@ -139,32 +142,14 @@ pub fn observed(up: &mut Up, load: impl FnOnce(&mut Up) -> Result<Outcome, Strin
 /// Whether nothing that was asked was answered rightly. An open loop at a low rate may by chance ask for nothing.
 fn is_silent(numbers: &BTreeMap<String, f64>) -> bool {
     let is_none = |name: &str| numbers.get(name) == Some(&0.0);
-    numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(loadgen::metric::OFFERED)
+    numbers.contains_key(RATE) && is_none(REQUESTS) && !is_none(OFFERED)
 }
 
 /// Tells that all right answers came after the end of the load, which gives a rate of 0.
 fn too_short(numbers: &BTreeMap<String, f64>) -> Option<String> {
     let of = |name: &str| numbers.get(name).copied();
     let late = of(REQUESTS).filter(|right| *right > 0.0 && of(RATE) == Some(0.0))?;
-    Some(format!("the load was too short: no answer came before its end, and {late:.0} came after it"))
-}
-
-/// Tells of failures that the load which checks answers found and the tool before it did not, if they are too many.
-fn unseen_failures(sample: &Sample, seen: &Outcome) -> Option<String> {
-    let share = |numbers: &BTreeMap<String, f64>| {
-        let of = |name: &str| numbers.get(name).copied().unwrap_or(0.0);
-        failed_share(of(FAILED), of(REQUESTS))
-    };
-    if share(&sample.numbers) > FAILED_SHARE_MAX || share(&seen.numbers) <= FAILED_SHARE_MAX {
-        return None;
-    }
-    let kinds: Vec<String> = seen.errors.iter().map(|(kind, many)| format!("{kind}: {many}")).collect();
-    let percent = share(&seen.numbers) * 100.0;
-    Some(format!(
-        "{percent:.1} % of the requests failed in the load after it, which checks all answers ({}); the tool took \
-         most of such answers for right ones",
-        kinds.join(", ")
-    ))
+    Some(format!("{TOO_SHORT}, and {late:.0} came after it"))
 }
 
 /// Turns the outcome of a load into a sample.
@@ -207,7 +192,6 @@ mod tests {
 
     #[test]
     fn silent_is_who_was_asked_and_never_answered() {
-        use loadgen::metric::OFFERED;
         let of = |numbers: &[(&str, f64)]| {
             let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
             (is_silent(&numbers), too_short(&numbers).is_some())

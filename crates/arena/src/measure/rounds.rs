@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 
 use super::rounded;
 use super::sitting::{Stray, leave_out};
-use crate::record::summary::{Case, FAILED_SHARE_MAX, Measured, Spread, failed_share};
+use crate::record::summary::{Case, FAILED_SHARE_MAX, Measured, Spread, is_failing};
 use crate::record::{Course, Sample, TWIN};
 use crate::stats::ranking_of;
-use loadgen::metric::{
-    CHECKED, CHECKED_FAILED_PPM, FAILED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, REQUESTS, SETTLED,
-    is_of_latencies,
-};
+use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, SETTLED, is_of_latencies};
 
 /// Delay of an open loop's requests, in milliseconds and as a share of the measured latency, above which the load
 /// generator measured itself.
@@ -69,7 +66,6 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     }
     remarks.extend(too_busy(&good));
     remarks.extend(checked_too_little(&good));
-    remarks.extend(failed_unseen(&good));
     remarks.extend(unsettled(&good));
     lists.remove(SETTLED);
     let undivided = samples.iter().find_map(|sample| sample.undivided.as_ref());
@@ -78,7 +74,10 @@ pub fn measured(name: &str, samples: &[&Sample]) -> Measured {
     let disqualified = samples.iter().find_map(|sample| sample.disqualified.clone());
     let contender = name.to_owned();
     let numbers = numbers.collect();
-    Measured { contender, numbers, errors, disqualified, not_compared: None, served_share: None, remarks, course }
+    let (not_compared, served_share) = (None, None);
+    let mut all = Measured { contender, numbers, errors, disqualified, not_compared, served_share, remarks, course };
+    all.remarks.extend(failed_unseen(&all));
+    all
 }
 
 /// Takes out the figures that not all rounds have, since the others would be a choice of rounds; and says which, how
@@ -184,17 +183,14 @@ fn checked_too_little(samples: &[&&Sample]) -> Option<String> {
     ))
 }
 
-/// Remark on failures that the loads which check answers found, and the tool before them did not.
-fn failed_unseen(samples: &[&&Sample]) -> Option<String> {
-    let sum = |name: &str| samples.iter().filter_map(|sample| sample.numbers.get(name)).sum::<f64>();
-    let found: Vec<f64> = samples.iter().filter_map(|sample| sample.numbers.get(CHECKED_FAILED_PPM).copied()).collect();
-    let share = found.iter().sum::<f64>() / found.len().max(1) as f64 / 1e6;
-    if share <= FAILED_SHARE_MAX || failed_share(sum(FAILED), sum(REQUESTS)) > FAILED_SHARE_MAX {
+/// Remark on failures that the loads which check all answers found, and the tool before them did not.
+fn failed_unseen(measured: &Measured) -> Option<String> {
+    if is_failing(measured.failed(), measured.right()) || measured.found_share() <= FAILED_SHARE_MAX {
         return None;
     }
     Some(format!(
         "{:.1} % of the requests failed in the loads that check all answers; the tool takes such ones for right",
-        share * 100.0
+        measured.found_share() * 100.0
     ))
 }
 

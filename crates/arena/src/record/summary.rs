@@ -29,7 +29,7 @@ pub struct Summary {
     pub started: String,
     /// Seconds that the run took.
     pub took_s: f64,
-    /// Number of rounds wanted.
+    /// Number of rounds measured.
     pub rounds: u32,
     /// Command line of the run.
     pub command: String,
@@ -260,9 +260,13 @@ impl Measured {
     /// Share of its requests without a right answer, over all rounds. Where the tool takes failures for answers, the
     /// share that the load after it found, which checks all.
     pub fn failed_share(&self) -> f64 {
+        failed_share(self.failed(), self.right()).max(self.found_share())
+    }
+
+    /// Share of failed requests in the loads that check all answers; 0 where there were none.
+    pub fn found_share(&self) -> f64 {
         let rounds = self.numbers.get(CHECKED_FAILED_PPM).map_or(&[][..], |spread| &spread.all);
-        let found = rounds.iter().sum::<f64>() / rounds.len().max(1) as f64 / 1e6;
-        failed_share(self.failed(), self.right()).max(found)
+        rounds.iter().sum::<f64>() / rounds.len().max(1) as f64 / 1e6
     }
 
     /// Requests without a right answer, over all rounds.

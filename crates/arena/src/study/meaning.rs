@@ -25,7 +25,7 @@ const OF_ENTRY: [&str; 3] = ["in_quick", "note", "published"];
 /// Keys of a case that are for readers.
 const OF_CASE: [&str; 4] = ["in_quick", "metrics", "published", "title"];
 
-/// Fingerprints that a run of this recipe may have: the present form, and that of the whole file in runs of before 25
+/// Fingerprints that a run of this recipe may have: the present form, and that of the whole file in runs from before 25
 /// November 2026.
 pub(super) fn all_of_recipe(text: &str) -> Vec<String> {
     vec![of_recipe(text), fingerprint(text.as_bytes())]

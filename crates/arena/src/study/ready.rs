@@ -109,7 +109,7 @@ impl<'a> Ready<'a> {
     /// a run that is only summarized again.
     pub fn other_machine(&self) -> Vec<String> {
         let then = self.asked.origin.as_ref().map(|origin| &origin.machine[..]).unwrap_or_default();
-        // A program of before did not write them down.
+        // An earlier version did not record them.
         if then.is_empty() {
             return Vec::new();
         }

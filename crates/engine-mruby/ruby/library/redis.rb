@@ -151,9 +151,9 @@ class Redis
       raise ArgumentError, "can't supply both maxlen and minid" if maxlen && minid
       command = ["XADD", key]
       command << "NOMKSTREAM" if nomkstream
-      command << (maxlen ? "MAXLEN" : "MINID") if maxlen || minid
-      command << "~" if approximate && (maxlen || minid)
-      command << (maxlen || minid) if maxlen || minid
+      { "MAXLEN" => maxlen, "MINID" => minid }.each do |word, limit|
+        command.push(word, *("~" if approximate), limit) if limit
+      end
       send_command([*command, id, entry])
     end
 

@@ -223,7 +223,7 @@ impl Dispatch {
         Completion { is_worker_expired, ..self.release(thread, 1) }
     }
 
-    /// Frees so many places on a worker thread, of requests that are over or that were withdrawn from it, and returns
+    /// Frees `count` places on a worker thread, of requests that are over or that were withdrawn from it, and returns
     /// what it does next.
     pub fn release(&mut self, thread: &WorkerThread, count: usize) -> Completion {
         let busy = self.busy_workers();

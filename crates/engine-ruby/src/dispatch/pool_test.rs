@@ -191,7 +191,7 @@ async fn a_stream_has_no_deadline_unless_it_began_too_late() {
     drop(thread.receive(begun()).unwrap());
     assert!(!thread.look(deadline + 3 * second, 2 * second).is_stuck);
     assert!(thread.look(deadline + 4 * second, 2 * second).is_stuck, "it runs on all the same");
-    assert!(!thread.look(deadline + 5 * second, 2 * second).is_stuck, "that is told once");
+    assert!(!thread.look(deadline + 5 * second, 2 * second).is_stuck, "that is reported once");
 }
 
 #[tokio::test]
@@ -229,7 +229,7 @@ async fn a_retired_worker_that_does_not_exit_is_to_be_killed() {
     assert!(pool.stop_lingering(told + EXIT_TIME, linger).is_empty());
     let late = told + EXIT_TIME + Duration::from_millis(1);
     assert_eq!(pool.stop_lingering(late, linger), [(1, 7)]);
-    assert!(pool.stop_lingering(late, linger).is_empty(), "it is told once in a while");
+    assert!(pool.stop_lingering(late, linger).is_empty(), "it is reported again only when that time has passed again");
 }
 
 #[tokio::test]

@@ -74,16 +74,16 @@ impl Fleet {
     fn order(&mut self, mold: u32, now: Instant) -> u32 {
         let worker = self.next;
         self.next += 1;
-        let is_free = |place: &u32| !self.workers.values().any(|other| other.place == *place);
-        let place = (0..).find(is_free).unwrap_or(worker);
-        self.workers.insert(worker, WorkerProcess { place, ..WorkerProcess::ordered(now) });
+        let is_free = |index: &u32| !self.workers.values().any(|other| other.index == *index);
+        let index = (0..).find(is_free).unwrap_or(worker);
+        self.workers.insert(worker, WorkerProcess { index, ..WorkerProcess::ordered(now) });
         self.act(Action::Fork { mold, worker });
         worker
     }
 
     /// Returns the index of a worker among the others, from 0 on, as Puma and Unicorn count.
-    pub fn place(&self, worker: u32) -> u32 {
-        self.workers.get(&worker).map_or(0, |worker| worker.place)
+    pub fn index(&self, worker: u32) -> u32 {
+        self.workers.get(&worker).map_or(0, |worker| worker.index)
     }
 
     /// Drops workers that were ordered and never forked; returns their number.

@@ -52,7 +52,7 @@ pub struct WorkerProcess {
     /// When it was ordered.
     pub since: Instant,
     /// Its index among the workers, which its successor gets: the lowest that was free.
-    pub place: u32,
+    pub index: u32,
     pub life: Life,
     /// Its process id, once it has been forked.
     pub pid: Option<u32>,
@@ -76,7 +76,7 @@ impl WorkerProcess {
     pub fn ordered(now: Instant) -> WorkerProcess {
         WorkerProcess {
             since: now,
-            place: 0,
+            index: 0,
             life: Life::Ordered,
             pid: None,
             mold: None,

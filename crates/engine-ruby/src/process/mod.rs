@@ -11,7 +11,7 @@ pub mod user;
 
 use std::io;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -20,6 +20,7 @@ use nix::unistd::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 
 use reader::Successor;
+use user::command;
 
 use crate::exit::Exit;
 use crate::message::Message;
@@ -63,18 +64,12 @@ pub struct Endpoint<'a> {
 /// Starts a mold and returns its process id; where a process that has evaluated a configuration fits, that continues as
 /// the mold. The end of the process is reported by [`Message::Ended`].
 pub fn start(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedSender<Message>) -> io::Result<u32> {
-    let mut command = match &settings.user {
-        Some(user) => user.command(&settings.ruby),
-        None => Command::new(&settings.ruby),
-    };
+    let mut command = command(&settings.ruby, settings.user.as_ref());
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
     let mold = endpoint.scripts.join("mold.rb");
     command.arg(&mold).env("FOOLS_GOLD_WIRE", endpoint.socket).env("FOOLS_GOLD_TOKEN", endpoint.token);
-    for name in engine::SECRET_VARIABLES {
-        command.env_remove(name);
-    }
     for name in &settings.environment_variables {
         command.env(name, &settings.environment);
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use files::TempFolder;
 
 use super::kill_now;
-use super::user::User;
+use super::user::{User, command};
 
 /// The name and text of each source file.
 const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/native.rs"));
@@ -52,13 +52,10 @@ pub fn build(ruby: &Path, user: Option<&User>, cache: &Path) -> Result<PathBuf, 
 fn run(ruby: &Path, user: Option<&User>, arguments: &[&OsStr], time: Duration) -> Result<Output, String> {
     let unwritten = |error: io::Error| format!("the sources of the native worker cannot be written: {error}");
     let folder = sources(user).map_err(unwritten)?;
-    let mut command = user.map_or_else(|| Command::new(ruby), |user| user.command(ruby));
+    let mut command = command(ruby, user);
     command.arg("--disable-gems").arg(folder.path().join("build.rb")).args(arguments);
     // RubyGems and what Bundler puts into RUBYOPT are not needed, and take longer than all the rest.
     command.env_remove("RUBYOPT").stdin(Stdio::null());
-    for name in engine::SECRET_VARIABLES {
-        command.env_remove(name);
-    }
     let told = |error: io::Error| format!("{} cannot be run: {error}", ruby.display());
     output_within(&mut command, folder.path(), time).map_err(told)
 }

@@ -112,16 +112,13 @@ pub(crate) struct Successor<'a> {
 pub fn read(question: &Question<'_>) -> Result<(Vec<u8>, Waiting), String> {
     let unable = |error: io::Error| format!("it is read by Ruby, and {}", no_ruby(question.ruby, &error));
     let (ours, theirs) = UnixStream::pair().map_err(unable)?;
-    let mut command = Command::new(question.ruby);
+    let mut command = user::command(question.ruby, None);
     command.arg("-e").arg(SCRIPTS.map(scripts::text).concat()).arg(question.path).arg(question.kind);
     command.arg(question.gemfile.unwrap_or(Path::new(""))).arg(question.names.join(","));
     command.arg(question.workers.unwrap_or("")).arg(if question.stays { "stays" } else { "" });
     command.current_dir(question.folder).stdin(Stdio::from(OwnedFd::from(theirs)));
     // What the file prints is for people; the server's own output goes to standard output.
     command.stdout(io::stderr().as_fd().try_clone_to_owned().map_err(unable)?);
-    for name in engine::SECRET_VARIABLES {
-        command.env_remove(name);
-    }
     for name in ["RACK_ENV", "RAILS_ENV", "APP_ENV"] {
         command.envs(question.environment.map(|environment| (name, environment)));
     }

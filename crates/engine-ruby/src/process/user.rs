@@ -32,6 +32,16 @@ pub struct User {
     pub helper: Option<PathBuf>,
 }
 
+/// Returns a command that runs a program, such as a Ruby, as `user` if one is given, and without the server's secrets
+/// in its environment.
+pub fn command(program: &Path, user: Option<&User>) -> Command {
+    let mut command = user.map_or_else(|| Command::new(program), |user| user.command(program));
+    for name in engine::SECRET_VARIABLES {
+        command.env_remove(name);
+    }
+    command
+}
+
 impl User {
     /// Looks a user up by name or number. `group`, a name or number, replaces the primary group.
     pub fn find(user: &str, group: Option<&str>) -> Result<User, String> {
@@ -48,7 +58,7 @@ impl User {
     }
 
     /// Returns a command that runs a program as this user.
-    pub fn command(&self, program: &Path) -> Command {
+    fn command(&self, program: &Path) -> Command {
         let mut command = match &self.helper {
             Some(helper) => {
                 let mut command = Command::new(helper);

@@ -26,8 +26,8 @@ impl EventLoop {
                 self.tell(Speaker::Mold(mold), |control| control.send(frame));
             }
             Action::Fork { mold, worker } => {
-                let place = self.fleet.place(worker);
-                self.tell(Speaker::Mold(mold), |control| control.fork(worker, place));
+                let index = self.fleet.index(worker);
+                self.tell(Speaker::Mold(mold), |control| control.fork(worker, index));
             }
             Action::Ping(worker) => self.tell(Speaker::Worker(worker), Control::ping),
             Action::Stop(speaker) => self.tell(speaker, Control::stop),

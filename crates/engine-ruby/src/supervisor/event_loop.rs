@@ -169,7 +169,7 @@ impl EventLoop {
             tracing::error!(
                 target: "engine",
                 worker, pid, app,
-                "worker {worker} (pid {pid}) killed: it was told to exit and has not within {time}"
+                "worker {worker} (pid {pid}) killed: it was told to exit, and did not within {time}"
             );
             kill_now(pid);
         }

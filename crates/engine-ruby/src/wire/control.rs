@@ -45,10 +45,10 @@ impl Control {
     }
 
     /// Orders a mold to fork this worker, which has this index among the workers.
-    pub fn fork(&self, worker: u32, place: u32) {
+    pub fn fork(&self, worker: u32, index: u32) {
         self.send(frame(kind::FORK, |out| {
             out.put_u32(worker);
-            out.put_u32(place);
+            out.put_u32(index);
         }));
     }
 

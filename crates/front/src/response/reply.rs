@@ -59,7 +59,7 @@ pub(crate) fn fault(context: RequestContext, fault: &Fault) -> http::Response<Ou
     fault_log::write(fault, &identity, context.waited());
     let status = status_of(fault.name());
     let settings = context.link.common.settings.clone();
-    let is_shown = settings.development && context.link.common.engine.shows_faults(identity.app.as_deref());
+    let is_shown = context.link.common.engine.shows_faults(identity.app.as_deref());
     let shown = Some(fault).filter(|_| is_shown);
     let mut response = error(context, status, "", shown, fault.name());
     // The client may try again.

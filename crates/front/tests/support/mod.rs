@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ pub struct TestEngine {
     act: Act,
     pub calls: AtomicUsize,
     pub targets: Mutex<VecDeque<String>>,
+    pub shows_faults: AtomicBool,
 }
 
 impl Engine for TestEngine {
@@ -34,6 +35,10 @@ impl Engine for TestEngine {
         // Counted after the closure: tests wait for the count and then check its effects.
         self.calls.fetch_add(1, Ordering::SeqCst);
         reply
+    }
+
+    fn shows_faults(&self, _: Option<&str>) -> bool {
+        self.shows_faults.load(Ordering::SeqCst)
     }
 
     fn status(&self) -> Status {
@@ -69,7 +74,6 @@ pub fn settings() -> Settings {
         limits: limits(),
         trusted: Vec::new(),
         access_log: None,
-        development: false,
         passes_underscores: true,
         remote_address: front::RemoteAddress::Socket,
         scheme: None,
@@ -125,8 +129,8 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
         let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
-        let targets = Mutex::default();
-        let engine = Arc::new(TestEngine { act: Box::new(act), calls: AtomicUsize::new(0), targets });
+        let (calls, targets, shows_faults) = Default::default();
+        let engine = Arc::new(TestEngine { act: Box::new(act), calls, targets, shows_faults });
         let stop = Stop::new();
         let theirs = engine.clone();
         let ending = stop.clone();

@@ -259,7 +259,6 @@ fn front_settings() -> front::Settings {
         limits,
         trusted: Vec::new(),
         access_log: None,
-        development: true,
         passes_underscores: false,
         remote_address: front::RemoteAddress::Socket,
         scheme: None,

@@ -315,8 +315,6 @@ fn front_settings(settings: &Settings, log_files: &LogFiles) -> front::Settings 
         access_log: format.map(|format| {
             AccessLog::new(format, settings.log_query.clone(), log_files.own_lines(), log_files.dropped())
         }),
-        // The applications decide, whose environment may change with a reload.
-        development: true,
         json_errors: false,
         counts: Arc::default(),
     }

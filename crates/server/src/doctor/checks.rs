@@ -1,7 +1,7 @@
 //! The checks of an application, in their order.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -155,13 +155,7 @@ fn ask_ruby(findings: &mut [Finding], ruby: &Ruby) {
 /// Whether `ruby -c` accepts a file; `None` if it does not finish in time. It runs as the user of the workers.
 fn parses(ruby: &Ruby, file: &str, end: Instant) -> Option<bool> {
     let program = find_program(&ruby.program)?;
-    let mut command = match &ruby.user {
-        Some(user) => user.command(&program),
-        None => Command::new(program),
-    };
-    for name in engine::SECRET_VARIABLES {
-        command.env_remove(name);
-    }
+    let mut command = engine_ruby::command(&program, ruby.user.as_ref());
     command.arg("-c").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     while Instant::now() < end {
