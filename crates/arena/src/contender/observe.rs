@@ -40,7 +40,7 @@ impl Observation {
     }
 }
 
-/// Number of requests that the server was sent, those beside the ones that the outcome is of included.
+/// Number of all requests that the server was sent, including those that other figures of the outcome leave out.
 fn requests(outcome: &Outcome) -> f64 {
     let of = |name: &str| outcome.numbers.get(name).copied();
     let own = of(REQUESTS).unwrap_or(0.0) + of(FAILED).unwrap_or(0.0);

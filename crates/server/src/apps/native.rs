@@ -81,7 +81,7 @@ fn search(ruby: &Path, user: Option<&User>) -> Option<PathBuf> {
     match native::find(ruby, user, &caches) {
         Ok(found) => found,
         Err(why) => {
-            // Of a Ruby that is not there the engine says more.
+            // About a Ruby that is not there the engine says more.
             if find_program(ruby).is_some() {
                 warn!(target: "server", "whether the native worker has been built cannot be found out: {why}");
             }

@@ -147,7 +147,7 @@ fn folders(variable: &dyn Fn(&str) -> Option<OsString>, system: &Path) -> Vec<Se
         folders.extend(shared.filter(|path| is_of_a_user(path)));
     }
     let ours = folders.into_iter().map(|path| SearchedFolder { path, may_be_others: false });
-    // Of a unit's RuntimeDirectory only the unit itself is told.
+    // Only the unit itself is told the path of its RuntimeDirectory.
     let of_units = entries(&run).map(|path| SearchedFolder { path, may_be_others: true });
     ours.chain(of_units).collect()
 }
@@ -344,7 +344,7 @@ mod tests {
         assert!(found(&[owner + 1], false).is_empty());
         // Root may name it.
         assert_eq!(found(&[owner + 1], true), [Candidate { path: path.clone(), stranger: Some(owner) }]);
-        // What others can write to is nobody's.
+        // A folder that others can write to is not used.
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(found(&[owner], true).is_empty());
     }

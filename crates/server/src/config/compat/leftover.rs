@@ -10,7 +10,7 @@ use rustix::process::{getpid, set_child_subreaper};
 
 /// The longest wait for the command line of a process that is becoming another program.
 const EXEC_TIME: Duration = Duration::from_millis(200);
-/// The interval of looks at it.
+/// The interval of checks of it.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A process that still runs.

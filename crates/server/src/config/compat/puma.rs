@@ -211,7 +211,7 @@ fn clear_binds(to: &mut Translation, _: &Directive) {
 }
 
 fn activated(to: &mut Translation, call: &Directive) {
-    // `nil`, for instance of a variable that is not set, is no.
+    // `nil`, for instance from a variable that is not set, means no.
     let without = if call.args.is_empty() { "yes" } else { "no" };
     let value = text(call.args.first()).unwrap_or_else(|| without.to_owned());
     to.set(call, "bind-to-activated-sockets", value);
