@@ -83,7 +83,9 @@ const charts = [
 ];
 
 async function ask(path) {
-  const answer = await fetch(path, { signal: AbortSignal.timeout(5000), cache: "no-store" });
+  // `fetch` refuses an address with a password in it, which that of the page may have; the browser sends it all the same.
+  const address = new URL(path, location.origin + location.pathname);
+  const answer = await fetch(address, { signal: AbortSignal.timeout(5000), cache: "no-store" });
   const value = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(value.error ?? answer.statusText), { status: answer.status });
   return value;
