@@ -8,6 +8,9 @@ module FoolsGold
     # The largest body in bytes that is sent in one frame, well below the limit of frames.
     WHOLE = 524_288
 
+    # The smallest string in bytes that is lent to the front. Waiting for its release costs more with less.
+    LENT = 2 * WHOLE
+
     # The size in bytes below which a chunk of a body is copied to the buffer and written with it.
     LARGE = 16_384
 
@@ -20,8 +23,15 @@ module FoolsGold
     # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
 
-    # Whether the front sends files by their path.
-    attr_accessor :names_files
+    # Whether strings have addresses in this process that Ruby tells.
+    HAS_ADDRESSES = RUBY_ENGINE == "ruby"
+
+    # A string that the front reads, and the queue for the number of bytes that it has read.
+    Loan = Struct.new(:string, :taken)
+    private_constant :Loan
+
+    # Whether the front sends files by their path; and whether it reads long strings in the memory of this process.
+    attr_accessor :names_files, :lends_memory
 
     def initialize(wire, worker, number)
       @wire = wire
@@ -32,6 +42,7 @@ module FoolsGold
       @started = @seq = 0
       @sending = Mutex.new
       @cancelled = NONE
+      @loans = []
       @taken = @taken_seq = @answered = nil
     end
 
@@ -70,11 +81,31 @@ module FoolsGold
     def chunk(string)
       check_client
       size = string.bytesize
-      at = 0
+      at = size >= LENT && @lends_memory ? lend(string.b.freeze, size) : 0
       while at < size
         Thread.handle_interrupt(WAITING) { send_piece(string, at, [size - at, WHOLE].min) }
         at += WHOLE
       end
+    end
+
+    # Lets the front read a string, which nobody changes. Returns the number of bytes that it has read; if those are not
+    # all, it may not read here. If an exception of another thread breaks the wait off, the string stays until the front
+    # has released it.
+    def lend(string, size)
+      Thread.handle_interrupt(WAITING) do
+        loan = Loan.new(string, Queue.new)
+        @loans << loan
+        add(Frames::MEMORY, [*[string].pack("P").unpack("J"), size].pack("Q>Q>"))
+        flush
+        taken = loan.taken.pop
+        @lends_memory &&= taken == size
+        taken
+      end
+    end
+
+    # Called by Control: the front has read so many bytes of the string that was lent first, and needs it no more.
+    def release(taken)
+      @loans.shift&.taken&.push(taken)
     end
 
     # Sends one CHUNK of bytes of a string. A large one is not copied to the buffer first.

@@ -40,8 +40,14 @@ module FoolsGold
       when Frames::TITLE then @worker.title(payload.force_encoding(Encoding::UTF_8))
       when Frames::THREADS then Log.frame(Frames::THREADS, payload + threads.b.byteslice(0, 1_000_000))
       when Frames::OUT_OF_BAND then go_out
+      when Frames::RELEASE then release(*payload.unpack("NQ>"))
       else about(kind, *payload.unpack("NN"))
       end
+    end
+
+    def release(slot, taken)
+      runner = @worker.runners[slot] or return
+      runner.slot.release(taken)
     end
 
     # Handles an order about one request.

@@ -40,6 +40,7 @@ module FoolsGold
     REQUEST = 21
     BEFORE_EXEC = 22
     HOOK_FAILED = 23
+    RELEASE = 24
     ANSWER = 30
     CHUNK = 31
     END_OF_BODY = 32
@@ -47,6 +48,7 @@ module FoolsGold
     HINTS = 34
     BAD = 35
     FREE = 36
+    MEMORY = 37
 
     # The exit code in EXITED for a process whose status is not known.
     UNKNOWN_EXIT = -0x8000_0000

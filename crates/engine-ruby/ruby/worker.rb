@@ -98,6 +98,7 @@ module FoolsGold
       Array.new([@setup["threads"].to_i, 1].max) do |number|
         slot = slot_class.new(@wire, @number, number, environment)
         slot.names_files = !@setup["files"].empty?
+        slot.lends_memory = !@setup["memory"].empty? && Channel::HAS_ADDRESSES
         Runner.new(@application.app, slot)
       end
     end

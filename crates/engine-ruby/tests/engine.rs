@@ -119,3 +119,42 @@ fn a_request_over_its_time_is_answered_and_its_worker_replaced() {
     let (_, after) = app.get("/").unwrap();
     assert_ne!(before, after, "a worker with an interrupted request is replaced");
 }
+
+#[test]
+fn a_long_string_is_read_out_of_the_memory_of_its_worker_and_arrives_whole() {
+    let source = "
+      FoolsGold::Channel.prepend(Module.new { def lend(*) = super.tap { |taken| $taken = taken } })
+      run(lambda do |env|
+        text = (0...300_000).map(&:to_s).join
+        body = Object.new
+        # What the application does to its string after it was sent concerns nobody.
+        body.define_singleton_method(:each) { |&block| block.call(text); text.clear; block.call(\" #{$taken}\") }
+        [200, {}, body]
+      end)";
+    let app = start(source, 1, 2).unwrap();
+    let whole: String = (0..300_000).map(|number| number.to_string()).collect();
+    let whole = format!("{whole} {}", whole.len());
+    for _ in 0..3 {
+        assert!(app.get("/") == Ok((200, whole.clone())));
+    }
+}
+
+#[test]
+fn a_long_string_whose_client_leaves_or_whose_worker_dies_holds_nobody() {
+    let source = "run ->(env) { env['PATH_INFO'] == '/long' ? [200, {}, ['x' * 20_000_000]] : [200, {}, [$$.to_s]] }";
+    let app = start(source, 1, 1).unwrap();
+    let begun = |answer: engine::Answer| match answer.result {
+        Ok(Response { body: Body::Stream(source), .. }) => source,
+        other => panic!("{other:?}"),
+    };
+    let mut source = begun(app.call(request(Method::GET, "/long", Input::Empty)));
+    assert!(source.next_blocking(Instant::now() + PATIENCE).unwrap().is_some());
+    drop(source);
+    let pid = app.get("/").unwrap().1;
+    let mut source = begun(app.call(request(Method::GET, "/long", Input::Empty)));
+    assert!(source.next_blocking(Instant::now() + PATIENCE).unwrap().is_some());
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.parse().unwrap()), nix::sys::signal::Signal::SIGKILL)
+        .unwrap();
+    assert!(matches!(support::drain(source), Err(Fault::WorkerDied(_))));
+    assert_ne!(app.get("/").unwrap().1, pid);
+}

@@ -10,6 +10,7 @@ use http::HeaderMap;
 
 use super::buffered_response::BufferedResponse;
 use super::job::Job;
+use super::worker_memory::Lent;
 use crate::wire::frames::WireError;
 
 /// Requests in flight, in the order in which they were sent: the first one runs.
@@ -53,6 +54,9 @@ pub enum Step {
     Done(Duration, bool),
     /// A chunk of a body, to be sent on before the next frame is read.
     Chunk(Sink, Bytes),
+    /// A part of a body in the memory of the worker, to be sent on and released before the next frame is read. Without
+    /// a sink nobody wants it any more.
+    Memory(Option<Sink>, Lent),
 }
 
 /// Whether a worker says that it did not run a request because that was cancelled before (errors.rb).
@@ -105,6 +109,14 @@ impl SentRequest {
         let Some(sink) = self.sink.take() else { return Step::Nothing };
         self.is_sending = true;
         Step::Chunk(sink, piece)
+    }
+
+    /// Handles a part of the body in the memory of the worker.
+    pub fn memory(&mut self, lent: Lent) -> Step {
+        self.release();
+        let sink = self.sink.take();
+        self.is_sending = sink.is_some();
+        Step::Memory(sink, lent)
     }
 
     /// Handles the end of the body.

@@ -5,9 +5,9 @@
 //! they are long, a request goes to a further thread of a worker that waits for I/O. A worker that computes gets no
 //! second request: the request waits for the first worker that becomes free.
 //!
-//! Reading order: `job`, `in_flight` and `worker_thread` (one thread of a worker), `worker`, `service_time` and
-//! `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay` and `upgraded` (upgraded
-//! connections), `board`.
+//! Reading order: `job`, `in_flight`, `worker_memory` and `worker_thread` (one thread of a worker), `worker`,
+//! `service_time` and `utilization`, this file, `pool` (the path of a request), `watch` (deadlines), `relay` and
+//! `upgraded` (upgraded connections), `board`.
 
 pub mod board;
 pub mod buffered_response;
@@ -21,6 +21,7 @@ pub mod upgraded;
 pub mod utilization;
 pub mod watch;
 pub mod worker;
+pub mod worker_memory;
 pub mod worker_thread;
 
 use std::collections::VecDeque;

@@ -176,6 +176,7 @@ impl Pool {
                     let went = sink.send(chunk).await;
                     thread.sent(sink, went);
                 }
+                Step::Memory(sink, lent) => thread.send_lent(sink, lent).await,
                 Step::Done(took, was_interrupted) => {
                     if was_interrupted {
                         self.retire(thread.worker, ExitReason::Timeout);

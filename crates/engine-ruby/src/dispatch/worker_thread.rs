@@ -23,6 +23,7 @@ use tokio::time::timeout;
 use super::buffered_response::BufferedResponse;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
+use super::worker_memory::{Lent, Pieces, WorkerMemory};
 use crate::wire::answer;
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
@@ -51,6 +52,8 @@ pub struct WorkerThread {
     /// Whether its answers may name files that the server opens; not where the server has rights that the worker does
     /// not have.
     may_name_files: bool,
+    /// The memory of the worker, if this process may read it.
+    memory: Option<Arc<WorkerMemory>>,
     writer: OwnedWriteHalf,
     state: Mutex<State>,
     /// Notified when there are bytes to be written.
@@ -126,6 +129,7 @@ impl WorkerThread {
             control,
             pid: 0,
             may_name_files: true,
+            memory: None,
             writer,
             state: Mutex::new(state),
             dirty: Notify::new(),
@@ -135,9 +139,9 @@ impl WorkerThread {
         }
     }
 
-    /// Sets the process id of the worker, and whether its answers may name files.
-    pub fn of_process(self, pid: u32, may_name_files: bool) -> WorkerThread {
-        WorkerThread { pid, may_name_files, ..self }
+    /// Sets the process id of the worker, whether its answers may name files, and its memory.
+    pub fn of_process(self, pid: u32, may_name_files: bool, memory: Option<Arc<WorkerMemory>>) -> WorkerThread {
+        WorkerThread { pid, may_name_files, memory, ..self }
     }
 
     /// Queues a request to be sent; [`WorkerThread::flush`] sends it. Returns the request if the worker has just died.
@@ -241,6 +245,11 @@ impl WorkerThread {
         match frame.kind {
             kind::ANSWER => self.answer(state, frame),
             kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
+            kind::MEMORY => {
+                let mut reader = Reader::new(frame.payload, "MEMORY");
+                let lent = Lent { address: reader.u64()?, length: reader.u64()? };
+                Ok(state.in_flight.first("MEMORY")?.memory(lent))
+            }
             kind::END => {
                 state.in_flight.first("END")?.end();
                 // With a byte in it, the thread goes on after the answer and sends FREE when it is done.
@@ -336,6 +345,28 @@ impl WorkerThread {
                 self.control.cancel(self.number, sent.seq);
             }
         }
+    }
+
+    /// Sends a part of a body on that the worker has in its memory, and tells the worker how much of it was read. What
+    /// cannot be read the worker sends itself.
+    pub async fn send_lent(&self, sink: Option<Sink>, lent: Lent) {
+        // Of what nobody wants, all is taken.
+        let mut taken = if sink.is_some() { 0 } else { lent.length };
+        if let Some(sink) = sink {
+            let mut went = Ok(());
+            let mut pieces = self.memory.as_ref().map(|memory| Pieces::new(memory, lent));
+            while went.is_ok()
+                && let Some(piece) = pieces.as_mut().and_then(Pieces::next)
+            {
+                taken += piece.len() as u64;
+                went = sink.send(piece).await;
+            }
+            if went.is_err() {
+                taken = lent.length;
+            }
+            self.sent(sink, went);
+        }
+        self.control.release(self.number, taken);
     }
 
     /// Closes the connection and returns all requests that were sent and are not answered completely. A body that was

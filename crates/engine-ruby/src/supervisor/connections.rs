@@ -9,6 +9,7 @@ use tokio::net::UnixStream;
 use super::control_frames::listen;
 use super::event_loop::EventLoop;
 use crate::dispatch::worker::Worker;
+use crate::dispatch::worker_memory::WorkerMemory;
 use crate::dispatch::worker_thread::WorkerThread;
 use crate::fleet::{Event, Speaker};
 use crate::wire::control::Control;
@@ -68,6 +69,8 @@ impl EventLoop {
         let control = link.control.clone()?;
         let has_out_of_band = link.has_out_of_band;
         let (io_thread_number, io_thread) = self.pool.io_thread(id);
+        let has_same_rights = self.settings.user.is_none();
+        let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
         let mut threads = Vec::new();
         for (number, stream) in streams {
             let stream = {
@@ -75,9 +78,8 @@ impl EventLoop {
                 UnixStream::from_std(stream).ok()?
             };
             let (reader, writer) = stream.into_split();
-            let thread =
-                WorkerThread::new(id, number, control.clone(), writer).of_process(pid, self.settings.user.is_none());
-            let thread = Arc::new(thread);
+            let thread = WorkerThread::new(id, number, control.clone(), writer);
+            let thread = Arc::new(thread.of_process(pid, has_same_rights, memory.clone()));
             let flushing = thread.clone();
             let reading = self.pool.clone().read(thread.clone(), reader);
             drop(io_thread.spawn(async move {

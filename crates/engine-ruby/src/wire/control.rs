@@ -87,6 +87,15 @@ impl Control {
         self.about(kind::INTERRUPT, slot, seq);
     }
 
+    /// Tells a worker that of the part of a body that it has lent, so many bytes have been read, and that it may have
+    /// its memory back.
+    pub fn release(&self, slot: u32, taken: u64) {
+        self.send(frame(kind::RELEASE, |out| {
+            out.put_u32(slot);
+            out.put_u64(taken);
+        }));
+    }
+
     fn about(&self, kind: u8, slot: u32, seq: u32) {
         self.send(frame(kind, |out: &mut BytesMut| {
             out.put_u32(slot);

@@ -34,6 +34,7 @@ pub mod kind {
     pub const REQUEST: u8 = 21;
     pub const BEFORE_EXEC: u8 = 22;
     pub const HOOK_FAILED: u8 = 23;
+    pub const RELEASE: u8 = 24;
     pub const ANSWER: u8 = 30;
     pub const CHUNK: u8 = 31;
     pub const END: u8 = 32;
@@ -41,6 +42,7 @@ pub mod kind {
     pub const HINTS: u8 = 34;
     pub const BAD: u8 = 35;
     pub const FREE: u8 = 36;
+    pub const MEMORY: u8 = 37;
 }
 
 /// Flags of an ANSWER.
@@ -160,6 +162,11 @@ impl Reader {
     /// Reads a big-endian number of four bytes.
     pub fn u32(&mut self) -> Result<u32, WireError> {
         Ok(self.bytes(4)?.get_u32())
+    }
+
+    /// Reads a big-endian number of eight bytes.
+    pub fn u64(&mut self) -> Result<u64, WireError> {
+        Ok(self.bytes(8)?.get_u64())
     }
 
     /// Reads a signed big-endian number of four bytes.
