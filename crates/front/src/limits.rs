@@ -1,5 +1,5 @@
-//! All limits of connections and requests, with their units. The server's options set them; there are no defaults here,
-//! so that none is forgotten.
+//! All limits of connections and requests that options set, with their units. There are no defaults here, so that none
+//! is forgotten.
 
 use std::time::Duration;
 
