@@ -88,7 +88,6 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"psych.so", include_str!("../ruby/library/psych.so.rb")),
     (c"foolsgold/did_you_mean", include_str!("../ruby/library/core/did_you_mean.rb")),
     (c"foolsgold/marshal", include_str!("../ruby/library/core/marshal.rb")),
-    (c"foolsgold/marshal_load", include_str!("../ruby/library/core/marshal_load.rb")),
     (c"digest", include_str!("../ruby/library/digest.rb")),
     (c"openssl", include_str!("../ruby/library/openssl.rb")),
     (c"foolsgold/openssl/cipher", include_str!("../ruby/library/openssl/cipher.rb")),
