@@ -470,7 +470,7 @@ fn hooks_for_the_time_before_a_new_program_run_and_change_its_environment() {
         if name == "unicorn.rb" {
             fs::write(server.folder.join("refuse"), "").unwrap();
             server.signal(Signal::USR2);
-            assert!(server.logs("this process goes on: its hooks before_exec: there is no release (RuntimeError)"));
+            assert!(server.logs("this process goes on: before_exec hooks: there is no release (RuntimeError)"));
             assert_eq!(server.text("/"), format!("[{here:?}, nil, \"not yet\"]"), "{}", server.log());
             fs::remove_file(server.folder.join("refuse")).unwrap();
         }

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::wear::quota;
+use engine::quota::quota;
 use engine::{AppError, IoThread, count};
 use ruby_native::Folders;
 

@@ -16,6 +16,7 @@ pub mod io_thread;
 pub mod meter;
 pub mod order;
 pub mod queue;
+pub mod quota;
 pub mod recorder;
 pub mod reply;
 pub mod request;
@@ -23,7 +24,6 @@ pub mod response;
 mod secrets;
 pub mod snapshot;
 pub mod status;
-pub mod wear;
 
 pub use answer::Answer;
 pub use body::{Duplex, Sink, Source};

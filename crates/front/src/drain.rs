@@ -12,10 +12,10 @@ const CUTTING: u8 = 2;
 
 /// A request to stop, for everything that serves. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<State>);
+pub struct Stop(Arc<StopState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct StopState {
     level: AtomicU8,
     changed: Notify,
 }
@@ -91,25 +91,25 @@ pub struct Ended {
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     _alive: mpsc::Sender<()>,
-    counts: Arc<Counts>,
+    counts: Arc<DrainCounts>,
 }
 
 /// Waits until all guards are dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionsClosed {
     last: mpsc::Receiver<()>,
-    counts: Arc<Counts>,
+    counts: Arc<DrainCounts>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct DrainCounts {
     finished: AtomicUsize,
     cut: AtomicUsize,
 }
 
 pub(crate) fn guard() -> (Guard, ConnectionsClosed) {
     let (sender, last) = mpsc::channel(1);
-    let counts = Arc::new(Counts::default());
+    let counts = Arc::new(DrainCounts::default());
     (Guard { _alive: sender, counts: counts.clone() }, ConnectionsClosed { last, counts })
 }
 
@@ -123,7 +123,7 @@ impl Guard {
     }
 }
 
-impl Counts {
+impl DrainCounts {
     pub(crate) fn now(&self) -> Ended {
         Ended { finished: self.finished.load(Ordering::Relaxed), cut: self.cut.load(Ordering::Relaxed) }
     }
@@ -131,7 +131,7 @@ impl Counts {
 
 impl ConnectionsClosed {
     /// The counters, for an end that does not wait for all connections.
-    pub(crate) fn counts(&self) -> Arc<Counts> {
+    pub(crate) fn counts(&self) -> Arc<DrainCounts> {
         self.counts.clone()
     }
 

@@ -134,22 +134,22 @@ struct Sums {
 
 /// Why a request has no part in the means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Trouble {
+enum NotCounted {
     /// It got no right answer.
     Fault(Fault),
     /// It may have, and its time cannot be divided.
     Undivided(String),
 }
 
-impl From<Fault> for Trouble {
-    fn from(fault: Fault) -> Trouble {
-        Trouble::Fault(fault)
+impl From<Fault> for NotCounted {
+    fn from(fault: Fault) -> NotCounted {
+        NotCounted::Fault(fault)
     }
 }
 
-impl From<String> for Trouble {
-    fn from(why: String) -> Trouble {
-        Trouble::Undivided(why)
+impl From<String> for NotCounted {
+    fn from(why: String) -> NotCounted {
+        NotCounted::Undivided(why)
     }
 }
 
@@ -170,13 +170,13 @@ impl Sums {
         self.counted + self.failed >= u64::from(clients).max(COUNTED_LEAST)
     }
 
-    fn fail(&mut self, trouble: Trouble) {
+    fn fail(&mut self, reason: NotCounted) {
         self.failed += 1;
-        let words = match &trouble {
-            Trouble::Fault(fault) => fault.in_words(),
-            Trouble::Undivided(why) => why.clone(),
+        let words = match &reason {
+            NotCounted::Fault(fault) => fault.in_words(),
+            NotCounted::Undivided(why) => why.clone(),
         };
-        if matches!(trouble, Trouble::Fault(Fault::Wrong(_))) {
+        if matches!(reason, NotCounted::Fault(Fault::Wrong(_))) {
             self.wrong.get_or_insert_with(|| words.clone());
         }
         self.trouble.get_or_insert(words);
@@ -289,7 +289,7 @@ fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
 }
 
 /// A connection, and the cell with the time at which a request was first written to it.
-struct Connection {
+struct TimedConnection {
     sender: SendRequest<Full<Bytes>>,
     written: Rc<Cell<u64>>,
 }
@@ -308,9 +308,9 @@ async fn client(shared: Rc<Shared>) {
                 }
                 is_first = false;
             }
-            Err(trouble) => {
+            Err(reason) => {
                 connection = None;
-                shared.sums.borrow_mut().fail(trouble);
+                shared.sums.borrow_mut().fail(reason);
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -319,7 +319,7 @@ async fn client(shared: Rc<Shared>) {
 
 impl Shared {
     /// One request and its answer.
-    async fn one(&self, connection: &mut Option<Connection>) -> Result<Parts, Trouble> {
+    async fn one(&self, connection: &mut Option<TimedConnection>) -> Result<Parts, NotCounted> {
         let words = |error: hyper::Error| Fault::of_exchange(&error);
         let place = self.rng.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
@@ -352,7 +352,7 @@ impl Shared {
         Ok(parts([from, connected, written, read], &times)?)
     }
 
-    async fn connect(&self) -> Result<Connection, Fault> {
+    async fn connect(&self) -> Result<TimedConnection, Fault> {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|error| Fault::of_connect(&error))?;
         stream.set_nodelay(true).map_err(|error| Fault::of_connect(&error))?;
         let written = Rc::new(Cell::new(0));
@@ -361,7 +361,7 @@ impl Shared {
         let (sender, connection) = both.map_err(|error| Fault::of_exchange(&error))?;
         // Its errors reach the request that waits for a response.
         drop(tokio::task::spawn_local(connection));
-        Ok(Connection { sender, written })
+        Ok(TimedConnection { sender, written })
     }
 }
 

@@ -11,11 +11,11 @@ use std::rc::Rc;
 
 use ruby_native::{Handles, Native};
 
-use sqlite::Connection;
+use sqlite::SqliteConnection;
 
 /// Rolls back the transactions that the finished request has left open, and returns their number.
 pub fn roll_back(handles: &Handles) -> usize {
-    handles.things::<Rc<Connection>>().filter(|connection| connection.settle()).count()
+    handles.things::<Rc<SqliteConnection>>().filter(|connection| connection.settle()).count()
 }
 
 /// All native functions of this crate.

@@ -224,9 +224,9 @@ fn large_patterns_compile_in_time_or_are_refused() {
 }
 
 /// A generator of random numbers, so that each run has the same patterns.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn below(&mut self, most: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -257,13 +257,13 @@ const ODD: &[&str] = &[
 
 #[test]
 fn no_pattern_and_no_text_make_it_panic() {
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
     for _ in 0..10_000 {
-        let source = dice.pick(ODD, 12);
-        let Ok(pattern) = Pattern::new(source.as_bytes(), dice.below(8) as u32) else { continue };
-        let text: Vec<u8> = (0..dice.below(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[dice.below(9)]).collect();
+        let source = random.pick(ODD, 12);
+        let Ok(pattern) = Pattern::new(source.as_bytes(), random.below(8) as u32) else { continue };
+        let text: Vec<u8> = (0..random.below(12)).map(|_| b"ab\n\xc3\xa4\xffA #"[random.below(9)]).collect();
         let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
-        let how = How { anchored: dice.below(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
+        let how = How { anchored: random.below(2) == 0, bytes: std::str::from_utf8(&text).is_err() };
         for start in 0..=text.len() {
             if pattern.search(&text, start, how, &mut slots, &mut some_ticks(100)) == Ok(true) {
                 assert!(slots[0] <= text.len() && slots[1] <= text.len(), "{source:?} {text:?}");
@@ -274,16 +274,16 @@ fn no_pattern_and_no_text_make_it_panic() {
 
 #[test]
 fn both_ways_agree_on_patterns_of_chance() {
-    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
     let parts = [
         "a", "b", "c", ".", "*", "+", "?", "(", ")", "(?:", "|", "[ab]", "[^a]", "{2}", "{1,2}", "*?", "+?", "??", "^",
         "$", "\\b", "\\B", "\\w", "ä", "(?i:A)", "\\A", "\\z", "",
     ];
     let mut compared = 0;
     for _ in 0..10_000 {
-        let source = dice.pick(&parts, 9);
+        let source = random.pick(&parts, 9);
         let Ok(pattern) = Pattern::new(source.as_bytes(), 0) else { continue };
-        let text = dice.pick(&["a", "b", "c", "ä", "A", "\n"], 8);
+        let text = random.pick(&["a", "b", "c", "ä", "A", "\n"], 8);
         let mut slots = vec![UNSET; (pattern.groups as usize + 1) * 2];
         let found = pattern.search(text.as_bytes(), 0, How::default(), &mut slots, &mut go_on()).unwrap();
         let other = pattern.search_on_machine(text.as_bytes(), 0, How::default(), &mut some_ticks(1000));

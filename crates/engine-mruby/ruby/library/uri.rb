@@ -60,8 +60,11 @@ module URI
 
   FoolsGold.wait_for(self, :Generic, "foolsgold/uri/generic")
   %i[HTTP HTTPS FTP WS WSS File MailTo].each { |name| FoolsGold.wait_for(self, name, "foolsgold/uri/schemes") }
-  %i[Parser RFC2396_Parser RFC2396_PARSER RFC3986_Parser RFC3986_PARSER DEFAULT_PARSER REGEXP Util].each do |name|
-    FoolsGold.wait_for(self, name, "foolsgold/uri/parser")
+  %i[RFC3986_Parser RFC3986_PARSER DEFAULT_PARSER].each do |name|
+    FoolsGold.wait_for(self, name, "foolsgold/uri/rfc3986_parser")
+  end
+  %i[RFC2396_Parser RFC2396_PARSER Parser REGEXP Util].each do |name|
+    FoolsGold.wait_for(self, name, "foolsgold/uri/rfc2396_parser")
   end
 end
 

@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::Arc;
 
-use engine::wear::quota;
+use engine::quota::quota;
 use tokio::net::UnixStream;
 
 use super::control_frames::listen;

@@ -25,7 +25,7 @@ use crate::connection::raw_head::write_head;
 use crate::connection::state::{Stage, State, StateCell, Step};
 use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
-use crate::log::log_line::{Entry, Target};
+use crate::log::log_line::{Entry, LoggedTarget};
 use crate::log::notices::Notices;
 use crate::parse::refusal::Refusal;
 use crate::parse::websocket::Tracker;
@@ -509,7 +509,7 @@ impl Drop for Record {
         let entry = Entry {
             client: self.link.peer.remote,
             method: self.method.as_str().as_bytes(),
-            target: Target::Whole(&self.target),
+            target: LoggedTarget::Whole(&self.target),
             status: self.status,
             bytes: self.bytes,
             took: self.received.elapsed(),

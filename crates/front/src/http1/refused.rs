@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use crate::connection::link::Link;
 use crate::connection::raw_head;
-use crate::log::log_line::{Entry, Target};
+use crate::log::log_line::{Entry, LoggedTarget};
 use crate::proxy::request_id::RequestId;
 use crate::request::form::Form;
 use crate::response::date;
@@ -51,7 +51,7 @@ fn entry<'a>(method: &'a [u8], target: &'a [u8], id: &'a RequestId) -> Entry<'a>
     Entry {
         client: None,
         method,
-        target: Target::Raw(target),
+        target: LoggedTarget::Raw(target),
         status: 0,
         bytes: 0,
         took: Default::default(),

@@ -46,7 +46,7 @@ pub(crate) struct Wire {
     pub(crate) socket: Socket,
     link: Arc<Link>,
     held: InputBuffer,
-    incoming: Incoming,
+    incoming: InputState,
     /// Whether bytes have arrived since the arrival of a body was last recorded.
     has_read: bool,
     /// The refusal of a head.
@@ -58,7 +58,7 @@ pub(crate) struct Wire {
 
 /// Whether more input may come from the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Incoming {
+enum InputState {
     Open,
     /// The client has closed its side, or its input is ignored.
     Ended,
@@ -72,7 +72,7 @@ impl Wire {
             socket,
             link,
             held: InputBuffer::default(),
-            incoming: Incoming::Open,
+            incoming: InputState::Open,
             has_read: false,
             refusal: None,
             timer: DeadlineTimer::default(),
@@ -87,7 +87,7 @@ impl Wire {
 
     /// Whether no more input comes, or is wanted.
     pub(crate) fn is_ended(&self) -> bool {
-        self.incoming != Incoming::Open
+        self.incoming != InputState::Open
     }
 
     /// Whether it is to end between two requests, or before the first: then nothing is left that hyper could do. At a
@@ -150,10 +150,10 @@ impl Wire {
         self.link.await_end_if(true);
         let since = match self.incoming {
             // A client that is being sent its response is waited for as any other: the time to write is limited.
-            Incoming::HalfClosed(since) if self.link.stage().is_flushed() => since,
+            InputState::HalfClosed(since) if self.link.stage().is_flushed() => since,
             _ => Instant::now(),
         };
-        self.incoming = Incoming::HalfClosed(since);
+        self.incoming = InputState::HalfClosed(since);
         !self.timer.is_over(cx, since + HALF_CLOSED_TIME)
     }
 
@@ -200,7 +200,7 @@ impl Wire {
             }
             let bytes: &[u8] = buffer.filled();
             if bytes.is_empty() {
-                self.incoming = Incoming::Ended;
+                self.incoming = InputState::Ended;
                 return Ok(Poll::Ready(false));
             }
             self.has_read = true;
@@ -277,7 +277,7 @@ impl Wire {
             };
             self.refuse(Refusal { status: StatusCode::REQUEST_TIMEOUT, why }, since);
         } else {
-            self.incoming = Incoming::Ended;
+            self.incoming = InputState::Ended;
         }
         Poll::Ready(Ok(()))
     }
@@ -314,7 +314,7 @@ impl Wire {
                 // The rest of the response stays unwritten.
                 Err(_) => {}
             }
-            if let Incoming::HalfClosed(since) = &mut self.incoming {
+            if let InputState::HalfClosed(since) = &mut self.incoming {
                 *since = Instant::now();
             }
             return Poll::Ready(went);

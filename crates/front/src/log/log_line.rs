@@ -29,7 +29,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) client: Option<SocketAddr>,
     /// Empty if it could not be parsed.
     pub(crate) method: &'a [u8],
-    pub(crate) target: Target<'a>,
+    pub(crate) target: LoggedTarget<'a>,
     /// 0 if there was no response.
     pub(crate) status: u16,
     pub(crate) bytes: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Entry<'a> {
 
 /// Request target, as far as it is known.
 #[derive(Clone, Copy)]
-pub(crate) enum Target<'a> {
+pub(crate) enum LoggedTarget<'a> {
     Whole(&'a Uri),
     /// The bytes as received; empty if nothing could be parsed.
     Raw(&'a [u8]),
@@ -223,11 +223,11 @@ impl LineBuffer {
         escape(&mut self.text, most, method);
     }
 
-    fn target(&mut self, target: &Target<'_>, shown: &QueryLog) {
+    fn target(&mut self, target: &LoggedTarget<'_>, shown: &QueryLog) {
         let most = self.text.len() + TARGET_BYTES;
         let mut add = |bytes: &[u8]| escape(&mut self.text, most, bytes);
         let (path, query) = match target {
-            Target::Raw(bytes) => {
+            LoggedTarget::Raw(bytes) => {
                 // The parser of whole targets leaves a fragment out, too.
                 let bytes = memchr::memchr(b'#', bytes).map_or(*bytes, |at| &bytes[..at]);
                 match memchr::memchr(b'?', bytes) {
@@ -235,7 +235,7 @@ impl LineBuffer {
                     None => (bytes, None),
                 }
             }
-            Target::Whole(uri) => {
+            LoggedTarget::Whole(uri) => {
                 if let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) {
                     [scheme, "://", authority.as_str()].iter().for_each(|part| add(part.as_bytes()));
                 }
@@ -338,10 +338,10 @@ mod tests {
     fn queries_are_shown_without_secrets() {
         let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
         let mut line = LineBuffer::new();
-        line.target(&Target::Whole(&uri), &QueryLog::default());
-        line.target(&Target::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
-        line.target(&Target::Whole(&uri), &QueryLog::None);
-        line.target(&Target::Raw(b"/b#token=c?d"), &QueryLog::Full);
+        line.target(&LoggedTarget::Whole(&uri), &QueryLog::default());
+        line.target(&LoggedTarget::Raw(b"/a?token=\xff&c=\""), &QueryLog::default());
+        line.target(&LoggedTarget::Whole(&uri), &QueryLog::None);
+        line.target(&LoggedTarget::Raw(b"/b#token=c?d"), &QueryLog::Full);
         assert_eq!(line.text, "http://h:80/a?b=c&token=[FILTERED]/a?token=[FILTERED]&c=%22http://h:80/a/b");
     }
 
@@ -350,7 +350,7 @@ mod tests {
         let entry = Entry {
             client: None,
             method: b"GET",
-            target: Target::Raw(b"/a\xe9\" "),
+            target: LoggedTarget::Raw(b"/a\xe9\" "),
             status: 400,
             bytes: 7,
             took: Duration::from_millis(2),
@@ -371,7 +371,7 @@ mod tests {
                     \"ms\":2.000,\"queue_ms\":0.000,\"id\":\"the-id\",\"fault\":\"refused\",\
                     \"reason\":\"a header has no colon\"}\n";
         assert!(of(LogFormat::Json, &entry).ends_with(said), "{}", of(LogFormat::Json, &entry));
-        let entry = Entry { method: b"", target: Target::Raw(b""), status: 0, reason: "", app: "shop", ..entry };
+        let entry = Entry { method: b"", target: LoggedTarget::Raw(b""), status: 0, reason: "", app: "shop", ..entry };
         assert!(of(LogFormat::Text, &entry).ends_with("unix - - - 7 2.000 0.000 the-id refused app=shop\n"));
         assert!(of(LogFormat::Json, &entry).contains("\"method\":null,\"target\":null,\"status\":null,"));
         assert!(of(LogFormat::Json, &entry).ends_with(",\"fault\":\"refused\",\"app\":\"shop\"}\n"));

@@ -62,7 +62,7 @@ enum Extension {
 
 /// Kind of bytes in a chunked body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ByteKind {
     Data,
     /// Sizes and line ends.
     Coding,
@@ -87,8 +87,8 @@ impl Chunks {
     pub(crate) fn feed(&mut self, bytes: &mut Vec<u8>, start: usize) -> Result<Fed, Refusal> {
         let (mut from, mut to) = (start, start);
         while from < bytes.len() && self.at != At::Done {
-            let (taken, part) = self.part(&bytes[from..])?;
-            if part != Part::LeftOut {
+            let (taken, kind) = self.next_bytes(&bytes[from..])?;
+            if kind != ByteKind::LeftOut {
                 if from != to {
                     bytes.copy_within(from..from + taken, to);
                 }
@@ -104,8 +104,8 @@ impl Chunks {
     pub(crate) fn decode(&mut self, bytes: &[u8], mut data: impl FnMut(Range<usize>)) -> Result<Fed, Refusal> {
         let mut index = 0;
         while index < bytes.len() && self.at != At::Done {
-            let (taken, part) = self.part(&bytes[index..])?;
-            if part == Part::Data {
+            let (taken, kind) = self.next_bytes(&bytes[index..])?;
+            if kind == ByteKind::Data {
                 data(index..index + taken);
             }
             index += taken;
@@ -114,15 +114,15 @@ impl Chunks {
     }
 
     /// Length and kind of the next bytes that belong together.
-    fn part(&mut self, bytes: &[u8]) -> Result<(usize, Part), Refusal> {
+    fn next_bytes(&mut self, bytes: &[u8]) -> Result<(usize, ByteKind), Refusal> {
         let before = self.at;
         if let At::Data(left) = before {
             let taken = left.min(bytes.len() as u64);
             self.at = if taken == left { At::DataCr } else { At::Data(left - taken) };
-            return Ok((taken as usize, Part::Data));
+            return Ok((taken as usize, ByteKind::Data));
         }
         self.at = self.step(bytes[0])?;
-        Ok((1, if is_left_out(before, self.at) { Part::LeftOut } else { Part::Coding }))
+        Ok((1, if is_left_out(before, self.at) { ByteKind::LeftOut } else { ByteKind::Coding }))
     }
 
     fn step(&mut self, byte: u8) -> Result<At, Refusal> {

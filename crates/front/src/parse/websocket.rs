@@ -15,13 +15,13 @@ pub(crate) const GOING_AWAY: [u8; 4] = [0x80 | CLOSE, 2, 0x03, 0xE9];
 /// Follows what the server sends on an upgraded connection, from the first byte.
 #[derive(Debug)]
 pub(crate) struct Tracker {
-    state: State,
+    position: Position,
     /// Whether the application has sent a close frame itself.
     is_closed: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum Position {
     /// In the head of a response that the application writes; its bytes so far.
     Head(Vec<u8>),
     /// In the header of a frame; its bytes so far.
@@ -35,50 +35,51 @@ enum State {
 impl Tracker {
     /// A tracker for a connection whose handshake the front has sent.
     pub(crate) fn after_handshake() -> Tracker {
-        Tracker { state: State::Header(Vec::new()), is_closed: false }
+        Tracker { position: Position::Header(Vec::new()), is_closed: false }
     }
 
     /// A tracker for a connection on which the application writes the handshake itself.
     pub(crate) fn from_head() -> Tracker {
-        Tracker { state: State::Head(Vec::new()), is_closed: false }
+        Tracker { position: Position::Head(Vec::new()), is_closed: false }
     }
 
     /// A tracker for a connection with another protocol.
     pub(crate) fn other() -> Tracker {
-        Tracker { state: State::Other, is_closed: false }
+        Tracker { position: Position::Other, is_closed: false }
     }
 
     /// Follows bytes that are sent to the client.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            bytes = match &mut self.state {
-                State::Other => return,
-                State::Head(head) => {
+            bytes = match &mut self.position {
+                Position::Other => return,
+                Position::Head(head) => {
                     let before = head.len();
                     head.extend_from_slice(&bytes[..bytes.len().min(HEAD_BYTES.saturating_sub(before))]);
                     let Some(end) = head.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4) else {
                         if head.len() >= HEAD_BYTES {
-                            self.state = State::Other;
+                            self.position = Position::Other;
                         }
                         return;
                     };
                     let is_handshake = is_handshake(&head[..end]);
-                    self.state = if is_handshake { State::Header(Vec::new()) } else { State::Other };
+                    self.position = if is_handshake { Position::Header(Vec::new()) } else { Position::Other };
                     &bytes[end - before..]
                 }
-                State::Header(header) => {
+                Position::Header(header) => {
                     header.push(bytes[0]);
                     if let Some(length) = payload_length(header) {
                         self.is_closed |= header[0] & 0x0F == CLOSE;
-                        self.state = if length == 0 { State::Header(Vec::new()) } else { State::Payload(length) };
+                        self.position =
+                            if length == 0 { Position::Header(Vec::new()) } else { Position::Payload(length) };
                     }
                     &bytes[1..]
                 }
-                State::Payload(left) => {
+                Position::Payload(left) => {
                     let taken = (*left).min(bytes.len() as u64);
                     *left -= taken;
                     if *left == 0 {
-                        self.state = State::Header(Vec::new());
+                        self.position = Position::Header(Vec::new());
                     }
                     &bytes[usize::try_from(taken).unwrap_or(bytes.len())..]
                 }
@@ -88,12 +89,13 @@ impl Tracker {
 
     /// Whether the front may send a frame now: between two frames, and before a close frame.
     pub(crate) fn is_between_frames(&self) -> bool {
-        matches!(&self.state, State::Header(header) if header.is_empty()) && !self.is_closed
+        matches!(&self.position, Position::Header(header) if header.is_empty()) && !self.is_closed
     }
 
     /// Whether this is a WebSocket within a frame, after which a close frame can be sent.
     pub(crate) fn is_within_frame(&self) -> bool {
-        matches!(&self.state, State::Payload(_)) || matches!(&self.state, State::Header(header) if !header.is_empty())
+        matches!(&self.position, Position::Payload(_))
+            || matches!(&self.position, Position::Header(header) if !header.is_empty())
     }
 }
 

@@ -12,7 +12,7 @@ use crate::parse::chunks::Chunks;
 const TRAILER_BYTES: usize = 16 << 10;
 
 /// The body of a response as it comes from the engine.
-pub(crate) struct Incoming {
+pub(crate) struct CodedSource {
     source: Source,
     coding: Option<Coding>,
 }
@@ -23,9 +23,9 @@ struct Coding {
     is_done: bool,
 }
 
-impl Incoming {
-    pub(crate) fn new(source: Source, is_chunked: bool) -> Incoming {
-        Incoming { source, coding: is_chunked.then(Coding::new) }
+impl CodedSource {
+    pub(crate) fn new(source: Source, is_chunked: bool) -> CodedSource {
+        CodedSource { source, coding: is_chunked.then(Coding::new) }
     }
 
     /// The next bytes; `None` after the last.

@@ -21,7 +21,7 @@ use crate::parse::refusal::Refusal;
 use crate::parse::websocket::{self, Tracker};
 use crate::request::context::RequestContext;
 use crate::request::intake::{FILE_TIME, IntakeError};
-use crate::response::coded::{self, Incoming};
+use crate::response::coded::{self, CodedSource};
 use crate::response::date;
 use crate::response::out::{FileReader, Kind, Out};
 use crate::response::page::{self, Page};
@@ -127,7 +127,7 @@ pub(crate) async fn response(context: RequestContext, response: Response) -> Out
     let content = match body {
         Body::Stream(source) if !is_bodiless(&context, head.status) => {
             // Boxed, to keep the future of a request small.
-            match Box::pin(gather(Incoming::new(source, head.is_chunked()))).await {
+            match Box::pin(gather(CodedSource::new(source, head.is_chunked()))).await {
                 Ok(Gathered::Whole(bytes)) => Ok(Content::Full(bytes)),
                 Ok(Gathered::Going(first, source)) => {
                     let file_bytes = context.link.common.settings.limits.spool_bytes;
@@ -357,11 +357,11 @@ fn upgrade(mut context: RequestContext, head: ResponseHead, duplex: engine::Dupl
 
 enum Gathered {
     Whole(Bytes),
-    Going(Vec<Bytes>, Incoming),
+    Going(Vec<Bytes>, CodedSource),
 }
 
 /// Reads what is available at once. A fault here, before the head is sent, can still be answered properly.
-async fn gather(mut source: Incoming) -> Result<Gathered, Fault> {
+async fn gather(mut source: CodedSource) -> Result<Gathered, Fault> {
     let mut chunks = Vec::new();
     let mut len = 0;
     let is_whole = poll_fn(|cx| {

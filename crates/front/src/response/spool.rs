@@ -15,7 +15,7 @@ use engine::Fault;
 use files::TempFile;
 use parking_lot::Mutex;
 
-use crate::response::coded::Incoming;
+use crate::response::coded::CodedSource;
 use crate::transport::deadline_timer::DeadlineTimer;
 
 /// Bytes of one response kept in memory.
@@ -35,12 +35,12 @@ const HOLD_MAX: Duration = Duration::from_secs(1);
 pub(crate) struct Spool(Arc<Shared>);
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<SpoolState>,
     file_bytes: u64,
 }
 
 #[derive(Default)]
-struct State {
+struct SpoolState {
     memory: VecDeque<Bytes>,
     memory_len: usize,
     /// Bytes from `read` to `written` in the file come after those in memory.
@@ -89,9 +89,9 @@ impl Hold {
 
 impl Spool {
     /// Puts `first` in and starts a task that reads the source.
-    pub(crate) fn start(first: Vec<Bytes>, source: Incoming, file_bytes: u64) -> Spool {
+    pub(crate) fn start(first: Vec<Bytes>, source: CodedSource, file_bytes: u64) -> Spool {
         let memory_len = first.iter().map(Bytes::len).sum();
-        let state = State { memory: first.into(), memory_len, ..State::default() };
+        let state = SpoolState { memory: first.into(), memory_len, ..SpoolState::default() };
         let shared = Arc::new(Shared { state: Mutex::new(state), file_bytes });
         tokio::spawn(pump(source, shared.clone()));
         Spool(shared)
@@ -150,7 +150,7 @@ impl Drop for Spool {
 }
 
 /// Moves chunks until the source ends or the reader is gone. Dropping the source then tells the engine.
-async fn pump(mut source: Incoming, shared: Arc<Shared>) {
+async fn pump(mut source: CodedSource, shared: Arc<Shared>) {
     let mut timer = DeadlineTimer::default();
     loop {
         let next = poll_fn(|cx| {
@@ -210,7 +210,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl SpoolState {
     /// Puts bytes into memory if there is space and the file is empty, since its bytes must come first; else into the
     /// file.
     fn put(&mut self, bytes: Bytes) {
@@ -299,7 +299,7 @@ mod tests {
         run(async {
             let (sink, source) = stream(1);
             let full = File::options().read(true).write(true).open("/dev/full").unwrap();
-            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
             spool.0.state.lock().file = Some(full.into());
             // One piece in memory, one that the disk refused, one waiting in the stream; then everything is full.
             for number in 0..3 {
@@ -332,7 +332,7 @@ mod tests {
     /// Sends 40 pieces to a client that takes each as soon as it comes; whether all stayed in memory.
     async fn stays_in_memory() -> bool {
         let (sink, source) = stream(1);
-        let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+        let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
         // The client has taken so much that it may be waited for.
         spool.0.state.lock().hold.taken = u64::MAX;
         let sender = tokio::spawn(async move {
@@ -385,7 +385,7 @@ mod tests {
         run(async {
             let (sink, source) = stream(1);
             let most = 4 * FREED_BYTES;
-            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), most);
+            let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), most);
             let sender = tokio::spawn(async move {
                 for number in 0..100 {
                     sink.send(piece(number)).await.unwrap();
@@ -410,7 +410,7 @@ mod tests {
     fn the_disk_has_its_space_back_when_the_file_was_read() {
         run(async {
             let (sink, source) = stream(1);
-            let mut spool = Spool::start(Vec::new(), Incoming::new(source, false), 1 << 30);
+            let mut spool = Spool::start(Vec::new(), CodedSource::new(source, false), 1 << 30);
             for number in 0..3 {
                 sink.send(piece(number)).await.unwrap();
                 settle().await;

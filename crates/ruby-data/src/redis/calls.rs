@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::redis::{Connection, Error, Place, encode};
+use crate::redis::{Place, RedisConnection, RedisError, encode};
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
@@ -21,16 +21,16 @@ fn until(context: &Context<'_>, seconds: Arg<'_>) -> Result<Instant, Raise> {
     Ok(Instant::now().checked_add(time).map_or(latest, |ends| ends.min(latest)))
 }
 
-fn failed(context: &mut Context<'_>, error: Error) -> Raise {
-    let late = if matches!(error, Error::Time) { context.overdue_by_now() } else { context.overdue() };
+fn failed(context: &mut Context<'_>, error: RedisError) -> Raise {
+    let late = if matches!(error, RedisError::Time) { context.overdue_by_now() } else { context.overdue() };
     if let Some(late) = late {
         return late;
     }
     match error {
-        Error::Connect(why) => raise("Redis::CannotConnectError", why),
-        Error::Time => raise("Redis::TimeoutError", "Waited too long for Redis"),
-        Error::Lost(why) => raise("Redis::ConnectionError", format!("Connection lost ({why})")),
-        Error::Protocol(why) => raise("Redis::ProtocolError", why),
+        RedisError::Connect(why) => raise("Redis::CannotConnectError", why),
+        RedisError::Time => raise("Redis::TimeoutError", "Waited too long for Redis"),
+        RedisError::Lost(why) => raise("Redis::ConnectionError", format!("Connection lost ({why})")),
+        RedisError::Protocol(why) => raise("Redis::ProtocolError", why),
     }
 }
 
@@ -47,7 +47,7 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
             u16::try_from(port.int()?).map_err(|_| raise("ArgumentError", "a port is from 0 to 65535"))?,
         ),
     };
-    let connection = Connection::open(&place, ends).map_err(|error| failed(context, error))?;
+    let connection = RedisConnection::open(&place, ends).map_err(|error| failed(context, error))?;
     Ok(Value::Handle(context.handles.hold_one_of(CONNECTIONS_MAX, connection)?, CONNECTION_BYTES))
 }
 
@@ -67,7 +67,7 @@ pub fn call(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
         let Tree::Array(parts) = command else { return Err(raise("TypeError", "a command is an Array")) };
         encode(parts, &mut bytes).map_err(|why| raise("TypeError", why))?;
     }
-    let connection = context.handles.get::<Connection>(arg(args, 0).handle()?)?;
+    let connection = context.handles.get::<RedisConnection>(arg(args, 0).handle()?)?;
     let answers = connection.call(&bytes, commands.len(), ends, most).map_err(|error| failed(context, error))?;
     let mut out = Vec::new();
     Tree::Array(answers).encode(&mut out);

@@ -2,7 +2,7 @@
 
 /// An error of a connection to Redis.
 #[derive(Debug)]
-pub enum Error {
+pub enum RedisError {
     /// The connection could not be opened.
     Connect(String),
     /// The time limit has passed.
@@ -14,6 +14,6 @@ pub enum Error {
 }
 
 /// The error for a reply that is larger than allowed.
-pub fn too_much() -> Error {
-    Error::Protocol("the answer is larger than an answer may be".into())
+pub fn too_much() -> RedisError {
+    RedisError::Protocol("the answer is larger than an answer may be".into())
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use error::too_much;
 use ruby_native::Tree;
 
-pub use error::Error;
+pub use error::RedisError;
 
 /// The address of a Redis server.
 pub enum Place<'a> {
@@ -32,7 +32,7 @@ enum Stream {
 }
 
 /// An open connection to a Redis server.
-pub struct Connection {
+pub struct RedisConnection {
     stream: Stream,
     buffer: Vec<u8>,
     /// Bytes of the buffer that have been read.
@@ -42,21 +42,21 @@ pub struct Connection {
     left: usize,
 }
 
-impl Connection {
+impl RedisConnection {
     /// Connects to a server until `until` at the latest.
-    pub fn open(place: &Place<'_>, until: Instant) -> Result<Connection, Error> {
+    pub fn open(place: &Place<'_>, until: Instant) -> Result<RedisConnection, RedisError> {
         let stream = match place {
             Place::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
             Place::Tcp(host, port) => tcp(host, *port, until).map(Stream::Tcp),
         };
         let stream = stream.map_err(|error| match error.kind() {
-            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Error::Time,
-            _ => Error::Connect(error.to_string()),
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => RedisError::Time,
+            _ => RedisError::Connect(error.to_string()),
         })?;
-        Ok(Connection { stream, buffer: Vec::new(), at: 0, until, left: 0 })
+        Ok(RedisConnection { stream, buffer: Vec::new(), at: 0, until, left: 0 })
     }
 
-    fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+    fn write(&mut self, mut bytes: &[u8]) -> Result<(), RedisError> {
         while !bytes.is_empty() {
             let left = Some(self.time_left()?);
             let written = match &mut self.stream {
@@ -64,7 +64,7 @@ impl Connection {
                 Stream::Unix(stream) => stream.set_write_timeout(left).and_then(|()| stream.write(bytes)),
             };
             match written {
-                Ok(0) => return Err(Error::Lost("it takes no more".into())),
+                Ok(0) => return Err(RedisError::Lost("it takes no more".into())),
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) => self.look_at(error)?,
             }
@@ -72,23 +72,23 @@ impl Connection {
         Ok(())
     }
 
-    fn time_left(&self) -> Result<Duration, Error> {
+    fn time_left(&self) -> Result<Duration, RedisError> {
         let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(Error::Time) } else { Ok(left) }
+        if left.is_zero() { Err(RedisError::Time) } else { Ok(left) }
     }
 
     /// Ok where the read or write should be repeated after this error, else the error for the caller.
-    fn look_at(&self, error: io::Error) -> Result<(), Error> {
+    fn look_at(&self, error: io::Error) -> Result<(), RedisError> {
         match error.kind() {
             io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 self.time_left().map(|_| ())
             }
-            _ => Err(Error::Lost(error.to_string())),
+            _ => Err(RedisError::Lost(error.to_string())),
         }
     }
 
     /// Reads until there are `wanted` unread bytes in the buffer.
-    fn fill(&mut self, wanted: usize) -> Result<(), Error> {
+    fn fill(&mut self, wanted: usize) -> Result<(), RedisError> {
         if self.at > 0 {
             self.buffer.drain(..self.at);
             self.at = 0;
@@ -101,7 +101,7 @@ impl Connection {
                 Stream::Unix(stream) => stream.set_read_timeout(time).and_then(|()| stream.read(&mut part)),
             };
             match read {
-                Ok(0) => return Err(Error::Lost("it was closed".into())),
+                Ok(0) => return Err(RedisError::Lost("it was closed".into())),
                 Ok(count) => {
                     self.left = self.left.checked_sub(count).ok_or_else(too_much)?;
                     self.buffer.extend_from_slice(&part[..count]);

@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use super::Connection;
-use super::error::{Error, too_much};
+use super::RedisConnection;
+use super::error::{RedisError, too_much};
 use ruby_native::Tree;
 
 /// Nesting of arrays in a reply, such as that of a Lua script.
@@ -12,9 +12,15 @@ const DEPTH_MAX: usize = 32;
 /// Bytes of a line: of a simple string, error, integer or length.
 const LINE_BYTES_MAX: usize = 64 << 10;
 
-impl Connection {
+impl RedisConnection {
     /// Sends `count` encoded commands and reads a reply to each, of `most` bytes together; error replies are Symbols.
-    pub fn call(&mut self, commands: &[u8], count: usize, until: Instant, most: usize) -> Result<Vec<Tree>, Error> {
+    pub fn call(
+        &mut self,
+        commands: &[u8],
+        count: usize,
+        until: Instant,
+        most: usize,
+    ) -> Result<Vec<Tree>, RedisError> {
         self.until = until;
         self.left = most;
         self.write(commands)?;
@@ -23,7 +29,7 @@ impl Connection {
 }
 
 /// Reads the next reply; an error reply is a Symbol.
-fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
+fn read(from: &mut RedisConnection, depth: usize) -> Result<Tree, RedisError> {
     let line = line(from)?;
     let Some((kind, rest)) = line.split_first() else { return Err(wrong(&line)) };
     match kind {
@@ -46,22 +52,22 @@ fn read(from: &mut Connection, depth: usize) -> Result<Tree, Error> {
                 }
                 Ok(Tree::Array(items))
             }
-            _ => Err(Error::Protocol("the answer nests too deep".into())),
+            _ => Err(RedisError::Protocol("the answer nests too deep".into())),
         },
         _ => Err(wrong(&line)),
     }
 }
 
-fn wrong(line: &[u8]) -> Error {
+fn wrong(line: &[u8]) -> RedisError {
     let shown: String = String::from_utf8_lossy(line).chars().take(40).collect();
-    Error::Protocol(format!("Got {shown:?} as initial reply byte: is this Redis?"))
+    RedisError::Protocol(format!("Got {shown:?} as initial reply byte: is this Redis?"))
 }
 
 fn number(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-fn line(from: &mut Connection) -> Result<Vec<u8>, Error> {
+fn line(from: &mut RedisConnection) -> Result<Vec<u8>, RedisError> {
     let mut looked = 0;
     loop {
         let rest = &from.buffer[from.at..];
@@ -80,7 +86,7 @@ fn line(from: &mut Connection) -> Result<Vec<u8>, Error> {
     }
 }
 
-fn text(from: &mut Connection, length: usize) -> Result<Vec<u8>, Error> {
+fn text(from: &mut RedisConnection, length: usize) -> Result<Vec<u8>, RedisError> {
     let had = from.buffer.len() - from.at;
     if length.saturating_sub(had) > from.left {
         return Err(too_much());
@@ -90,7 +96,7 @@ fn text(from: &mut Connection, length: usize) -> Result<Vec<u8>, Error> {
     }
     let bytes = from.buffer[from.at..from.at + length].to_vec();
     if &from.buffer[from.at + length..from.at + length + 2] != b"\r\n" {
-        return Err(Error::Protocol("a text of the answer has another length than was said".into()));
+        return Err(RedisError::Protocol("a text of the answer has another length than was said".into()));
     }
     from.at += length + 2;
     Ok(bytes)

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::sqlite::memory::Account;
-use crate::sqlite::{Connection, Error, Form, Mode, Rows, Statement, Watch, bind_all};
+use crate::sqlite::{Form, Mode, Rows, SqliteConnection, SqliteError, Statement, Watch, bind_all};
 use ruby_native::tree::{Tree, count};
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
@@ -17,9 +17,9 @@ const STATEMENTS_MAX: usize = 1024;
 /// Bytes that a handle counts towards the interpreter's memory limit, beside SQLite's own memory.
 const HANDLE_BYTES: usize = 256;
 
-fn database(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, Raise> {
+fn database(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<SqliteConnection>, Raise> {
     let closed = |_| raise("ArgumentError", "prepare called on a closed database");
-    context.handles.get::<Rc<Connection>>(handle.handle()?).cloned().map_err(closed)
+    context.handles.get::<Rc<SqliteConnection>>(handle.handle()?).cloned().map_err(closed)
 }
 
 fn statement<'a>(context: &'a mut Context<'_>, handle: Arg<'_>) -> Result<&'a mut Statement, Raise> {
@@ -32,7 +32,7 @@ fn hold(context: &mut Context<'_>, statement: Statement) -> Outcome {
 }
 
 /// Starts a call on a database: migrates to a runner and sets the deadline of the watch.
-fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, Raise> {
+fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<SqliteConnection>, Raise> {
     context.leave();
     let connection = database(context, handle)?;
     connection.watch.allow(context.until());
@@ -40,7 +40,7 @@ fn begin(context: &mut Context<'_>, handle: Arg<'_>) -> Result<Rc<Connection>, R
 }
 
 /// The exception for an error of SQLite, or for the deadline that caused it.
-fn failed(context: &mut Context<'_>, error: Error) -> Raise {
+fn failed(context: &mut Context<'_>, error: SqliteError) -> Raise {
     let late = if error.is_interrupt() { context.overdue() } else { None };
     late.unwrap_or_else(|| error.raise())
 }
@@ -69,7 +69,7 @@ pub fn open(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let watch = Watch::new(context.work.end(), context.folders.clone());
     watch.allow(context.until());
     let account = context.handles.own(|| Account::new(context.memory_bytes)).clone();
-    let opened = Connection::open(found.as_deref(), mode, watch, &account);
+    let opened = SqliteConnection::open(found.as_deref(), mode, watch, &account);
     let connection = opened.map_err(|error| failed(context, error))?;
     Ok(Value::Handle(context.handles.hold_one_of(DATABASES_MAX, connection)?, HANDLE_BYTES))
 }
@@ -142,7 +142,7 @@ pub fn bind(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     } else {
         statement.bind(&values(arg(args, 1))?, &values(arg(args, 2))?)
     };
-    bound.map(|()| Value::Nil).map_err(Error::raise)
+    bound.map(|()| Value::Nil).map_err(SqliteError::raise)
 }
 
 /// `sqlite_fetch(statement, as_hashes, most or nil)`: the next rows as `[whether they are the last, row, …]`.

@@ -11,7 +11,7 @@ pub const WRONG_TYPE: c_int = -1;
 
 /// An error of SQLite.
 #[derive(Debug)]
-pub struct Error {
+pub struct SqliteError {
     /// SQLite's (extended) result code.
     pub code: c_int,
     /// SQLite's message.
@@ -48,7 +48,7 @@ const CLASSES: [&str; 26] = [
     "SQLite3::NotADatabaseException",
 ];
 
-impl Error {
+impl SqliteError {
     /// The exception for Ruby.
     pub fn raise(self) -> Raise {
         if self.code == WRONG_TYPE {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use libsqlite3_sys as ffi;
 
-pub use error::Error;
+pub use error::SqliteError;
 pub use statement::{Form, Rows, Statement, bind_all};
 pub use watch::Watch;
 
@@ -39,7 +39,7 @@ pub enum Mode {
 }
 
 /// An open database.
-pub struct Connection {
+pub struct SqliteConnection {
     raw: NonNull<ffi::sqlite3>,
     /// The limits that SQLite's callbacks check. Boxed, since SQLite holds its address.
     pub watch: Box<Watch>,
@@ -47,14 +47,14 @@ pub struct Connection {
     cache: RefCell<Vec<(Vec<u8>, NonNull<ffi::sqlite3_stmt>)>>,
 }
 
-impl Connection {
+impl SqliteConnection {
     /// Opens a file, or a database in memory where there is no path.
     pub fn open(
         path: Option<&Path>,
         mode: Mode,
         watch: Watch,
         account: &Arc<Account>,
-    ) -> Result<Rc<Connection>, Error> {
+    ) -> Result<Rc<SqliteConnection>, SqliteError> {
         let name = path.map_or(c":memory:".to_bytes(), |path| path.as_os_str().as_encoded_bytes());
         let name = CString::new(name).map_err(|_| misuse("path name contains null byte"))?;
         let flags = match mode {
@@ -68,8 +68,8 @@ impl Connection {
         // SAFETY: the name ends in NUL, and the place for the result is ours.
         let code =
             counted(account, || unsafe { ffi::sqlite3_open_v2(name.as_ptr(), &raw mut raw, flags, ptr::null()) });
-        let Some(raw) = NonNull::new(raw) else { return Err(Error { code, message: "out of memory".into() }) };
-        let connection = Connection {
+        let Some(raw) = NonNull::new(raw) else { return Err(SqliteError { code, message: "out of memory".into() }) };
+        let connection = SqliteConnection {
             raw,
             watch: Box::new(watch),
             account: account.clone(),
@@ -81,26 +81,26 @@ impl Connection {
     }
 
     /// Ok for SQLITE_OK, else the connection's last error.
-    fn check(&self, code: c_int) -> Result<(), Error> {
+    fn check(&self, code: c_int) -> Result<(), SqliteError> {
         if code & 0xff == ffi::SQLITE_OK { Ok(()) } else { Err(self.error(code)) }
     }
 
     /// An error where there was no memory for the value that was read last.
-    fn has_memory(&self) -> Result<(), Error> {
+    fn has_memory(&self) -> Result<(), SqliteError> {
         // SAFETY: the connection is open.
         let code = unsafe { ffi::sqlite3_errcode(self.raw.as_ptr()) };
         if code & 0xff == ffi::SQLITE_NOMEM { Err(self.error(code)) } else { Ok(()) }
     }
 
-    fn error(&self, code: c_int) -> Error {
+    fn error(&self, code: c_int) -> SqliteError {
         // SAFETY: the connection is open; SQLite's text ends in NUL and lives until the next call.
         let message = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(self.raw.as_ptr())) };
-        Error { code, message: message.to_string_lossy().into_owned() }
+        SqliteError { code, message: message.to_string_lossy().into_owned() }
     }
 
     /// Prepares the first statement of `sql` and returns it with the byte where the next one begins. None where there
     /// are only blanks and comments. `lasting` is for statements that are kept.
-    fn prepare(&self, sql: &[u8], lasting: bool) -> Result<(Option<NonNull<ffi::sqlite3_stmt>>, usize), Error> {
+    fn prepare(&self, sql: &[u8], lasting: bool) -> Result<(Option<NonNull<ffi::sqlite3_stmt>>, usize), SqliteError> {
         let Ok(length) = c_int::try_from(sql.len()) else { return Err(misuse("the SQL is too long")) };
         let mut raw = ptr::null_mut();
         let mut tail = ptr::null();
@@ -116,7 +116,7 @@ impl Connection {
     }
 
     /// Appends the SQL to the message, with a `^` below the place of the error.
-    fn point_at(&self, error: Error, sql: &[u8]) -> Error {
+    fn point_at(&self, error: SqliteError, sql: &[u8]) -> SqliteError {
         // SAFETY: the connection is open.
         let offset = unsafe { ffi::sqlite3_error_offset(self.raw.as_ptr()) };
         let mut left = usize::try_from(offset).ok();
@@ -134,7 +134,7 @@ impl Connection {
                 None => {}
             }
         }
-        Error { message, ..error }
+        SqliteError { message, ..error }
     }
 
     /// Keeps a prepared statement for the next use of the same SQL; the oldest one makes room.
@@ -177,7 +177,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for SqliteConnection {
     fn drop(&mut self) {
         let cached = std::mem::take(&mut *self.cache.borrow_mut());
         cached.into_iter().for_each(|(_, raw)| self.finalize(raw));
@@ -186,6 +186,6 @@ impl Drop for Connection {
     }
 }
 
-fn misuse(message: &str) -> Error {
-    Error { code: ffi::SQLITE_MISUSE, message: message.into() }
+fn misuse(message: &str) -> SqliteError {
+    SqliteError { code: ffi::SQLITE_MISUSE, message: message.into() }
 }

@@ -7,9 +7,9 @@ use std::slice;
 
 use libsqlite3_sys as ffi;
 
-use super::error::{Error, WRONG_TYPE};
+use super::error::{SqliteError, WRONG_TYPE};
 use super::memory::counted;
-use super::{CACHE_SQL_BYTES, Connection};
+use super::{CACHE_SQL_BYTES, SqliteConnection};
 use ruby_native::tree::{Tree, count, counted as counted_bytes};
 
 /// Bytes of rows after which a piece ends. Ruby's objects for them count towards the interpreter's memory limit.
@@ -37,7 +37,7 @@ pub struct Rows {
 
 /// A prepared statement and its state.
 pub struct Statement {
-    connection: Rc<Connection>,
+    connection: Rc<SqliteConnection>,
     raw: NonNull<ffi::sqlite3_stmt>,
     /// Bytes of the SQL text that belong to this statement.
     pub used: usize,
@@ -48,9 +48,9 @@ pub struct Statement {
     pub pending: Option<Rows>,
 }
 
-impl Connection {
+impl SqliteConnection {
     /// The first statement of `sql`, taken from the kept ones or prepared; None where the SQL is empty.
-    pub fn statement(self: &Rc<Connection>, sql: &[u8]) -> Result<Option<Statement>, Error> {
+    pub fn statement(self: &Rc<SqliteConnection>, sql: &[u8]) -> Result<Option<Statement>, SqliteError> {
         let known = self.cache.borrow().iter().position(|(text, _)| text == sql);
         if let Some(at) = known {
             let (_, raw) = self.cache.borrow_mut().remove(at);
@@ -64,7 +64,7 @@ impl Connection {
 
     /// Resets statements and rolls back a transaction that the finished request has left open, so that no lock is held.
     /// Returns whether there was a transaction.
-    pub fn settle(self: &Rc<Connection>) -> bool {
+    pub fn settle(self: &Rc<SqliteConnection>) -> bool {
         counted(&self.account, || {
             let mut at = ptr::null_mut();
             loop {
@@ -95,7 +95,7 @@ impl Connection {
 
 impl Statement {
     fn new(
-        connection: Rc<Connection>,
+        connection: Rc<SqliteConnection>,
         raw: NonNull<ffi::sqlite3_stmt>,
         used: usize,
         kept_as: Option<Vec<u8>>,
@@ -104,19 +104,19 @@ impl Statement {
     }
 
     /// The connection of the statement.
-    pub fn connection(&self) -> &Rc<Connection> {
+    pub fn connection(&self) -> &Rc<SqliteConnection> {
         &self.connection
     }
 
     /// Binds one value by position (from 1) or name. A blob comes as a String of bytes, or as an Array with one String.
-    pub fn bind(&self, key: &Tree, value: &Tree) -> Result<(), Error> {
+    pub fn bind(&self, key: &Tree, value: &Tree) -> Result<(), SqliteError> {
         let at = match key {
             Tree::Int(at) => c_int::try_from(*at).unwrap_or(0),
             Tree::Str(name) | Tree::Sym(name) | Tree::Bytes(name) => self.place(name),
             _ => 0,
         };
         if at == 0 {
-            return Err(Error { code: 0, message: "no such bind parameter".to_owned() });
+            return Err(SqliteError { code: 0, message: "no such bind parameter".to_owned() });
         }
         let raw = self.raw.as_ptr();
         // SAFETY: the statement is live; SQLite copies what it is given (SQLITE_TRANSIENT) before it returns.
@@ -144,7 +144,9 @@ impl Statement {
             }
         });
         match code {
-            ffi::SQLITE_MISUSE => Err(Error { code: WRONG_TYPE, message: format!("can't prepare {}", shown(value)) }),
+            ffi::SQLITE_MISUSE => {
+                Err(SqliteError { code: WRONG_TYPE, message: format!("can't prepare {}", shown(value)) })
+            }
             code => self.connection.check(code),
         }
     }
@@ -182,7 +184,7 @@ impl Statement {
     }
 
     /// The next rows, at most `most` and at most about `PIECE_BYTES`.
-    pub fn fetch(&mut self, form: Form, most: usize) -> Result<Rows, Error> {
+    pub fn fetch(&mut self, form: Form, most: usize) -> Result<Rows, SqliteError> {
         if let Some(rows) = self.pending.take() {
             return Ok(rows);
         }
@@ -327,7 +329,7 @@ fn shown(value: &Tree) -> String {
 }
 
 /// Binds all values of a call: items of an Array by position, pairs of a Hash by name, in any mixture.
-pub fn bind_all(statement: &Statement, values: &Tree) -> Result<(), Error> {
+pub fn bind_all(statement: &Statement, values: &Tree) -> Result<(), SqliteError> {
     let mut next = 1;
     let items = match values {
         Tree::Array(items) => items.as_slice(),

@@ -38,7 +38,7 @@ pub enum Part<'a> {
 }
 
 /// The parser and the unread rest of the format.
-pub struct Parser<'a> {
+pub struct FormatParser<'a> {
     rest: &'a [u8],
 }
 
@@ -50,10 +50,10 @@ fn no_width_yet(directive: &Directive<'_>, points: bool) -> Result<(), Raise> {
     }
 }
 
-impl<'a> Parser<'a> {
+impl<'a> FormatParser<'a> {
     /// A parser at the beginning of a format.
-    pub fn new(text: &'a [u8]) -> Parser<'a> {
-        Parser { rest: text }
+    pub fn new(text: &'a [u8]) -> FormatParser<'a> {
+        FormatParser { rest: text }
     }
 
     /// The next part of the format; None at its end. A width `*` takes its number from `values`.

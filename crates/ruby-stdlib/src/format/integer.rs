@@ -9,13 +9,13 @@ use ruby_native::{Raise, raise};
 const DIGITS_MAX: usize = 20_000;
 
 /// An Integer: its sign, and its magnitude in parts of 32 bits, the lowest first.
-pub struct Number {
+pub struct Integer {
     negative: bool,
     parts: Vec<u32>,
 }
 
 /// The Integer that a value is converted to; TypeError or ArgumentError for others, as from Kernel#Integer.
-pub fn of(value: &Tree) -> Result<Number, Raise> {
+pub fn of(value: &Tree) -> Result<Integer, Raise> {
     match value {
         Tree::Int(number) => Ok(from(&number.to_string())),
         Tree::Raw(digits) if digits.len() <= DIGITS_MAX => Ok(from(&String::from_utf8_lossy(digits))),
@@ -32,7 +32,7 @@ pub fn of(value: &Tree) -> Result<Number, Raise> {
 }
 
 /// Parses a text as Kernel#Integer does.
-fn parsed(text: &str) -> Result<Number, Raise> {
+fn parsed(text: &str) -> Result<Integer, Raise> {
     let wrong = || raise("ArgumentError", format!("invalid value for Integer(): {text:?}"));
     let trimmed = text.trim();
     let (minus, digits) = match trimmed.strip_prefix(['-', '+']) {
@@ -51,14 +51,14 @@ fn parsed(text: &str) -> Result<Number, Raise> {
     if plain.is_empty() || ends || plain.len() > DIGITS_MAX || !plain.chars().all(|digit| digit.is_digit(base)) {
         return Err(wrong());
     }
-    let mut number = Number { negative: minus, parts: Vec::new() };
+    let mut number = Integer { negative: minus, parts: Vec::new() };
     plain.chars().for_each(|digit| number.push(base, digit.to_digit(base).unwrap_or(0)));
     Ok(number)
 }
 
-fn from(digits: &str) -> Number {
+fn from(digits: &str) -> Integer {
     let plain = digits.trim_start_matches('-');
-    let mut number = Number { negative: digits.starts_with('-') && plain != "0", parts: Vec::new() };
+    let mut number = Integer { negative: digits.starts_with('-') && plain != "0", parts: Vec::new() };
     for chunk in plain.as_bytes().chunks(9) {
         let text = String::from_utf8_lossy(chunk);
         number.push(10u32.pow(chunk.len() as u32), text.parse().unwrap_or(0));
@@ -66,7 +66,7 @@ fn from(digits: &str) -> Number {
     number
 }
 
-impl Number {
+impl Integer {
     /// Multiplies the magnitude by `base` and adds `digit`.
     fn push(&mut self, base: u32, digit: u32) {
         let mut carry = u64::from(digit);
@@ -135,7 +135,7 @@ impl Number {
 }
 
 /// Appends a number as a directive says.
-pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Number) {
+pub fn put(out: &mut Vec<u8>, directive: &Directive<'_>, number: &Integer) {
     let bits = match directive.letter {
         b'x' | b'X' => 4,
         b'o' => 3,

@@ -7,7 +7,7 @@ mod pad;
 mod values;
 
 use super::float as plain_float;
-use directive::{Directive, Parser, Part};
+use directive::{Directive, FormatParser, Part};
 use pad::pad_text;
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
@@ -27,7 +27,7 @@ pub fn format(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let text = arg(args, 0).bytes()?;
     let mut values = Values { values: array(arg(args, 1)), inspected: array(arg(args, 2)), used: Used::InTurn(0) };
     let mut out = Vec::with_capacity(text.len() + 32);
-    let mut parser = Parser::new(text);
+    let mut parser = FormatParser::new(text);
     let mut binary = matches!(arg(args, 0), Arg::Bytes(_));
     while let Some(part) = parser.next(&mut values)? {
         match part {

@@ -23,7 +23,7 @@ impl Count {
 
 /// A directive of a format: its letter, modifiers and count.
 #[derive(Debug, Clone, Copy)]
-pub struct Directive {
+pub struct PackDirective {
     pub letter: u8,
     /// Whether `>` asks for big-endian bytes.
     pub big: bool,
@@ -32,7 +32,7 @@ pub struct Directive {
     pub count: Count,
 }
 
-impl Directive {
+impl PackDirective {
     /// Size in bytes of an integer, whether it is signed, and whether it is big-endian; None for other directives.
     pub fn integer(self) -> Option<(usize, bool, bool)> {
         Some(match (self.letter, self.native) {
@@ -68,7 +68,7 @@ impl Directive {
 const COUNT_MAX: usize = 1 << 30;
 
 /// Parses a format. `way` is `pack` or `unpack`, for error messages.
-pub fn directives(format: &[u8], way: &str) -> Result<Vec<Directive>, Raise> {
+pub fn directives(format: &[u8], way: &str) -> Result<Vec<PackDirective>, Raise> {
     let mut found = Vec::new();
     let mut rest = format.iter().copied().peekable();
     while let Some(letter) = rest.next() {
@@ -80,7 +80,7 @@ pub fn directives(format: &[u8], way: &str) -> Result<Vec<Directive>, Raise> {
             }
             _ => {}
         }
-        let mut directive = Directive { letter, big: false, native: false, count: Count::None };
+        let mut directive = PackDirective { letter, big: false, native: false, count: Count::None };
         while let Some(modifier) = rest.next_if(|byte| b"_!<>".contains(byte)) {
             if !b"sSiIlLqQjJ".contains(&letter) {
                 let shown = char::from(modifier);

@@ -12,14 +12,14 @@ use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 /// Array#pack(format)
 pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let directives = directives(arg(args, 1).bytes()?, "pack")?;
-    let mut writer = write::Writer::new(arg(args, 0), context.memory_bytes)?;
+    let mut packer = write::Packer::new(arg(args, 0), context.memory_bytes)?;
     for directive in &directives {
-        writer.put(*directive)?;
+        packer.put(*directive)?;
     }
     // As in CRuby, the result is text where the format begins with U or has only directives that make text.
     let is_text = directives.first().is_none_or(|first| first.letter == b'U')
         || directives.iter().all(|directive| b"mMu".contains(&directive.letter));
-    Ok(if is_text { Value::Str(writer.out) } else { Value::Bytes(writer.out) })
+    Ok(if is_text { Value::Str(packer.out) } else { Value::Bytes(packer.out) })
 }
 
 /// String#unpack(format, offset: 0)
@@ -48,14 +48,14 @@ fn unpacked(context: &Context<'_>, args: &[Arg<'_>], first: bool) -> Outcome {
     let bytes = arg(args, 0).bytes()?;
     let offset = usize::try_from(offset(arg(args, 2))?).ok().filter(|offset| *offset <= bytes.len());
     let Some(offset) = offset else { return Err(raise("ArgumentError", "offset outside of string")) };
-    let mut reader = read::Reader::new(&bytes[offset..], first, context.memory_bytes);
+    let mut unpacker = read::Unpacker::new(&bytes[offset..], first, context.memory_bytes);
     for directive in directives(arg(args, 1).bytes()?, "unpack")? {
-        reader.take(directive)?;
-        if first && !reader.found.is_empty() {
+        unpacker.take(directive)?;
+        if first && !unpacker.found.is_empty() {
             break;
         }
     }
-    let tree = if first { reader.found.into_iter().next().unwrap_or(Tree::Nil) } else { Tree::Array(reader.found) };
+    let tree = if first { unpacker.found.into_iter().next().unwrap_or(Tree::Nil) } else { Tree::Array(unpacker.found) };
     let mut out = Vec::new();
     tree.encode(&mut out);
     Ok(Value::Tree(out))

@@ -1,12 +1,12 @@
 //! String#unpack: from bytes to values, one directive after the other.
 
-use super::directive::{Count, Directive};
+use super::directive::{Count, PackDirective};
 use super::text;
 use ruby_native::Tree;
 use ruby_native::{Raise, raise};
 
 /// The bytes, the position in them, and the values found.
-pub struct Reader<'a> {
+pub struct Unpacker<'a> {
     bytes: &'a [u8],
     at: usize,
     first: bool,
@@ -15,11 +15,11 @@ pub struct Reader<'a> {
     pub found: Vec<Tree>,
 }
 
-impl<'a> Reader<'a> {
-    /// A reader at the first byte; `first` if only one value is wanted, as by String#unpack1.
-    pub fn new(bytes: &'a [u8], first: bool, bytes_max: usize) -> Reader<'a> {
+impl<'a> Unpacker<'a> {
+    /// An unpacker at the first byte; `first` if only one value is wanted, as by String#unpack1.
+    pub fn new(bytes: &'a [u8], first: bool, bytes_max: usize) -> Unpacker<'a> {
         // A value takes some 32 bytes here.
-        Reader { bytes, at: 0, first, most: bytes_max / 32, found: Vec::new() }
+        Unpacker { bytes, at: 0, first, most: bytes_max / 32, found: Vec::new() }
     }
 
     fn rest(&self) -> &'a [u8] {
@@ -35,7 +35,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the values of one directive.
-    pub fn take(&mut self, directive: Directive) -> Result<(), Raise> {
+    pub fn take(&mut self, directive: PackDirective) -> Result<(), Raise> {
         if let Some((size, signed, big)) = directive.integer() {
             return self.repeat(directive.count, size, |bytes| integer(bytes, signed, big));
         }

@@ -1,48 +1,48 @@
 //! Array#pack: from values to bytes, one directive after the other.
 
-use super::directive::{Count, Directive};
+use super::directive::{Count, PackDirective};
 use super::text;
 use ruby_native::Tree;
 use ruby_native::{Arg, Raise, raise};
 
 /// The bytes packed so far, and the values left.
-pub struct Writer {
+pub struct Packer {
     /// The bytes packed so far.
     pub out: Vec<u8>,
     values: std::vec::IntoIter<Tree>,
     bytes_max: usize,
 }
 
-impl Writer {
-    /// A writer of the values of an Array.
-    pub fn new(values: Arg<'_>, bytes_max: usize) -> Result<Writer, Raise> {
+impl Packer {
+    /// A packer of the values of an Array.
+    pub fn new(values: Arg<'_>, bytes_max: usize) -> Result<Packer, Raise> {
         match Tree::decode(&values.tree()) {
-            Ok(Tree::Array(values)) => Ok(Writer { out: Vec::new(), values: values.into_iter(), bytes_max }),
+            Ok(Tree::Array(values)) => Ok(Packer { out: Vec::new(), values: values.into_iter(), bytes_max }),
             _ => Err(raise("TypeError", "pack needs an Array of Integers, Floats and Strings")),
         }
     }
 
     /// Writes the values of one directive.
-    pub fn put(&mut self, directive: Directive) -> Result<(), Raise> {
+    pub fn put(&mut self, directive: PackDirective) -> Result<(), Raise> {
         let left = self.values.len();
         if let Some((size, _, big)) = directive.integer() {
-            return self.repeat(directive.count.or(left), |writer| {
-                let number = writer.integer()?;
-                writer.number(&number.to_le_bytes()[..size], big);
+            return self.repeat(directive.count.or(left), |packer| {
+                let number = packer.integer()?;
+                packer.number(&number.to_le_bytes()[..size], big);
                 Ok(())
             });
         }
         if let Some((size, big)) = directive.float() {
-            return self.repeat(directive.count.or(left), |writer| {
-                let number = writer.float()?;
+            return self.repeat(directive.count.or(left), |packer| {
+                let number = packer.float()?;
                 let (single, double) = ((number as f32).to_le_bytes(), number.to_le_bytes());
-                writer.number(if size == 4 { &single } else { &double }, big);
+                packer.number(if size == 4 { &single } else { &double }, big);
                 Ok(())
             });
         }
         match directive.letter {
-            b'U' => self.repeat(directive.count.or(left), Writer::character),
-            b'w' => self.repeat(directive.count.or(left), Writer::compressed),
+            b'U' => self.repeat(directive.count.or(left), Packer::character),
+            b'w' => self.repeat(directive.count.or(left), Packer::compressed),
             b'x' => self.zeros(directive.count.or(0)),
             b'X' => {
                 let back = directive.count.or(0);
@@ -61,7 +61,7 @@ impl Writer {
         }
     }
 
-    fn repeat(&mut self, times: usize, one: impl Fn(&mut Writer) -> Result<(), Raise>) -> Result<(), Raise> {
+    fn repeat(&mut self, times: usize, one: impl Fn(&mut Packer) -> Result<(), Raise>) -> Result<(), Raise> {
         (0..times).try_for_each(|_| one(self))
     }
 
@@ -136,7 +136,7 @@ impl Writer {
         Ok(())
     }
 
-    fn string(&mut self, directive: Directive) -> Result<(), Raise> {
+    fn string(&mut self, directive: PackDirective) -> Result<(), Raise> {
         let value = match self.next()? {
             Tree::Str(bytes) => bytes,
             // For a, A and Z, CRuby takes nil for an empty String.

@@ -4,7 +4,6 @@
 pub mod calendar;
 pub mod format;
 pub mod guess;
-mod guess_rules;
 mod known;
 pub mod strptime;
 pub mod zone;

@@ -16,7 +16,7 @@ use crate::admin::metrics;
 use crate::admin::page;
 use crate::admin::place::Place;
 use crate::admin::prometheus;
-use crate::admin::routes::{self, Door};
+use crate::admin::routes::{self, Access};
 use crate::admin::state::AdminState;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -24,7 +24,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// The engine of one listener: the control socket or the admin listener.
 pub struct AdminEngine {
     pub state: Arc<AdminState>,
-    pub door: Door,
+    pub access: Access,
     pub guard: Guard,
     pub place: Place,
     /// A runtime with threads that may block.
@@ -35,15 +35,15 @@ impl Engine for AdminEngine {
     fn call(&self, request: Request) -> Reply {
         let (responder, reply) = reply::pair();
         let state = self.state.clone();
-        let door = self.door;
+        let access = self.access;
         let guard = self.guard.clone();
         let place = self.place.clone();
         drop(self.runtime.spawn_blocking(move || {
             let response = match request.path.as_str() {
                 // Health checks are often programs without a token, and these answers reveal nothing else.
                 "/healthz" => respond(StatusCode::OK, TEXT, "alive\n"),
-                "/readyz" => ready(&state, door, &place),
-                _ => answer(&state, door, &guard, &request),
+                "/readyz" => ready(&state, access, &place),
+                _ => answer(&state, access, &guard, &request),
             };
             responder.send(Ok(response), Duration::ZERO);
         }));
@@ -62,7 +62,7 @@ impl Engine for AdminEngine {
     fn close(&self) {}
 }
 
-fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> Response {
+fn answer(state: &AdminState, access: Access, guard: &Guard, request: &Request) -> Response {
     let path = request.path.as_str();
     if let Err((is_token, why)) = guard.check(&request.headers) {
         return refused(is_token, why);
@@ -72,7 +72,7 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
         Input::Empty => &[],
         Input::File(..) | Input::Stream(_) => return json_of(Err(ApiError::wrong("the body is too long"))),
     };
-    if let Some(outcome) = routes::answer(state, door, request, body) {
+    if let Some(outcome) = routes::answer(state, access, request, body) {
         return json_of(outcome);
     }
     let what = match path {
@@ -90,10 +90,10 @@ fn answer(state: &AdminState, door: Door, guard: &Guard, request: &Request) -> R
 }
 
 /// `/readyz`, for load balancers: 200 if the server takes requests, else 503.
-fn ready(state: &AdminState, door: Door, place: &Place) -> Response {
+fn ready(state: &AdminState, access: Access, place: &Place) -> Response {
     let (is_ready, state) = match state.running() {
         // The end of this process is not that of the server: another one has the same address, and takes requests.
-        Some(running) if door == Door::Admin && place.is_anothers(&running.server) => (true, "serving"),
+        Some(running) if access == Access::Admin && place.is_anothers(&running.server) => (true, "serving"),
         Some(running) => (running.server.is_ready(), running.state()),
         None => (false, "starting"),
     };

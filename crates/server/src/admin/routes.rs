@@ -80,9 +80,9 @@ pub static ROUTES: [Route; 17] = [
     order("/v1/reopen-logs", &[], "reopen the log files", |_, running, params| orders::reopen_logs(running, params)),
 ];
 
-/// The listener that a request came through.
+/// The access of a request, by the listener that it came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
+pub enum Access {
     /// The control socket: full access for users who may open it.
     Control,
     /// The admin listener: read-only.
@@ -90,13 +90,13 @@ pub enum Door {
 }
 
 /// The response of the API to a request; `None` if the path is not the API's.
-pub fn answer(state: &AdminState, door: Door, request: &Request, body: &[u8]) -> Option<Outcome> {
+pub fn answer(state: &AdminState, access: Access, request: &Request, body: &[u8]) -> Option<Outcome> {
     let path = request.path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(&request.path);
     let path = if path == "/status.json" { "/v1/status" } else { path };
     if path != "/v1" && !path.starts_with("/v1/") {
         return None;
     }
-    Some(find(path, &request.method, door).and_then(|(route, worker)| {
+    Some(find(path, &request.method, access).and_then(|(route, worker)| {
         let mut params = Params::read(&request.query, body)?;
         params.only(route.takes)?;
         if let Some(worker) = worker {
@@ -122,7 +122,7 @@ fn starting(state: &AdminState, route: &Route, params: &Params) -> Outcome {
 }
 
 /// The route for path and method, and the worker number in the path.
-fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Route, Option<&'a str>), ApiError> {
+fn find<'a>(path: &'a str, method: &Method, access: Access) -> Result<(&'static Route, Option<&'a str>), ApiError> {
     let at_path: Vec<_> =
         ROUTES.iter().filter_map(|route| matched(route.path, path).map(|worker| (route, worker))).collect();
     if at_path.is_empty() {
@@ -134,7 +134,7 @@ fn find<'a>(path: &'a str, method: &Method, door: Door) -> Result<(&'static Rout
         let status = http::StatusCode::METHOD_NOT_ALLOWED;
         return Err(ApiError { status, message: format!("{path}: say {right}, not {method}") });
     };
-    if found.0.is_order && door == Door::Admin {
+    if found.0.is_order && access == Access::Admin {
         return Err(ApiError::refused(format!("{path}: only the control socket takes orders; here one can only look")));
     }
     Ok(*found)
@@ -222,20 +222,20 @@ fn json_value(view: impl serde::Serialize) -> Outcome {
 mod tests {
     use super::*;
 
-    fn found(path: &str, method: Method, door: Door) -> Result<(&'static str, Option<&str>), ApiError> {
-        find(path, &method, door).map(|(route, worker)| (route.path, worker))
+    fn found(path: &str, method: Method, access: Access) -> Result<(&'static str, Option<&str>), ApiError> {
+        find(path, &method, access).map(|(route, worker)| (route.path, worker))
     }
 
     #[test]
     fn a_path_leads_to_its_row() {
-        assert_eq!(found("/v1/status", Method::GET, Door::Admin), Ok(("/v1/status", None)));
-        assert_eq!(found("/v1/status", Method::HEAD, Door::Admin), Ok(("/v1/status", None)));
-        let kill = found("/v1/workers/12/kill", Method::POST, Door::Control);
+        assert_eq!(found("/v1/status", Method::GET, Access::Admin), Ok(("/v1/status", None)));
+        assert_eq!(found("/v1/status", Method::HEAD, Access::Admin), Ok(("/v1/status", None)));
+        let kill = found("/v1/workers/12/kill", Method::POST, Access::Control);
         assert_eq!(kill, Ok(("/v1/workers/{}/kill", Some("12"))));
-        assert_eq!(found("/v1/workers//kill", Method::POST, Door::Control).unwrap_err().status, 404);
-        assert_eq!(found("/v1/workers/1/2/kill", Method::POST, Door::Control).unwrap_err().status, 404);
-        assert_eq!(found("/v1/reload", Method::GET, Door::Control).unwrap_err().status, 405);
-        assert_eq!(found("/v1/nothing", Method::GET, Door::Control).unwrap_err().status, 404);
+        assert_eq!(found("/v1/workers//kill", Method::POST, Access::Control).unwrap_err().status, 404);
+        assert_eq!(found("/v1/workers/1/2/kill", Method::POST, Access::Control).unwrap_err().status, 404);
+        assert_eq!(found("/v1/reload", Method::GET, Access::Control).unwrap_err().status, 405);
+        assert_eq!(found("/v1/nothing", Method::GET, Access::Control).unwrap_err().status, 404);
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
         for route in ROUTES.iter().filter(|route| route.is_order) {
             let path = route.path.replace("{}", "1");
             let method: Method = route.method.parse().unwrap();
-            assert_eq!(find(&path, &method, Door::Admin).err().map(|error| error.status.as_u16()), Some(403));
+            assert_eq!(find(&path, &method, Access::Admin).err().map(|error| error.status.as_u16()), Some(403));
         }
         assert!(ROUTES.iter().all(|route| route.is_order || route.method == "GET"));
     }

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use crate::admin::engine::AdminEngine;
 use crate::admin::guard::Guard;
 use crate::admin::place::Place;
-use crate::admin::routes::Door;
+use crate::admin::routes::Access;
 use crate::admin::state::{AdminState, inode_of};
 use crate::admin::view::{sample, sample_server};
 use crate::control::handle::ServerHandle;
@@ -108,7 +108,7 @@ impl Drop for Serving {
 impl Service {
     /// Serves the control socket until the shutdown.
     pub fn serve_control(self: &Arc<Service>, listener: Listener) {
-        self.serve(listener, Door::Control, Guard::Nobody, self.control.clone());
+        self.serve(listener, Access::Control, Guard::Nobody, self.control.clone());
     }
 
     /// Serves the admin listener until the shutdown, or until a successor serves there.
@@ -119,12 +119,12 @@ impl Service {
         if let Some(earlier) = earlier {
             earlier.stop.drain();
         }
-        self.serve(listener, Door::Admin, guard, stop);
+        self.serve(listener, Access::Admin, guard, stop);
     }
 
-    fn serve(self: &Arc<Service>, listener: Listener, door: Door, guard: Guard, stop: Stop) {
+    fn serve(self: &Arc<Service>, listener: Listener, access: Access, guard: Guard, stop: Stop) {
         let (state, runtime) = (self.state.clone(), self.runtime.clone());
-        let engine = AdminEngine { state, door, guard, place: Place::of(&listener), runtime };
+        let engine = AdminEngine { state, access, guard, place: Place::of(&listener), runtime };
         let service = self.clone();
         let task = self.runtime.spawn(async move {
             front::serve(vec![listener], &service.io_threads, Arc::new(engine), Arc::new(front_settings()), stop).await;

@@ -31,7 +31,7 @@ pub struct App {
     name: String,
     pub(crate) engine_context: EngineContext,
     pub(crate) context: Arc<AppContext>,
-    entry: ArcSwap<Entry>,
+    active: ArcSwap<ActiveGeneration>,
     pub(crate) turns: SingleFlight<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
     /// Number of the last generation that was begun.
@@ -40,9 +40,9 @@ pub struct App {
     overrides: Mutex<Overrides>,
 }
 
-/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once the previous entry
+/// Where requests go. A reader holds it only while it hands over one request: so after a swap, once the previous value
 /// has no other holder, the old generation gets no more requests.
-struct Entry {
+struct ActiveGeneration {
     generation: Arc<Generation>,
     /// The previous generation, while both get requests.
     previous: Option<Arc<Generation>>,
@@ -102,12 +102,12 @@ impl App {
         let shutdown = ShutdownState::new(context.called_off.clone());
         let engine_context = context.engine_context();
         let generation = Generation::start(1, (found, settings), Size::Full, &engine_context)?;
-        let entry = ArcSwap::from_pointee(Entry::new(Arc::new(generation), None, &context));
+        let active = ArcSwap::from_pointee(ActiveGeneration::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
         let overrides = Mutex::default();
         let turns = SingleFlight::new();
         let begun_ones = AtomicU64::new(1);
-        let app = App { name, engine_context, context, entry, turns, shutdown, begun: begun_ones, log, overrides };
+        let app = App { name, engine_context, context, active, turns, shutdown, begun: begun_ones, log, overrides };
         app.note(Deploy::new(1, begun, DeployOutcome::Started, None));
         Ok(app)
     }
@@ -129,12 +129,12 @@ impl App {
 
     /// The generation that gets its requests now.
     pub fn current(&self) -> Arc<Generation> {
-        self.entry.load().generation.clone()
+        self.active.load().generation.clone()
     }
 
     /// Number of the current generation; 1 is the one that the server started with.
     pub fn generation(&self) -> u64 {
-        self.entry.load().generation.number
+        self.active.load().generation.number
     }
 
     /// Old generations that finish their requests, the oldest first.
@@ -276,9 +276,9 @@ impl App {
     /// Makes a generation the current one. `previous`, if given, still gets requests that find no idle worker in the
     /// new one. Returns when no other generation can get any.
     pub(crate) fn enter(&self, generation: Arc<Generation>, previous: Option<Arc<Generation>>) {
-        let entry = Arc::new(Entry::new(generation, previous, &self.context));
-        let before = self.entry.swap(entry);
-        // A holder of the previous entry is handing over a request. That takes a moment, or, if a script in the I/O
+        let active = Arc::new(ActiveGeneration::new(generation, previous, &self.context));
+        let before = self.active.swap(active);
+        // A holder of the previous value is handing over a request. That takes a moment, or, if a script in the I/O
         // thread cannot be interrupted, as long as that script.
         wait_until(Instant::now() + self.context.drain_time, || Arc::strong_count(&before) == 1);
     }
@@ -308,11 +308,11 @@ impl App {
     }
 }
 
-impl Entry {
-    fn new(generation: Arc<Generation>, previous: Option<Arc<Generation>>, context: &AppContext) -> Entry {
+impl ActiveGeneration {
+    fn new(generation: Arc<Generation>, previous: Option<Arc<Generation>>, context: &AppContext) -> ActiveGeneration {
         let times = Times { request: generation.settings.request_time, queue: generation.settings.queue_wait };
         let is_usual = times.request == context.request_time && times.queue == context.queue_wait;
-        Entry { generation, previous, times: (!is_usual).then_some(times) }
+        ActiveGeneration { generation, previous, times: (!is_usual).then_some(times) }
     }
 
     /// The engine for the next request. While both generations get requests, the old one gets those for which the new
@@ -330,12 +330,12 @@ impl Entry {
 
 impl Engine for App {
     fn call(&self, mut request: Request) -> Reply {
-        let entry = self.entry.load();
-        let Some(times) = entry.times else { return entry.engine().call(request) };
+        let active = self.active.load();
+        let Some(times) = active.times else { return active.engine().call(request) };
         let now = request.deadline.checked_sub(self.context.request_time).unwrap_or_else(Instant::now);
         request.deadline = now + times.request;
         request.queue_deadline = now + times.queue;
-        entry.engine().call(request).with_due(now + times.request)
+        active.engine().call(request).with_due(now + times.request)
     }
 
     /// Whether all generations that may still answer are in development.

@@ -141,8 +141,8 @@ impl Apps {
                 None => Err("there is no such application any more".to_owned()),
             };
             match outcome {
-                Ok(()) => info!(target: "server", "as before the upgrade: {ordered}"),
-                Err(why) => warn!(target: "server", "other than before the upgrade, not {ordered}: {why}"),
+                Ok(()) => info!(target: "server", "kept from the previous process: {ordered}"),
+                Err(why) => warn!(target: "server", "not kept from the previous process: {ordered}: {why}"),
             }
         }
     }

@@ -18,7 +18,7 @@ const MOST: usize = 50;
 /// Keys of an application beside its options.
 const OF_APPS: [&str; 4] = ["name", "path", "host", "prefix"];
 
-type Entry<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>);
+type KeyValue<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>);
 
 struct Reader<'a> {
     asked: &'a mut Arguments,
@@ -53,8 +53,8 @@ pub fn read(asked: &mut Arguments, path: &Path, home: &Path, text: &str) {
 }
 
 /// The entries of a table in the order of the file.
-fn entries<'a>(table: &'a DeTable<'a>) -> Vec<Entry<'a>> {
-    let mut entries: Vec<Entry<'a>> = table.iter().collect();
+fn entries<'a>(table: &'a DeTable<'a>) -> Vec<KeyValue<'a>> {
+    let mut entries: Vec<KeyValue<'a>> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
@@ -73,13 +73,13 @@ impl Reader<'_> {
     }
 
     /// Position and text of an entry.
-    fn place(&self, (key, value): &Entry<'_>) -> SourcePosition {
+    fn place(&self, (key, value): &KeyValue<'_>) -> SourcePosition {
         let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
         let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
         SourcePosition { file: self.shown.clone(), line: Some(self.line(key.span().start)), written, is_compat: false }
     }
 
-    fn refuse(&mut self, entry: &Entry<'_>, why: &str) {
+    fn refuse(&mut self, entry: &KeyValue<'_>, why: &str) {
         let place = self.place(entry);
         self.asked.refuse(format!("{place}: {}: {why}", place.written));
     }
@@ -115,7 +115,7 @@ impl Reader<'_> {
     }
 
     /// The only application's path, without `[[app]]`. A file on the command line counts more.
-    fn path(&mut self, entry: &Entry<'_>, value: &DeValue<'_>) {
+    fn path(&mut self, entry: &KeyValue<'_>, value: &DeValue<'_>) {
         match value.as_str().filter(|path| !path.is_empty()) {
             Some(_) if self.names_a_file() => {}
             Some(path) => self.asked.rackup = Some(self.folder.join(path)),
@@ -123,7 +123,7 @@ impl Reader<'_> {
         }
     }
 
-    fn apps(&mut self, apps: Vec<&Spanned<DeValue<'_>>>, entry: &Entry<'_>) {
+    fn apps(&mut self, apps: Vec<&Spanned<DeValue<'_>>>, entry: &KeyValue<'_>) {
         if self.names_a_file() {
             let named = self.asked.rackup.take().unwrap_or_default();
             let named = named.display();
@@ -212,7 +212,7 @@ impl Reader<'_> {
         self.asked.apps.push(app);
     }
 
-    fn option(&mut self, entry: &Entry<'_>, app: Option<usize>, seen: &mut Vec<Name>) {
+    fn option(&mut self, entry: &KeyValue<'_>, app: Option<usize>, seen: &mut Vec<Name>) {
         let key = entry.0.get_ref().as_ref();
         let mut place = self.place(entry);
         let Some(row) = Row::called(key) else { return self.refuse(entry, &unknown(key, app.is_some())) };

@@ -327,13 +327,13 @@ impl Upgrade {
 
     fn raise(&self) -> Result<Successor, String> {
         let told = |error: io::Error| format!("{} cannot be started: {error}", self.program.path().display());
-        let wanted = self.apps.before_exec(self.limit).map_err(|why| format!("its hooks before_exec: {why}"))?;
+        let wanted = self.apps.before_exec(self.limit).map_err(|why| format!("before_exec hooks: {why}"))?;
         if let Some(folder) = &wanted.folder {
-            info!(target: "server", "upgrade: as the hooks before_exec say, in {}", folder.display());
+            info!(target: "server", "upgrade: the before_exec hooks changed the folder to {}", folder.display());
         }
         if !wanted.variables.is_empty() {
             let names: Vec<&str> = wanted.variables.iter().map(|(name, _)| name.as_str()).collect();
-            info!(target: "server", "upgrade: as the hooks before_exec say, other values of {}", names.join(", "));
+            info!(target: "server", "upgrade: the before_exec hooks changed the variables {}", names.join(", "));
         }
         let (channel, mut child) =
             Channel::start(self.program.again_with(&wanted), StartedAs::Upgrade).map_err(told)?;

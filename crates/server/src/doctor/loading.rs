@@ -58,7 +58,7 @@ pub struct Gem {
 
 /// The report of stub_missing.rb.
 #[derive(Debug, Default, Deserialize)]
-pub struct Told {
+pub struct LoadReport {
     pub found: Vec<Finding>,
     pub tried: Vec<String>,
     ended: Option<Cause>,
@@ -112,12 +112,12 @@ fn load(
     engine_context: &Arc<EngineContext>,
 ) -> Result<RunningEngine, LoadError> {
     RunningEngine::try_in_a_child(found, settings, engine_context).map_err(LoadError::Refused)?;
-    let (tell, told) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let own_found = found.clone();
     let own_settings = settings.clone();
     let own_context = engine_context.clone();
     let work = move || {
-        if let Err(unheard) = tell.send(RunningEngine::start(&own_found, &own_settings, Size::Full, &own_context))
+        if let Err(unheard) = sender.send(RunningEngine::start(&own_found, &own_settings, Size::Full, &own_context))
             && let Ok(running) = unheard.0
         {
             running.stop(Duration::ZERO);
@@ -125,7 +125,7 @@ fn load(
     };
     let spawned = thread::Builder::new().name("loading".to_owned()).stack_size(STACK_BYTES).spawn(work);
     spawned.map_err(|error| format!("the machine refused a thread: {error}"))?;
-    match told.recv_timeout(settings.ruby.boot_time + GRACE) {
+    match receiver.recv_timeout(settings.ruby.boot_time + GRACE) {
         Ok(started) => started.map_err(LoadError::Refused),
         Err(_) => Err(LoadError::Stuck),
     }
@@ -139,18 +139,18 @@ fn stuck(found: &AppSpec, settings: &AppSettings) -> Refusal {
 
 /// Finds everything that is missing: as long as something ends the loading, loads again without it, within the time
 /// limit.
-pub fn all_missing(found: &AppSpec, settings: &AppSettings, engine_context: &Arc<EngineContext>) -> Told {
+pub fn all_missing(found: &AppSpec, settings: &AppSettings, engine_context: &Arc<EngineContext>) -> LoadReport {
     let mut spared: Vec<Cause> = Vec::new();
-    let mut last = Told::default();
+    let mut last = LoadReport::default();
     let time = settings.ruby.boot_time * TIMES;
     let end = Instant::now() + time;
     loop {
         match load_with_stubs(found, &spared, settings, engine_context) {
-            Ok(told) => last = told,
+            Ok(report) => last = report,
             // If the first attempt fails, so does the real loading, with a better error.
             Err(LoadError::Refused(_)) if spared.is_empty() => return last,
             Err(LoadError::Refused(_)) => return last.cut_off("without these it does not load within --boot-time"),
-            Err(LoadError::Stuck) => return Told { stuck: Some(stuck(found, settings)), ..last },
+            Err(LoadError::Stuck) => return LoadReport { stuck: Some(stuck(found, settings)), ..last },
         }
         match &last.ended {
             Some(cause) if !spared.contains(cause) => {
@@ -167,11 +167,11 @@ pub fn all_missing(found: &AppSpec, settings: &AppSettings, engine_context: &Arc
     }
 }
 
-impl Told {
+impl LoadReport {
     /// Marks the report as incomplete, with the reason.
-    fn cut_off(self, why: &str) -> Told {
+    fn cut_off(self, why: &str) -> LoadReport {
         let name = self.ended.as_ref().map(|(_, name)| format!("\"{name}\" and ")).unwrap_or_default();
-        Told { unfinished: Some(format!("{name}perhaps others, which were not looked for: {why}")), ..self }
+        LoadReport { unfinished: Some(format!("{name}perhaps others, which were not looked for: {why}")), ..self }
     }
 }
 
@@ -180,7 +180,7 @@ fn load_with_stubs(
     spared: &[Cause],
     settings: &AppSettings,
     engine_context: &Arc<EngineContext>,
-) -> Result<Told, LoadError> {
+) -> Result<LoadReport, LoadError> {
     let folder = TempFolder::new("foolsgold-doctor-").map_err(|error| error.to_string())?;
     let rackup = folder.path().join(NAME);
     let pairs: Vec<String> =
@@ -192,8 +192,8 @@ fn load_with_stubs(
     let running = load(&AppSpec { rackup, ..found.clone() }, settings, engine_context)?;
     let answer = answer::body(&*running.engine(), settings, "/", settings.ruby.boot_time);
     running.stop(END);
-    let told = serde_json::from_slice(&answer?);
-    told.map_err(|error| format!("what was found cannot be read: {error}").into())
+    let report = serde_json::from_slice(&answer?);
+    report.map_err(|error| format!("what was found cannot be read: {error}").into())
 }
 
 /// A text as a Ruby string literal.

@@ -8,8 +8,8 @@ pub fn quota(max_requests: u64, jitter_percent: u64) -> Option<u64> {
     let most = u128::from(max_requests) * u128::from(jitter_percent) / 100;
     let most = u64::try_from(most).unwrap_or(u64::MAX);
     // Each `RandomState` has fresh keys from the system's randomness.
-    let dice = RandomState::new().hash_one(0);
-    (max_requests > 0).then(|| max_requests.saturating_add(dice % most.saturating_add(1)))
+    let random = RandomState::new().hash_one(0);
+    (max_requests > 0).then(|| max_requests.saturating_add(random % most.saturating_add(1)))
 }
 
 #[cfg(test)]
