@@ -343,6 +343,27 @@ async fn an_upgrade_of_a_request_that_was_withdrawn_finds_its_client_gone() {
     assert!(thread.upgrade(2).is_some_and(|duplex| duplex.outgoing.is_gone()));
 }
 
+/// Its thread waits for the connection, and the front counts it as idle: both must be over at once.
+#[tokio::test]
+async fn an_upgrade_whose_answer_is_refused_finds_its_client_gone() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    let (get, reply) = job(Method::GET);
+    thread.push(get).map_err(|_| ()).unwrap();
+    let headers = b"x\0a\rb\0";
+    let refused = frame(kind::ANSWER, |out| {
+        out.put_u32(1);
+        out.put_u16(200);
+        out.put_slice(&[flag::UPGRADE, 0, 1, 0, 0, 0, headers.len() as u8]);
+        out.put_slice(headers);
+    });
+    let (step, _) = thread.receive(received(&refused)).unwrap();
+    assert!(matches!(step, Step::Done(..)));
+    assert!(matches!(reply.await.result, Err(Fault::BadAnswer(_))));
+    assert!(thread.upgrade(1).is_some_and(|duplex| duplex.outgoing.is_gone()));
+}
+
 #[tokio::test]
 async fn in_a_pause_what_has_not_begun_comes_back_and_is_sent_again_after_it() {
     let (pool, _inbox) = pool();

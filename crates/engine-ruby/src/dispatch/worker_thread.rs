@@ -305,6 +305,7 @@ impl WorkerThread {
             }
             return Ok(if is_open { Step::Nothing } else { state.in_flight.done() });
         };
+        let orphan = answer.orphan();
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
@@ -320,6 +321,10 @@ impl WorkerThread {
             }
             Err(fault) => {
                 job.answer(Err(fault));
+                // The thread waits until its connection is the application's, which finds it closed then.
+                if let Some(duplex) = orphan {
+                    state.await_takeover(seq, duplex);
+                }
                 if is_more {
                     self.control.cancel(self.number, seq);
                 }
