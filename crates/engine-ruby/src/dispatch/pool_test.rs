@@ -310,6 +310,32 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     assert_eq!(pool.dispatch().busy_workers(), 0);
 }
 
+/// A 504 blames the application, and a 503 the load.
+#[tokio::test]
+async fn only_a_request_that_had_begun_has_been_running_for_too_long() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    let push = || {
+        let (get, reply) = job(Method::GET);
+        thread.push(get).map_err(|_| ()).unwrap();
+        reply
+    };
+    let (ran, withdrawn) = (push(), push());
+    let mut back = thread.withdraw();
+    let stood_behind = push();
+    for Unfinished { mut job, has_begun, .. } in thread.close(Fault::Stopping) {
+        assert!(job.may_replay(has_begun, Death::Crash));
+        back.push(job);
+    }
+    let places: Vec<bool> = back.iter().map(|job| job.ran_on.is_some()).collect();
+    assert_eq!(places, [false, true, false], "withdrawn, ran, stood behind it");
+    back.into_iter().for_each(|job| job.expire(Instant::now()));
+    assert!(matches!(ran.await.result, Err(Fault::OutOfTime(_))));
+    assert!(matches!(withdrawn.await.result, Err(Fault::QueueWait(_))));
+    assert!(matches!(stood_behind.await.result, Err(Fault::QueueWait(_))));
+}
+
 /// Its client has gone. It must not count as an error of the application.
 #[tokio::test]
 async fn a_request_that_was_cancelled_before_it_began_failed_by_its_client() {

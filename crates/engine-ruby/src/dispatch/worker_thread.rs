@@ -439,7 +439,8 @@ impl WorkerThread {
         let mut state = self.state.lock();
         let pipelined = state.in_flight.sent.iter_mut().skip(1);
         let withdrawn = pipelined.filter_map(|sent| {
-            let job = sent.job.take_if(|job| job.is_safe)?;
+            let mut job = sent.job.take_if(|job| job.is_safe)?;
+            job.ran_on = None;
             self.control.cancel(self.number, sent.seq);
             Some(job)
         });
