@@ -124,6 +124,23 @@ fn hooks_of_other_servers_take_no_signal_from_a_worker() {
     assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
 }
 
+/// It begins while its worker boots, and ends when that serves.
+#[test]
+fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
+    let hooks = "workers 1\nthreads 2, 2\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start do\n  \
+                 next if Thread.current == Thread.main\n  \
+                 sleep 0.3\n  File.write('notes', \"hooked\\n\", mode: 'a')\nend\n";
+    let program = ruby::program();
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
+    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let mut seen = BTreeSet::new();
+    for workers in 1..=3 {
+        assert!(within(PATIENCE, || ruby::notes(&server).len() == workers), "{seen:?}\n{}", server.log());
+        seen.insert(server.text("/own/TERM"));
+    }
+    assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
+}
+
 #[test]
 fn one_worker_that_is_asked_to_end_is_replaced_and_with_all_of_them_the_server_ends() {
     let mut server = serve("2", "auto");

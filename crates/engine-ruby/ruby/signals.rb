@@ -29,10 +29,20 @@ module FoolsGold
       end
     end
 
+    # The handlers that this process wants, by the name of the signal.
+    @wanted = {}
+    @lock = Mutex.new
+
     class << self
       # Installs empty handlers, so that these signals neither end nor stop this process.
       def quieten(names)
         names.each { |name| set(name, NOTHING) }
+      end
+
+      # Sets a handler again that code of the application may have replaced. Hooks run in several threads at once: one
+      # that restored what it had found could bring back what another has just replaced.
+      def renew(name)
+        @lock.synchronize { trap(name, @wanted[name]) if @wanted.key?(name) }
       end
 
       # Forwards signals that the application sends to this process, or from a process forked from it, to the front. For
@@ -60,13 +70,6 @@ module FoolsGold
         ENDING.each do |name|
           set(name, proc { ::Process.pid == worker ? ask(own: (@own -= 1) >= 0) : end_child(name) })
         end
-      end
-
-      # The handler of a signal, to be set again with `trap`. Ruby tells it only to who sets another.
-      def handler(name)
-        found = trap(name, NOTHING) || "DEFAULT"
-        trap(name, found)
-        found
       end
 
       def note(signal)
@@ -102,7 +105,10 @@ module FoolsGold
       end
 
       def set(name, handler)
-        trap(name, handler)
+        @lock.synchronize do
+          trap(name, handler)
+          @wanted[name] = handler
+        end
       rescue ArgumentError
         nil # A Java machine has some of them for itself.
       end
