@@ -194,6 +194,70 @@ async fn a_stream_has_no_deadline_unless_it_began_too_late() {
     assert!(!thread.look(deadline + 5 * second, 2 * second).is_stuck, "that is reported once");
 }
 
+/// The frame of an answer, and its end if that is a frame of its own.
+fn complete_with_work_left(how: u8) -> Vec<frames::Frame> {
+    let failed = |number: u8| {
+        frame(number, |out| {
+            out.put_u32(1);
+            out.put_u8(flag::LATER);
+            out.put_slice(b"E\0failed\0");
+        })
+    };
+    let all = match how {
+        0 => vec![answer(flag::LATER)],
+        1 => vec![answer(flag::MORE), frame(kind::END, |out| out.put_u8(1))],
+        2 => vec![failed(kind::FAULT)],
+        _ => vec![failed(kind::BAD)],
+    };
+    all.iter().map(|bytes| received(bytes)).collect()
+}
+
+#[tokio::test]
+async fn the_work_after_an_answer_has_the_time_of_a_request() {
+    let (pool, _inbox) = pool();
+    let patience = Duration::from_secs(2);
+    let soon = Duration::from_millis(1);
+    for how in 0..4 {
+        let ends = worker(&pool);
+        let thread = &ends[0].0;
+        let (get, reply) = job(Method::GET);
+        let allowed = get.request.time_allowed();
+        thread.push(get).map_err(|_| ()).unwrap();
+        let before = Instant::now();
+        for part in complete_with_work_left(how) {
+            assert!(matches!(thread.receive(part).unwrap(), (Step::Nothing, 0)), "{how}");
+        }
+        let answered = Instant::now();
+        assert_eq!(reply.await.result.is_ok(), how < 2, "the client has its answer");
+        assert_eq!(thread.look(before + allowed, patience).expired, None, "{how}");
+        let look = thread.look(answered + allowed + soon, patience);
+        assert_eq!((look.expired, look.is_finishing), (Some(1), true), "{how}");
+        let look = thread.look(answered + allowed + 2 * patience, patience);
+        assert_eq!((look.expired, look.is_stuck), (None, true), "{how}");
+        let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
+        assert!(matches!(step, Step::Done(_, true)), "its worker is to be replaced");
+        pool.remove(1, None);
+    }
+}
+
+/// Its time-out is that of the request: what it has to do after the answer is another thing.
+#[tokio::test]
+async fn the_work_after_an_answer_that_came_too_late_is_not_cut_short() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let (get, reply) = job(Method::GET);
+    let (deadline, thread) = (get.request.deadline, &ends[0].0);
+    thread.push(get).map_err(|_| ()).unwrap();
+    let second = Duration::from_secs(1);
+    assert_eq!(thread.look(deadline + second, second).expired, Some(1));
+    assert!(matches!(reply.await.result, Err(Fault::OutOfTime(_))));
+    thread.receive(received(&answer(flag::LATER))).unwrap();
+    let look = thread.look(Instant::now() + 5 * second, second);
+    assert_eq!((look.expired, look.is_stuck), (None, false));
+    let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
+    assert!(matches!(step, Step::Done(_, true)), "its worker is to be replaced all the same");
+}
+
 #[tokio::test]
 async fn a_request_has_its_time_to_be_interrupted_also_where_nobody_looked_when_its_deadline_passed() {
     let (pool, _inbox) = pool();
