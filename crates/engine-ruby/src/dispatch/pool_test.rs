@@ -297,14 +297,21 @@ async fn a_retired_worker_that_does_not_exit_is_to_be_killed() {
 }
 
 #[tokio::test]
-async fn a_retired_worker_has_no_places() {
+async fn a_retired_worker_has_no_places_and_its_requests_run_on() {
     let (pool, _inbox) = pool();
     let _ends = worker(&pool);
-    assert_eq!((pool.status().capacity, pool.status().idle), (2, 2));
+    let places = || {
+        let status = pool.status();
+        (status.capacity, status.idle, status.busy)
+    };
+    assert_eq!(places(), (2, 2, 0));
     pool.dispatch().worker(1).unwrap().out_of_band = Some(Instant::now());
-    assert_eq!((pool.status().capacity, pool.status().idle), (2, 0));
+    assert_eq!(places(), (2, 0, 0), "nothing runs");
+    pool.dispatch().worker(1).unwrap().out_of_band = None;
+    pool.dispatch().worker(1).unwrap().take(0);
+    assert_eq!(places(), (2, 1, 1));
     pool.dispatch().worker(1).unwrap().is_leaving = true;
-    assert_eq!((pool.status().capacity, pool.status().idle), (0, 0));
+    assert_eq!(places(), (0, 0, 1), "what it has goes on");
 }
 
 #[tokio::test]
