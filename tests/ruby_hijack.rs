@@ -332,3 +332,21 @@ fn a_partial_hijack_without_a_file_left_for_it_fails_and_leaves_no_client_waitin
     assert!(server.logs("Too many open files"), "{}", server.log());
     assert_eq!(server.text("/plain"), "plain", "{}", server.log());
 }
+
+/// The connection of its thread is opened before the server sees that the answer is none.
+#[test]
+fn a_partial_hijack_whose_answer_is_refused_holds_no_thread() {
+    let app = "run ->(env) {\n  wrong = { '/value' => { 'x-a' => \"a\\rb\" }, '/coding' => { 'transfer-encoding' => \
+               'gzip' } }[env['PATH_INFO']]\n  next [200, {}, ['plain']] unless wrong\n  \
+               hijack = ->(io) { File.write('notes', \"#{io.read.inspect}\\n\", mode: 'a'); io.close }\n  \
+               [200, wrong.merge('rack.hijack' => hijack), []]\n}";
+    let server = ruby::serve(app, &["-w", "1", "-t", "1"]);
+    for (at, path) in ["/value", "/coding"].into_iter().enumerate() {
+        assert_eq!(server.get(path).status, 500, "{path}: {}", server.log());
+        let begun = Instant::now();
+        assert_eq!(server.text("/"), "plain", "{path}: {}", server.log());
+        assert!(begun.elapsed() < Duration::from_secs(2), "{path}: {:?}\n{}", begun.elapsed(), server.log());
+        assert!(within(PATIENCE, || ruby::notes(&server).len() == at + 1), "{path}: {}", server.log());
+    }
+    assert_eq!(ruby::notes(&server), ["\"\"", "\"\""], "the application reads the end at once");
+}

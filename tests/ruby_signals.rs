@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::support::successor::signal as kill;
 use crate::support::{PATIENCE, Server, ruby, within};
@@ -114,6 +115,30 @@ fn a_child_that_the_application_forks_is_ended_by_a_signal_and_its_worker_is_not
     assert_eq!(ruby::workers(&server), worker, "{}", server.log());
 }
 
+/// One that is forked in a hook has the handlers of the mold, or of a worker that boots.
+#[test]
+fn a_child_that_a_hook_forks_is_ended_by_a_signal() {
+    let hooks = "bind 'tcp://127.0.0.1:0'\ndef ended_by(name, pid)\n  Process.kill(name, pid)\n  \
+                 Process.wait(pid)\n  $?.termsig.to_s\nend\n\
+                 def note(text) = File.write('notes', \"#{text}\\n\", mode: 'a')\n\
+                 after_booted do\n  \
+                 note(%w[TERM INT HUP QUIT].map { |name| ended_by(name, Process.fork { sleep 60 }) }.join(' '))\n  \
+                 $pid = Process.fork { sleep 60 }\nend\n\
+                 after_stopped { note(ended_by('TERM', $pid)) }\n";
+    let program = ruby::program();
+    // In single mode, these hooks run in the worker.
+    for workers in ["workers 0\n", "workers 1\n"] {
+        let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &format!("{workers}{hooks}"))]);
+        let mut server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+        ruby::wait_for_note(&server, "15 2 1 3");
+        let begun = Instant::now();
+        server.signal(Signal::TERM);
+        assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{workers}{}", server.log());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{workers}{:?}\n{}", begun.elapsed(), server.log());
+        assert_eq!(ruby::notes(&server), ["15 2 1 3", "15"], "{workers}{}", server.log());
+    }
+}
+
 #[test]
 fn hooks_of_other_servers_take_no_signal_from_a_worker() {
     let hooks = "workers 1\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start {}\nout_of_band {}\nbefore_worker_boot {}\n";
@@ -121,6 +146,23 @@ fn hooks_of_other_servers_take_no_signal_from_a_worker() {
     let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
     let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
     let seen: BTreeSet<String> = (0..3).map(|_| server.text("/own/TERM")).collect();
+    assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
+}
+
+/// It begins while its worker boots, and ends when that serves.
+#[test]
+fn a_hook_of_a_thread_that_takes_long_takes_no_signal_from_its_worker() {
+    let hooks = "workers 1\nthreads 2, 2\nbind 'tcp://127.0.0.1:0'\nbefore_thread_start do\n  \
+                 next if Thread.current == Thread.main\n  \
+                 sleep 0.3\n  File.write('notes', \"hooked\\n\", mode: 'a')\nend\n";
+    let program = ruby::program();
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", hooks)]);
+    let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "puma.rb"]);
+    let mut seen = BTreeSet::new();
+    for workers in 1..=3 {
+        assert!(within(PATIENCE, || ruby::notes(&server).len() == workers), "{seen:?}\n{}", server.log());
+        seen.insert(server.text("/own/TERM"));
+    }
     assert_eq!(seen.len(), 3, "each by another worker: {seen:?}\n{}", server.log());
 }
 

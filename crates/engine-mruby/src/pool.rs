@@ -312,6 +312,7 @@ impl Engine for Pool {
         Status {
             capacity: self.settings.interpreters,
             idle: depth.idle,
+            busy: self.settings.interpreters.saturating_sub(depth.idle),
             queued: depth.waiting,
             served: self.served.load(Ordering::Relaxed),
             restarts: self.restarts().values().sum(),

@@ -124,8 +124,12 @@ module FoolsGold
 
       flags |= Frames::LATER if @later && flags != Frames::MORE
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]
-      @slot.add(Frames::ANSWER, [*numbers, block, body].pack("NnCnNa*a*"))
-      @ended = @slot.seq unless flags == Frames::MORE
+      answer = [*numbers, block, body].pack("NnCnNa*a*")
+      # An exception of another thread in between would be sent as a second answer.
+      Thread.handle_interrupt(Object => :never) do
+        @slot.add(Frames::ANSWER, answer)
+        @ended = @slot.seq unless flags == Frames::MORE
+      end
     end
 
     # Closes a body; also called by the threads of upgraded connections. An exception here is too late for an answer, so

@@ -49,6 +49,7 @@ module FoolsGold
     end
 
     def run(writer)
+      Signals.claim
       trap("CHLD", "DEFAULT")
       Log.after_fork(nil)
       Title.show("before_exec", "")

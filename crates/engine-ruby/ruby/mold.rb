@@ -130,6 +130,7 @@ module FoolsGold
       return refuse_to_fork(shared) unless shared.empty?
 
       pid = Process.fork do
+        Signals.claim
         [@io, @bell].each(&:close)
         Worker.new(number, @wire, @application, @setup).run
       end

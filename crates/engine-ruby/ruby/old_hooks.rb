@@ -161,7 +161,6 @@ module FoolsGold
     # A hook that fails is logged in Puma, and ends the worker in Unicorn.
     def call(name, block, arguments)
       own = Process.pid
-      term = Signals.handler("TERM")
       block.call(*arguments)
     rescue SystemExit => error
       if Process.pid == own
@@ -173,7 +172,7 @@ module FoolsGold
 
       Log.exception(error, "the hook #{name} failed#{'; as in Puma, that is all' if @is_puma}")
     ensure
-      trap("TERM", term)
+      Signals.renew("TERM")
     end
   end
 end

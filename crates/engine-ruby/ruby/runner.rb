@@ -4,7 +4,7 @@
 
 module FoolsGold
   # The runner of one slot, which Control uses. A request can be interrupted from when `@running` is its number until
-  # `leave`.
+  # `leave`, and its work after the answer once more.
   class Runner
     attr_reader :slot, :running, :thread
 
@@ -34,7 +34,7 @@ module FoolsGold
       @ended
     end
 
-    # Called by Control. Raises in the application's code if it still runs this request.
+    # Called by Control. Raises in the application's code if it still runs this request, or its work after the answer.
     def interrupt(seq)
       @lock.synchronize do
         return unless @running == seq && @interrupted != seq
@@ -102,8 +102,15 @@ module FoolsGold
     # What there is to do after the answer.
     def finish(env, status, headers, error, owes_free)
       @slot.flush
-      @answer.close
-      after(env, status, headers, error)
+      Thread.handle_interrupt(RequestTimeout => :never) do
+        @lock.synchronize { @running, @interrupted = @slot.seq, nil }
+        guard { @answer.close }
+        after(env, status, headers, error)
+      ensure
+        @lock.synchronize { @running = nil }
+      end
+    rescue RequestTimeout
+      nil # It came when everything was done.
     ensure
       @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
     end
@@ -200,8 +207,9 @@ module FoolsGold
       Array(env["rack.response_finished"]).reverse_each { |callable| guard { callable.call(*finished) } }
     end
 
-    def guard
-      yield
+    # Runs a block of the application, which alone can be interrupted, so that those after it run all the same.
+    def guard(&block)
+      Thread.handle_interrupt(RequestTimeout => :immediate, &block)
     rescue Exception => error # Also `exit`: other requests have nothing to do with it.
       Log.exception(error, "#{name} failed after its answer")
     end

@@ -5,9 +5,6 @@
 
 module FoolsGold
   module Signals
-    # A handler that does nothing. Not "IGNORE": programs that the application starts would inherit that, and could not
-    # be ended (signal(7): an exec resets handlers, and keeps what is ignored).
-    NOTHING = proc {}
     # Signals that mean something to the front, or to other servers, and that by default end or stop a process.
     QUIET = %w[INT HUP QUIT TTIN TTOU USR1 USR2 PWR].freeze
     # Signals that ask a process to exit when it has finished.
@@ -29,10 +26,29 @@ module FoolsGold
       end
     end
 
+    # The handlers that this process wants, by the name of the signal.
+    @wanted = {}
+    @lock = Mutex.new
+
     class << self
-      # Installs empty handlers, so that these signals neither end nor stop this process.
+      # Makes this process the one that the handlers are for. Those that are forked from it inherit them, and a signal
+      # then does what it does without them.
+      def claim
+        @owner = ::Process.pid
+      end
+
+      # Installs handlers with which these signals neither end nor stop this process. Not "IGNORE": programs that the
+      # application starts would inherit that, and could not be ended (signal(7): an exec resets handlers, and keeps
+      # what is ignored).
       def quieten(names)
-        names.each { |name| set(name, NOTHING) }
+        claim
+        names.each { |name| set(name, proc { end_child(name) unless ::Process.pid == @owner }) }
+      end
+
+      # Sets a handler again that code of the application may have replaced. Hooks run in several threads at once: one
+      # that restored what it had found could bring back what another has just replaced.
+      def renew(name)
+        @lock.synchronize { trap(name, @wanted[name]) if @wanted.key?(name) }
       end
 
       # Forwards signals that the application sends to this process, or from a process forked from it, to the front. For
@@ -55,18 +71,10 @@ module FoolsGold
       # has not received it too.
       def ask_the_front
         @own = 0
-        worker = ::Process.pid
         ::Process.singleton_class.prepend(Kill)
         ENDING.each do |name|
-          set(name, proc { ::Process.pid == worker ? ask(own: (@own -= 1) >= 0) : end_child(name) })
+          set(name, proc { ::Process.pid == @owner ? ask(own: (@own -= 1) >= 0) : end_child(name) })
         end
-      end
-
-      # The handler of a signal, to be set again with `trap`. Ruby tells it only to who sets another.
-      def handler(name)
-        found = trap(name, NOTHING) || "DEFAULT"
-        trap(name, found)
-        found
       end
 
       def note(signal)
@@ -75,7 +83,7 @@ module FoolsGold
 
       private
 
-      # Ends a process that the application has forked from a worker, as the signal would without the worker's handler.
+      # Ends a process that the application has forked, as the signal would without the handler.
       def end_child(name)
         trap(name, "DEFAULT")
         ::Process.kill(name, ::Process.pid)
@@ -102,7 +110,10 @@ module FoolsGold
       end
 
       def set(name, handler)
-        trap(name, handler)
+        @lock.synchronize do
+          trap(name, handler)
+          @wanted[name] = handler
+        end
       rescue ArgumentError
         nil # A Java machine has some of them for itself.
       end

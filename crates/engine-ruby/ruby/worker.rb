@@ -47,7 +47,6 @@ module FoolsGold
       title
       connect
       boot or exit!(1)
-      Signals.ask_the_front
       serve
       FoolsGold.hooks.run(:on_worker_shutdown, @number)
       # JRuby closes connections as it exits, which must not look like the end of the front.
@@ -68,6 +67,7 @@ module FoolsGold
       FoolsGold.hooks.run(:on_worker_boot, @number)
       OutOfBand.start unless @setup["oob_gc"].empty?
       @runners = open_slots
+      Signals.ask_the_front # Before the hooks of other threads run.
       # A worker that cannot start all its threads is not ready. The first slot has the main thread.
       @runners.drop(1).each { |runner| start(runner) }
       errands = FoolsGold.hooks.any?(:out_of_band) ? "yes" : "no"

@@ -23,6 +23,11 @@ BUSY = <<~'RUBY'
       end
     when "/swallow" then begin; sleep; rescue; end
     when "/endless" then [200, {}, Endless.new]
+    when "/after"
+      env["rack.after_reply"] = [-> { $done = [:first] and sleep }, -> { $done << :second }]
+      [200, {}, ["x"]]
+    when "/close" then [200, {}, ["x"].dup.tap { |body| def body.close = ($done = [:closing]) && sleep }]
+    when "/done" then [200, {}, [$done.inspect]]
     when "/ended" then [200, {}, [[$ended, $closed, $env].inspect]]
     else [200, {}, ["x"]]
     end
@@ -84,6 +89,17 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     worker.order(frames::INTERRUPT, 0, 7)
     Harness.same(frames::FAULT, worker.answer.kind)
     Harness.same("x", worker.get("/").body)
+  end
+  Harness.check("DUMP and INTERRUPT of the work after an answer") do
+    [["/after", 11, "[:first, :second]"], ["/close", 12, "[:closing]"]].each do |path, seq, done|
+      Harness.same(frames::LATER, worker.get(path, seq: seq).flags)
+      Harness.eventually("it runs") { worker.get("/done", slot: 1).body.start_with?(done[0, 6]) }
+      worker.order(frames::DUMP, 0, seq)
+      Harness.match(/config.ru/, front.await(worker.control, frames::TRACE).last)
+      worker.order(frames::INTERRUPT, 0, seq)
+      Harness.same([frames::FREE, ""], Timeout.timeout(5) { frames.read(worker.slots[0]) })
+      Harness.same(done, worker.get("/done").body)
+    end
   end
   Harness.check("CANCEL of a body that is being sent") do
     Harness.same(frames::MORE, worker.get("/endless", seq: 8).flags)

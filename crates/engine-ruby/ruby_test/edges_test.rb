@@ -16,8 +16,24 @@ EDGES = <<~'RUBY'
     end
   end
 
+  # A time-out that comes when an answer has just been added.
+  module TimesOut
+    def add(kind, payload)
+      super
+      return unless kind == FoolsGold::Frames::ANSWER && $times_out
+
+      $times_out = false
+      Thread.current.raise(FoolsGold::RequestTimeout)
+    end
+  end
+
   run(lambda do |env|
     case env["PATH_INFO"]
+    when "/times-out"
+      FoolsGold::Slot.prepend(TimesOut)
+      FoolsGold::NativeSlot.prepend(TimesOut) if defined?(FoolsGold::NativeSlot)
+      $times_out = true
+      [200, {}, %w[a b]]
     when "/caf\xC3\xA9".b, "/raise" then raise "gr\u00F6\u00DFe"
     when "/mute" then raise Mute
     when "/reply"
@@ -54,6 +70,7 @@ module EdgesTest
     closed_after(front, worker)
     at_once(front, worker)
     between(front, worker)
+    timed_out(worker)
     without_body(front, worker)
   end
 
@@ -120,6 +137,13 @@ module EdgesTest
       H.eventually("it was raised") { File.exist?("#{release}.done") }
       H.eventually("the log") { front.await(worker.control, F::LOG)[1].include?("between two requests") }
       H.same("x", worker.get("/").body)
+    end
+  end
+
+  def self.timed_out(worker)
+    H.check("a time-out that comes just behind an answer is no second answer") do
+      H.same("ab", worker.get("/times-out").body)
+      H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
     end
   end
 

@@ -13,7 +13,8 @@ use crate::message::Message;
 /// applications with bursts of work would keep taking a place from each other.
 const SPARE_TIME: Duration = Duration::from_secs(1);
 
-/// Time after which another application is asked, if the one that was asked has not given its place up.
+/// Time after which another application is asked, or the same one for another place, if the one that was asked has not
+/// given its place up.
 const ASKED_TIME: Duration = Duration::from_secs(3);
 
 /// The number of workers that several applications share.
@@ -41,10 +42,19 @@ struct Member {
 pub struct Standing {
     /// Number of places it has.
     pub holds: usize,
+    /// Number of those that it is giving up: each is free when its worker has exited.
+    pub leaving: usize,
     /// Number of places it never gives up.
     pub floor: usize,
     /// For how long it has not needed all of its places; none while it does.
     pub spare_for: Option<Duration>,
+}
+
+impl Standing {
+    /// Returns the number of places that it can be asked for, besides those that it is giving up.
+    fn to_spare(&self) -> usize {
+        self.holds.saturating_sub(self.leaving + self.floor)
+    }
 }
 
 /// One application's share; its places are free again when it is dropped.
@@ -69,16 +79,17 @@ impl Members {
     /// the one with the most places above its floor.
     fn ask(&mut self, id: u64, must: bool) {
         let others = self.all.iter_mut().filter(|(other, _)| *other != id).map(|(_, member)| member);
-        let mut others: Vec<&mut Member> = others.filter(|other| other.standing.holds > other.standing.floor).collect();
+        let mut others: Vec<&mut Member> = others.collect();
         // One at a time, since the place may be enough; but its worker may have a request that lasts for ever.
         let now = Instant::now();
         if others.iter().any(|other| other.asked.is_some_and(|then| now.saturating_duration_since(then) < ASKED_TIME)) {
             return;
         }
-        others.retain(|other| other.asked.is_none());
-        others.sort_by_key(|other| (other.standing.spare_for, other.standing.holds - other.standing.floor));
-        let asked = others.pop().filter(|other| other.standing.spare_for >= Some(SPARE_TIME) || must);
-        if let Some(asked) = asked {
+        let may_ask = |standing: &Standing| must || standing.spare_for >= Some(SPARE_TIME);
+        others.retain(|other| other.standing.to_spare() > 0 && may_ask(&other.standing));
+        // Whoever was asked in vain comes last.
+        others.sort_by_key(|other| (other.asked.is_none(), other.standing.spare_for, other.standing.to_spare()));
+        if let Some(asked) = others.pop() {
             asked.asked = asked.messages.send(Message::GiveUp).is_ok().then_some(now);
         }
     }
@@ -158,7 +169,7 @@ mod tests {
     fn member(budget: &Arc<Budget>, holds: usize, spare_s: Option<u64>) -> (Share, UnboundedReceiver<Message>) {
         let (messages, inbox) = unbounded_channel();
         let share = budget.join(messages);
-        share.tell(Standing { holds, floor: 1, spare_for: spare_s.map(Duration::from_secs) });
+        share.tell(Standing { holds, floor: 1, spare_for: spare_s.map(Duration::from_secs), ..Standing::default() });
         (share, inbox)
     }
 
@@ -184,7 +195,7 @@ mod tests {
         assert!(!asks.take(true) && !asks.take(true));
         assert_eq!((was_asked(&mut first), was_asked(&mut second_inbox)), (false, true));
         assert!(!was_asked(&mut second_inbox), "it is asked once");
-        second.tell(Standing { holds: 3, floor: 1, spare_for: None });
+        second.tell(Standing { holds: 3, floor: 1, ..Standing::default() });
         assert!(asks.take(true));
     }
 
@@ -194,7 +205,7 @@ mod tests {
         let (asks, _inbox) = member(&budget, 1, None);
         let (other, mut inbox) = member(&budget, 2, Some(0));
         assert!(!asks.take(false) && !was_asked(&mut inbox));
-        other.tell(Standing { holds: 2, floor: 1, spare_for: Some(SPARE_TIME) });
+        other.tell(Standing { holds: 2, floor: 1, spare_for: Some(SPARE_TIME), ..Standing::default() });
         assert!(!asks.take(false) && was_asked(&mut inbox));
     }
 
@@ -215,7 +226,7 @@ mod tests {
         let budget = Budget::new(3);
         let (asks, _inbox) = member(&budget, 0, None);
         let (other, mut inbox) = member(&budget, 3, Some(9));
-        let spare = |holds| Standing { holds, floor: 1, spare_for: Some(SPARE_TIME) };
+        let spare = |holds| Standing { holds, floor: 1, spare_for: Some(SPARE_TIME), ..Standing::default() };
         assert!(!asks.take(true) && was_asked(&mut inbox));
         other.tell(spare(3));
         assert!(!asks.take(true) && !was_asked(&mut inbox), "it has not decided");
@@ -226,6 +237,13 @@ mod tests {
         assert!(!asks.take(true) && was_asked(&mut inbox));
     }
 
+    /// Lets the time pass within which an application that was asked should have given its place up.
+    fn is_asked_in_vain(budget: &Budget, share: &Share) {
+        let mut members = budget.members.lock();
+        let (_, member) = members.all.iter_mut().find(|(id, _)| *id == share.id).unwrap();
+        member.asked = Instant::now().checked_sub(ASKED_TIME);
+    }
+
     #[test]
     fn an_application_that_gives_no_place_up_in_time_does_not_block_the_others() {
         let budget = Budget::new(6);
@@ -233,10 +251,24 @@ mod tests {
         let (silent, mut first) = member(&budget, 3, Some(9));
         let (_other, mut second) = member(&budget, 3, Some(1));
         assert!(!asks.take(true) && was_asked(&mut first) && !was_asked(&mut second));
-        let long_ago = Instant::now().checked_sub(ASKED_TIME);
-        let is_silent = |(id, _): &&mut (u64, Member)| *id == silent.id;
-        budget.members.lock().all.iter_mut().find(is_silent).unwrap().1.asked = long_ago;
+        is_asked_in_vain(&budget, &silent);
         assert!(!asks.take(true) && was_asked(&mut second) && !was_asked(&mut first));
+    }
+
+    #[test]
+    fn an_application_that_gives_no_place_up_in_time_is_asked_for_another_as_long_as_it_has_one() {
+        let budget = Budget::new(3);
+        let (asks, _inbox) = member(&budget, 0, None);
+        let (other, mut inbox) = member(&budget, 3, None);
+        let gives_up = |leaving| Standing { holds: 3, leaving, floor: 1, spare_for: None };
+        assert!(!asks.take(true) && was_asked(&mut inbox));
+        other.tell(gives_up(1));
+        assert!(!asks.take(true) && !was_asked(&mut inbox), "its worker may be about to exit");
+        is_asked_in_vain(&budget, &other);
+        assert!(!asks.take(true) && was_asked(&mut inbox), "its worker has a request that lasts for ever");
+        other.tell(gives_up(2));
+        is_asked_in_vain(&budget, &other);
+        assert!(!asks.take(true) && !was_asked(&mut inbox), "it keeps what it never gives up");
     }
 
     #[test]
@@ -245,7 +277,7 @@ mod tests {
         let (_idle, mut idle) = member(&budget, 3, Some(9));
         let (busy, _inbox) = member(&budget, 1, None);
         assert!(!was_asked(&mut idle), "there are as many");
-        busy.tell(Standing { holds: 2, floor: 2, spare_for: None });
+        busy.tell(Standing { holds: 2, floor: 2, ..Standing::default() });
         assert!(was_asked(&mut idle));
     }
 
@@ -255,8 +287,8 @@ mod tests {
         let (asks, _inbox) = member(&budget, 0, None);
         let (few, mut few_inbox) = member(&budget, 6, None);
         let (most, mut most_inbox) = member(&budget, 5, None);
-        few.tell(Standing { holds: 6, floor: 2, spare_for: None });
-        most.tell(Standing { holds: 5, floor: 0, spare_for: None });
+        few.tell(Standing { holds: 6, floor: 2, ..Standing::default() });
+        most.tell(Standing { holds: 5, floor: 0, ..Standing::default() });
         assert!(!asks.take(true));
         assert_eq!((was_asked(&mut few_inbox), was_asked(&mut most_inbox)), (false, true));
     }

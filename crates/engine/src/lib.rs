@@ -73,7 +73,7 @@ pub trait Engine: Send + Sync {
     /// can be dropped.
     fn unfinished(&self) -> usize {
         let status = self.status();
-        status.capacity.saturating_sub(status.idle) + status.queued
+        status.busy + status.queued
     }
 
     /// Number of accepted requests whose response has not begun; the others may take as long as the application likes.
@@ -117,7 +117,7 @@ mod tests {
         }
 
         fn status(&self) -> Status {
-            Status { capacity: 6, idle: 2, queued: 3, ..Status::default() }
+            Status { capacity: 6, idle: 2, busy: 4, queued: 3, ..Status::default() }
         }
 
         fn close(&self) {}

@@ -7,8 +7,11 @@ use serde::Serialize;
 pub struct Status {
     /// Number of requests that can run at once.
     pub capacity: usize,
-    /// Number of further requests that could begin now.
+    /// Number of further requests that could begin now. A place that is neither idle nor busy is kept free, such as
+    /// that of a worker that collects garbage.
     pub idle: usize,
+    /// Number of requests that are running, also in workers that take no more and whose places do not count.
+    pub busy: usize,
     /// Requests waiting for a free worker.
     pub queued: usize,
     /// Requests given to the application since the start.

@@ -36,14 +36,21 @@ pub struct SentRequest {
     pub sink: Option<Sink>,
     /// A chunk of its body is just being sent, with the sink.
     pub is_sending: bool,
-    /// The time by which its answer must have begun, or, without a client, by which it must be over.
+    /// The time by which its answer must have begun, or, without a client, by which it must be over; after the answer,
+    /// the time by which the thread must be free.
     pub until: Option<Instant>,
+    /// How long it may take until its answer begins, and how long the work after the answer.
+    time_allowed: Duration,
     /// Its client has gone, and the worker has been notified.
     pub is_left: bool,
     /// When it was seen that its deadline had passed; its client has been answered then.
     pub expired: Option<Instant>,
     /// It ran on after it was interrupted.
     pub is_stuck: bool,
+    /// Its answer is complete, and the thread has more to do for it.
+    pub is_finishing: bool,
+    /// It was interrupted before its answer was complete.
+    was_interrupted: bool,
 }
 
 /// The next step of the reader after a frame.
@@ -86,9 +93,17 @@ impl SentRequest {
     /// gets the full time of a request to reach one.
     pub fn leave(&mut self, now: Instant) {
         self.is_left = true;
-        if let (None, Some(job)) = (self.until, &self.job) {
-            self.until = Some(now + job.request.time_allowed());
+        if self.until.is_none() {
+            self.until = Some(now + self.time_allowed);
         }
+    }
+
+    /// Notes that its answer is complete and that the thread has more to do for it: what the application does then is
+    /// limited like a request.
+    fn finish(&mut self, now: Instant) {
+        self.was_interrupted |= self.expired.take().is_some();
+        self.until = Some(now + self.time_allowed);
+        (self.is_finishing, self.is_stuck) = (true, false);
     }
 
     /// Returns whether its answer is complete; the worker may have more to do after the answer.
@@ -135,6 +150,7 @@ impl InFlight {
     /// Adds a request that is being sent.
     pub fn push(&mut self, seq: u32, job: Box<Job>, since: Instant) {
         let until = Some(job.request.deadline);
+        let time_allowed = job.request.time_allowed();
         self.sent.push_back(SentRequest {
             seq,
             job: Some(job),
@@ -143,9 +159,12 @@ impl InFlight {
             sink: None,
             is_sending: false,
             until,
+            time_allowed,
             is_left: false,
             expired: None,
             is_stuck: false,
+            is_finishing: false,
+            was_interrupted: false,
         });
     }
 
@@ -182,6 +201,18 @@ impl InFlight {
         Err(WireError(format!("an answer to request {seq}, which does not run")))
     }
 
+    /// Notes that the answer to the first request is complete. The request is over, unless the thread has more to do
+    /// for it.
+    pub fn complete(&mut self, is_free_later: bool) -> Step {
+        match self.sent.front_mut().filter(|_| is_free_later) {
+            Some(first) => {
+                first.finish(Instant::now());
+                Step::Nothing
+            }
+            None => self.done(),
+        }
+    }
+
     /// Removes the first request, which is over.
     pub fn done(&mut self) -> Step {
         let now = Instant::now();
@@ -194,7 +225,10 @@ impl InFlight {
                 self.withdrawn += 1;
                 Step::Nothing
             }
-            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.expired.is_some()),
+            Some(_) => {
+                let was_interrupted = over.was_interrupted || over.expired.is_some();
+                Step::Done(now.saturating_duration_since(over.since), was_interrupted)
+            }
         }
     }
 
@@ -210,7 +244,7 @@ impl InFlight {
             job.answer(Err(if is_cancelled(fault) { Fault::ClientGone } else { fault.clone() }));
         }
         (sent.buffered, sent.until) = (None, None);
-        Ok(if is_free_later { Step::Nothing } else { self.done() })
+        Ok(self.complete(is_free_later))
     }
 
     /// Passes the early hints of a request on to its client.

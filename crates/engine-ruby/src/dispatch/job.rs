@@ -51,7 +51,8 @@ pub struct Job {
     pub queued: Duration,
     /// The application has taken the client's connection over: it cannot have it a second time.
     pub is_taken: bool,
-    /// The worker that it was last sent to: its number and its process.
+    /// The worker that has it or ran it last: its number and its process. One that it came back from without having
+    /// begun does not count.
     pub ran_on: Option<(u32, u32)>,
     responder: Option<Responder>,
     /// Takes a second answer, if the first can be taken back.
@@ -114,12 +115,12 @@ impl Job {
         }
     }
 
-    /// Answers the request with a fault because it has waited too long for a worker, or for another worker after its
-    /// own died.
+    /// Answers the request with a fault because it has waited too long for a worker, or, if it had begun, for another
+    /// worker after its own died.
     pub fn expire(self: Box<Job>, now: Instant) {
-        let fault = match self.ran_on {
-            Some(_) => Fault::OutOfTime(self.request.time_allowed().into()),
-            None => Fault::QueueWait(now.saturating_duration_since(self.offered)),
+        let fault = match self.has_begun() {
+            true => Fault::OutOfTime(self.request.time_allowed().into()),
+            false => Fault::QueueWait(now.saturating_duration_since(self.offered)),
         };
         self.refuse(fault);
     }
@@ -140,6 +141,11 @@ impl Job {
         self.responder.as_ref().is_some_and(Responder::is_abandoned)
     }
 
+    /// Returns whether it had begun on a worker that died.
+    fn has_begun(&self) -> bool {
+        self.blame > 0
+    }
+
     /// Returns whether the request may run on another worker after the death of its own, and adds to its blame if it
     /// had begun. A request that was only pipelined behind another cannot have killed the worker. One that had begun is
     /// out of the queue: from now on its deadline alone limits how long it waits.
@@ -147,6 +153,8 @@ impl Job {
         if has_begun {
             self.blame = self.blame.saturating_add(death.blame());
             self.request.queue_deadline = self.request.deadline;
+        } else {
+            self.ran_on = None;
         }
         self.is_safe && !self.is_taken && !self.is_answered() && self.blame <= BLAME_MAX
     }
@@ -172,7 +180,7 @@ impl queue::Job for Box<Job> {
 
     fn wait_ends(&self) -> Instant {
         // One that had begun when its worker died has its deadline alone.
-        if self.blame > 0 { self.request.deadline } else { self.request.must_begin_by() }
+        if self.has_begun() { self.request.deadline } else { self.request.must_begin_by() }
     }
 
     fn pause_ends(&self) -> Instant {

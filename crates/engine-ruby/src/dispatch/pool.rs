@@ -541,6 +541,7 @@ impl Engine for Pool {
         Status {
             capacity: staying.map(Worker::thread_count).sum(),
             idle: free.map(|worker| worker.thread_count().saturating_sub(worker.busy)).sum(),
+            busy: dispatch.workers.iter().map(|worker| worker.busy).sum(),
             queued: dispatch.waiting(),
             served: dispatch.served,
             restarts: restarts.saturating_sub(gone),

@@ -194,6 +194,70 @@ async fn a_stream_has_no_deadline_unless_it_began_too_late() {
     assert!(!thread.look(deadline + 5 * second, 2 * second).is_stuck, "that is reported once");
 }
 
+/// The frame of an answer, and its end if that is a frame of its own.
+fn complete_with_work_left(how: u8) -> Vec<frames::Frame> {
+    let failed = |number: u8| {
+        frame(number, |out| {
+            out.put_u32(1);
+            out.put_u8(flag::LATER);
+            out.put_slice(b"E\0failed\0");
+        })
+    };
+    let all = match how {
+        0 => vec![answer(flag::LATER)],
+        1 => vec![answer(flag::MORE), frame(kind::END, |out| out.put_u8(1))],
+        2 => vec![failed(kind::FAULT)],
+        _ => vec![failed(kind::BAD)],
+    };
+    all.iter().map(|bytes| received(bytes)).collect()
+}
+
+#[tokio::test]
+async fn the_work_after_an_answer_has_the_time_of_a_request() {
+    let (pool, _inbox) = pool();
+    let patience = Duration::from_secs(2);
+    let soon = Duration::from_millis(1);
+    for how in 0..4 {
+        let ends = worker(&pool);
+        let thread = &ends[0].0;
+        let (get, reply) = job(Method::GET);
+        let allowed = get.request.time_allowed();
+        thread.push(get).map_err(|_| ()).unwrap();
+        let before = Instant::now();
+        for part in complete_with_work_left(how) {
+            assert!(matches!(thread.receive(part).unwrap(), (Step::Nothing, 0)), "{how}");
+        }
+        let answered = Instant::now();
+        assert_eq!(reply.await.result.is_ok(), how < 2, "the client has its answer");
+        assert_eq!(thread.look(before + allowed, patience).expired, None, "{how}");
+        let look = thread.look(answered + allowed + soon, patience);
+        assert_eq!((look.expired, look.is_finishing), (Some(1), true), "{how}");
+        let look = thread.look(answered + allowed + 2 * patience, patience);
+        assert_eq!((look.expired, look.is_stuck), (None, true), "{how}");
+        let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
+        assert!(matches!(step, Step::Done(_, true)), "its worker is to be replaced");
+        pool.remove(1, None);
+    }
+}
+
+/// Its time-out is that of the request: what it has to do after the answer is another thing.
+#[tokio::test]
+async fn the_work_after_an_answer_that_came_too_late_is_not_cut_short() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let (get, reply) = job(Method::GET);
+    let (deadline, thread) = (get.request.deadline, &ends[0].0);
+    thread.push(get).map_err(|_| ()).unwrap();
+    let second = Duration::from_secs(1);
+    assert_eq!(thread.look(deadline + second, second).expired, Some(1));
+    assert!(matches!(reply.await.result, Err(Fault::OutOfTime(_))));
+    thread.receive(received(&answer(flag::LATER))).unwrap();
+    let look = thread.look(Instant::now() + 5 * second, second);
+    assert_eq!((look.expired, look.is_stuck), (None, false));
+    let (step, _) = thread.receive(received(&frame(kind::FREE, |_| ()))).unwrap();
+    assert!(matches!(step, Step::Done(_, true)), "its worker is to be replaced all the same");
+}
+
 #[tokio::test]
 async fn a_request_has_its_time_to_be_interrupted_also_where_nobody_looked_when_its_deadline_passed() {
     let (pool, _inbox) = pool();
@@ -233,14 +297,21 @@ async fn a_retired_worker_that_does_not_exit_is_to_be_killed() {
 }
 
 #[tokio::test]
-async fn a_retired_worker_has_no_places() {
+async fn a_retired_worker_has_no_places_and_its_requests_run_on() {
     let (pool, _inbox) = pool();
     let _ends = worker(&pool);
-    assert_eq!((pool.status().capacity, pool.status().idle), (2, 2));
+    let places = || {
+        let status = pool.status();
+        (status.capacity, status.idle, status.busy)
+    };
+    assert_eq!(places(), (2, 2, 0));
     pool.dispatch().worker(1).unwrap().out_of_band = Some(Instant::now());
-    assert_eq!((pool.status().capacity, pool.status().idle), (2, 0));
+    assert_eq!(places(), (2, 0, 0), "nothing runs");
+    pool.dispatch().worker(1).unwrap().out_of_band = None;
+    pool.dispatch().worker(1).unwrap().take(0);
+    assert_eq!(places(), (2, 1, 1));
     pool.dispatch().worker(1).unwrap().is_leaving = true;
-    assert_eq!((pool.status().capacity, pool.status().idle), (0, 0));
+    assert_eq!(places(), (0, 0, 1), "what it has goes on");
 }
 
 #[tokio::test]
@@ -310,6 +381,32 @@ async fn a_thread_has_no_place_until_the_worker_is_rid_of_what_was_withdrawn_fro
     assert_eq!(pool.dispatch().busy_workers(), 0);
 }
 
+/// A 504 blames the application, and a 503 the load.
+#[tokio::test]
+async fn only_a_request_that_had_begun_has_been_running_for_too_long() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    let push = || {
+        let (get, reply) = job(Method::GET);
+        thread.push(get).map_err(|_| ()).unwrap();
+        reply
+    };
+    let (ran, withdrawn) = (push(), push());
+    let mut back = thread.withdraw();
+    let stood_behind = push();
+    for Unfinished { mut job, has_begun, .. } in thread.close(Fault::Stopping) {
+        assert!(job.may_replay(has_begun, Death::Crash));
+        back.push(job);
+    }
+    let places: Vec<bool> = back.iter().map(|job| job.ran_on.is_some()).collect();
+    assert_eq!(places, [false, true, false], "withdrawn, ran, stood behind it");
+    back.into_iter().for_each(|job| job.expire(Instant::now()));
+    assert!(matches!(ran.await.result, Err(Fault::OutOfTime(_))));
+    assert!(matches!(withdrawn.await.result, Err(Fault::QueueWait(_))));
+    assert!(matches!(stood_behind.await.result, Err(Fault::QueueWait(_))));
+}
+
 /// Its client has gone. It must not count as an error of the application.
 #[tokio::test]
 async fn a_request_that_was_cancelled_before_it_began_failed_by_its_client() {
@@ -341,6 +438,27 @@ async fn an_upgrade_of_a_request_that_was_withdrawn_finds_its_client_gone() {
     });
     thread.receive(received(&upgraded)).unwrap();
     assert!(thread.upgrade(2).is_some_and(|duplex| duplex.outgoing.is_gone()));
+}
+
+/// Its thread waits for the connection, and the front counts it as idle: both must be over at once.
+#[tokio::test]
+async fn an_upgrade_whose_answer_is_refused_finds_its_client_gone() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    let (get, reply) = job(Method::GET);
+    thread.push(get).map_err(|_| ()).unwrap();
+    let headers = b"x\0a\rb\0";
+    let refused = frame(kind::ANSWER, |out| {
+        out.put_u32(1);
+        out.put_u16(200);
+        out.put_slice(&[flag::UPGRADE, 0, 1, 0, 0, 0, headers.len() as u8]);
+        out.put_slice(headers);
+    });
+    let (step, _) = thread.receive(received(&refused)).unwrap();
+    assert!(matches!(step, Step::Done(..)));
+    assert!(matches!(reply.await.result, Err(Fault::BadAnswer(_))));
+    assert!(thread.upgrade(1).is_some_and(|duplex| duplex.outgoing.is_gone()));
 }
 
 #[tokio::test]

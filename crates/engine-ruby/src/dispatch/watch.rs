@@ -93,8 +93,9 @@ fn look(pool: &Pool, kill_time: Duration) -> bool {
     is_active
 }
 
-/// Escalates a deadline that has passed. The client has been answered by now; the backtraces of all threads go to the
-/// log, the thread is interrupted, and at last the worker is killed. Returns whether it was killed.
+/// Escalates a deadline that has passed, of an answer or of the work after it. The client has been answered by now;
+/// the backtraces of all threads go to the log, the thread is interrupted, and at last the worker is killed. Returns
+/// whether it was killed.
 fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestState, app: Option<&str>) -> bool {
     if look.expired.is_none() && !look.is_stuck {
         return false;
@@ -107,11 +108,15 @@ fn escalate(pid: i32, control: &Control, thread: &WorkerThread, look: &RequestSt
         false => format!("request {id}, {method} {path}"),
     };
     if let Some(seq) = look.expired {
-        let left = if look.is_left { ", its client has gone" } else { "" };
+        let what = match (look.is_finishing, look.is_left) {
+            (true, _) => " in its work after the answer",
+            (false, true) => ", its client has gone",
+            (false, false) => "",
+        };
         tracing::warn!(
             target: "engine",
             worker, pid, id, method, path, app,
-            "worker {worker} (pid {pid}): {request} timed out{left}; interrupting it"
+            "worker {worker} (pid {pid}): {request} timed out{what}; interrupting it"
         );
         control.dump(thread.number, seq);
         control.interrupt(thread.number, seq);

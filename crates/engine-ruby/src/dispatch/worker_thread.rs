@@ -97,6 +97,8 @@ pub struct RequestState {
     pub expired: Option<u32>,
     /// Whether the client of the expired request has gone.
     pub is_left: bool,
+    /// Whether the expired request has its answer, and the work after that has taken too long.
+    pub is_finishing: bool,
     /// Whether the request did not end when it was interrupted. True once per request.
     pub is_stuck: bool,
     /// Number of requests pipelined behind the current one.
@@ -253,7 +255,7 @@ impl WorkerThread {
             kind::END => {
                 state.in_flight.first("END")?.end();
                 // With a byte in it, the thread goes on after the answer and sends FREE when it is done.
-                Ok(if frame.payload.is_empty() { state.in_flight.done() } else { Step::Nothing })
+                Ok(state.in_flight.complete(!frame.payload.is_empty()))
             }
             kind::FREE => {
                 state.in_flight.first("FREE")?;
@@ -294,7 +296,7 @@ impl WorkerThread {
     fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         let answer = answer::read(frame.payload)?;
         let is_more = answer.is_open();
-        let is_open = answer.is_open() || answer.is_free_later();
+        let is_free_later = answer.is_free_later();
         state.in_flight.skip_to(answer.seq)?;
         let sent = state.in_flight.first("ANSWER")?;
         let seq = answer.seq;
@@ -303,8 +305,9 @@ impl WorkerThread {
             if let Some(duplex) = answer.orphan() {
                 state.await_takeover(seq, duplex);
             }
-            return Ok(if is_open { Step::Nothing } else { state.in_flight.done() });
+            return Ok(if is_more { Step::Nothing } else { state.in_flight.complete(is_free_later) });
         };
+        let orphan = answer.orphan();
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
@@ -320,12 +323,16 @@ impl WorkerThread {
             }
             Err(fault) => {
                 job.answer(Err(fault));
+                // The thread waits until its connection is the application's, which finds it closed then.
+                if let Some(duplex) = orphan {
+                    state.await_takeover(seq, duplex);
+                }
                 if is_more {
                     self.control.cancel(self.number, seq);
                 }
             }
         }
-        Ok(if is_open { Step::Nothing } else { state.in_flight.done() })
+        Ok(if is_more { Step::Nothing } else { state.in_flight.complete(is_free_later) })
     }
 
     /// Returns a sink after a chunk was sent to it, or failed to be because the client has gone.
@@ -434,15 +441,17 @@ impl WorkerThread {
         let mut state = self.state.lock();
         let pipelined = state.in_flight.sent.iter_mut().skip(1);
         let withdrawn = pipelined.filter_map(|sent| {
-            let job = sent.job.take_if(|job| job.is_safe)?;
+            let mut job = sent.job.take_if(|job| job.is_safe)?;
+            job.ran_on = None;
             self.control.cancel(self.number, sent.seq);
             Some(job)
         });
         withdrawn.collect()
     }
 
-    /// Checks the current request. A deadline that has passed is reported once, and the client answered; a request that
-    /// runs on for `patience` after that is reported once as stuck. A buffered response whose time is over is sent.
+    /// Checks the current request. A deadline that has passed is reported once, and a client without an answer gets
+    /// one; a request that runs on for `patience` after that is reported once as stuck. A buffered response whose time
+    /// is over is sent.
     pub fn look(&self, now: Instant, patience: Duration) -> RequestState {
         let mut state = self.state.lock();
         for sent in state.in_flight.sent.iter_mut().filter(|sent| sent.is_newly_left()) {
@@ -469,7 +478,7 @@ impl WorkerThread {
                 job.answer(Err(Fault::OutOfTime(allowed.into())));
             }
             look.expired = Some(sent.seq);
-            look.is_left = sent.is_left;
+            (look.is_left, look.is_finishing) = (sent.is_left, sent.is_finishing);
         }
         look
     }

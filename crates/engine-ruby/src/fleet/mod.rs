@@ -219,7 +219,12 @@ impl Fleet {
 
     /// Returns the number of places of the shared budget that this engine takes.
     pub fn places_held(&self) -> usize {
-        self.wanted + self.workers.values().filter(|worker| worker.leave == Some(worker::Leave::Last)).count()
+        self.wanted + self.places_leaving()
+    }
+
+    /// Returns how many of these places it is giving up: each is free when its worker has exited.
+    pub fn places_leaving(&self) -> usize {
+        self.workers.values().filter(|worker| worker.leave == Some(worker::Leave::Last)).count()
     }
 
     /// Returns whether the last mold that was ready reported this value under this name.

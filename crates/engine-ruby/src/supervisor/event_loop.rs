@@ -203,7 +203,9 @@ impl EventLoop {
     /// Reports the current number of workers to the shared budget.
     fn tell_standing(&self, spare_for: Option<Duration>) {
         if let Some(share) = &self.share {
-            share.tell(Standing { holds: self.fleet.places_held(), floor: self.fleet.min_workers(), spare_for });
+            let fleet = &self.fleet;
+            let (holds, leaving) = (fleet.places_held(), fleet.places_leaving());
+            share.tell(Standing { holds, leaving, floor: fleet.min_workers(), spare_for });
         }
     }
 

@@ -208,8 +208,7 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
             Value::Gauge(app.snapshot.status.capacity as f64)
         }),
         each(apps, "foolsgold_places_busy", "Requests that are running", |app| {
-            let status = app.snapshot.status;
-            Value::Gauge(status.capacity.saturating_sub(status.idle) as f64)
+            Value::Gauge(app.snapshot.status.busy as f64)
         }),
         each(apps, "foolsgold_paused", "1 during a pause", |app| gauge(app.snapshot.is_paused)),
     ]

@@ -221,7 +221,7 @@ pub fn sample(app: &App, server: ServerSample) -> Sample {
         reading: Reading::take(app.meter()),
         queued: snapshot.status.queued,
         oldest_wait_ms: snapshot.oldest_wait_ms,
-        busy: snapshot.status.capacity.saturating_sub(snapshot.status.idle),
+        busy: snapshot.status.busy,
         capacity: snapshot.status.capacity,
         workers: snapshot.workers.len(),
         memory_kib: workers + molds,

@@ -92,7 +92,7 @@ impl Generation {
         ruby.min_workers != ruby.max_workers && ruby.computing_bounds.is_none()
     }
 
-    /// Number of workers now, including those that are exiting.
+    /// Number of workers now, without those that are exiting.
     pub fn workers_now(&self) -> usize {
         self.engine.status().capacity / self.settings.ruby.threads.max(1)
     }

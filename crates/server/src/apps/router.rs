@@ -100,6 +100,7 @@ impl Engine for Router {
         self.0.iter().map(|route| route.app.status()).fold(Status::default(), |sum, one| Status {
             capacity: sum.capacity + one.capacity,
             idle: sum.idle + one.idle,
+            busy: sum.busy + one.busy,
             queued: sum.queued + one.queued,
             served: sum.served + one.served,
             restarts: sum.restarts + one.restarts,

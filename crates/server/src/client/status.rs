@@ -133,8 +133,7 @@ fn app_table(apps: &Value) -> String {
 }
 
 fn busy(app: &Value) -> String {
-    let busy = number(&app["capacity"]) - number(&app["idle"]);
-    format!("{busy:.0} of {}", text(&app["capacity"]))
+    format!("{} of {}", text(&app["busy"]), text(&app["capacity"]))
 }
 
 fn marks(app: &Value) -> Vec<&'static str> {
@@ -249,8 +248,8 @@ mod tests {
                 "listeners": ["tcp://a:1"], "connections": { "open": 2, "accepted": 9 },
                 "process": { "pss_kib": 2048 },
                 "memory": { "limit_kib": 204_800, "used_kib": 102_400, "is_machine": false, "is_short": true } },
-            "apps": [{ "name": "shop", "engine": "ruby", "generation": 2, "capacity": 4, "idle": 1, "queued": 3,
-                "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
+            "apps": [{ "name": "shop", "engine": "ruby", "generation": 2, "capacity": 4, "idle": 1, "busy": 3,
+                "queued": 3, "oldest_wait_ms": 8192.0, "restarts": 1, "is_paused": true,
                 "pool": { "wanted": 3, "min": 2, "max": 4, "grows_while": "computing" },
                 "recent": { "requests_per_s": 12045.4, "errors_per_s": 0.0, "refused_per_s": 3810.0,
                     "queue": { "p99_ms": 10000.0 }, "service": { "p50_ms": 30000.0, "p99_ms": 30000.0 } },

@@ -276,7 +276,7 @@ function showTiles(app, server) {
     tile("Failed or refused", number(recent.errors_per_s), "/s", since, isFailing),
     tile("Response time", p99, `${unit} p99`, `median ${time(recent.service.p50_ms)}`),
     tile("Waiting", number(app.queued), "", waited, app.queued ? "warn" : ""),
-    tile("Running", number(app.capacity - app.idle), `of ${number(app.capacity)}`, `generation ${app.generation}`),
+    tile("Running", number(app.busy), `of ${number(app.capacity)}`, `generation ${app.generation}`),
     tile("Memory (PSS)", memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
   );
 }
