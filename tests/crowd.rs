@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::support;
 use crate::support::{Client, Server, paths, server, within};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 /// Much shorter than any time after which a connection is closed by itself (30 s for heads, 65 s between requests).
 const AT_ONCE: Duration = Duration::from_secs(8);
@@ -215,20 +215,45 @@ fn idle_connections_leave_open_files_for_everything_else() {
     assert!(!server.log().contains("Too many open files"), "{}", server.log());
 }
 
+/// Sets the server's limit of open files. Its hard limit stays, so that the limit can be raised again.
+fn limit_files(server: &Server, limit: Option<u64>) {
+    let limit = Rlimit { current: limit, maximum: getrlimit(Resource::Nofile).maximum };
+    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, limit).unwrap();
+}
+
 /// Leaves the server no number for another open file.
 fn take_all_files(server: &Server) {
     let files = std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap();
     let open: HashSet<u64> = files.map(|file| file.unwrap().file_name().to_str().unwrap().parse().unwrap()).collect();
-    let most = (0..).find(|number| !open.contains(number));
-    prlimit(Pid::from_raw(server.id().cast_signed()), Resource::Nofile, Rlimit { current: most, maximum: most })
-        .unwrap();
+    limit_files(server, (0..).find(|number| !open.contains(number)));
 }
+
+/// An application that answers with a file, by its name.
+const FILE: &str = "LARGE = File.join(__dir__, 'large')\n\
+                    class Large\n  def to_path; LARGE; end\n  def each; yield 'each'; end\nend\n\
+                    run lambda { |env|\n  case env['PATH_INFO']\n\
+                    \x20 when '/file' then [200, {}, Large.new]\n\
+                    \x20 when '/part' then [206, { 'content-length' => '4' }, Large.new]\n\
+                    \x20 else [200, {}, ['gold']]\n  end\n}";
+const FILE_OPTIONS: [&str; 6] = ["-t", "1", "--connections", "1000", "--admin", "127.0.0.1:0"];
 
 #[test]
 fn files_of_responses_take_open_files_of_idle_connections() {
-    let app = "class Shell\n  def to_path; '/bin/sh'; end\n  def each; yield 'each'; end\nend\n\
-               run ->(env) { [200, {}, env['PATH_INFO'] == '/file' ? Shell.new : ['gold']] }";
-    let serve = || support::ruby::serve(app, &["-w", "1", "-t", "1", "--connections", "1000"]);
+    files_take_open_files("ruby", || support::ruby::serve(FILE, &[&FILE_OPTIONS[..], &["-w", "1"]].concat()));
+}
+
+#[test]
+fn so_do_those_of_the_embedded_engine() {
+    files_take_open_files("mruby", || Server::start(FILE, &[&FILE_OPTIONS[..], &["--engine", "mruby"]].concat()));
+}
+
+fn files_take_open_files(engine: &str, serve: impl Fn() -> Server) {
+    let large = vec![b'x'; 1_000_000];
+    let serve = || {
+        let server = serve();
+        std::fs::write(server.folder.join("large"), &large).unwrap();
+        server
+    };
     let server = serve();
     let mut asks = server.client();
     assert_eq!(asks.get("/").text(), "gold");
@@ -237,22 +262,32 @@ fn files_of_responses_take_open_files_of_idle_connections() {
         assert_eq!(client.reply().unwrap().text(), "gold");
     }
     take_all_files(&server);
+    let part = asks.get("/part");
+    assert_eq!((part.status, part.text()), (206, "each".to_owned()), "{}", server.log());
     let reply = asks.get("/file");
     assert_eq!(reply.status, 200, "{}\n{}", reply.text(), server.log());
-    assert!(reply.body == std::fs::read("/bin/sh").unwrap());
+    assert!(reply.body == large);
 
     // Nobody is there whose connection could be closed.
     let server = serve();
     let mut asks = server.client();
     assert_eq!(asks.get("/").text(), "gold");
+    let mut answered = 1;
     let is_refused = || {
         // Again: something may just have been open for a moment.
         take_all_files(&server);
         let reply = asks.get("/file");
+        answered += u64::from(reply.status == 200);
         reply.status == 503 && reply.header("retry-after").is_some()
     };
     assert!(within(support::PATIENCE, is_refused), "{}", server.log());
     assert!(server.logs("raise the server's limit of open files") && server.logs(" out_of_files"), "{}", server.log());
+    limit_files(&server, getrlimit(Resource::Nofile).maximum);
+    let of = format!("app=\"app\",engine=\"{engine}\"");
+    let refused = format!("foolsgold_errors_total{{{of},culprit=\"load\",fault=\"out_of_files\"}}");
+    assert_eq!(metric(&server, &refused), 1);
+    assert_eq!(metric(&server, &format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), answered);
+    assert!(server.done(&["recorder", "--json"]).contains("\"out_of_files\""));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Exceptions and wrong answers: what the client sees, what the log says, and the parts of Ruby's exceptions that
 //! middleware relies on (`raise` alone, `$!`, `cause`, `ensure`), which an embedded Ruby does not have by itself.
 
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
 use std::process::Output;
 
-use crate::support::{Server, paths, server};
+use crate::support::{Client, PATIENCE, Server, paths, server, within};
 
 const RAISING: &[(&str, &str)] = &[
     ("/", "text(\"gold\")"),
@@ -71,6 +73,34 @@ fn a_bad_answer_is_named_in_the_log() {
         assert_eq!(server.get(path).status, 500, "{path}");
         assert!(server.logs(word), "{path}: {}", server.log());
     }
+}
+
+#[test]
+fn a_file_that_becomes_shorter_while_it_is_sent_is_no_fault_of_the_client() {
+    let app = "LARGE = File.join(__dir__, 'large')\n\
+               class Large\n  def to_path; LARGE; end\n  def each; end\nend\n\
+               run lambda { |env| [200, {}, Large.new] }";
+    let server = Server::start(app, &["--engine", "mruby", "-t", "1"]);
+    let path = server.folder.join("large");
+    fs::write(&path, vec![b'x'; 50_000_000]).unwrap();
+    let stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let mut client = Client::over(stream.try_clone().unwrap());
+    client.send("GET /shrinks HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let head = client.head().unwrap();
+    assert_eq!((head.status, head.header("content-length")), (200, Some("50000000")));
+    // No more comes while nothing is read: the server is in the middle of the file.
+    let (mut unread, mut before) = (vec![0_u8; 16 << 20], 0);
+    let stalls = || {
+        let now = stream.peek(&mut unread).unwrap();
+        std::mem::replace(&mut before, now) == now
+    };
+    assert!(within(PATIENCE, stalls));
+    File::options().write(true).open(&path).unwrap().set_len(1).unwrap();
+    assert!(client.body(&head).is_err());
+    assert!(server.logs("GET /shrinks: cannot read the file of a response: "), "{}", server.log());
+    let line = || server.log().lines().find(|line| line.contains(" GET /shrinks 200 ")).map(str::to_owned);
+    let is_named = within(PATIENCE, || line().is_some_and(|line| line.contains(" broken")));
+    assert!(is_named, "{:?}\n{}", line(), server.log());
 }
 
 #[test]

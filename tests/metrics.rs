@@ -81,6 +81,22 @@ fn metrics_count_what_happened() {
 }
 
 #[test]
+fn a_response_that_cannot_be_sent_is_counted_as_its_fault() {
+    let two = "[200, { \"Content-Length\" => \"3\", \"content-length\" => \"4\" }, [\"gold\"]]";
+    let (server, port) = start(&paths(&[("/", "text(1)"), ("/two", two)]), &["--engine", "mruby"]);
+    assert_eq!((server.get("/").status, server.get("/two").status), (200, 500), "{}", server.log());
+    let text = ask(port, "/metrics", "").text();
+    let samples = samples(&text);
+    let of = "app=\"app\",engine=\"mruby\"";
+    let value = |key: &str| *samples.get(key).unwrap_or_else(|| panic!("{key} is not in\n{text}"));
+    assert_eq!(value(&format!("foolsgold_requests_total{{{of},code=\"2xx\"}}")), 1.0);
+    assert_eq!(value(&format!("foolsgold_errors_total{{{of},culprit=\"app\",fault=\"bad_answer\"}}")), 1.0);
+    assert_eq!(value(&format!("foolsgold_queue_time_seconds_count{{{of}}}")), 2.0);
+    let recorded = server.done(&["recorder", "--json"]);
+    assert!(recorded.contains("\"/two\"") && recorded.contains("\"bad_answer\""), "{recorded}");
+}
+
+#[test]
 fn workers_that_died_are_counted_over_reloads() {
     let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "2"];
     let (server, port) = start(&paths(&[("/", "text(1)")]), &options);

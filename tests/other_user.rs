@@ -215,6 +215,32 @@ fn a_native_worker_for_another_user_is_built_by_that_user() {
     assert!(ids.lines().count() >= 2 && ids.lines().all(|id| id == user.to_string()), "{ids}");
 }
 
+#[test]
+fn a_user_without_a_home_learns_that_root_can_build_the_native_worker() {
+    let Some(folder) = folder_of_workers() else { return };
+    let users = fs::read_to_string("/etc/passwd").unwrap();
+    let users = format!("{users}\nfoolsgold-guest:x:30002:30002::/nonexistent:/bin/sh\n");
+    fs::write(folder.join("passwd"), users).unwrap();
+    let program = ruby::program();
+    let options = ["--ruby", program.as_str(), "--ruby-user", "foolsgold-guest"];
+
+    let script = "mount -t tmpfs -o mode=0755 none /var/cache && mount --bind passwd /etc/passwd && exec \"$0\" \"$@\"";
+    let start = server::command();
+    let mut command = std::process::Command::new("timeout");
+    command.args(["60", "unshare", "--mount", "sh", "-c", script]).arg(start.get_program()).args(options);
+    command.args(["--ruby-worker", "native", "-b", "unix://web.sock", "--control", "off", "--engine", "ruby"]);
+    let ran = command.current_dir(&folder).output().unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    let remedy = format!("let root run `foolsgold native --ruby {program}`");
+    assert!(said.contains("cannot be built by foolsgold-guest: ") && said.contains(&remedy), "{said}");
+
+    // Nobody has asked for it here.
+    let server = serve_after("mount --bind passwd /etc/passwd && exec \"$0\" \"$@\"", folder, &options);
+    assert!(server.log().contains("1 worker (plain Ruby)"), "{}", server.log());
+    assert_eq!(server.text("/"), "30002");
+}
+
 /// As in an image that root has made, whose user has neither a compiler nor a home, and on a read-only file system.
 #[test]
 fn a_native_worker_that_root_has_built_is_not_built_again() {

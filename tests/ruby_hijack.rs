@@ -213,6 +213,24 @@ fn at_the_end_websockets_are_told_to_go_away_and_do_not_hold_it() {
 }
 
 #[test]
+fn an_end_at_once_cuts_hijacked_connections_and_the_access_log_says_so() {
+    let app = "run ->(env) { hijack = ->(io) { io.write('hello'); io.flush; sleep }\n  \
+               [env['PATH_INFO'][1..].to_i, { 'upgrade' => 'other', 'rack.hijack' => hijack }, []] }";
+    let mut server = ruby::serve(app, &["-w", "1", "-t", "2"]);
+    let mut clients = ["/101", "/200"].map(|path| get(&server, path, "Upgrade: other\r\nConnection: Upgrade\r\n"));
+    for client in &mut clients {
+        assert!(matches!(client.head().unwrap().status, 101 | 200), "{}", server.log());
+        assert_eq!(read(client, 5), b"hello");
+    }
+    server.signal(Signal::QUIT);
+    assert!(server.ended(PATIENCE).is_some_and(|status| status.success()), "{}", server.log());
+    for (start, end) in [(" GET /101 101 5 ", " stopping"), (" GET /200 200 5 ", " stopping")] {
+        let log = server.log();
+        assert!(log.lines().any(|line| line.contains(start) && line.contains(end)), "{start}: {log}");
+    }
+}
+
+#[test]
 fn a_websocket_whose_client_reads_nothing_does_not_hold_the_end() {
     let app = "require_relative \"common\"\nrun paths(\"/\" => ->(env) { io = env[\"rack.hijack\"].call; Thread.new { \
                begin; io.write(\"HTTP/1.1 101 X\\r\\nupgrade: websocket\\r\\n\\r\\n\"); \

@@ -4,7 +4,7 @@
 //! a stream: head and first bytes are sent at once, and each further chunk when the application yields it.
 
 use std::ffi::c_int;
-use std::fs::File;
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,7 +40,8 @@ pub struct ResponseWriter {
     head: ResponseHead,
     buffer: BytesMut,
     sink: Option<Sink>,
-    file: Option<(File, u64)>,
+    /// The body, where it is a file.
+    file: Option<Body>,
     is_unasked: bool,
     whole: bool,
     prompt: bool,
@@ -132,13 +133,22 @@ impl ResponseWriter {
     }
 
     /// Uses a file as the body and says whether it does. A file cannot be sent for a partial response (206) whose
-    /// Content-Length differs from the file's size, nor for a chunked one.
+    /// Content-Length differs from the file's size, nor for a chunked one. While no file can be opened for want of open
+    /// files, the front gets its path.
     pub fn file(&mut self, path: &Path) -> bool {
         let length = self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-        let opened = files::open(path).ok().filter(|(_, size)| {
-            self.head.status != StatusCode::PARTIAL_CONTENT || length.is_none_or(|length: u64| length == *size)
-        });
-        self.file = opened.filter(|_| !self.head.is_chunked());
+        let found = match files::open(path) {
+            Ok((file, size)) => Some((Body::File(file, size), size)),
+            Err(error) if files::is_short_of_files(&error) => {
+                // Its size is to be had without opening it.
+                let size = std::fs::metadata(path).ok().filter(Metadata::is_file).map(|meta| meta.len());
+                size.map(|size| (Body::Unopened(path.to_owned()), size))
+            }
+            Err(_) => None,
+        };
+        let is_whole =
+            |size| self.head.status != StatusCode::PARTIAL_CONTENT || length.is_none_or(|length: u64| length == size);
+        self.file = found.filter(|(_, size)| !self.head.is_chunked() && is_whole(*size)).map(|(body, _)| body);
         self.file.is_some()
     }
 
@@ -241,7 +251,7 @@ impl ResponseWriter {
 
     fn whole_body(&mut self, rest: Bytes) -> Body {
         match self.file.take() {
-            Some((file, length)) => Body::File(file, length),
+            Some(file) => file,
             None if self.is_unasked => Body::Unasked,
             None if rest.is_empty() => Body::Empty,
             None => Body::Full(rest),

@@ -24,6 +24,7 @@ pub mod response;
 mod secrets;
 pub mod snapshot;
 pub mod status;
+mod tally;
 
 pub use answer::Answer;
 pub use body::{Duplex, Sink, Source};
@@ -39,6 +40,7 @@ pub use response::{Body, HeadError, Response, ResponseHead};
 pub use secrets::SECRET_VARIABLES;
 pub use snapshot::{Recorded, Snapshot};
 pub use status::Status;
+pub use tally::Tally;
 
 /// A runtime for Rack applications.
 ///

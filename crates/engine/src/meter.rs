@@ -100,18 +100,23 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// Counts a request that was answered.
-    pub fn answered(&self, status: u16, queued: Duration, ran: Duration) {
+    /// Adds the times of a request: how long it waited, and how long it ran if it was answered.
+    pub fn add_times(&self, queued: Duration, ran: Option<Duration>) {
         self.queue.add(queued);
-        self.service.add(ran);
+        if let Some(ran) = ran {
+            self.service.add(ran);
+        }
+    }
+
+    /// Counts a request that was answered.
+    pub fn answered(&self, status: u16) {
         if let class @ 1..=5 = status / 100 {
             self.answers.add(usize::from(class) - 1, 1);
         }
     }
 
     /// Counts a request that ended in a fault.
-    pub fn failed(&self, fault: &Fault, queued: Duration) {
-        self.queue.add(queued);
+    pub fn failed(&self, fault: &Fault) {
         if let Some(at) = Fault::NAMES.iter().position(|(name, _)| *name == fault.name()) {
             self.faults.add(at, 1);
         }
@@ -159,7 +164,7 @@ mod tests {
     fn answers_are_counted_by_the_hundreds_of_their_status() {
         let meter = Meter::default();
         for status in [101, 200, 204, 404, 500, 599, 0, 1000] {
-            meter.answered(status, Duration::ZERO, Duration::ZERO);
+            meter.answered(status);
         }
         assert_eq!(meter.answers(), [1, 2, 0, 1, 2]);
     }
@@ -176,7 +181,7 @@ mod tests {
     #[test]
     fn every_fault_is_counted_under_its_own_name() {
         let meter = Meter::default();
-        meter.failed(&Fault::Stopping, Duration::ZERO);
+        meter.failed(&Fault::Stopping);
         let at = Fault::NAMES.iter().position(|(name, _)| *name == "stopping").unwrap();
         assert_eq!(meter.faults()[at], 1);
         assert_eq!(meter.faults().iter().sum::<u64>(), 1);

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 
 use crate::fault::{Culprit, Fault};
-use crate::response::Response;
 use crate::snapshot::{Past, Recorded};
 
 /// Number of requests that are kept of each kind.
@@ -59,17 +58,13 @@ impl Recorder {
         self.slow_us.store(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Records a request that is complete if it was slow, failed or refused. Calls `about` for its identity only then.
-    pub fn note(
-        &self,
-        result: &Result<Response, Fault>,
-        queued: Duration,
-        ran: Duration,
-        about: impl FnOnce() -> Past,
-    ) {
-        let culprit = result.as_ref().err().map(Fault::culprit);
-        let has_failed = match result {
-            Ok(response) => response.head.status.as_u16() >= 500,
+    /// Records a request with the status of its response, or its fault, if it was slow, failed or refused. Calls
+    /// `about` for its identity only then.
+    pub fn note(&self, outcome: Result<u16, &Fault>, queued: Duration, ran: Duration, about: impl FnOnce() -> Past) {
+        let fault = outcome.err();
+        let culprit = fault.map(Fault::culprit);
+        let has_failed = match outcome {
+            Ok(status) => status >= 500,
             Err(_) => matches!(culprit, Some(Culprit::App | Culprit::Engine)),
         };
         let is_refused = culprit == Some(Culprit::Load);
@@ -83,12 +78,11 @@ impl Recorder {
         if is_refused && !self.is_next_refusal(at_ms) {
             return;
         }
-        let fault = result.as_ref().err();
         let past = Past {
             at_ms,
             queued_ms: queued.as_secs_f64() * 1e3,
             took_ms: ran.as_secs_f64() * 1e3,
-            status: result.as_ref().ok().map(|response| response.head.status.as_u16()),
+            status: outcome.ok(),
             fault: fault.map_or("", Fault::name).to_owned(),
             why: fault.map(|fault| cut(fault.to_string())).unwrap_or_default(),
             backtrace: fault.map_or_else(Vec::new, |fault| {
@@ -117,6 +111,15 @@ impl Recorder {
         }
     }
 
+    /// Removes a request, of which more is known now.
+    pub fn forget(&self, id: &str) {
+        let mut kept = self.kept.lock();
+        let Kept { slow, failed, .. } = &mut *kept;
+        for list in [slow, failed] {
+            list.retain(|past| past.id != id);
+        }
+    }
+
     /// All recorded requests, newest first.
     pub fn read(&self) -> Recorded {
         let kept = self.kept.lock();
@@ -142,17 +145,10 @@ fn push(kept: &mut VecDeque<Past>, past: Past) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::response::{Body, ResponseHead};
 
-    fn answer(status: i64) -> Result<Response, Fault> {
-        let mut head = ResponseHead::default();
-        head.set_status(status).unwrap();
-        Ok(Response { head, body: Body::Empty })
-    }
-
-    fn note(recorder: &Recorder, result: &Result<Response, Fault>, ran_ms: u64, id: &str) {
+    fn note(recorder: &Recorder, outcome: Result<u16, &Fault>, ran_ms: u64, id: &str) {
         let about = || Past { id: id.to_owned(), ..Past::default() };
-        recorder.note(result, Duration::from_millis(5), Duration::from_millis(ran_ms), about);
+        recorder.note(outcome, Duration::from_millis(5), Duration::from_millis(ran_ms), about);
     }
 
     fn ids(of: &[Past]) -> Vec<&str> {
@@ -162,11 +158,11 @@ mod tests {
     #[test]
     fn slow_and_failed_requests_are_kept_newest_first() {
         let recorder = Recorder::default();
-        note(&recorder, &answer(200), 999, "quick");
-        note(&recorder, &answer(200), 1000, "slow");
-        note(&recorder, &answer(503), 1, "failed");
-        note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
-        note(&recorder, &Err(Fault::QueueFull(3)), 0, "refused");
+        note(&recorder, Ok(200), 999, "quick");
+        note(&recorder, Ok(200), 1000, "slow");
+        note(&recorder, Ok(503), 1, "failed");
+        note(&recorder, Err(&Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
+        note(&recorder, Err(&Fault::QueueFull(3)), 0, "refused");
         let Recorded { slow, failed, refused } = recorder.read();
         assert_eq!((ids(&slow), ids(&failed)), (vec!["late", "slow"], vec!["late", "failed"]));
         assert_eq!((ids(&refused), refused[0].fault.as_str()), (vec!["refused"], "queue_full"));
@@ -178,7 +174,7 @@ mod tests {
     fn what_is_kept_has_an_end_and_the_oldest_goes() {
         let recorder = Recorder::default();
         recorder.set_slow(Duration::ZERO);
-        (0..KEPT + 3).for_each(|number| note(&recorder, &answer(200), 1, &number.to_string()));
+        (0..KEPT + 3).for_each(|number| note(&recorder, Ok(200), 1, &number.to_string()));
         let slow = recorder.read().slow;
         assert_eq!((slow.len(), slow[0].id.as_str(), slow[KEPT - 1].id.as_str()), (KEPT, "52", "3"));
     }
@@ -186,7 +182,7 @@ mod tests {
     #[test]
     fn of_many_refusals_one_a_second_is_kept() {
         let recorder = Recorder::default();
-        (0..1000).for_each(|number| note(&recorder, &Err(Fault::QueueFull(3)), 0, &number.to_string()));
+        (0..1000).for_each(|number| note(&recorder, Err(&Fault::QueueFull(3)), 0, &number.to_string()));
         // Two where a second has just passed.
         let refused = recorder.read().refused;
         assert!((1..=2).contains(&refused.len()) && refused.last().unwrap().id == "0", "{refused:?}");
@@ -198,7 +194,7 @@ mod tests {
     #[test]
     fn a_backtrace_finds_its_request() {
         let recorder = Recorder::default();
-        note(&recorder, &Err(Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
+        note(&recorder, Err(&Fault::OutOfTime(Duration::from_secs(3).into())), 3000, "late");
         recorder.add_backtrace("late", &["app.rb:1".to_owned()]);
         recorder.add_backtrace("other", &["app.rb:2".to_owned()]);
         assert_eq!(recorder.read().failed[0].backtrace, ["app.rb:1"]);
@@ -208,13 +204,13 @@ mod tests {
     #[test]
     fn a_record_has_its_wait_and_backtrace_and_a_slow_client_that_left_has_none() {
         let recorder = Recorder::default();
-        note(&recorder, &Err(Fault::ClientGone), 3000, "left");
-        recorder.note(&answer(200), Duration::ZERO, Duration::ZERO, || panic!("it was quick"));
+        note(&recorder, Err(&Fault::ClientGone), 3000, "left");
+        recorder.note(Ok(200), Duration::ZERO, Duration::ZERO, || panic!("it was quick"));
         assert_eq!(recorder.read(), Recorded::default());
         let (causes, backtrace) = (vec!["caused by E: x".to_owned()], vec!["a.rb:1".to_owned()]);
         let error = crate::AppError { causes, backtrace: backtrace.clone(), ..crate::AppError::default() };
-        note(&recorder, &Err(Fault::App(Box::new(error))), 1, "raised");
-        note(&recorder, &Err(Fault::OutOfTime(crate::Overrun { limit: SLOW, backtrace })), 1, "late");
+        note(&recorder, Err(&Fault::App(Box::new(error))), 1, "raised");
+        note(&recorder, Err(&Fault::OutOfTime(crate::Overrun { limit: SLOW, backtrace })), 1, "late");
         let failed = recorder.read().failed;
         assert_eq!(
             (failed[0].backtrace.join("|"), failed[1].backtrace.join("|")),

@@ -16,6 +16,7 @@ use crate::meter::Meter;
 use crate::request::Request;
 use crate::response::Response;
 use crate::snapshot::Past;
+use crate::tally::Tally;
 
 /// A future of the answer. Dropping it tells the engine that the client has disconnected.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Responder {
     sender: oneshot::Sender<Answer>,
     meter: Option<(Arc<Meter>, Instant)>,
     replacement: Option<oneshot::Receiver<Answer>>,
+    /// Whether this is for the answer that replaces another, which has added its times to the meter.
+    is_second: bool,
 }
 
 impl fmt::Debug for Responder {
@@ -41,7 +44,8 @@ impl fmt::Debug for Responder {
 /// Creates a channel.
 pub fn pair() -> (Responder, Reply) {
     let (sender, receiver) = oneshot::channel();
-    (Responder { sender, meter: None, replacement: None }, Reply { receiver, due: None, is_deferred: false })
+    let responder = Responder { sender, meter: None, replacement: None, is_second: false };
+    (responder, Reply { receiver, due: None, is_deferred: false })
 }
 
 /// Creates a channel whose answer is counted in `meter`, unless the request is the server's own.
@@ -89,25 +93,32 @@ impl Responder {
     }
 
     /// Sends the answer, and records a request that was slow, failed or refused; `about` gives its identity and worker.
+    /// Counts a fault; a response is counted when the front has looked at it ([`Tally`]).
     pub fn send_noting(self, result: Result<Response, Fault>, queued: Duration, about: impl FnOnce() -> Past) {
-        if let Some((meter, since)) = &self.meter {
+        let mut tally = Tally::default();
+        if let Some((meter, since)) = self.meter {
             let ran = since.elapsed().saturating_sub(queued);
-            match &result {
-                Ok(response) => meter.answered(response.head.status.as_u16(), queued, ran),
-                Err(fault) => meter.failed(fault, queued),
+            let outcome = result.as_ref().map(|response| response.head.status.as_u16());
+            if !self.is_second {
+                meter.add_times(queued, outcome.is_ok().then_some(ran));
             }
-            meter.recorder.note(&result, queued, ran, about);
+            meter.recorder.note(outcome, queued, ran, about);
+            match outcome {
+                Ok(status) => tally = Tally::new(meter, status),
+                Err(fault) => meter.failed(fault),
+            }
         }
-        deliver(self.sender, Answer { result, queued, replacement: self.replacement });
+        deliver(self.sender, Answer { result, queued, tally, replacement: self.replacement });
     }
 
     /// Sends an answer with a stream that can be withdrawn ([`Sink::take_back`](crate::Sink::take_back)). If it is, the
     /// responder that this returns sends the answer that counts.
     pub fn send_for_now(mut self, response: Response, queued: Duration, about: impl FnOnce() -> Past) -> Responder {
         let (sender, receiver) = oneshot::channel();
+        let meter = self.meter.clone();
         self.replacement = Some(receiver);
         self.send_noting(Ok(response), queued, about);
-        Responder { sender, meter: None, replacement: None }
+        Responder { sender, meter, replacement: None, is_second: true }
     }
 
     /// Whether the client has disconnected: a request that has not begun need not run.
@@ -150,7 +161,10 @@ mod tests {
 
     /// A stream that was sent and can be withdrawn.
     fn sent() -> (Reply, Sink, Responder) {
-        let (responder, reply) = pair();
+        sent_by(pair())
+    }
+
+    fn sent_by((responder, reply): (Responder, Reply)) -> (Reply, Sink, Responder) {
         let (sink, source) = stream(9);
         let response = Response { head: ResponseHead::default(), body: Body::Stream(source) };
         let replacement = responder.send_for_now(response, Duration::ZERO, Past::default);
@@ -174,6 +188,29 @@ mod tests {
         let (mut reply, sink, replacement) = sent();
         assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Ok(_), .. })));
         assert!(!sink.take_back() && replacement.is_abandoned());
+    }
+
+    #[test]
+    fn of_a_stream_and_the_fault_that_replaces_it_the_fault_is_counted() {
+        let meter = Arc::new(Meter::default());
+        let (mut reply, sink, replacement) = sent_by(metered(&meter, &Request::sample(http::Method::GET, "/")));
+        assert!(sink.take_back());
+        replacement.send(Err(Fault::WorkerDied("killed".to_owned())), Duration::ZERO);
+        assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Err(Fault::WorkerDied(_)), .. })));
+        assert_eq!((meter.answers(), meter.faults().iter().sum::<u64>()), ([0; 5], 1));
+        assert_eq!(meter.queue.read().0.iter().sum::<u64>(), 1, "it is one request");
+        assert_eq!(meter.recorder.read().failed[0].fault, "worker_died");
+    }
+
+    #[test]
+    fn a_response_is_counted_when_the_front_has_looked_at_it() {
+        let meter = Arc::new(Meter::default());
+        let (responder, mut reply) = metered(&meter, &Request::sample(http::Method::GET, "/"));
+        responder.send(Ok(Response { head: ResponseHead::default(), body: Body::Empty }), Duration::ZERO);
+        let Poll::Ready(answer) = poll(&mut reply) else { panic!("it has not come") };
+        assert_eq!((meter.answers(), meter.service.read().0.iter().sum::<u64>()), ([0; 5], 1));
+        drop(answer);
+        assert_eq!(meter.answers(), [0, 1, 0, 0, 0]);
     }
 
     #[test]

@@ -153,8 +153,8 @@ pub struct Recorded {
     pub slow: Vec<Past>,
     /// Requests without a response of the application, or with a status of 500 or above.
     pub failed: Vec<Past>,
-    /// Requests that never began, because the queue was full or the wait too long. At most one per second is recorded;
-    /// the metrics count all.
+    /// Requests that met a limit: the queue was full, the wait too long, or no file could be opened for the response.
+    /// At most one per second is recorded; the metrics count all.
     pub refused: Vec<Past>,
 }
 
@@ -169,7 +169,7 @@ pub struct Past {
     pub method: String,
     /// Path without the query, which may contain secrets.
     pub path: String,
-    /// Number of the worker that ran it last; `None` if it never ran.
+    /// Number of the worker that ran it last; `None` if it never ran, or if its response could not be sent.
     pub worker: Option<u32>,
     /// Process id of that worker.
     pub pid: Option<u32>,

@@ -25,6 +25,7 @@ use crate::connection::raw_head::write_head;
 use crate::connection::state::{Stage, State, StateCell, Step};
 use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
+use crate::log::fault_log::RequestIdentity;
 use crate::log::log_line::{Entry, LoggedTarget};
 use crate::log::notices::Notices;
 use crate::parse::refusal::Refusal;
@@ -32,7 +33,7 @@ use crate::parse::websocket::Tracker;
 use crate::proxy::request_id::RequestId;
 use crate::proxy::trust;
 use crate::settings::Settings;
-use crate::transport::sendfile::Part;
+use crate::transport::sendfile::{self, Part};
 use crate::transport::socket::Socket;
 
 /// State shared by all connections.
@@ -69,6 +70,8 @@ pub(crate) struct Link {
     is_parking: AtomicBool,
     /// Whether the end of the connection marks the end of the response's body, since HTTP/1.0 has no chunks.
     ends_body: AtomicBool,
+    /// Whether the file of a response could not be read while it was sent, which ends the connection.
+    is_file_broken: AtomicBool,
     /// Time when the first byte of the current request arrived.
     received: AtomicU64,
     /// The error in the request body that is arriving.
@@ -87,8 +90,8 @@ struct OutOfBand {
     handover: Option<Handover>,
     /// Data of the request whose response hyper has taken, while the socket may not have all of it.
     answered: Option<Box<Record>>,
-    /// File parts to send in place of hyper's placeholders, in their order.
-    parts: VecDeque<Part>,
+    /// File parts to send in place of hyper's placeholders, in their order, each with its request.
+    parts: VecDeque<(Part, Arc<RequestIdentity>)>,
 }
 
 /// A connection that leaves HTTP.
@@ -125,6 +128,7 @@ impl Link {
             awaited: Awaited::default(),
             is_parking: AtomicBool::new(false),
             ends_body: AtomicBool::new(false),
+            is_file_broken: AtomicBool::new(false),
             received: AtomicU64::new(0),
             malformed: OnceLock::new(),
             epoch: Epoch::default(),
@@ -372,8 +376,12 @@ impl Link {
         self.malformed.get().copied()
     }
 
-    /// Reason why a request was abandoned: the server cut it off while shutting down, or its client disconnected.
+    /// Reason why a request was abandoned: the file of its response could not be read, the server cut it off while
+    /// shutting down, or its client disconnected.
     pub(crate) fn cut_by(&self) -> Fault {
+        if self.is_file_broken.load(Relaxed) {
+            return Fault::Broken("the file of a response cannot be read".to_owned());
+        }
         if self.common.stop.is_now() { Fault::Stopping } else { Fault::ClientGone }
     }
 
@@ -405,17 +413,23 @@ impl Link {
     }
 
     /// Adds a part whose placeholder hyper was given.
-    pub(crate) fn add_part(&self, part: Part) {
-        self.out_of_band.lock().parts.push_back(part);
+    pub(crate) fn add_part(&self, part: Part, request: Arc<RequestIdentity>) {
+        self.out_of_band.lock().parts.push_back((part, request));
     }
 
     /// Sends from the part whose placeholder hyper writes now.
     pub(crate) fn send_part(&self, send: impl FnOnce(&mut Part) -> Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         let mut out_of_band = self.out_of_band.lock();
-        let Some(part) = out_of_band.parts.front_mut() else {
+        let Some((part, request)) = out_of_band.parts.front_mut() else {
             return Poll::Ready(Err(io::Error::other("a placeholder that stands for no file")));
         };
         let sent = send(part);
+        if let Poll::Ready(Err(error)) = &sent
+            && sendfile::is_of_file(error)
+        {
+            tracing::error!(target: "front", "{request}: cannot read the file of a response: {error}");
+            self.is_file_broken.store(true, Relaxed);
+        }
         if part.is_sent() {
             out_of_band.parts.pop_front();
         }

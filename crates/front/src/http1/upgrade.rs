@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, WriteHalf};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::connection::link::{Handover, Link};
+use crate::connection::link::{Handover, Link, Record};
 use crate::parse::websocket::{self, Tracker};
 use crate::transport::socket::Socket;
 
@@ -33,6 +33,8 @@ struct RelayState {
     has_client_ended: AtomicBool,
     /// Input from the client is relayed no more.
     is_over: AtomicBool,
+    /// Bytes sent to the client.
+    sent: AtomicU64,
     changed: Notify,
 }
 
@@ -53,6 +55,22 @@ impl RelayState {
     }
 }
 
+/// The data for the access log entry of a relay, also of one that is cut off.
+struct RelayRecord<'a> {
+    record: Option<Box<Record>>,
+    state: &'a RelayState,
+}
+
+impl Drop for RelayRecord<'_> {
+    fn drop(&mut self) {
+        let Some(record) = &mut self.record else { return };
+        record.bytes = self.state.sent.load(SeqCst);
+        if !record.is_over {
+            record.fault = record.link.cut_by().name();
+        }
+    }
+}
+
 /// Relays until both directions have ended, or until the connection is closed because the server, or the application's
 /// worker, shuts down. `early` holds the bytes that the client sent before the hand-over.
 pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover: Handover) {
@@ -60,21 +78,14 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
     let (mut reader, writer) = tokio::io::split(socket);
     let Duplex { incoming: from_app, outgoing: to_app } = duplex;
     let state = RelayState::default();
+    let mut relay_record = RelayRecord { record, state: &state };
     let from_client = client_to_app(&mut reader, early, to_app, &state);
     let to_client = async {
-        let mut to_client = AppToClient {
-            link,
-            writer,
-            from_app,
-            tracker,
-            state: &state,
-            closes_at: None,
-            sent: 0,
-            is_closed_by_us: false,
-        };
+        let mut to_client =
+            AppToClient { link, writer, from_app, tracker, state: &state, closes_at: None, is_closed_by_us: false };
         to_client.run(head).await;
         state.set(&state.has_app_ended);
-        (to_client.sent, to_client.is_closed_by_us)
+        to_client.is_closed_by_us
     };
     // The application may continue after the connection has ended; its reply is kept until it is done.
     let running = async {
@@ -82,9 +93,8 @@ pub(crate) async fn relay(link: &Link, socket: Socket, early: Vec<u8>, handover:
             reply.await;
         }
     };
-    let ((), (sent, is_closed_by_us), ()) = tokio::join!(from_client, to_client, running);
-    if let Some(mut record) = record {
-        record.bytes = sent;
+    let ((), is_closed_by_us, ()) = tokio::join!(from_client, to_client, running);
+    if let Some(record) = &mut relay_record.record {
         record.is_over = true;
         if is_closed_by_us {
             record.fault = "going_away";
@@ -144,8 +154,6 @@ struct AppToClient<'a> {
     state: &'a RelayState,
     /// Time at which it is to be closed, once the server, or the application's worker, shuts down.
     closes_at: Option<Instant>,
-    /// Bytes sent to the client.
-    sent: u64,
     is_closed_by_us: bool,
 }
 
@@ -254,7 +262,7 @@ impl AppToClient<'_> {
     async fn relay(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.tracker.take(bytes);
         self.write(bytes).await?;
-        self.sent += bytes.len() as u64;
+        self.state.sent.fetch_add(bytes.len() as u64, SeqCst);
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Duplex, Hints, Input, Reply, Request, Scheme};
+use engine::snapshot::Past;
+use engine::{Answer, Duplex, Fault, Hints, Input, Reply, Request, Response, Scheme, Tally};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Uri, Version};
@@ -28,6 +29,8 @@ pub(crate) struct RequestContext {
     method: Method,
     uri: Uri,
     waited: Duration,
+    /// The count of the application's response, which is open until the response is made, or a fault found.
+    tally: Tally,
     /// Name of the application, if the engine has several.
     app: Option<Arc<str>>,
     dialect: Dialect,
@@ -91,6 +94,7 @@ impl RequestContext {
             method,
             uri,
             waited: Duration::ZERO,
+            tally: Tally::default(),
             app: None,
             dialect,
         }
@@ -131,15 +135,33 @@ impl RequestContext {
         self.waited
     }
 
-    pub(crate) fn queued(&mut self, queued: Duration) {
+    /// Keeps how long the request waited, and the open count of its response. Returns the response or the fault.
+    pub(crate) fn answered(&mut self, answer: Answer) -> Result<Response, Fault> {
+        let Answer { result, queued, tally, .. } = answer;
         self.waited = queued;
+        self.tally = tally;
         if let Some(record) = &mut self.record {
             record.queued = queued;
         }
+        result
+    }
+
+    /// Counts a fault that was found in the application's response; what the engine has counted stays.
+    pub(crate) fn failed(&mut self, fault: &Fault) {
+        let ran = self.link.since().elapsed().saturating_sub(self.waited);
+        let tally = std::mem::take(&mut self.tally);
+        tally.fail(fault, self.waited, ran, || Past {
+            id: self.id().to_owned(),
+            method: self.method.to_string(),
+            path: target(&self.uri).1,
+            ..Past::default()
+        });
     }
 
     pub(crate) fn taken(&mut self, duplex: Duplex, reply: Option<Reply>) -> Handover {
         self.link.end_epoch();
+        // This context is kept until the hand-over is complete, and what the application did is to be counted now.
+        drop(std::mem::take(&mut self.tally));
         let tracker = if self.dialect == Dialect::WebSocket { Tracker::from_head() } else { Tracker::other() };
         Handover { head: bytes::Bytes::new(), duplex, reply, record: self.record.take(), tracker }
     }

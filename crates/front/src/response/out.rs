@@ -29,8 +29,8 @@ pub(crate) struct Out {
     /// The error that broke the body off. hyper gets it only when all earlier output is written, since it then drops
     /// the rest.
     failed: Option<io::Error>,
-    /// The request, for the log; `None` if the body cannot fail. Boxed, since most bodies have none.
-    identity: Option<Box<RequestIdentity>>,
+    /// The request, for the log; `None` if the body cannot fail. Shared with the parts of a file that are being sent.
+    identity: Option<Arc<RequestIdentity>>,
 }
 
 pub(crate) enum Kind {
@@ -55,7 +55,7 @@ impl Out {
 
     /// Sets the request, for the log.
     pub(crate) fn of(mut self, identity: Option<RequestIdentity>) -> Out {
-        self.identity = identity.map(Box::new);
+        self.identity = identity.map(Arc::new);
         self
     }
 
@@ -136,7 +136,7 @@ impl Body for Out {
                         continue;
                     }
                     if let Kind::File(reader) = &mut this.kind {
-                        reader.take(&bytes, &this.link);
+                        reader.take(&bytes, &this.link, this.identity.as_ref());
                     }
                     return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
@@ -219,9 +219,10 @@ impl FileReader {
     }
 
     /// Records that hyper has taken these bytes; the wire sends what a placeholder stands for.
-    fn take(&mut self, bytes: &Bytes, link: &Link) {
+    fn take(&mut self, bytes: &Bytes, link: &Link, request: Option<&Arc<RequestIdentity>>) {
         if sendfile::is_placeholder(bytes) {
-            link.add_part(Part::new(self.file.clone(), self.at, bytes.len()));
+            let part = Part::new(self.file.clone(), self.at, bytes.len());
+            link.add_part(part, request.cloned().unwrap_or_default());
         }
         self.at += bytes.len() as u64;
     }

@@ -54,7 +54,8 @@ pub fn status_of(fault: &str) -> StatusCode {
 }
 
 /// The response to a request that ended in a fault.
-pub(crate) fn fault(context: RequestContext, fault: &Fault) -> http::Response<Out> {
+pub(crate) fn fault(mut context: RequestContext, fault: &Fault) -> http::Response<Out> {
+    context.failed(fault);
     let identity = context.identity();
     fault_log::write(fault, &identity, context.waited());
     let status = status_of(fault.name());

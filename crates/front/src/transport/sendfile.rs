@@ -59,6 +59,13 @@ impl Part {
     }
 }
 
+/// Whether a part could not be sent because its file could not be read; all other errors are those of the socket.
+pub(crate) fn is_of_file(error: &io::Error) -> bool {
+    let number = error.raw_os_error();
+    let is_read_error = [Errno::IO, Errno::STALE].iter().any(|read| number == Some(read.raw_os_error()));
+    is_read_error || error.kind() == io::ErrorKind::UnexpectedEof
+}
+
 /// A placeholder of this length, [`PART_BYTES`] at most.
 pub(crate) fn placeholder(length: usize) -> Bytes {
     let bytes: &'static [u8] = &PLACEHOLDER;
@@ -146,7 +153,10 @@ mod tests {
         theirs.read_exact(&mut got).unwrap();
         assert_eq!(&got, b"34567");
         let mut beyond = Part::new(file.clone(), 10, 1);
-        assert_eq!(beyond.send(&ours, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        let shorter = beyond.send(&ours, 1).unwrap_err();
+        assert!(shorter.kind() == io::ErrorKind::UnexpectedEof && is_of_file(&shorter));
+        drop(theirs);
+        assert!(!is_of_file(&Part::new(file.clone(), 0, 1).send(&ours, 1).unwrap_err()), "the client is gone");
         assert_eq!(now(&file, 10, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(bring_into_memory(&file, 5, 6).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         bring_into_memory(&file, 0, 10).unwrap();

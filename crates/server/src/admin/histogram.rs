@@ -110,7 +110,8 @@ pub struct Reading {
     pub answers: [u64; 5],
     /// Requests without an answer of the application, except those whose client went away.
     pub failed: u64,
-    /// Requests among `failed` that were never begun: the queue was full or timed out, or the server was shutting down.
+    /// Requests among `failed` that met a limit: the queue was full or timed out, the server was shutting down, or no
+    /// file could be opened for the response.
     pub refused: u64,
     pub gone: u64,
 }
@@ -169,10 +170,10 @@ mod tests {
     fn quantiles_lie_within_their_class() {
         let meter = Meter::default();
         for _ in 0..90 {
-            meter.answered(200, Duration::ZERO, Duration::from_micros(700));
+            meter.add_times(Duration::ZERO, Some(Duration::from_micros(700)));
         }
         for _ in 0..10 {
-            meter.answered(200, Duration::ZERO, Duration::from_millis(60));
+            meter.add_times(Duration::ZERO, Some(Duration::from_millis(60)));
         }
         let summary = Histogram::read(&meter.service).summary();
         assert_eq!(summary.count, 100);
@@ -207,9 +208,9 @@ mod tests {
     fn a_client_that_went_away_is_no_error() {
         assert_eq!(Fault::NAMES[0].0, "client_gone");
         let meter = Meter::default();
-        meter.failed(&Fault::ClientGone, Duration::ZERO);
-        meter.failed(&Fault::Stopping, Duration::ZERO);
-        meter.answered(503, Duration::ZERO, Duration::ZERO);
+        meter.failed(&Fault::ClientGone);
+        meter.failed(&Fault::Stopping);
+        meter.answered(503);
         let reading = Reading::of(&meter);
         assert_eq!((reading.requests(), reading.errors(), reading.refused), (3, 2, 1));
     }

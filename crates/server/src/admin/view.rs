@@ -185,7 +185,7 @@ impl AppView {
             name: app.name().to_owned(),
             host: current.settings.host.clone(),
             prefix: current.settings.prefix.clone(),
-            rackup: current.found.rackup.display().to_string(),
+            rackup: current.spec.rackup.display().to_string(),
             environment: current.settings.environment.clone(),
             generation: current.number,
             is_reloading: app.is_reloading(),

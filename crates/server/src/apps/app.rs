@@ -32,7 +32,7 @@ pub struct App {
     pub(crate) engine_context: EngineContext,
     pub(crate) context: Arc<AppContext>,
     active: ArcSwap<ActiveGeneration>,
-    pub(crate) turns: SingleFlight<Result<String, String>>,
+    reloads: SingleFlight<Result<String, String>>,
     pub(crate) shutdown: ShutdownState,
     /// Number of the last generation that was begun.
     pub(crate) begun: AtomicU64,
@@ -96,18 +96,18 @@ pub struct Overrides {
 
 impl App {
     /// Loads the application; returns once it can serve.
-    pub fn start(found: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
+    pub fn start(spec: AppSpec, settings: AppSettings, context: Arc<AppContext>) -> Result<App, String> {
         let name = settings.name.clone();
         let begun = Instant::now();
         let shutdown = ShutdownState::new(context.called_off.clone());
         let engine_context = context.engine_context();
-        let generation = Generation::start(1, (found, settings), Size::Full, &engine_context)?;
+        let generation = Generation::start(1, (spec, settings), Size::Full, &engine_context)?;
         let active = ArcSwap::from_pointee(ActiveGeneration::new(Arc::new(generation), None, &context));
         let log = Mutex::default();
         let overrides = Mutex::default();
-        let turns = SingleFlight::new();
+        let reloads = SingleFlight::new();
         let begun_ones = AtomicU64::new(1);
-        let app = App { name, engine_context, context, active, turns, shutdown, begun: begun_ones, log, overrides };
+        let app = App { name, engine_context, context, active, reloads, shutdown, begun: begun_ones, log, overrides };
         app.note(Deploy::new(1, begun, DeployOutcome::Started, None));
         Ok(app)
     }
@@ -149,7 +149,7 @@ impl App {
 
     /// Whether a reload is running.
     pub fn is_reloading(&self) -> bool {
-        self.turns.is_running()
+        self.reloads.is_running()
     }
 
     /// Whether a pause was ordered.
@@ -160,7 +160,7 @@ impl App {
     /// Reloads the application. On failure the old code goes on, and the error says why. Blocks; not for I/O threads. A
     /// call during a reload waits for the next one.
     pub fn reload(self: &Arc<App>) -> Result<String, String> {
-        self.turns.take(|| self.deploy())
+        self.reloads.take(|| self.deploy())
     }
 
     /// Runs an order on the engine. Pauses and scales are kept for later generations.
@@ -231,7 +231,7 @@ impl App {
     /// Stops all processes within `time`, and cancels a reload.
     pub fn stop(&self, time: Duration) {
         self.shutdown.hurry(time);
-        wait_until(Instant::now() + GIVE_UP_TIME, || !self.turns.is_running());
+        wait_until(Instant::now() + GIVE_UP_TIME, || !self.reloads.is_running());
         self.current().stop(time);
         wait_until(Instant::now() + time + GIVE_UP_TIME, || self.log.lock().leaving.is_empty());
     }

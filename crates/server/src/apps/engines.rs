@@ -123,20 +123,20 @@ impl From<String> for Refusal {
 impl RunningEngine {
     /// Loads the application.
     pub fn start(
-        found: &AppSpec,
+        spec: &AppSpec,
         settings: &AppSettings,
         size: Size,
         engine_context: &EngineContext,
     ) -> Result<RunningEngine, Refusal> {
-        let engine = match found.engine {
-            EngineKind::Mruby => start_mruby(found, settings, engine_context).map(RunningEngine::Mruby),
-            EngineKind::Ruby => start_ruby(found, settings, size, engine_context).map(RunningEngine::Ruby),
+        let engine = match spec.engine {
+            EngineKind::Mruby => start_mruby(spec, settings, engine_context).map(RunningEngine::Mruby),
+            EngineKind::Ruby => start_ruby(spec, settings, size, engine_context).map(RunningEngine::Ruby),
         };
         engine.map_err(|refusal| {
             let words = match refusal.kind {
                 RefusalKind::Hook => refusal.words,
                 RefusalKind::Engine | RefusalKind::App => {
-                    format!("{} cannot be loaded: {}", found.rackup.display(), refusal.words)
+                    format!("{} cannot be loaded: {}", spec.rackup.display(), refusal.words)
                 }
             };
             Refusal { words, ..refusal }
@@ -146,16 +146,16 @@ impl RunningEngine {
     /// Loads the application in a child process first if its code could end this process (embedded engine): for a
     /// server that must go on.
     pub fn try_in_a_child(
-        found: &AppSpec,
+        spec: &AppSpec,
         settings: &AppSettings,
         engine_context: &EngineContext,
     ) -> Result<(), Refusal> {
-        if found.engine != EngineKind::Mruby {
+        if spec.engine != EngineKind::Mruby {
             return Ok(());
         }
-        trial::load(&mruby_settings(found, settings, engine_context), &engine_context.called_off).map_err(|verdict| {
+        trial::load(&mruby_settings(spec, settings, engine_context), &engine_context.called_off).map_err(|verdict| {
             Refusal {
-                words: format!("{} cannot be loaded: {verdict}", found.rackup.display()),
+                words: format!("{} cannot be loaded: {verdict}", spec.rackup.display()),
                 kind: if verdict == Verdict::CalledOff { RefusalKind::Engine } else { RefusalKind::App },
             }
         })
@@ -202,9 +202,9 @@ impl RunningEngine {
     }
 }
 
-fn mruby_settings(found: &AppSpec, settings: &AppSettings, engine_context: &EngineContext) -> engine_mruby::Settings {
+fn mruby_settings(spec: &AppSpec, settings: &AppSettings, engine_context: &EngineContext) -> engine_mruby::Settings {
     engine_mruby::Settings {
-        rackup: found.rackup.clone(),
+        rackup: spec.rackup.clone(),
         app: name(settings).cloned(),
         environment: settings.environment.clone(),
         interpreters: settings.mruby.interpreters,
@@ -221,11 +221,11 @@ fn mruby_settings(found: &AppSpec, settings: &AppSettings, engine_context: &Engi
 }
 
 fn start_mruby(
-    found: &AppSpec,
+    spec: &AppSpec,
     settings: &AppSettings,
     engine_context: &EngineContext,
 ) -> Result<Arc<MrubyEngine>, Refusal> {
-    MrubyEngine::start(mruby_settings(found, settings, engine_context)).map_err(|error| Refusal {
+    MrubyEngine::start(mruby_settings(spec, settings, engine_context)).map_err(|error| Refusal {
         kind: match error {
             engine_mruby::StartError::App(_) => RefusalKind::App,
             engine_mruby::StartError::Machine(_) | engine_mruby::StartError::Path(_) => RefusalKind::Engine,
@@ -242,7 +242,7 @@ fn environment_variables(is_named: bool) -> Vec<&'static str> {
 }
 
 fn start_ruby(
-    found: &AppSpec,
+    spec: &AppSpec,
     settings: &AppSettings,
     size: Size,
     engine_context: &EngineContext,
@@ -253,13 +253,13 @@ fn start_ruby(
         Size::Workers(number) => (number, number.max(1)),
     };
     let native = native::choose(ruby.worker, &ruby.program, ruby.user.as_ref())?;
-    let (hooks, hooks_kind) = hooks(found, ruby)?;
+    let (hooks, hooks_kind) = hooks(spec, ruby)?;
     let engine = RubyEngine::start(
         engine_ruby::Settings {
             ruby: ruby.program.clone(),
-            rackup: found.rackup.clone(),
-            gemfile: found.gemfile.clone(),
-            load_path: found.load_path.clone(),
+            rackup: spec.rackup.clone(),
+            gemfile: spec.gemfile.clone(),
+            load_path: spec.load_path.clone(),
             hooks,
             retries_hooks: engine_context.retries_hooks && size == Size::Full && !hooks_kind.is_empty(),
             hooks_names: compat::directives(hooks_kind),
@@ -269,7 +269,7 @@ fn start_ruby(
             preload: ruby.preload,
             environment: settings.environment.clone(),
             environment_variables: environment_variables(settings.names_environment),
-            tag: tag(found, settings),
+            tag: tag(spec, settings),
             app: name(settings).cloned(),
             user: ruby.user.clone(),
             open_files: open_files::before(),
@@ -320,8 +320,8 @@ fn start_ruby(
 
 /// The file with hooks, and the server that it is written for. Another server's configuration without hooks is
 /// evaluated, too: its code may set variables that the application reads.
-fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
-    let named = rackup::hooks(&found.rackup, ruby.hooks.as_deref())?;
+fn hooks(spec: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str), String> {
+    let named = rackup::hooks(&spec.rackup, ruby.hooks.as_deref())?;
     let (path, kind) = match (named, &ruby.evaluated) {
         (Some(path), _) => {
             let kind = compat::hooks_kind(&path)?;
@@ -334,8 +334,8 @@ fn hooks(found: &AppSpec, ruby: &Ruby) -> Result<(Option<PathBuf>, &'static str)
 }
 
 /// The application's name in process titles.
-fn tag(found: &AppSpec, settings: &AppSettings) -> String {
-    settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&found.rackup))
+fn tag(spec: &AppSpec, settings: &AppSettings) -> String {
+    settings.tag.as_ref().or(name(settings)).cloned().unwrap_or_else(|| rackup::tag(&spec.rackup))
 }
 
 /// The application's name, if it was configured.

@@ -28,7 +28,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 pub struct Generation {
     /// 1 is the generation that the server started with.
     pub number: u64,
-    pub found: AppSpec,
+    pub spec: AppSpec,
     pub settings: AppSettings,
     running: RunningEngine,
     engine: Arc<dyn Engine>,
@@ -46,15 +46,15 @@ impl Generation {
     /// Loads the application. Returns when it could serve a request.
     pub fn start(
         number: u64,
-        (found, settings): (AppSpec, AppSettings),
+        (spec, settings): (AppSpec, AppSettings),
         size: Size,
         engine_context: &EngineContext,
     ) -> Result<Generation, String> {
         // At the start there is no server yet that could be ended, so the application is loaded only once.
-        let tried = if number > 1 { RunningEngine::try_in_a_child(&found, &settings, engine_context) } else { Ok(()) };
-        let running = tried.and_then(|()| RunningEngine::start(&found, &settings, size, engine_context));
-        let (running, found, settings) = match (running, found.instead.clone()) {
-            (Ok(running), _) => (running, found, settings),
+        let tried = if number > 1 { RunningEngine::try_in_a_child(&spec, &settings, engine_context) } else { Ok(()) };
+        let running = tried.and_then(|()| RunningEngine::start(&spec, &settings, size, engine_context));
+        let (running, spec, settings) = match (running, spec.instead.clone()) {
+            (Ok(running), _) => (running, spec, settings),
             (Err(refusal), Some(instead)) if refusal.kind == RefusalKind::App => {
                 let (theirs, settings) = (*instead).clone();
                 (start_instead(&refusal, &theirs, &settings, size, engine_context)?, theirs, settings)
@@ -62,7 +62,7 @@ impl Generation {
             (Err(refusal), _) => return Err(refusal.words),
         };
         let engine = running.engine();
-        Ok(Generation { number, found, settings, running, engine })
+        Ok(Generation { number, spec, settings, running, engine })
     }
 
     /// The engine that runs the requests.
@@ -177,14 +177,14 @@ impl ShutdownState {
 /// they agree: then the application is at fault.
 fn start_instead(
     refusal: &Refusal,
-    found: &AppSpec,
+    spec: &AppSpec,
     settings: &AppSettings,
     size: Size,
     engine_context: &EngineContext,
 ) -> Result<RunningEngine, String> {
     let began = Instant::now();
     let first = refusal.words.lines().next().unwrap_or_default();
-    let running = RunningEngine::start(found, settings, size, engine_context).map_err(|second| {
+    let running = RunningEngine::start(spec, settings, size, engine_context).map_err(|second| {
         if second.words.lines().next() == Some(first) {
             return second.words;
         }

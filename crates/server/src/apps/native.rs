@@ -55,8 +55,25 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Op
         Some(user) => native::build(ruby, Some(user), &cache_in(user.home.join(".cache"))),
         None => build(ruby),
     };
-    let told = |error| format!("the native worker cannot be built: {error}; say --ruby-worker plain to go without it");
+    let told = |error| {
+        let (by, remedy) = (by(user), remedy(ruby, user));
+        format!("the native worker cannot be built{by}: {error}; {remedy}say --ruby-worker plain to go without it")
+    };
     built.map(Some).map_err(told)
+}
+
+/// Who could not build the extension, if that is not the server's own user.
+fn by(user: Option<&User>) -> String {
+    user.map_or_else(String::new, |user| format!(" by {}", user.name))
+}
+
+/// What root can do where another user, who may have no home to write to, cannot build the extension.
+fn remedy(ruby: &Path, user: Option<&User>) -> String {
+    if user.is_none() && geteuid().is_root() {
+        return String::new();
+    }
+    let ruby = ruby.display();
+    format!("if only root can change that Ruby, let root run `foolsgold native --ruby {ruby}`, once for all users, or ")
 }
 
 /// Advice to build the extension, given the Ruby's description, if workers run without it.

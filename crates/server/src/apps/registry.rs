@@ -23,22 +23,22 @@ pub struct Apps(Vec<Arc<App>>);
 
 impl Apps {
     /// Loads all applications in parallel; the first failure ends the start.
-    pub fn start(settings: &Settings, found: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, String> {
+    pub fn start(settings: &Settings, specs: Vec<AppSpec>, context: Arc<AppContext>) -> Result<Apps, String> {
         let several = settings.apps.len() > 1;
         let problem = Mutex::new(None);
-        let load = |settings: AppSettings, found: AppSpec| {
+        let load = |settings: AppSettings, spec: AppSpec| {
             let name = settings.name.clone();
-            let app = App::start(found, settings, context.clone());
+            let app = App::start(spec, settings, context.clone());
             // Later failures are consequences of the cancellation.
             if let (Err(why), false) = (&app, context.called_off.fetch_or(app.is_err(), Ordering::SeqCst)) {
                 *problem.lock() = Some(named(several, &name, why));
             }
             app.ok().map(Arc::new)
         };
-        let pairs = settings.apps.iter().cloned().zip(found);
+        let pairs = settings.apps.iter().cloned().zip(specs);
         let apps: Vec<Arc<App>> = thread::scope(|scope| {
             let load = &load;
-            let loading: Vec<_> = pairs.map(|(settings, found)| scope.spawn(move || load(settings, found))).collect();
+            let loading: Vec<_> = pairs.map(|(settings, spec)| scope.spawn(move || load(settings, spec))).collect();
             loading.into_iter().filter_map(|thread| thread.join().ok().flatten()).collect()
         });
         let apps = Apps(apps);

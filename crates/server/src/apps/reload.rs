@@ -59,11 +59,11 @@ impl App {
 
     /// A generation that is ready for requests; and its number of workers so far, if the old one must give it the rest.
     fn make(&self, number: u64, begun: Instant) -> Result<(Arc<Generation>, Option<usize>), String> {
-        let (found, settings) = self.look()?;
+        let (spec, settings) = self.look()?;
         let until = begun + settings.ruby.boot_time;
         let surge = self.surge(&settings);
         let workers = surge.unwrap_or_else(|| self.as_many(&settings));
-        let new = Generation::start(number, (found, settings), Size::Workers(workers), &self.engine_context)?;
+        let new = Generation::start(number, (spec, settings), Size::Workers(workers), &self.engine_context)?;
         let ready = self.until_ready(&new, workers, until).and_then(|()| self.probe(&new, until));
         match ready {
             Ok(()) => Ok((Arc::new(new), surge)),
@@ -85,9 +85,9 @@ impl App {
         }
         self.context.set_waiting(settings.waiting);
         let gemfile = self.context.bundle_gemfile.as_deref();
-        let found = spec::find(&mut mine, gemfile, is_only_one).map_err(|missing| missing.to_string())?;
+        let spec = spec::find(&mut mine, gemfile, is_only_one).map_err(|missing| missing.to_string())?;
         mine.ruby.boot_time = mine.ruby.boot_time.min(LATER_BOOT_TIME);
-        Ok((found, mine))
+        Ok((spec, mine))
     }
 
     /// Number of workers that the new code starts with, if not all.

@@ -64,26 +64,26 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn all_who_ask_meanwhile_share_the_next_turn() {
-        let turns = SingleFlight::new();
+    fn all_who_ask_meanwhile_share_the_next_run() {
+        let runs = SingleFlight::new();
         let done = AtomicU32::new(0);
         let gate = Barrier::new(2);
         let asked = AtomicU32::new(0);
         thread::scope(|scope| {
             let first = scope.spawn(|| {
-                turns.take(|| {
+                runs.take(|| {
                     gate.wait();
                     done.fetch_add(1, Ordering::SeqCst) + 1
                 })
             });
-            while !turns.is_running() {
+            while !runs.is_running() {
                 thread::yield_now();
             }
             let others: Vec<_> = (0..8)
                 .map(|_| {
                     scope.spawn(|| {
                         asked.fetch_add(1, Ordering::SeqCst);
-                        turns.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
+                        runs.take(|| done.fetch_add(1, Ordering::SeqCst) + 1)
                     })
                 })
                 .collect();
@@ -98,6 +98,6 @@ mod tests {
                 assert_eq!(other.join().unwrap(), 2);
             }
         });
-        assert!(!turns.is_running());
+        assert!(!runs.is_running());
     }
 }

@@ -49,15 +49,15 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     let mut settings = invocation.resolve(invocation.asked()).map_err(|problems| NotServing::refused(&problems))?;
     let bundle_gemfile = invocation.bundle_gemfile();
     let is_only_one = settings.apps.len() == 1;
-    let mut found = Vec::new();
+    let mut specs = Vec::new();
     for app in &mut settings.apps {
         match spec::find(app, bundle_gemfile.as_deref(), is_only_one) {
-            Ok(one) => found.push(one),
+            Ok(one) => specs.push(one),
             Err(Missing::Options(problems)) => return Err(NotServing::refused(&problems)),
             Err(Missing::File(why)) => return Err(NotServing::Failed(registry::named(!is_only_one, &app.name, why))),
         }
     }
-    let engines: Vec<_> = found.iter().map(|one| one.engine).collect();
+    let engines: Vec<_> = specs.iter().map(|one| one.engine).collect();
     workers::fit(&settings, &engines).map_err(|problem| NotServing::refused(&[problem]))?;
     let prepared = prepare::prepare(program, arrived, &settings.operating, settings.log_form)?;
     let Some(prepared) = prepared else { return Ok(()) };
@@ -67,7 +67,7 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     let reload_settings: ReloadSettings = Box::new(move || invocation.reload_settings());
     let flush = log.flusher();
     let has_starter = prepared.parent.is_none();
-    let outcome = serve::serve(Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush });
+    let outcome = serve::serve(Plan { settings, specs, bundle_gemfile, reload_settings, prepared, flush });
     log.finish();
     log_files.finish();
     outcome.map_err(|why| {

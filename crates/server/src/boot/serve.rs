@@ -24,7 +24,6 @@ use crate::boot::prepare::Prepared;
 use crate::boot::setup;
 use crate::config::app_settings::LATER_BOOT_TIME;
 use crate::config::settings::{LogForm, Settings};
-use crate::config::signal_map::Habit;
 use crate::control::handle::ServerHandle;
 use crate::control::restart_file::{self, RestartFiles};
 use crate::control::signals::Signals;
@@ -54,7 +53,7 @@ const BESIDE_BOOT_TIME: Duration = Duration::from_secs(30);
 pub struct Plan {
     pub settings: Settings,
     /// The applications, in the order of the settings.
-    pub found: Vec<AppSpec>,
+    pub specs: Vec<AppSpec>,
     pub bundle_gemfile: Option<OsString>,
     pub reload_settings: ReloadSettings,
     pub prepared: Prepared,
@@ -78,9 +77,9 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     // Bound to names first, so dropped last.
     let (mut sockets, run_files) = setup::take(&plan.settings, &mut plan.prepared)?;
     files::temporary::look();
-    let Plan { settings, found, bundle_gemfile, reload_settings, prepared, flush } = plan;
-    for (app, found) in settings.apps.iter().zip(&found) {
-        info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &found.why));
+    let Plan { settings, specs, bundle_gemfile, reload_settings, prepared, flush } = plan;
+    for (app, spec) in settings.apps.iter().zip(&specs) {
+        info!(target: "server", "{}", named(settings.apps.len() > 1, &app.name, &spec.why));
     }
     let threads = Threads::start(settings.io_threads)?;
     let signals = threads.waiting.block_on(async { Signals::listen(settings.operating.signals) }).map_err(deaf)?;
@@ -91,13 +90,13 @@ pub fn serve(mut plan: Plan) -> Result<(), String> {
     let made = (sockets.admin.take(), sockets.control.take());
     let called_off = context.called_off.clone();
     let admin = {
-        let seen = (place(&found), prepared.log_files.clone());
+        let seen = (place(&specs), prepared.log_files.clone());
         Admin::start(&settings.admin, seen, made, prepared.is_successor(), called_off)?
     };
     let server_context = ServerContext { threads, admin, front_settings };
     let restart_files = RestartFiles::note(&settings);
     // The applications first: until they are ready, no client should be able to connect.
-    let apps = match Apps::start(&settings, found, context) {
+    let apps = match Apps::start(&settings, specs, context) {
         Err(_) if server_context.admin.is_unwanted() => {
             info!(target: "server", "shut down before it served");
             return Ok(());
@@ -218,9 +217,9 @@ async fn run(
     let server = ServerHandle::new(apps.clone(), stop.clone(), handle, settings.drain_lag, settings.limits.drain_time);
     let slowest = settings.apps.iter().map(|app| app.ruby.boot_time.min(LATER_BOOT_TIME)).max().unwrap_or_default();
     let limit = slowest + BESIDE_BOOT_TIME;
-    let stays = settings.operating.signals == Habit::Unicorn;
     let changed = admin.succession();
-    let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, stays, changed);
+    let habit = settings.operating.signals;
+    let upgrade = Upgrade::new(prepared.program, shares, run_files.clone(), apps.clone(), limit, habit, changed);
     server.on_upgrade(upgrade.clone());
     let log_files = prepared.log_files.clone();
     let started = prepared.log_files;
@@ -259,8 +258,8 @@ fn deaf(error: io::Error) -> String {
 }
 
 /// The folders by which commands find this server.
-fn place(found: &[AppSpec]) -> ServerFolders {
-    let served = match found {
+fn place(specs: &[AppSpec]) -> ServerFolders {
+    let served = match specs {
         [one] => one.rackup.parent().map(Path::to_owned),
         _ => None,
     };
@@ -345,7 +344,7 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
     }
     for listener in listeners {
         let what = match apps.all() {
-            [app] => app.current().found.rackup.display().to_string(),
+            [app] => app.current().spec.rackup.display().to_string(),
             several => count(several.len(), "application"),
         };
         info!(target: "server", "listening on {}, serving {what}", listener.local());
@@ -355,7 +354,7 @@ fn announce(settings: &Settings, apps: &Apps, listeners: &[Listener]) {
 fn announce_one(app: &App) {
     let current = app.current();
     let name = app.name();
-    let rackup = current.found.rackup.display();
+    let rackup = current.spec.rackup.display();
     let words = current.in_words();
     let environment = &current.settings.environment;
     let host = current.settings.host.as_deref().unwrap_or("every host");

@@ -143,6 +143,12 @@ impl Habit {
         }
     }
 
+    /// The signal for a graceful shutdown.
+    pub fn graceful_end(self) -> Signal {
+        let ends = self.meanings().iter().find(|(_, action)| *action == SignalAction::End);
+        ends.map_or(Signal::TERM, |((_, signal), _)| *signal)
+    }
+
     /// All meanings in one line, for the log.
     pub fn in_words(self) -> String {
         let mut words = String::new();
@@ -165,6 +171,12 @@ impl Habit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_signal_for_a_graceful_shutdown_is_that_of_the_other_server() {
+        let ends = Habit::WORDS.iter().map(|word| Habit::named(word).graceful_end());
+        assert_eq!(ends.collect::<Vec<_>>(), [Signal::TERM, Signal::QUIT, Signal::TERM, Signal::TERM]);
+    }
 
     #[test]
     fn the_words_name_every_signal_once() {

@@ -14,11 +14,12 @@ use std::time::Duration;
 use engine::brief;
 use front::{Bind, Listener};
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::apps::registry::Apps;
+use crate::config::signal_map::Habit;
 use crate::process::exit::NotServing;
 use crate::process::init;
 use crate::process::parent::{Channel, Ordered, Parent, StartOutcome, StartedAs};
@@ -46,6 +47,9 @@ pub struct Upgrade {
     /// Whether both processes serve until one gets SIGQUIT, as in Unicorn; the successor's hooks may send it before it
     /// serves.
     stays: bool,
+    /// The signal by which a successor finishes its requests and exits: it has the settings of this process, unless
+    /// they have changed meanwhile.
+    end: Signal,
     /// A shutdown was requested while the successor was being started: it begins when that serves.
     leaves: AtomicBool,
     state: Mutex<State>,
@@ -109,12 +113,14 @@ enum State {
 
 impl State {
     /// Ends without a successor. One that is being started is ended: it would hold the sockets of a server that is
-    /// gone for as long as it loads, and nobody would accept its connections.
-    fn call_off(&mut self) {
+    /// gone for as long as it loads, and nobody would accept its connections. `end` is the signal for a graceful
+    /// shutdown.
+    fn call_off(&mut self, end: Signal) {
         if let State::Trying(Some(pid)) = *self {
-            // A process that loads has no handler for this signal. One that serves, and whose report has not been read,
-            // finishes the requests that it has accepted.
-            let _ = kill_process(pid, Signal::TERM);
+            // A process that loads has no handler for this signal: it is ended, and leaves no core file (SIGQUIT). One
+            // that serves, and whose report has not been read, finishes the requests that it has accepted.
+            let _ = prlimit(Some(pid), Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+            let _ = kill_process(pid, end);
         }
         if !matches!(self, State::Replaced { .. }) {
             *self = State::Ending;
@@ -144,7 +150,7 @@ impl Upgrade {
         run_files: Arc<RunFiles>,
         apps: Arc<Apps>,
         limit: Duration,
-        stays: bool,
+        habit: Habit,
         changed: Arc<Notify>,
     ) -> Arc<Upgrade> {
         let handed = shares.iter().filter(|shared| shared.is_taken).map(|shared| shared.share.local.clone()).collect();
@@ -156,7 +162,8 @@ impl Upgrade {
             run_files,
             apps,
             limit,
-            stays,
+            stays: habit == Habit::Unicorn,
+            end: habit.graceful_end(),
             leaves: AtomicBool::new(false),
             state: Mutex::new(State::Alone),
             changed,
@@ -184,17 +191,22 @@ impl Upgrade {
         if self.stays {
             self.run_files.announce();
         }
-        let outcome = self.raise().and_then(|successor| self.welcome(successor));
-        if let Err(why) = &outcome {
-            warn!(target: "server", "upgrade failed, this process goes on: {why}");
-            if let state @ State::Trying(_) = &mut *self.state.lock() {
-                *state = State::Alone;
-                self.changed.notify_one();
-                self.run_files.recant();
-                systemd::reloaded("serving; an upgrade has failed");
-            }
+        self.raise().and_then(|successor| self.welcome(successor)).map_err(|why| self.give_up(why))
+    }
+
+    /// Goes on without a successor, unless the server ends by now. Returns the reason for the caller.
+    fn give_up(&self, why: String) -> String {
+        let mut state = self.state.lock();
+        if !matches!(*state, State::Trying(_)) {
+            info!(target: "server", "upgrade called off: {ENDS}");
+            return ENDS.to_owned();
         }
-        outcome
+        *state = State::Alone;
+        self.changed.notify_one();
+        self.run_files.recant();
+        systemd::reloaded("serving; an upgrade has failed");
+        warn!(target: "server", "upgrade failed, this process goes on: {why}");
+        why
     }
 
     fn welcome(self: &Arc<Upgrade>, successor: Successor) -> Result<u32, String> {
@@ -301,7 +313,7 @@ impl Upgrade {
         let mut state = self.state.lock();
         let shares = std::mem::take(&mut *self.shares.lock());
         let State::Followed { pid, channel, taken } = &*state else {
-            state.call_off();
+            state.call_off(self.end);
             return matches!(*state, State::Replaced { .. });
         };
         for Shared { share, .. } in shares.iter().filter(|shared| taken.contains(&shared.share.local)) {
@@ -321,7 +333,7 @@ impl Upgrade {
     pub fn call_off(&self) {
         let mut state = self.state.lock();
         if matches!(*state, State::Trying(_)) {
-            state.call_off();
+            state.call_off(self.end);
         }
     }
 

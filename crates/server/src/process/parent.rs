@@ -2,10 +2,10 @@
 //! parent. Listening sockets go down; "serving" or the reason of a failure goes up.
 //!
 //! Each message is one packet of text whose first line is a word. Down: `background` or `upgrade`, then `socket` with
-//! kind and address for each socket, `ordered` for each application with manual orders, then `begin`; after an upgrade
-//! `free` (the pid file is free) and `yours` (the files of Unix sockets belong to the child). Up: `serving` with the
-//! addresses that were taken, or `refused` with the unusable settings, one in a line, or `failed` with the reason.
-//! in a line, or `failed` with why.
+//! kind and address for each socket, `ordered` for each application with manual orders, then `begin`; after the report
+//! of an upgrade `ordered` for each application whose orders have changed meanwhile, `free` (the pid file is free) and
+//! `yours` (the files of Unix sockets belong to the child). Up, the report: `serving` with the addresses that were
+//! taken, or `refused` with the unusable settings, one in a line, or `failed` with the reason.
 
 use std::ffi::OsString;
 use std::fmt;

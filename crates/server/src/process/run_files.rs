@@ -152,7 +152,11 @@ impl RunFiles {
     /// Removes the files at the exit.
     fn remove(&self) {
         match std::mem::replace(&mut *self.pid.lock(), Pid::None) {
-            Pid::Ours(file) => file.remove(),
+            Pid::Ours(file) => {
+                // It was announced to a successor that had not served by now.
+                file.old().remove();
+                file.remove();
+            }
             Pid::Aside(file) => file.remove(),
             Pid::None => {}
         }
