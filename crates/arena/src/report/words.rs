@@ -246,6 +246,8 @@ pub struct Twins {
     /// Whether the twins differ in more cases than chance explains; then other differences of the run are no more
     /// reliable.
     pub is_alarm: bool,
+    /// Whether they were compared in any case. If not, the run has shown nothing of its noise.
+    pub is_compared: bool,
 }
 
 /// Share of equal pairs that may differ significantly by chance.
@@ -268,10 +270,13 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
         .filter(|(_, ratio)| ratio.standing() == stats::Standing::Apart)
         .map(|(case, ratio)| format!("{}: {}", case.title, number::ratio(ratio)))
         .collect();
-    // A run whose twin could not be compared has shown nothing of its noise.
-    let is_alarm = compared.is_empty() || chance(compared.len(), apart.len()) < BY_CHANCE;
+    let is_compared = !compared.is_empty();
+    let is_alarm = is_compared && chance(compared.len(), apart.len()) < BY_CHANCE;
     let count = match (apart.len(), compared.len()) {
-        (_, 0) => format!("{title} was to be measured twice, as if it were two servers, and was not"),
+        (_, 0) => format!(
+            "{title} was measured twice, as if it were two servers, and the two could not be compared: in no case are \
+             both ranked"
+        ),
         (0, all) => {
             let cases = count(all, "case", "cases");
             format!("{title} was measured twice, as if it were two servers: they are told apart in none of {cases}")
@@ -289,7 +294,7 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
             )
         }
     };
-    Some(Twins { words: count, is_alarm })
+    Some(Twins { words: count, is_alarm, is_compared })
 }
 
 /// Probability that at least `apart` of these equal pairs differ by chance.
@@ -539,11 +544,11 @@ mod tests {
         // Who is not ranked is compared with nobody, its twin as little.
         let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
         one.twin = case("requests_per_s", &[("twin", &[50.0, 51.0, 49.0])], &[]).results.pop();
-        let words = |one: &Case| {
+        let found = |one: &Case| {
             let summary = Summary { cases: vec![one.clone()], twin_of: Some("a".into()), ..Summary::default() };
-            twins(&summary, &Styles::default()).unwrap().words
+            twins(&summary, &Styles::default()).unwrap()
         };
-        assert!(words(&one).contains("in 1 of 1 case"), "{}", words(&one));
+        assert!(found(&one).words.contains("in 1 of 1 case") && found(&one).is_compared, "{:?}", found(&one));
         let failing = |result: &mut Measured| {
             for (name, number) in [("failed", 5.0), ("requests", 95.0)] {
                 result.numbers.insert(name.into(), Spread::of(&[number]).unwrap());
@@ -555,7 +560,9 @@ mod tests {
         failing(twin.twin.as_mut().unwrap());
         one.results[0].disqualified = Some("it lied".into());
         for out in [one, original, twin] {
-            assert!(words(&out).ends_with("and was not"), "{}", words(&out));
+            let found = found(&out);
+            assert!(!found.is_compared && !found.is_alarm, "they do not differ either: {found:?}");
+            assert!(found.words.contains("could not be compared: in no case are both ranked"), "{found:?}");
         }
     }
 }

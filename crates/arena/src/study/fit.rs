@@ -82,7 +82,7 @@ fn shortcomings(
         let rounds = if summary.rounds == 1 { "round" } else { "rounds" };
         found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
     }
-    found.extend(summary.twin_of.is_none().then(|| "no contender took part twice (no twin)".to_owned()));
+    found.extend(without_twins(summary, &styles));
     match origin {
         None if summary.study == DUEL => {}
         None => found.push("with which recipes it was made is not known".to_owned()),
@@ -97,6 +97,14 @@ fn shortcomings(
     }
     found.extend(apart(samples, &styles));
     found
+}
+
+/// Why a run shows nothing of its noise, where it does not.
+fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
+    let Some(twins) = words::twins(summary, styles) else {
+        return Some("no contender took part twice (no twin)".to_owned());
+    };
+    (!twins.is_compared).then_some(twins.words)
 }
 
 /// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it: a run may be without some of
@@ -171,7 +179,24 @@ mod tests {
         let origin = Origin { recipes: [("puma".to_owned(), "1".to_owned())].into(), ..Origin::default() };
         let who = |name: &str, title: &str| Who { name: name.into(), title: title.into(), ..Who::default() };
         let contenders = vec![who("puma", "Puma"), who("thin", "Thin, 4 × 1")];
-        let run = Summary { contenders, rounds: 3, twin_of: Some("puma".into()), ..Summary::default() };
+        let rate = |name: &str| Measured {
+            contender: name.into(),
+            numbers: [("requests_per_s".to_owned(), Spread::of(&[9.0, 9.1, 9.2]).unwrap())].into(),
+            ..Measured::default()
+        };
+        let case = Case {
+            metrics: vec!["requests_per_s".into()],
+            results: vec![rate("puma"), rate("thin")],
+            twin: Some(rate("twin")),
+            ..Case::default()
+        };
+        let run = Summary {
+            contenders,
+            rounds: 3,
+            twin_of: Some("puma".into()),
+            cases: vec![case.clone()],
+            ..Summary::default()
+        };
         let samples = [sample("puma", 0), sample("thin", 2)];
         let of = |run: &Summary, samples: &[Sample], origin: Option<&Origin>, tree: &BTreeMap<String, Vec<String>>| {
             shortcomings(run, samples, origin, tree).join("; ")
@@ -188,6 +213,15 @@ mod tests {
             few,
             "2 rounds of at least 3; no contender took part twice (no twin); with which recipes it was made is not \
              known"
+        );
+        // Drawn, and not to be used: a twin of one that is not ranked shows nothing.
+        let lies = Measured { disqualified: Some("lies".into()), ..rate("puma") };
+        let alone = Case { results: vec![lies, rate("thin")], ..case.clone() };
+        let alone = Summary { cases: vec![alone], ..run.clone() };
+        assert_eq!(
+            of(&alone, &samples, Some(&origin), &prints),
+            "Puma was measured twice, as if it were two servers, and the two could not be compared: in no case are \
+             both ranked"
         );
         let late = [sample("puma", 0), sample("puma", 1), sample("thin", 40)];
         let found = of(&run, &late, Some(&origin), &BTreeMap::new());
