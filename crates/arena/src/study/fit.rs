@@ -5,14 +5,15 @@ use std::fs;
 use std::path::Path;
 
 use super::challenge::Challenge;
+use super::effort::Effort;
 use super::meaning::{self, STUDY};
 use super::origin::Origin;
-use super::recipe::Recipe;
+use super::recipe::{CaseRecipe, Recipe, Tool};
 use super::verdicts;
 use crate::duel::summing;
 use crate::measure::{judge, leave_out, strays};
 use crate::record::folder::Folder;
-use crate::record::summary::{Summary, at_once};
+use crate::record::summary::{Case, Summary, at_once};
 use crate::record::{Sample, fingerprint};
 use crate::report::styles::Styles;
 use crate::report::words;
@@ -44,6 +45,9 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
         tree.entry(name).or_default().extend(prints);
     }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
+    let effort: Option<Effort> = plan.get("effort").and_then(|effort| serde_json::from_value(effort.clone()).ok());
+    let shorter = study.zip(effort).and_then(|(study, effort)| shorter(&summary, &study, &effort));
+    summary.shortcomings.extend(shorter);
     Ok(summary)
 }
 
@@ -82,6 +86,7 @@ fn shortcomings(
         let rounds = if summary.rounds == 1 { "round" } else { "rounds" };
         found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
     }
+    found.extend(of_few_rounds(summary));
     found.extend(without_twins(summary, &styles));
     match origin {
         None if summary.study == DUEL => {}
@@ -97,6 +102,33 @@ fn shortcomings(
     }
     found.extend(apart(samples, &styles));
     found
+}
+
+/// The cases that have fewer rounds than needed, in a run that has enough: those at equal rates begin in the second.
+fn of_few_rounds(summary: &Summary) -> Option<String> {
+    let least = ROUNDS_LEAST as usize;
+    let rounds = |case: &Case| {
+        let all = case.results.iter().flat_map(|one| &one.numbers);
+        all.filter(|(name, _)| case.metrics.contains(name)).map(|(_, spread)| spread.rounds()).max()
+    };
+    let few = summary.cases.iter().filter(|case| rounds(case).is_some_and(|rounds| rounds < least)).count();
+    let have = if few == 1 { "has" } else { "have" };
+    let all = summary.cases.len();
+    (few > 0 && summary.rounds >= ROUNDS_LEAST)
+        .then(|| format!("{few} of {} {have} fewer than {least} rounds", words::count(all, "case", "cases")))
+}
+
+/// That loads which end by the clock were shorter than those of the study.
+fn shorter(summary: &Summary, study: &Recipe, effort: &Effort) -> Option<String> {
+    let is_by_clock = |case: &&CaseRecipe| {
+        let is_load = !matches!(case.tool, Tool::Start | Tool::Idle | Tool::IdleConnections);
+        is_load && case.requests.is_none() && case.seconds.is_none()
+    };
+    let is_measured =
+        |case: &CaseRecipe| summary.cases.iter().any(|one| verdicts::is_of_family(&one.name, &case.name));
+    let was_loaded = study.cases.iter().filter(is_by_clock).any(is_measured);
+    let (took, own) = (effort.seconds, study.full.seconds);
+    (was_loaded && took < own).then(|| format!("loads of {took} s, where the study has {own} s"))
 }
 
 /// Why a run shows nothing of its noise, where it does not.
@@ -166,7 +198,7 @@ fn recipes(folder: &Path) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::date;
-    use crate::record::summary::{Case, Measured, Spread, Verdict, Who};
+    use crate::record::summary::{Measured, Spread, Verdict, Who};
 
     fn sample(contender: &str, minute: u64) -> Sample {
         let started = date::written(1_000_000_000 + minute * 60);
@@ -230,6 +262,47 @@ mod tests {
             "these recipes are others by now: Puma; not measured in one go: Thin, 4 × 1, up to 38 min apart from the \
              others of their rounds"
         );
+    }
+
+    #[test]
+    fn cases_of_few_rounds_and_loads_shorter_than_the_studys_are_said() {
+        let case = |name: &str, rates: &[f64]| Case {
+            name: name.into(),
+            metrics: vec!["requests_per_s".into()],
+            results: vec![Measured {
+                numbers: [("requests_per_s".to_owned(), Spread::of(rates).unwrap())].into(),
+                ..Measured::default()
+            }],
+            ..Case::default()
+        };
+        let cases = vec![case("c@1", &[9.0, 9.1, 9.2]), case("c=50", &[9.0, 9.1]), Case::default()];
+        let run = Summary { rounds: 3, cases, ..Summary::default() };
+        assert_eq!(of_few_rounds(&run).as_deref(), Some("1 of 3 cases has fewer than 3 rounds"));
+        assert_eq!(of_few_rounds(&Summary { rounds: 2, ..run.clone() }), None, "that is said of the run");
+        let study = |case: &str| -> Recipe {
+            let head = r#"
+                title = "T"
+                question = "Q?"
+                about = []
+                app = "a"
+                contenders = []
+                full = { rounds = 3, seconds = 10, warm_up_s = 0, clients = 1 }
+                quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+                metrics = ["requests_per_s"]
+            "#;
+            let one = "title = \"C\"\npath = \"/\"\nexpect = { exactly = \"x\" }";
+            toml::from_str(&format!("{head}\n[[case]]\n{one}\n{case}")).unwrap()
+        };
+        let of = |seconds: f64, case: &str| {
+            let study = study(case);
+            shorter(&run, &study, &Effort { seconds, ..study.full.clone() })
+        };
+        let by_clock = "name = \"c\"\ntool = \"wrk\"";
+        assert_eq!(of(2.0, by_clock).as_deref(), Some("loads of 2 s, where the study has 10 s"));
+        assert_eq!(of(10.0, by_clock), None);
+        for other in ["name = \"c\"\ntool = \"ab\"\nrequests = 9", "name = \"d\"\ntool = \"wrk\""] {
+            assert_eq!(of(2.0, other), None, "no load of it ended by the clock: {other}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub fn again(study: Option<&Recipe>, run: &Summary) -> (Vec<Verdict>, Vec<String
 }
 
 /// Whether a case of a record is one of a recipe's: of a series each has its place behind the name (`posts@32`).
-fn is_of_family(case: &str, family: &str) -> bool {
+pub(super) fn is_of_family(case: &str, family: &str) -> bool {
     case.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '=']))
 }
 
