@@ -23,7 +23,7 @@ fn fixture(name: &str) -> Summary {
     let mut summary = read_summary(&folder.join(format!("{name}.json"))).expect("a fixture");
     // The fixtures are from older programs; the present rules are applied to them.
     for case in &mut summary.cases {
-        case.ranking = stats::ranking_of(case);
+        stats::rank(case);
     }
     summary
 }
@@ -144,7 +144,7 @@ fn of_rates(figures: &[(&str, [f64; 3])]) -> Summary {
     };
     let results = figures.iter().map(result).collect();
     let mut case = Case { name: "c".into(), metrics: vec!["requests_per_s".into()], results, ..Case::default() };
-    case.ranking = stats::ranking_of(&case);
+    stats::rank(&mut case);
     Summary { format: FORMAT, study: "s".into(), rounds: 3, cases: vec![case], ..Summary::default() }
 }
 
@@ -201,7 +201,7 @@ fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
         let results = names.iter().map(|name| result(name, all)).collect();
         let mut case = Case { name: format!("c{at}"), results, ..Case::default() };
         case.metrics = shown.map(str::to_owned).into();
-        case.ranking = stats::ranking_of(&case);
+        stats::rank(&mut case);
         case
     };
     let cases = (0..14).map(&mut case).collect();
@@ -374,7 +374,7 @@ fn who_is_not_ranked_is_hatched_in_the_picture_of_its_case_on_both_screens() {
     for (name, number) in [("failed", 34.0), ("requests", 66.0)] {
         failing.numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
     }
-    summary.cases[0].ranking = stats::ranking_of(&summary.cases[0]);
+    stats::rank(&mut summary.cases[0]);
     let (hatched, words, html) = counts(&summary);
     assert!(hatched >= 2 && hatched == words, "in the wide form and the narrow one: {hatched} {words}");
     assert!(html.contains("\nnot ranked: 34.0 % failed</title>"), "under a pointer as well");

@@ -6,7 +6,7 @@ use super::rounded;
 use super::sitting::{Stray, leave_out};
 use crate::record::summary::{Case, FAILED_SHARE_MAX, Measured, Spread, is_failing};
 use crate::record::{Course, Sample, TWIN};
-use crate::stats::ranking_of;
+use crate::stats::rank;
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, SETTLED, is_of_latencies};
 
 /// Delay of an open loop's requests, in milliseconds and as a share of the measured latency, above which the load
@@ -31,7 +31,7 @@ pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples:
     let twin = figures(TWIN);
     let mut case = Case { results, twin, ..case };
     leave_out(&mut case, strays);
-    case.ranking = ranking_of(&case);
+    rank(&mut case);
     case
 }
 

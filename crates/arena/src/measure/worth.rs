@@ -157,7 +157,7 @@ mod tests {
         judge(&mut case, &|_| None);
         assert_eq!(case.results[0].served_share, Some(0.9));
         assert_eq!(case.results[1].served_share, None);
-        let ranked = |case: &Case, name: &str| ranking_by(case, Metric::of(name).unwrap()).concat();
+        let ranked = |case: &Case, name: &str| ranking_by(case, Metric::of(name).unwrap()).groups.concat();
         assert_eq!(ranked(&case, "p99_ms"), ["up"]);
         assert_eq!(ranked(&case, "requests_per_s"), ["up", "behind"]);
         case.is_about_failures = true;

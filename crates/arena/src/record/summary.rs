@@ -109,8 +109,12 @@ pub struct Case {
     pub results: Vec<Measured>,
     /// Figures of the original study, by the server's name there.
     pub published: Vec<Published>,
-    /// Names in order, best first; those in one group do not differ significantly from its first one.
+    /// Names in order, best first; those in one group are level with its first one.
     pub ranking: Vec<Vec<String>>,
+    /// Those of them whose place is by their median alone: neither shown to be worse than the first one of a group nor
+    /// level with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<String>,
     /// Result of the twin of [`Summary::twin_of`]; neither ranked nor compared with others.
     #[serde(default)]
     pub twin: Option<Measured>,

@@ -39,7 +39,7 @@ pub struct Column {
 /// A row of a table: a contender.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Row {
-    /// Rank: `1`, or `2=` where several are level; empty for a contender that is not ranked.
+    /// Rank: `1`, or `2=` where several are level, `3?` where it is undecided; empty for one that is not ranked.
     pub rank: String,
     /// Whether it is in the first group.
     pub is_best: bool,
@@ -151,13 +151,18 @@ fn cell(spread: Option<&Spread>, metric: &Metric, beside: &Beside, contender: &s
     }
 }
 
-/// Rank of a contender and whether it is best. `2=`: one contender is ranked before its group, which has several.
+/// Rank of a contender and whether it is best. `2=`: one contender is ranked before its group, which has several. `3?`:
+/// two are before it by their medians, and it is not shown to be worse.
 fn rank(case: &Case, contender: &str) -> (String, bool) {
     let mut place = 1;
     for group in &case.ranking {
         if group.iter().any(|name| name == contender) {
-            let level = if group.len() > 1 { "=" } else { "" };
-            return (format!("{place}{level}"), is_best(case, contender));
+            let mark = match group.len() {
+                2.. => "=",
+                _ if case.undecided.iter().any(|name| name == contender) => "?",
+                _ => "",
+            };
+            return (format!("{place}{mark}"), is_best(case, contender));
         }
         place += group.len();
     }
@@ -267,6 +272,19 @@ mod tests {
         assert_eq!(rows, [("1", "a"), ("2=", "b"), ("2=", "d"), ("", "c")]);
         assert!(table.rows[0].cells[0].is_best && !table.rows[3].cells[0].is_best);
         assert_eq!(table.published[0].cells[0].text, "7.00");
+    }
+
+    #[test]
+    fn who_is_undecided_has_a_mark_at_its_rank_and_behind_its_ratio() {
+        let (best, steady) = (result("a", &[100.0, 101.0, 99.0]), result("b", &[50.0, 50.5, 49.5]));
+        let results = vec![best, steady, result("c", &[70.0, 200.0, 30.0])];
+        let mut case = Case { metrics: vec!["requests_per_s".into()], results, ..Case::default() };
+        crate::stats::rank(&mut case);
+        let table = table(&case, &Styles::default());
+        let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
+        assert_eq!(rows, [("1", "a"), ("2?", "c"), ("3", "b")]);
+        let marked: Vec<bool> = table.rows.iter().map(|row| row.cells[0].beside.ends_with(number::UNDECIDED)).collect();
+        assert_eq!(marked, [false, true, false], "{:?}", table.rows);
     }
 
     #[test]

@@ -185,11 +185,15 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
         ),
         false => String::new(),
     };
+    let undecided = match lines.iter().any(|line| line.contains(number::UNDECIDED)) {
+        true => "?: undecided, neither shown to be worse than the best nor within a quarter of it. ",
+        false => "",
+    };
     let among = if wanted.rows.is_empty() { "" } else { ", among all entries of the run" };
     let place = format!(
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
-         {failures}{}{twins}[Run]({link}){}.{quick}{short}",
+         {undecided}{failures}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, wanted),
@@ -533,6 +537,20 @@ mod tests {
         let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
         let told = splice(&page, name, shown(&run, "x")).expect_err("a complaint");
         assert!(told.contains("\"e\" is in none of these cases; there are a|b, c, d"), "{told}");
+    }
+
+    #[test]
+    fn the_mark_of_who_is_undecided_is_explained_once_where_it_stands() {
+        let mut run = summary();
+        run.cases.push(run.cases[0].clone());
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(!new.contains("undecided"), "{new}");
+        for case in &mut run.cases {
+            case.results[1].numbers.insert("requests_per_s".into(), Spread::of(&[50.0, 300.0, 5.0]).expect("numbers"));
+        }
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(new.matches("\u{202f}?</sub> |").count() == 2 && new.matches("?: undecided, ").count() == 1, "{new}");
     }
 
     #[test]

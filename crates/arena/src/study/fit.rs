@@ -62,7 +62,7 @@ fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Recipe>) {
         if is_study {
             judge(case, &at_once);
         }
-        case.ranking = stats::ranking_of(case);
+        stats::rank(case);
     }
     let (verdicts, gone) = match summary.study.as_str() {
         DUEL => (summing::verdicts(&summary.cases), Vec::new()),
