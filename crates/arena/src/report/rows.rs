@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::number;
 use super::plot::{good_end, in_order};
 use super::styles::{Chip, Styles};
-use super::words::{is_best, spread_of, unranked};
+use super::words::{is_best, rate_of_all, spread_of, unranked};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
@@ -192,11 +192,12 @@ pub struct Head {
 }
 
 /// Matrix of a metric over cases, with contenders in the order of their first appearance. A case on the x axis is
-/// titled by its number.
+/// titled by its number, and with its rate if that is the same for all.
 pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     let head = |case: &&Case| {
         let title = case.x.map_or_else(|| case.title.clone(), number::tick);
-        Head { title, name: case.name.clone() }
+        let rate = rate_of_all(case).map_or_else(String::new, |rate| format!(" ({rate})"));
+        Head { title: title + &rate, name: case.name.clone() }
     };
     let mut names: Vec<&String> = Vec::new();
     for result in cases.iter().flat_map(|case| &case.results) {
@@ -308,6 +309,19 @@ mod tests {
         let cell = |name: &str| &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
         assert_eq!((cell("a").share, cell("c").text.as_str()), (Some(1.0), "disqualified"));
         assert!(cell("b").share.is_some_and(|share| share < 0.51));
+    }
+
+    #[test]
+    fn a_column_at_a_rate_that_is_the_same_for_all_says_which() {
+        let mut case = Case { name: "ladder=50".into(), x: Some(50.0), ..case() };
+        for result in &mut case.results {
+            result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0, 1414.0]).expect("numbers"));
+        }
+        let metric = Metric::of("requests_per_s").expect("a metric");
+        let titles = |case: &Case| matrix(&[case], metric, &Styles::default()).columns[0].title.clone();
+        assert_eq!(titles(&case), "50 (1414/s)");
+        case.name = "ladder@50".into();
+        assert_eq!(titles(&case), "50");
     }
 
     #[test]

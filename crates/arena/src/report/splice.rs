@@ -314,7 +314,11 @@ fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
 fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = wanted.pick(matrix.rows);
-    let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
+    let head = |case: &&Case| match words::rate_of_all(case) {
+        Some(rate) => format!("{} ({rate})", case.title),
+        None => case.title.clone(),
+    };
+    let mut heads: Vec<String> = cases.iter().map(head).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
     let rows = || {
@@ -509,6 +513,16 @@ mod tests {
         let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
         let new = splice(&page, name, shown(&run, "x")).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder@50 | ladder@80 |"), "{new}");
+        let mut run = summary();
+        let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
+        run.cases = vec![case("ladder"), case("ladder=50"), case("ladder=80")];
+        for result in run.cases.iter_mut().flat_map(|case| &mut case.results) {
+            result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0; 3]).expect("a number"));
+        }
+        let name = "s/requests_per_s/ladder=";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        assert!(new.contains("| Rate, requests/s | ladder=50 (1414/s) | ladder=80 (1414/s) |"), "{new}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::number;
 use super::styles::Styles;
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Direction, Metric, P50, P99};
+use loadgen::metric::{Direction, Metric, OFFERED, P50, P99};
 
 /// Metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
@@ -86,6 +86,17 @@ const WRK_BAD_STATUS: &str = "status 400 or more";
 
 fn count_of(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
+}
+
+/// Rate of a case in which all are asked the same number of requests per second, in words: `1414/s`; the median where
+/// the rounds differ. None for other cases.
+pub fn rate_of_all(case: &Case) -> Option<String> {
+    // A series at equal rates is named so (`ladder=50`).
+    let is_of_all = case.name.contains('=');
+    let offered = case.results.iter().filter_map(|result| result.numbers.get(OFFERED)).filter(|_| is_of_all);
+    let all: Vec<f64> = offered.flat_map(|spread| spread.all.iter().copied()).collect();
+    let exact = |rate: f64| if rate < 100.0 { number::significant(rate) } else { number::tick(rate.round()) };
+    stats::median(&all).map(|rate| format!("{}/s", exact(rate)))
 }
 
 /// Whether this contender is the best of its case, or as good, in the metric that ranks the case.
@@ -540,6 +551,17 @@ mod tests {
             "a is best in 3 of 4 cases and is level with the best in 1 more; b is level with the best in 1."
         );
         assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
+    }
+
+    #[test]
+    fn the_rate_of_all_is_the_median_of_the_rounds() {
+        let of = |name: &str| {
+            let offered: [(&str, &[f64]); 2] = [("a", &[1414.2, 1400.0]), ("b", &[1414.2, 1414.2])];
+            rate_of_all(&Case { name: name.into(), ..case("offered_per_s", &offered, &[]) })
+        };
+        assert_eq!(of("ladder=50").as_deref(), Some("1414/s"));
+        assert_eq!((of("ladder@50"), of("ladder")), (None, None), "a rate of each one's own");
+        assert_eq!(rate_of_all(&Case { name: "ladder=50".into(), ..Case::default() }), None);
     }
 
     #[test]
