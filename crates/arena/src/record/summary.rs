@@ -105,6 +105,9 @@ pub struct Case {
     pub without_merit: Vec<String>,
     /// Place on the x axis of a line plot, such as the number of users.
     pub x: Option<f64>,
+    /// Most requests of its load that are in progress at once, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once_most: Option<u32>,
     /// Results, one for each contender.
     pub results: Vec<Measured>,
     /// Figures of the original study, by the server's name there.

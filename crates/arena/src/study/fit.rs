@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use super::asked::Asked;
 use super::challenge::Challenge;
 use super::effort::Effort;
 use super::meaning::{self, STUDY};
 use super::origin::Origin;
+use super::plan::Plan;
+use super::published::Figures;
 use super::recipe::{CaseRecipe, Recipe, Tool};
 use super::verdicts;
 use crate::duel::summing;
@@ -38,6 +41,10 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     // Loads of other machines have the time of their import, not of the load.
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
     let study = Recipe::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
+    let asked: Option<Asked> = serde_json::from_value(plan.clone()).ok();
+    if let (Some(study), Some(asked)) = (&study, &asked) {
+        note_clients(&mut summary, study, asked);
+    }
     by_rules(&mut summary, &samples, study.as_ref());
     let mut tree = of_tree(home);
     // A challenger's recipe is no other than it was: the run has all of it.
@@ -45,10 +52,17 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
         tree.entry(name).or_default().extend(prints);
     }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
-    let effort: Option<Effort> = plan.get("effort").and_then(|effort| serde_json::from_value(effort.clone()).ok());
-    let shorter = study.zip(effort).and_then(|(study, effort)| shorter(&summary, &study, &effort));
+    let shorter = study.zip(asked).and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
     summary.shortcomings.extend(shorter);
     Ok(summary)
+}
+
+/// Fills in how many requests of a case's load were in progress at most, where an older program did not record it.
+fn note_clients(summary: &mut Summary, study: &Recipe, asked: &Asked) {
+    let Ok(plan) = Plan::of(study, asked, &Figures::default()) else { return };
+    for case in summary.cases.iter_mut().filter(|case| case.at_once_most.is_none()) {
+        case.at_once_most = plan.cases().find(|one| one.name == case.name).map(|one| one.at_once_most());
+    }
 }
 
 /// The page of an older run shows what today's rules make of its figures: who is ranked how, and who is best for what.
@@ -303,6 +317,49 @@ mod tests {
         for other in ["name = \"c\"\ntool = \"ab\"\nrequests = 9", "name = \"d\"\ntool = \"wrk\""] {
             assert_eq!(of(2.0, other), None, "no load of it ended by the clock: {other}");
         }
+    }
+
+    #[test]
+    fn an_older_run_has_the_clients_of_its_study() {
+        let study: Recipe = toml::from_str(
+            r#"
+            title = "T"
+            question = "Q?"
+            about = []
+            app = "a"
+            contenders = []
+            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 16 }
+            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+            metrics = ["requests_per_s"]
+            [[case]]
+            name = "posts"
+            title = "Posts"
+            tool = "ab"
+            path = "/"
+            expect = { exactly = "x" }
+            users = [1, 2]
+            [[case]]
+            name = "steps"
+            title = "Steps"
+            tool = "ladder"
+            path = "/"
+            expect = { exactly = "x" }
+            load_pct = [50]
+            "#,
+        )
+        .unwrap();
+        let asked: Asked = serde_json::from_value(serde_json::json!({
+            "study": "s", "is_quick": false, "only": [], "cases": [], "seed": 1, "command": "",
+            "effort": { "rounds": 3, "seconds": 1.0, "warm_up_s": 0.0, "clients": 16 },
+        }))
+        .unwrap();
+        let case = |name: &str| Case { name: name.into(), ..Case::default() };
+        let known = Case { at_once_most: Some(7), ..case("posts@2") };
+        let cases = vec![case("posts@1"), known, case("steps"), case("steps@50"), case("gone")];
+        let mut run = Summary { cases, ..Summary::default() };
+        note_clients(&mut run, &study, &asked);
+        let found: Vec<Option<u32>> = run.cases.iter().map(|case| case.at_once_most).collect();
+        assert_eq!(found, [Some(1), Some(7), Some(16), Some(512), None]);
     }
 
     #[test]

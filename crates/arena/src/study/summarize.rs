@@ -211,6 +211,7 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays
         metrics: case.metrics.clone(),
         without_merit: without_merit.cloned().collect(),
         x: case.x,
+        at_once_most: Some(case.at_once_most()),
         published: case.published.clone(),
         // Failures are the metric of these cases.
         is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
