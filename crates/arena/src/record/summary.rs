@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Course, TWIN};
-use loadgen::metric::{CHECKED_FAILED_PPM, Direction, FAILED, Metric, REQUESTS, counts_failures, is_of_latencies};
+use loadgen::metric::{
+    CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, REQUESTS, counts_failures, is_of_latencies,
+};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -240,6 +242,9 @@ pub enum PlotKind {
 /// does not carry a rate at which its share is higher.
 pub const FAILED_SHARE_MAX: f64 = 0.01;
 
+/// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
+pub const CHECKED_ENOUGH: u64 = 4603;
+
 /// Share of requests without a right answer. `right` counts only those with one.
 pub fn failed_share(failed: f64, right: f64) -> f64 {
     if failed > 0.0 { failed / (right + failed) } else { 0.0 }
@@ -274,6 +279,11 @@ impl Measured {
     pub fn found_share(&self) -> f64 {
         let rounds = self.numbers.get(CHECKED_FAILED_PPM).map_or(&[][..], |spread| &spread.all);
         rounds.iter().sum::<f64>() / rounds.len().max(1) as f64 / 1e6
+    }
+
+    /// Whether fewer than [`CHECKED_ENOUGH`] answers were checked beside the load of a tool that checks none.
+    pub fn is_checked_too_little(&self) -> bool {
+        self.numbers.contains_key(CHECKED) && self.sum(CHECKED) < CHECKED_ENOUGH as f64
     }
 
     /// Requests without a right answer, over all rounds.

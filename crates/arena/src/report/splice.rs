@@ -11,11 +11,13 @@
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
 
+use std::collections::BTreeSet;
+
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
 use super::{number, words};
-use crate::record::summary::{Case, Summary, failed_share};
+use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, Summary, failed_share};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
@@ -193,11 +195,12 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     let place = format!(
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
-         {undecided}{failures}{}{twins}[Run]({link}){}.{quick}{short}",
+         {undecided}{failures}{}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, wanted),
         loads(&cases),
+        checked_too_little(&cases, wanted),
         unseen(&cases, metric, &styles, wanted),
         further(&cases, wanted),
     );
@@ -240,6 +243,20 @@ fn loads(cases: &[&Case]) -> String {
         (Some(least), Some(most)) if least == most => format!(" of loads of {least} s"),
         (Some(least), Some(most)) => format!(" of loads of {least}–{most} s"),
         _ => String::new(),
+    }
+}
+
+/// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
+/// so few answers were checked after the load of a tool that checks none.
+fn checked_too_little(cases: &[&Case], wanted: &Wanted) -> String {
+    let shown = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
+    let names = |is: fn(&Measured) -> bool| -> BTreeSet<&str> {
+        with_answers.iter().filter(|one| is(one)).map(|one| one.contender.as_str()).collect()
+    };
+    match (names(Measured::is_checked_too_little).len(), names(|_| true).len()) {
+        (0, _) => String::new(),
+        (few, all) => format!("{few} of {all} entries had fewer than {CHECKED_ENOUGH} answers checked in a case. "),
     }
 }
 
@@ -400,7 +417,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{ALLOCATED_BY, Measured, Spread, Who};
+    use crate::record::summary::{ALLOCATED_BY, Spread, Who};
 
     fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
         Shown { summary, link }
@@ -565,6 +582,20 @@ mod tests {
         }
         let new = splice(page, "s", shown(&run, "x")).expect("a page");
         assert!(new.matches("\u{202f}?</sub> |").count() == 2 && new.matches("?: undecided, ").count() == 1, "{new}");
+    }
+
+    #[test]
+    fn how_many_entries_were_checked_too_little_is_said() {
+        let mut run = summary();
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        assert!(!of(&run).contains("checked"), "a load that checks all answers itself");
+        for (result, checked) in run.cases[0].results.iter_mut().zip([1535.0, 307.0]) {
+            result.numbers.insert("checked".into(), Spread::of(&[checked; 3]).expect("numbers"));
+        }
+        assert!(of(&run).contains(" 1 of 2 entries had fewer than 4603 answers checked in a case. "), "{}", of(&run));
+        run.cases[0].results[1].numbers.insert("checked".into(), Spread::of(&[1535.0; 3]).expect("numbers"));
+        assert!(!of(&run).contains("checked"), "{}", of(&run));
     }
 
     #[test]
