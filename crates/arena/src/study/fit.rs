@@ -138,8 +138,7 @@ fn shorter(summary: &Summary, study: &Recipe, effort: &Effort) -> Option<String>
         let is_load = !matches!(case.tool, Tool::Start | Tool::Idle | Tool::IdleConnections);
         is_load && case.requests.is_none() && case.seconds.is_none()
     };
-    let is_measured =
-        |case: &CaseRecipe| summary.cases.iter().any(|one| verdicts::is_of_family(&one.name, &case.name));
+    let is_measured = |case: &CaseRecipe| summary.cases.iter().any(|one| verdicts::is_of_family(&one.name, &case.name));
     let was_loaded = study.cases.iter().filter(is_by_clock).any(is_measured);
     let (took, own) = (effort.seconds, study.full.seconds);
     (was_loaded && took < own).then(|| format!("loads of {took} s, where the study has {own} s"))
