@@ -132,7 +132,7 @@ fn wrk(contender: &Running, clients: u32, seconds: u32, folder: &Path) -> Result
     command.arg(format!("http://127.0.0.1:{}{PATH}", contender.ports[0])).stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("wrk: {error} (apt install wrk)"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut sample = wrk::read(&text);
+    let mut sample = wrk::read(&text, clients);
     if !output.status.success() {
         sample.errors.push(format!("wrk: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }

@@ -1,6 +1,8 @@
 //! Parses the output of load generators. Anything but good responses is recorded as an error, and disqualifies the
 //! sample.
 
+use loadgen::metric::{P50, P99, RATE, REQUESTS};
+
 /// Result of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
@@ -16,23 +18,20 @@ pub struct Sample {
     pub errors: Vec<String>,
 }
 
-/// Parses the output of `wrk --latency`.
-pub fn read(text: &str) -> Sample {
-    let mut sample = Sample {
-        per_second: number_after(text, "Requests/sec:").unwrap_or(0.0),
-        p50_ms: duration_after(text, "50%").unwrap_or(f64::NAN),
-        p99_ms: duration_after(text, "99%").unwrap_or(f64::NAN),
-        ..Sample::default()
+/// Parses the output of `wrk --latency`, which had so many connections.
+pub fn read(text: &str, connections: u32) -> Sample {
+    let Some(seen) = loadgen::read_wrk(text, connections) else {
+        let errors = vec!["what wrk printed was not understood".to_owned()];
+        return Sample { p50_ms: f64::NAN, p99_ms: f64::NAN, errors, ..Sample::default() };
     };
-    sample.requests = text
-        .lines()
-        .find_map(|line| line.trim().split_once(" requests in ").and_then(|(many, _)| many.parse().ok()))
-        .unwrap_or(0);
-    for what in ["Socket errors:", "Non-2xx or 3xx responses:"] {
-        if let Some(line) = text.lines().find(|line| line.contains(what)) {
-            sample.errors.push(line.trim().to_owned());
-        }
-    }
+    let of = |name: &str| seen.numbers.get(name).copied();
+    let mut sample = Sample {
+        per_second: of(RATE).unwrap_or(0.0),
+        p50_ms: of(P50).unwrap_or(f64::NAN),
+        p99_ms: of(P99).unwrap_or(f64::NAN),
+        requests: of(REQUESTS).unwrap_or(0.0) as u64,
+        errors: seen.errors.iter().map(|(kind, count)| format!("{kind}: {count}")).collect(),
+    };
     if sample.requests == 0 {
         sample.errors.push("no request was completed".to_owned());
     }
@@ -49,23 +48,19 @@ fn word_after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
     line.split_whitespace().next()
 }
 
-/// A duration in milliseconds; wrk prints `812.00us`, `1.23ms`, `1.20s` or `1.02m`.
-fn duration_after(text: &str, mark: &str) -> Option<f64> {
-    let word = word_after(text, mark)?;
-    let (number, factor) = [("us", 0.001), ("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0)]
-        .into_iter()
-        .find_map(|(unit, factor)| word.strip_suffix(unit).map(|number| (number, factor)))?;
-    number.parse::<f64>().ok().map(|number| number * factor)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const WRK: &str = "Running 1s test @ http://127.0.0.1:1/
   2 threads and 16 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency   190.00us    1.00ms   9.00ms   90.45%
+    Req/Sec    39.46k     1.66k   41.65k    71.43%
   Latency Distribution
      50%  150.00us
+     75%  200.00us
+     90%  400.00us
      99%    1.25ms
   78501 requests in 1.00s, 9MB read
 Requests/sec:  78422.71
@@ -74,7 +69,7 @@ Transfer/sec:      9.60MB
 
     #[test]
     fn what_wrk_prints_is_read() {
-        let sample = read(WRK);
+        let sample = read(WRK, 16);
         assert_eq!((sample.per_second, sample.p50_ms, sample.p99_ms, sample.requests), (78_422.71, 0.15, 1.25, 78_501));
         assert!(sample.errors.is_empty());
     }
@@ -83,7 +78,8 @@ Transfer/sec:      9.60MB
     fn errors_disqualify() {
         let text =
             format!("{WRK}  Socket errors: connect 0, read 1, write 0, timeout 0\n  Non-2xx or 3xx responses: 3\n");
-        assert_eq!(read(&text).errors.len(), 2);
-        assert_eq!(read("").errors.len(), 1);
+        assert_eq!(read(&text, 16).errors, ["read: 1", "status 400 or more: 3"]);
+        let nothing = read("", 16);
+        assert!(nothing.errors.len() == 1 && nothing.p50_ms.is_nan() && nothing.requests == 0, "{nothing:?}");
     }
 }

@@ -202,7 +202,7 @@ fn wrk_run(
     command.args(["-t", &threads.to_string(), "-c", &clients.to_string(), "-d", &format!("{seconds}s"), "--latency"]);
     command.arg(format!("http://127.0.0.1:{port}{path}")).stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("wrk: {error} (apt install wrk)"))?;
-    let read = wrk::read(&String::from_utf8_lossy(&output.stdout));
+    let read = wrk::read(&String::from_utf8_lossy(&output.stdout), clients);
     let mut errors = read.errors;
     if !output.status.success() {
         errors.push(format!("wrk: {}", String::from_utf8_lossy(&output.stderr).trim()));

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use arena::record::folder::{Folder, read_summary};
 use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
@@ -22,7 +23,7 @@ fn fixture(name: &str) -> Summary {
     let mut summary = read_summary(&folder.join(format!("{name}.json"))).expect("a fixture");
     // The fixtures are from older programs; the present rules are applied to them.
     for case in &mut summary.cases {
-        case.ranking = stats::ranking_of(case);
+        stats::rank(case);
     }
     summary
 }
@@ -143,7 +144,7 @@ fn of_rates(figures: &[(&str, [f64; 3])]) -> Summary {
     };
     let results = figures.iter().map(result).collect();
     let mut case = Case { name: "c".into(), metrics: vec!["requests_per_s".into()], results, ..Case::default() };
-    case.ranking = stats::ranking_of(&case);
+    stats::rank(&mut case);
     Summary { format: FORMAT, study: "s".into(), rounds: 3, cases: vec![case], ..Summary::default() }
 }
 
@@ -200,7 +201,7 @@ fn a_run_of_twenty_contenders_has_a_small_page_and_a_small_summary() {
         let results = names.iter().map(|name| result(name, all)).collect();
         let mut case = Case { name: format!("c{at}"), results, ..Case::default() };
         case.metrics = shown.map(str::to_owned).into();
-        case.ranking = stats::ranking_of(&case);
+        stats::rank(&mut case);
         case
     };
     let cases = (0..14).map(&mut case).collect();
@@ -230,7 +231,7 @@ fn in_a_browser(html: &str, script: &str) -> Option<String> {
 
 /// The same in a frame that is so many pixels wide: a window has a least width.
 fn in_a_browser_of(pixels: u32, html: &str, script: &str) -> Option<String> {
-    let named = |name: &&str| std::process::Command::new(name).arg("--version").output().is_ok();
+    let named = |name: &&str| Command::new(name).arg("--version").output().is_ok();
     let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(named)?;
     let folder = tempfile::tempdir().expect("a folder");
     let (page, profile) = (folder.path().join("page.html"), folder.path().join("profile"));
@@ -241,7 +242,7 @@ fn in_a_browser_of(pixels: u32, html: &str, script: &str) -> Option<String> {
     let frame = format!("<iframe src=\"inner.html\" style=\"border:0;width:{pixels}px;height:900px\"></iframe>");
     let outer = format!("<!doctype html><body><pre id=\"seen\"></pre><script>{hears};</script>{frame}</body>");
     fs::write(&page, outer).expect("a page");
-    let mut command = std::process::Command::new("timeout");
+    let mut command = Command::new("timeout");
     command.args([
         "60",
         browser,
@@ -373,7 +374,7 @@ fn who_is_not_ranked_is_hatched_in_the_picture_of_its_case_on_both_screens() {
     for (name, number) in [("failed", 34.0), ("requests", 66.0)] {
         failing.numbers.insert(name.into(), Spread::of(&[number]).expect("a number"));
     }
-    summary.cases[0].ranking = stats::ranking_of(&summary.cases[0]);
+    stats::rank(&mut summary.cases[0]);
     let (hatched, words, html) = counts(&summary);
     assert!(hatched >= 2 && hatched == words, "in the wide form and the narrow one: {hatched} {words}");
     assert!(html.contains("\nnot ranked: 34.0 % failed</title>"), "under a pointer as well");
@@ -545,12 +546,31 @@ fn a_page_of_markdown_is_kept_current() {
     }
 }
 
-/// The README and the pages with tables show no run that is of a release further back than this.
+/// The README and the pages with tables show no run that is of a release further back than this. As long as there has
+/// been no release, [`COMMITS_BACK`] is the bound that can be passed.
 const RELEASES_BACK: usize = 1;
+/// Nor one of a program of more commits ago than this, where the history is here.
+const COMMITS_BACK: usize = 300;
 /// Day since which the version of a run includes its commit.
 const COMMITS_SINCE: &str = "2026-11-24";
 /// The runs of a page are of a time within this many days: beside a new one, an old one misleads.
 const DAYS_APART: i32 = 21;
+
+/// Shown runs from before a rule, each with words of what it lacks by that. No new run is added here: it is made again.
+const OF_BEFORE: [(&str, &str); 12] = [
+    ("arena/runs/2026-11-24-fools-gold", "4 of 11 cases have fewer than 3 rounds"),
+    ("arena/runs/2026-11-24-fools-gold", "loads of 2 s, where the study has 8 s"),
+    ("arena/runs/2026-11-24-same", "loads of 2 s, where the study has 8 s"),
+    ("arena/runs/2026-11-25-fools-gold-k6", "loads of 2 s, where the study has 8 s"),
+    ("arena/runs/2026-11-25-prime-sums", "the two could not be compared"),
+    ("arena/runs/2026-11-25-prime-sums", "loads of 2 s, where the study has 10 s"),
+    ("arena/runs/2026-11-26-app-server-arena", "loads of 12 s, where the study has 15 s"),
+    ("arena/runs/2026-11-26-basics", "loads of 2 s, where the study has 8 s"),
+    ("arena/runs/2026-11-26-prime-sums", "loads of 2 s, where the study has 10 s"),
+    ("arena/runs/2026-11-26-prime-sums-roda", "loads of 2 s, where the study has 10 s"),
+    ("arena/runs/2026-11-26-round-3", "loads of 2 s, where the study has 6 s"),
+    ("arena/runs/2026-11-26-scenarios", "loads of 3 s, where the study has 10 s"),
+];
 
 /// The runs that a page shows, by their paths from the root.
 fn runs_of(page: &str) -> BTreeSet<&str> {
@@ -561,8 +581,30 @@ fn runs_of(page: &str) -> BTreeSet<&str> {
     runs
 }
 
-/// What is wrong with the runs that a page shows, by the releases of the program, newest first.
-fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<String> {
+/// How many commits lie between one and today's; `None` where that one is not among today's ancestors.
+type Since<'a> = &'a dyn Fn(&str) -> Option<usize>;
+
+/// The output of git in a folder, if it succeeds.
+fn git(folder: &Path, words: &[&str]) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(folder).args(words).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Whether the whole history is in this folder: it is not in an archive, nor in a shallow clone.
+fn has_history(folder: &Path) -> bool {
+    // A folder without a repository of its own may lie in another one.
+    let is_shallow = git(folder, &["rev-parse", "--is-shallow-repository"]).filter(|_| folder.join(".git").exists());
+    is_shallow.as_deref() == Some("false")
+}
+
+fn commits_since(folder: &Path, commit: &str) -> Option<usize> {
+    git(folder, &["merge-base", "--is-ancestor", commit, "HEAD"])?;
+    git(folder, &["rev-list", "--count", &format!("{commit}..HEAD")])?.parse().ok()
+}
+
+/// What is wrong with the runs that a page shows, by the releases of the program, newest first, and by its commits,
+/// where the history is known.
+fn unfit(page: &str, releases: &[&str], since: Option<Since>, run: &dyn Fn(&str) -> Summary) -> Vec<String> {
     let mut found = Vec::new();
     let day = |path: &str| run(path).started.get(..10).and_then(|day| day.parse::<Date>().ok());
     let newest = runs_of(page).into_iter().filter_map(day).max();
@@ -580,18 +622,27 @@ fn unfit(page: &str, releases: &[&str], run: &dyn Fn(&str) -> Summary) -> Vec<St
             } else if commit.is_empty() && summary.started.as_str() > COMMITS_SINCE {
                 found.push(format!("{path}: {} does not say its commit: build by bin/arena", who.name));
             }
+            let commit = commit.split(',').next().filter(|commit| !commit.is_empty());
+            if let Some((commit, since)) = commit.zip(since) {
+                let back = since(commit);
+                if back.is_none_or(|back| back > COMMITS_BACK) {
+                    let back = back.map_or_else(|| "not of this history".to_owned(), |it| format!("{it} commits ago"));
+                    found.push(format!("{path}: {} is {back} ({commit}); make the run again (arena run)", who.name));
+                }
+            }
         }
         if summary.is_quick {
             found.push(format!("{path}: it is a quick run, whose figures are not to be believed"));
         }
-        found.extend(
-            summary.shortcomings.iter().map(|short| format!("{path}: {short}; make the run again (arena run)")),
-        );
+        let is_of_before = |short: &&String| OF_BEFORE.iter().any(|(of, words)| path == *of && short.contains(*words));
+        let lacks = summary.shortcomings.iter().filter(|short| !is_of_before(short));
+        found.extend(lacks.map(|short| format!("{path}: {short}; make the run again (arena run)")));
     }
     found
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_method_wants_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = |name: &str| fs::read_to_string(root.join(name)).expect(name);
@@ -602,9 +653,19 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
         releases.insert(0, env!("CARGO_PKG_VERSION"));
     }
     let run = |path: &str| shown(&root, &Folder::open(&root.join(path)).expect(path)).expect(path);
+    let commits = |commit: &str| commits_since(&root, commit);
+    let since = has_history(&root).then_some(&commits as Since);
+    if since.is_none() {
+        eprintln!("skipped: of how many commits ago the runs are, since the whole history is not here");
+    }
     let pages = ["README.md", "docs/benchmarks.md", "docs/frameworks.md"].map(text);
+    for (path, words) in OF_BEFORE {
+        let lacks = run(path).shortcomings;
+        let is_shown = pages.iter().any(|page| runs_of(page).contains(path));
+        assert!(is_shown && lacks.iter().any(|short| short.contains(words)), "{path} is not of before: {lacks:?}");
+    }
     for page in &pages {
-        assert_eq!(unfit(page, &releases, &run), Vec::<String>::new());
+        assert_eq!(unfit(page, &releases, since, &run), Vec::<String>::new());
         for path in runs_of(page) {
             let summary = run(path);
             // In prose a run may be linked whose table is not here.
@@ -627,7 +688,7 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
         let shortcomings = short.iter().map(|one| (*one).to_owned()).collect();
         let contenders = vec![who];
         let summary = Summary { contenders, started: started.into(), shortcomings, ..Summary::default() };
-        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], &|_| summary.clone())
+        unfit(page, &["0.3.0", "0.2.0", "0.1.0"], None, &|_| summary.clone())
     };
     assert!(of("0.2.0+abc", "2027-01-01", &[]).is_empty() && of("0.3.0", "2026-11-21", &[]).is_empty());
     assert!(of("0.1.0+abc", "2027-01-01", &[])[0].contains("make the run again"));
@@ -642,9 +703,52 @@ fn a_page_that_shows_an_unfit_run_is_found_out() {
             started: format!("{}T12:00:00Z", if path.ends_with('x') { x } else { y }),
             ..Summary::default()
         };
-        unfit(both, &[], &run)
+        unfit(both, &[], None, &run)
     };
     assert!(of_days("2026-11-21", "2026-12-12").is_empty());
     let late = of_days("2026-11-21", "2026-12-13");
     assert_eq!(late, ["arena/runs/x: 22 days older than the newest run of its page; make it again (arena run)"]);
+}
+
+#[test]
+fn a_page_that_shows_a_run_of_many_commits_ago_is_found_out() {
+    let page = "[Run](arena/runs/x)";
+    let of = |version: &str, since: Option<Since>| {
+        let who = Who { name: "foolsgold".into(), version: version.into(), ..Who::default() };
+        let summary = Summary { contenders: vec![who], started: "2027-01-01".into(), ..Summary::default() };
+        unfit(page, &["0.1.0"], since, &|_| summary.clone())
+    };
+    let commits = |commit: &str| match commit {
+        "near" => Some(COMMITS_BACK),
+        "far" => Some(COMMITS_BACK + 1),
+        _ => None,
+    };
+    assert!(of("0.1.0+near, server: jemalloc", Some(&commits)).is_empty());
+    let far = of("0.1.0+far, server: jemalloc", Some(&commits));
+    assert!(far.len() == 1 && far[0].contains("foolsgold is 301 commits ago (far); make the run again"), "{far:?}");
+    assert!(of("0.1.0+other", Some(&commits))[0].contains("not of this history (other)"));
+    assert!(of("0.1.0+far", None).is_empty(), "without a history nothing is known");
+}
+
+#[test]
+fn commits_are_counted_where_the_whole_history_is_here() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = folder.path();
+    assert!(!has_history(here));
+    let made = |words: &[&str]| {
+        let name = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"];
+        git(here, &[&name[..], words].concat()).expect("git works")
+    };
+    made(&["init", "--quiet"]);
+    for words in ["one", "two", "three"] {
+        made(&["commit", "--quiet", "--allow-empty", "--message", words]);
+    }
+    let first = made(&["rev-parse", "HEAD~2"]);
+    assert!(has_history(here));
+    assert_eq!((commits_since(here, &first), commits_since(here, "HEAD")), (Some(2), Some(0)));
+    assert_eq!(commits_since(here, "0123456789ab"), None);
+    let shallow = here.join("shallow");
+    let url = format!("file://{}", here.display());
+    made(&["clone", "--quiet", "--depth", "1", &url, &shallow.display().to_string()]);
+    assert!(!has_history(&shallow));
 }

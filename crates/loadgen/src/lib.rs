@@ -46,7 +46,7 @@ pub use rng::SeededRng;
 pub use siege::{SiegePlan, SiegeUntil, siege};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch};
 pub use warm::{Settled, Warmth, warm_up};
-pub use wrk::{WrkPlan, wrk};
+pub use wrk::{WrkPlan, read_wrk, wrk};
 
 use std::future::Future;
 use std::thread;

@@ -125,7 +125,7 @@ pub fn verdicts(cases: &[Case]) -> Vec<Verdict> {
     let verdict = |(use_case, name, metric): (&str, &str, &str)| {
         let case = cases.iter().find(|case| case.name == name)?;
         let figure = |name: &String| case.figures(metric).find(|(other, _)| other == name).map(|(_, figure)| figure);
-        let winners = ranking_by(case, Metric::of(metric)?).into_iter().next()?;
+        let winners = ranking_by(case, Metric::of(metric)?).groups.into_iter().next()?;
         let best = figure(winners.first()?)?;
         let why = |name: &String| {
             let own = figure(name)?;

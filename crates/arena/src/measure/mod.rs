@@ -7,7 +7,7 @@ mod sitting;
 mod worth;
 
 pub use load::{Load, TOO_SHORT, Up, observed, shortened};
-pub use rounds::{CHECKED_ENOUGH, measured, summed};
+pub use rounds::{measured, summed};
 pub use sitting::{Stray, leave_out, strays};
 pub use worth::{KEPT_UP, judge};
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::rounded;
 use super::sitting::{Stray, leave_out};
-use crate::record::summary::{Case, FAILED_SHARE_MAX, Measured, Spread, is_failing};
+use crate::record::summary::{CHECKED_ENOUGH, Case, FAILED_SHARE_MAX, Measured, Spread, is_failing};
 use crate::record::{Course, Sample, TWIN};
-use crate::stats::ranking_of;
+use crate::stats::rank;
 use loadgen::metric::{CHECKED, GENERATOR, GENERATOR_THREADS, LATE, METRICS, P99, SETTLED, is_of_latencies};
 
 /// Delay of an open loop's requests, in milliseconds and as a share of the measured latency, above which the load
@@ -17,8 +17,6 @@ const LATE_SHARE: f64 = 0.1;
 const BUSY_SHARE: f64 = 0.9;
 /// Most points of a line over time.
 const POINTS_MOST: usize = 16;
-/// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
-pub const CHECKED_ENOUGH: u64 = 4603;
 
 /// Fills in a case: results of contenders with samples, in the order of `names`, and of the twin, without samples of
 /// another time (`strays`), and the ranking.
@@ -31,7 +29,7 @@ pub fn summed<'a>(case: Case, names: impl IntoIterator<Item = &'a str>, samples:
     let twin = figures(TWIN);
     let mut case = Case { results, twin, ..case };
     leave_out(&mut case, strays);
-    case.ranking = ranking_of(&case);
+    rank(&mut case);
     case
 }
 

@@ -112,7 +112,7 @@ fn without(result: &mut Measured, strays: &[&&Stray]) {
 mod tests {
     use super::*;
     use crate::measure::measured;
-    use crate::stats::ranking_of;
+    use crate::stats::rank;
     use loadgen::metric::RATE;
 
     fn sample(contender: &str, round: u32, minute: u64, rate: f64) -> Sample {
@@ -148,7 +148,7 @@ mod tests {
             ..Case::default()
         };
         leave_out(&mut case, &strays(samples));
-        case.ranking = ranking_of(&case);
+        rank(&mut case);
         case
     }
 

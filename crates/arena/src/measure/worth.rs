@@ -11,8 +11,8 @@ use loadgen::metric::{CPU, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQ
 const BEYOND: f64 = 4.0;
 /// Number of requests of each round for a p99 to be shown.
 const P99_LEAST: f64 = 100.0 * BEYOND;
-/// Number of answers of each round, per request that the server serves at once, for a rate to be shown. Requests in
-/// progress at the end of a load are not counted; with so many answers, they are at most a tenth.
+/// Number of answers of each round, per request that is served at once, for a rate to be shown. Requests in progress at
+/// the end of a load are not counted; with so many answers, they are at most a tenth.
 const BATCHES: f64 = 10.0;
 /// Share of the offered requests below which a server did not keep up. The random draws of a short load differ by less.
 pub const KEPT_UP: f64 = 0.93;
@@ -21,10 +21,12 @@ pub const KEPT_UP: f64 = 0.93;
 /// `at_once` is the number of requests that a contender serves at once, where that is known.
 pub fn judge(case: &mut Case, at_once: &dyn Fn(&str) -> Option<u32>) {
     let is_about_failures = case.is_about_failures;
+    // Of a server that could serve more at once, no more are in progress than the load has.
+    let most = case.at_once_most.unwrap_or(u32::MAX);
     for result in case.results.iter_mut().chain(&mut case.twin) {
         take_out_tails(result, &case.metrics);
         if let Some(at_once) = at_once(&result.contender) {
-            take_out_batches(result, f64::from(at_once));
+            take_out_batches(result, f64::from(at_once.min(most)));
         }
         // More than it can serve is the very point there.
         result.served_share = served_share(result).filter(|_| !is_about_failures);
@@ -57,8 +59,8 @@ fn take_out_batches(result: &mut Measured, at_once: f64) {
     let gone: Vec<&str> = [RATE, CPU].into_iter().filter(|name| result.numbers.remove(*name).is_some()).collect();
     if !gone.is_empty() {
         result.remarks.push(format!(
-            "{}: a round has only {fewest:.0} answers of a server that serves {at_once:.0} requests at once, and \
-             requests in progress at its end are not counted; use longer loads (--seconds)",
+            "{}: a round has only {fewest:.0} answers where {at_once:.0} requests are served at once, and those in \
+             progress at its end are not counted; use longer loads (--seconds)",
             not_shown(&titles(&gone))
         ));
     }
@@ -143,6 +145,20 @@ mod tests {
     }
 
     #[test]
+    fn no_more_requests_are_served_at_once_than_the_load_has() {
+        let rate_of = |clients: Option<u32>, requests: f64| {
+            let mut case = case(&[("x", &[("requests", [requests; 3]), ("requests_per_s", [30.0; 3])])]);
+            case.at_once_most = clients;
+            judge(&mut case, &|_| Some(10));
+            case.results[0].numbers.get(RATE).map(|rate| rate.median)
+        };
+        // Of a server with ten threads.
+        assert_eq!((rate_of(None, 60.0), rate_of(Some(512), 60.0)), (None, None));
+        assert_eq!((rate_of(Some(1), 60.0), rate_of(Some(1), 9.0)), (Some(30.0), None));
+        assert_eq!(rate_of(Some(6), 60.0), Some(30.0));
+    }
+
+    #[test]
     fn who_does_not_keep_up_is_not_best_in_latencies_and_is_in_others() {
         let numbers = |rate: f64, p99: f64| {
             [
@@ -157,7 +173,7 @@ mod tests {
         judge(&mut case, &|_| None);
         assert_eq!(case.results[0].served_share, Some(0.9));
         assert_eq!(case.results[1].served_share, None);
-        let ranked = |case: &Case, name: &str| ranking_by(case, Metric::of(name).unwrap()).concat();
+        let ranked = |case: &Case, name: &str| ranking_by(case, Metric::of(name).unwrap()).groups.concat();
         assert_eq!(ranked(&case, "p99_ms"), ["up"]);
         assert_eq!(ranked(&case, "requests_per_s"), ["up", "behind"]);
         case.is_about_failures = true;

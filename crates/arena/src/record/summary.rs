@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Course, TWIN};
-use loadgen::metric::{CHECKED_FAILED_PPM, Direction, FAILED, Metric, REQUESTS, counts_failures, is_of_latencies};
+use loadgen::metric::{
+    CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, REQUESTS, counts_failures, is_of_latencies,
+};
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
 pub const FORMAT: u32 = 1;
@@ -105,12 +107,19 @@ pub struct Case {
     pub without_merit: Vec<String>,
     /// Place on the x axis of a line plot, such as the number of users.
     pub x: Option<f64>,
+    /// Most requests of its load that are in progress at once, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_once_most: Option<u32>,
     /// Results, one for each contender.
     pub results: Vec<Measured>,
     /// Figures of the original study, by the server's name there.
     pub published: Vec<Published>,
-    /// Names in order, best first; those in one group do not differ significantly from its first one.
+    /// Names in order, best first; those in one group are level with its first one.
     pub ranking: Vec<Vec<String>>,
+    /// Those of them whose place is by their median alone: neither shown to be worse than the first one of a group nor
+    /// level with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<String>,
     /// Result of the twin of [`Summary::twin_of`]; neither ranked nor compared with others.
     #[serde(default)]
     pub twin: Option<Measured>,
@@ -233,6 +242,9 @@ pub enum PlotKind {
 /// does not carry a rate at which its share is higher.
 pub const FAILED_SHARE_MAX: f64 = 0.01;
 
+/// Checked answers among which one wrong answer in a thousand is found in 99 of 100 runs: ln 0.01 / ln 0.999.
+pub const CHECKED_ENOUGH: u64 = 4603;
+
 /// Share of requests without a right answer. `right` counts only those with one.
 pub fn failed_share(failed: f64, right: f64) -> f64 {
     if failed > 0.0 { failed / (right + failed) } else { 0.0 }
@@ -267,6 +279,11 @@ impl Measured {
     pub fn found_share(&self) -> f64 {
         let rounds = self.numbers.get(CHECKED_FAILED_PPM).map_or(&[][..], |spread| &spread.all);
         rounds.iter().sum::<f64>() / rounds.len().max(1) as f64 / 1e6
+    }
+
+    /// Whether fewer than [`CHECKED_ENOUGH`] answers were checked beside the load of a tool that checks none.
+    pub fn is_checked_too_little(&self) -> bool {
+        self.numbers.contains_key(CHECKED) && self.sum(CHECKED) < CHECKED_ENOUGH as f64
     }
 
     /// Requests without a right answer, over all rounds.

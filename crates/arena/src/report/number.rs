@@ -7,6 +7,8 @@ use loadgen::metric::Metric;
 const THIN: char = '\u{202f}';
 /// Factor from the median beyond which an end of an interval says nothing.
 const FAR_OFF: f64 = 100.0;
+/// Mark behind a ratio that decides nothing: neither shown to be worse than the best nor level with it.
+pub const UNDECIDED: &str = "\u{202f}?";
 /// Shown where there is no number.
 pub const NONE: &str = "–";
 
@@ -56,7 +58,10 @@ pub fn unit(metric: &Metric) -> &'static str {
 pub fn beside(all: &Beside, contender: &str) -> String {
     match all.best() {
         Some(_) if all.is_first(contender) => "1×".to_owned(),
-        _ => all.ratio(contender).map_or_else(String::new, |found| ratio(&found)),
+        _ => {
+            let mark = if all.is_undecided(contender) { UNDECIDED } else { "" };
+            all.ratio(contender).map_or_else(String::new, |found| format!("{}{mark}", ratio(&found)))
+        }
     }
 }
 

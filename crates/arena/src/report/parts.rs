@@ -30,6 +30,7 @@ pub fn of(case: &Case, styles: &Styles, id: &str) -> Option<Parts> {
         metrics: metrics.into_iter().map(str::to_owned).collect(),
         published: Vec::new(),
         ranking: case.ranking.clone(),
+        undecided: case.undecided.clone(),
         results: case.results.iter().filter(|result| plot::is_divided(result)).map(of_one_round).collect(),
         ..Case::default()
     };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::number;
 use super::plot::{good_end, in_order};
 use super::styles::{Chip, Styles};
-use super::words::{is_best, spread_of, unranked};
+use super::words::{is_best, rate_of_all, spread_of, unranked};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
@@ -39,7 +39,7 @@ pub struct Column {
 /// A row of a table: a contender.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Row {
-    /// Rank: `1`, or `2=` where several are level; empty for a contender that is not ranked.
+    /// Rank: `1`, or `2=` where several are level, `3?` where it is undecided; empty for one that is not ranked.
     pub rank: String,
     /// Whether it is in the first group.
     pub is_best: bool,
@@ -151,13 +151,18 @@ fn cell(spread: Option<&Spread>, metric: &Metric, beside: &Beside, contender: &s
     }
 }
 
-/// Rank of a contender and whether it is best. `2=`: one contender is ranked before its group, which has several.
+/// Rank of a contender and whether it is best. `2=`: one contender is ranked before its group, which has several. `3?`:
+/// two are before it by their medians, and it is not shown to be worse.
 fn rank(case: &Case, contender: &str) -> (String, bool) {
     let mut place = 1;
     for group in &case.ranking {
         if group.iter().any(|name| name == contender) {
-            let level = if group.len() > 1 { "=" } else { "" };
-            return (format!("{place}{level}"), is_best(case, contender));
+            let mark = match group.len() {
+                2.. => "=",
+                _ if case.undecided.iter().any(|name| name == contender) => "?",
+                _ => "",
+            };
+            return (format!("{place}{mark}"), is_best(case, contender));
         }
         place += group.len();
     }
@@ -187,11 +192,12 @@ pub struct Head {
 }
 
 /// Matrix of a metric over cases, with contenders in the order of their first appearance. A case on the x axis is
-/// titled by its number.
+/// titled by its number, and with its rate if that is the same for all.
 pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     let head = |case: &&Case| {
         let title = case.x.map_or_else(|| case.title.clone(), number::tick);
-        Head { title, name: case.name.clone() }
+        let rate = rate_of_all(case).map_or_else(String::new, |rate| format!(" ({rate})"));
+        Head { title: title + &rate, name: case.name.clone() }
     };
     let mut names: Vec<&String> = Vec::new();
     for result in cases.iter().flat_map(|case| &case.results) {
@@ -270,6 +276,19 @@ mod tests {
     }
 
     #[test]
+    fn who_is_undecided_has_a_mark_at_its_rank_and_behind_its_ratio() {
+        let (best, steady) = (result("a", &[100.0, 101.0, 99.0]), result("b", &[50.0, 50.5, 49.5]));
+        let results = vec![best, steady, result("c", &[70.0, 200.0, 30.0])];
+        let mut case = Case { metrics: vec!["requests_per_s".into()], results, ..Case::default() };
+        crate::stats::rank(&mut case);
+        let table = table(&case, &Styles::default());
+        let rows: Vec<(&str, &str)> = table.rows.iter().map(|row| (row.rank.as_str(), row.name.as_str())).collect();
+        assert_eq!(rows, [("1", "a"), ("2?", "c"), ("3", "b")]);
+        let marked: Vec<bool> = table.rows.iter().map(|row| row.cells[0].beside.ends_with(number::UNDECIDED)).collect();
+        assert_eq!(marked, [false, true, false], "{:?}", table.rows);
+    }
+
+    #[test]
     fn rows_say_of_how_many_rounds_they_are_where_that_differs() {
         let table_of = |case: &Case| table(case, &Styles::default());
         let mut some = case();
@@ -290,6 +309,19 @@ mod tests {
         let cell = |name: &str| &matrix.rows.iter().find(|row| row.name == name).expect("a row").cells[0];
         assert_eq!((cell("a").share, cell("c").text.as_str()), (Some(1.0), "disqualified"));
         assert!(cell("b").share.is_some_and(|share| share < 0.51));
+    }
+
+    #[test]
+    fn a_column_at_a_rate_that_is_the_same_for_all_says_which() {
+        let mut case = Case { name: "ladder=50".into(), x: Some(50.0), ..case() };
+        for result in &mut case.results {
+            result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0, 1414.0]).expect("numbers"));
+        }
+        let metric = Metric::of("requests_per_s").expect("a metric");
+        let titles = |case: &Case| matrix(&[case], metric, &Styles::default()).columns[0].title.clone();
+        assert_eq!(titles(&case), "50 (1414/s)");
+        case.name = "ladder@50".into();
+        assert_eq!(titles(&case), "50");
     }
 
     #[test]

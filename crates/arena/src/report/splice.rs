@@ -11,11 +11,13 @@
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
 
+use std::collections::BTreeSet;
+
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
 use super::{number, words};
-use crate::record::summary::{Case, Summary, failed_share};
+use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, Summary, failed_share};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
 use crate::stats::Beside;
@@ -185,15 +187,20 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
         ),
         false => String::new(),
     };
+    let undecided = match lines.iter().any(|line| line.contains(number::UNDECIDED)) {
+        true => "?: undecided, neither shown to be worse than the best nor within a quarter of it. ",
+        false => "",
+    };
     let among = if wanted.rows.is_empty() { "" } else { ", among all entries of the run" };
     let place = format!(
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
-         {failures}{}{twins}[Run]({link}){}.{quick}{short}",
+         {undecided}{failures}{}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
         rounds(&cases, metric, wanted),
         loads(&cases),
+        checked_too_little(&cases, wanted),
         unseen(&cases, metric, &styles, wanted),
         further(&cases, wanted),
     );
@@ -236,6 +243,20 @@ fn loads(cases: &[&Case]) -> String {
         (Some(least), Some(most)) if least == most => format!(" of loads of {least} s"),
         (Some(least), Some(most)) => format!(" of loads of {least}–{most} s"),
         _ => String::new(),
+    }
+}
+
+/// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
+/// so few answers were checked after the load of a tool that checks none.
+fn checked_too_little(cases: &[&Case], wanted: &Wanted) -> String {
+    let shown = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
+    let names = |is: fn(&Measured) -> bool| -> BTreeSet<&str> {
+        with_answers.iter().filter(|one| is(one)).map(|one| one.contender.as_str()).collect()
+    };
+    match (names(Measured::is_checked_too_little).len(), names(|_| true).len()) {
+        (0, _) => String::new(),
+        (few, all) => format!("{few} of {all} entries had fewer than {CHECKED_ENOUGH} answers checked in a case. "),
     }
 }
 
@@ -310,7 +331,11 @@ fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
 fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = wanted.pick(matrix.rows);
-    let mut heads: Vec<String> = cases.iter().map(|case| case.title.clone()).collect();
+    let head = |case: &&Case| match words::rate_of_all(case) {
+        Some(rate) => format!("{} ({rate})", case.title),
+        None => case.title.clone(),
+    };
+    let mut heads: Vec<String> = cases.iter().map(head).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
     let rows = || {
@@ -392,7 +417,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{ALLOCATED_BY, Measured, Spread, Who};
+    use crate::record::summary::{ALLOCATED_BY, Spread, Who};
 
     fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
         Shown { summary, link }
@@ -505,6 +530,16 @@ mod tests {
         let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
         let new = splice(&page, name, shown(&run, "x")).expect("a page");
         assert!(new.contains("| Rate, requests/s | ladder@50 | ladder@80 |"), "{new}");
+        let mut run = summary();
+        let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
+        run.cases = vec![case("ladder"), case("ladder=50"), case("ladder=80")];
+        for result in run.cases.iter_mut().flat_map(|case| &mut case.results) {
+            result.numbers.insert("offered_per_s".into(), Spread::of(&[1414.0; 3]).expect("a number"));
+        }
+        let name = "s/requests_per_s/ladder=";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        assert!(new.contains("| Rate, requests/s | ladder=50 (1414/s) | ladder=80 (1414/s) |"), "{new}");
     }
 
     #[test]
@@ -533,6 +568,34 @@ mod tests {
         let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
         let told = splice(&page, name, shown(&run, "x")).expect_err("a complaint");
         assert!(told.contains("\"e\" is in none of these cases; there are a|b, c, d"), "{told}");
+    }
+
+    #[test]
+    fn the_mark_of_who_is_undecided_is_explained_once_where_it_stands() {
+        let mut run = summary();
+        run.cases.push(run.cases[0].clone());
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(!new.contains("undecided"), "{new}");
+        for case in &mut run.cases {
+            case.results[1].numbers.insert("requests_per_s".into(), Spread::of(&[50.0, 300.0, 5.0]).expect("numbers"));
+        }
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(new.matches("\u{202f}?</sub> |").count() == 2 && new.matches("?: undecided, ").count() == 1, "{new}");
+    }
+
+    #[test]
+    fn how_many_entries_were_checked_too_little_is_said() {
+        let mut run = summary();
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        let of = |run: &Summary| splice(page, "s", shown(run, "x")).expect("a page");
+        assert!(!of(&run).contains("checked"), "a load that checks all answers itself");
+        for (result, checked) in run.cases[0].results.iter_mut().zip([1535.0, 307.0]) {
+            result.numbers.insert("checked".into(), Spread::of(&[checked; 3]).expect("numbers"));
+        }
+        assert!(of(&run).contains(" 1 of 2 entries had fewer than 4603 answers checked in a case. "), "{}", of(&run));
+        run.cases[0].results[1].numbers.insert("checked".into(), Spread::of(&[1535.0; 3]).expect("numbers"));
+        assert!(!of(&run).contains("checked"), "{}", of(&run));
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn head(summary: &Summary, out: &mut dyn Write, width: u16) -> io::Result<()> {
         let percent = Rule::now().confidence;
         let words = format!(
             "Below a median: the median of its rounds' ratios to the best of its column, with the {percent} % \
-             interval."
+             interval; ? behind it: undecided, neither shown to be worse than the best nor within a quarter of it."
         );
         say(out, &words, width)?;
     }

@@ -6,7 +6,7 @@ use super::number;
 use super::styles::Styles;
 use crate::record::summary::{ALLOCATED_BY, Advice, Case, Measured, Spread, Summary, Who};
 use crate::stats;
-use loadgen::metric::{Direction, Metric, P50, P99};
+use loadgen::metric::{Direction, Metric, OFFERED, P50, P99};
 
 /// Metric that ranks a case.
 pub fn ranking_metric(case: &Case) -> Option<&'static Metric> {
@@ -88,6 +88,17 @@ fn count_of(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
 }
 
+/// Rate of a case in which all are asked the same number of requests per second, in words: `1414/s`; the median where
+/// the rounds differ. None for other cases.
+pub fn rate_of_all(case: &Case) -> Option<String> {
+    // A series at equal rates is named so (`ladder=50`).
+    let is_of_all = case.name.contains('=');
+    let offered = case.results.iter().filter_map(|result| result.numbers.get(OFFERED)).filter(|_| is_of_all);
+    let all: Vec<f64> = offered.flat_map(|spread| spread.all.iter().copied()).collect();
+    let exact = |rate: f64| if rate < 100.0 { number::significant(rate) } else { number::tick(rate.round()) };
+    stats::median(&all).map(|rate| format!("{}/s", exact(rate)))
+}
+
 /// Whether this contender is the best of its case, or as good, in the metric that ranks the case.
 pub fn is_best(case: &Case, contender: &str) -> bool {
     ranking_metric(case).is_some_and(|metric| stats::Beside::of(case, metric).is_best(contender))
@@ -114,45 +125,49 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
         return "Nobody could be ranked.".to_owned();
     };
     let leader = best.first().and_then(|name| spread_of(case, name, metric));
-    let second = case.ranking.get(1);
+    // Of those that are shown to be worse.
+    let is_worse = |group: &&Vec<String>| !group.iter().any(|name| case.undecided.contains(name));
+    let second = case.ranking.iter().skip(1).find(is_worse);
+    let open = titles(&undecided(case, metric));
+    let unsure = if open.is_empty() { String::new() } else { format!("; undecided: {}", list(&open)) };
     let figure = leader.map_or_else(String::new, |spread| number::with_unit(spread.median, metric));
     let ahead = second.map_or_else(String::new, |group| behind(case, metric, leader, group, &titles(group)));
     match (metric.direction, best.len()) {
         (Direction::Plain, _) => String::new(),
-        (_, 1) if second.is_none() => format!("Only {} could be ranked: {figure}.", titles(best).concat()),
-        (_, 1) => format!("{} is best with {figure}{ahead}.", titles(best).concat()),
+        (_, 1) if second.is_none() && open.is_empty() => {
+            format!("Only {} could be ranked: {figure}.", titles(best).concat())
+        }
+        (_, 1) if open.is_empty() => format!("{} is best with {figure}{ahead}.", titles(best).concat()),
+        (_, 1) => format!("{} is first by its median, with {figure}{ahead}{unsure}.", titles(best).concat()),
         _ if second.is_none() => {
             let why = if leader.is_some_and(|spread| spread.all.len() < 2) {
                 "One round tells nobody apart"
             } else {
                 "None are told apart"
             };
-            format!("{why}: {}, {}.", list(&titles(best)), between(case, best, metric))
+            format!("{why}: {}, {}{unsure}.", list(&titles(best)), between(case, best, metric))
         }
         _ => {
             // The ratio is that of the first one.
             let first = titles(best).into_iter().next().unwrap_or_default();
             let ahead = ahead.strip_prefix(", ").map_or(ahead.clone(), |ratio| format!("; {first} has {ratio}"));
-            let (low, high) = ends(case, best, metric);
-            let are = if high > low * LEVEL_MOST { "are not told apart" } else { "are level" };
-            format!("{} {are}, {}{ahead}.", list(&titles(best)), between(case, best, metric))
+            format!("{} are level, {}{ahead}{unsure}.", list(&titles(best)), between(case, best, metric))
         }
     }
 }
 
-/// Highest ratio between medians of a group that is called level. Where they differ more, the run merely shows no
-/// significant difference: it needs more rounds, or a quieter machine.
-const LEVEL_MOST: f64 = 1.15;
-
-/// Lowest and highest median of a group.
-fn ends(case: &Case, group: &[String], metric: &Metric) -> (f64, f64) {
-    let medians = group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median);
-    medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| (low.min(median), high.max(median)))
+/// Those of which it is not known whether they are worse than the best.
+fn undecided(case: &Case, metric: &Metric) -> Vec<String> {
+    let beside = stats::Beside::of(case, metric);
+    let others = case.ranking.iter().skip(1).flatten();
+    others.filter(|name| beside.is_undecided(name)).cloned().collect()
 }
 
-/// Range of medians in a group, which are not equal but do not differ significantly.
+/// Range of medians in a group, which are not equal but level.
 fn between(case: &Case, group: &[String], metric: &Metric) -> String {
-    let (low, high) = ends(case, group, metric);
+    let medians = group.iter().filter_map(|name| spread_of(case, name, metric)).map(|spread| spread.median);
+    let (low, high) =
+        medians.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), median| (low.min(median), high.max(median)));
     let (from, to) = (number::value(low, metric), number::with_unit(high, metric));
     if from == number::value(high, metric) { format!("at {to}") } else { format!("between {from} and {to}") }
 }
@@ -192,16 +207,22 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
         return "Nothing could be ranked.".to_owned();
     }
     let mut bests: Vec<Best> = Vec::new();
-    for group in ranked.iter().map(|case| &case.ranking[0]) {
+    for case in &ranked {
+        let group = &case.ranking[0];
+        let is_sure = ranking_metric(case).is_none_or(|metric| undecided(case, metric).is_empty());
         for name in group {
-            let alone = usize::from(group.len() == 1);
-            match bests.iter_mut().find(|best| best.name == *name) {
-                Some(best) => (best.cases, best.alone) = (best.cases + 1, best.alone + alone),
-                None => bests.push(Best { name: name.clone(), cases: 1, alone }),
+            let at = bests.iter().position(|best| best.name == *name).unwrap_or_else(|| {
+                bests.push(Best { name: name.clone(), ..Best::default() });
+                bests.len() - 1
+            });
+            match group.len() {
+                2.. => bests[at].level += 1,
+                _ if is_sure => bests[at].alone += 1,
+                _ => bests[at].unsure += 1,
             }
         }
     }
-    bests.sort_by_key(|best| (std::cmp::Reverse(best.cases), std::cmp::Reverse(best.alone)));
+    bests.sort_by_key(|best| (std::cmp::Reverse(best.cases()), std::cmp::Reverse(best.alone)));
     let said = bests.iter().take(NAMED).enumerate();
     let said: Vec<String> = said.map(|(at, best)| best.in_words(styles, ranked.len(), at == 0)).collect();
     let others = match bests.len().saturating_sub(NAMED) {
@@ -214,27 +235,39 @@ pub fn of_run(summary: &Summary, styles: &Styles) -> String {
 /// Most contenders named in the sentence on a run.
 const NAMED: usize = 3;
 
-/// Number of cases in which a contender was in the first group, and in which it was alone there.
+/// Number of cases in which a contender was in the first group.
+#[derive(Default)]
 struct Best {
     name: String,
-    cases: usize,
+    /// Those in which all others are shown to be worse.
     alone: usize,
+    /// Those in which others are level with it.
+    level: usize,
+    /// Those in which nobody is level with it, and others are undecided.
+    unsure: usize,
 }
 
 impl Best {
+    fn cases(&self) -> usize {
+        self.alone + self.level + self.unsure
+    }
+
     fn in_words(&self, styles: &Styles, all: usize, is_first: bool) -> String {
-        let of = match is_first {
-            true if self.cases == all && self.alone == all => format!("all {all} cases"),
-            true => format!("{} of {all} cases", if self.alone > 0 { self.alone } else { self.cases }),
-            false => (if self.alone > 0 { self.alone } else { self.cases }).to_string(),
-        };
-        let level = self.cases - self.alone;
-        let title = styles.title(&self.name);
-        match (self.alone, level) {
-            (0, _) => format!("{title} is not told apart from the best in {of}"),
-            (_, 0) => format!("{title} is best in {of}"),
-            _ => format!("{title} is best in {of} and not told apart from it in {level} more"),
-        }
+        let kinds = [
+            (self.alone, "is best in"),
+            (self.level, "is level with the best in"),
+            (self.unsure, "is first by its median, with others undecided, in"),
+        ];
+        let some = kinds.into_iter().filter(|(count, _)| *count > 0).enumerate();
+        let said: Vec<String> = some
+            .map(|(at, (count, is))| match at {
+                0 if is_first && count == all => format!("{is} all {all} cases"),
+                0 if is_first => format!("{is} {count} of {all} cases"),
+                0 => format!("{is} {count}"),
+                _ => format!("{is} {count} more"),
+            })
+            .collect();
+        format!("{} {}", styles.title(&self.name), said.join(" and "))
     }
 }
 
@@ -246,6 +279,8 @@ pub struct Twins {
     /// Whether the twins differ in more cases than chance explains; then other differences of the run are no more
     /// reliable.
     pub is_alarm: bool,
+    /// Whether they were compared in any case. If not, the run has shown nothing of its noise.
+    pub is_compared: bool,
 }
 
 /// Share of equal pairs that may differ significantly by chance.
@@ -268,10 +303,13 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
         .filter(|(_, ratio)| ratio.standing() == stats::Standing::Apart)
         .map(|(case, ratio)| format!("{}: {}", case.title, number::ratio(ratio)))
         .collect();
-    // A run whose twin could not be compared has shown nothing of its noise.
-    let is_alarm = compared.is_empty() || chance(compared.len(), apart.len()) < BY_CHANCE;
+    let is_compared = !compared.is_empty();
+    let is_alarm = is_compared && chance(compared.len(), apart.len()) < BY_CHANCE;
     let count = match (apart.len(), compared.len()) {
-        (_, 0) => format!("{title} was to be measured twice, as if it were two servers, and was not"),
+        (_, 0) => format!(
+            "{title} was measured twice, as if it were two servers, and the two could not be compared: in no case are \
+             both ranked"
+        ),
         (0, all) => {
             let cases = count(all, "case", "cases");
             format!("{title} was measured twice, as if it were two servers: they are told apart in none of {cases}")
@@ -289,7 +327,7 @@ pub fn twins(summary: &Summary, styles: &Styles) -> Option<Twins> {
             )
         }
     };
-    Some(Twins { words: count, is_alarm })
+    Some(Twins { words: count, is_alarm, is_compared })
 }
 
 /// Probability that at least `apart` of these equal pairs differ by chance.
@@ -510,9 +548,55 @@ mod tests {
         let run = Summary { cases: vec![rate.clone(), rate, p99, tie], ..Summary::default() };
         assert_eq!(
             of_run(&run, &styles),
-            "a is best in 3 of 4 cases and not told apart from it in 1 more; b is not told apart from the best in 1."
+            "a is best in 3 of 4 cases and is level with the best in 1 more; b is level with the best in 1."
         );
         assert_eq!(of_run(&Summary::default(), &styles), "Nothing could be ranked.");
+    }
+
+    #[test]
+    fn the_rate_of_all_is_the_median_of_the_rounds() {
+        let of = |name: &str| {
+            let offered: [(&str, &[f64]); 2] = [("a", &[1414.2, 1400.0]), ("b", &[1414.2, 1414.2])];
+            rate_of_all(&Case { name: name.into(), ..case("offered_per_s", &offered, &[]) })
+        };
+        assert_eq!(of("ladder=50").as_deref(), Some("1414/s"));
+        assert_eq!((of("ladder@50"), of("ladder")), (None, None), "a rate of each one's own");
+        assert_eq!(rate_of_all(&Case { name: "ladder=50".into(), ..Case::default() }), None);
+    }
+
+    #[test]
+    fn who_is_undecided_is_neither_level_nor_beaten() {
+        let styles = Styles::default();
+        let of = |numbers: &[(&str, &[f64])]| {
+            let mut case = case("requests_per_s", numbers, &[]);
+            stats::rank(&mut case);
+            case
+        };
+        let said = |case: &Case| of_case(case, &styles).replace('\u{202f}', " ");
+        let (best, wild): ((&str, &[f64]), (&str, &[f64])) =
+            (("best", &[100.0, 101.0, 99.0]), ("wild", &[70.0, 200.0, 30.0]));
+        let slow: (&str, &[f64]) = ("slow", &[50.0, 50.5, 49.5]);
+        let all = of(&[best, wild, slow]);
+        assert_eq!(
+            said(&all),
+            "best is first by its median, with 100 requests/s, 2.00× as much as slow; undecided: wild."
+        );
+        let two = of(&[best, wild]);
+        assert_eq!(said(&two), "best is first by its median, with 100 requests/s; undecided: wild.");
+        let sure = of(&[best, slow]);
+        let run = |cases: &[&Case]| {
+            let cases = cases.iter().map(|case| (*case).clone()).collect();
+            of_run(&Summary { cases, ..Summary::default() }, &styles)
+        };
+        assert_eq!(
+            run(&[&sure, &all]),
+            "best is best in 1 of 2 cases and is first by its median, with others undecided, in 1 more."
+        );
+        let near: (&str, &[f64]) = ("near", &[97.0, 98.0, 96.0]);
+        assert_eq!(
+            run(&[&of(&[best, near, slow]), &of(&[near, best])]),
+            "best is level with the best in all 2 cases; near is level with the best in 2."
+        );
     }
 
     #[test]
@@ -539,11 +623,11 @@ mod tests {
         // Who is not ranked is compared with nobody, its twin as little.
         let mut one = case("requests_per_s", &[("a", &[100.0, 101.0, 99.0])], &[&["a"]]);
         one.twin = case("requests_per_s", &[("twin", &[50.0, 51.0, 49.0])], &[]).results.pop();
-        let words = |one: &Case| {
+        let found = |one: &Case| {
             let summary = Summary { cases: vec![one.clone()], twin_of: Some("a".into()), ..Summary::default() };
-            twins(&summary, &Styles::default()).unwrap().words
+            twins(&summary, &Styles::default()).unwrap()
         };
-        assert!(words(&one).contains("in 1 of 1 case"), "{}", words(&one));
+        assert!(found(&one).words.contains("in 1 of 1 case") && found(&one).is_compared, "{:?}", found(&one));
         let failing = |result: &mut Measured| {
             for (name, number) in [("failed", 5.0), ("requests", 95.0)] {
                 result.numbers.insert(name.into(), Spread::of(&[number]).unwrap());
@@ -555,7 +639,9 @@ mod tests {
         failing(twin.twin.as_mut().unwrap());
         one.results[0].disqualified = Some("it lied".into());
         for out in [one, original, twin] {
-            assert!(words(&out).ends_with("and was not"), "{}", words(&out));
+            let found = found(&out);
+            assert!(!found.is_compared && !found.is_alarm, "they do not differ either: {found:?}");
+            assert!(found.words.contains("could not be compared: in no case are both ranked"), "{found:?}");
         }
     }
 }

@@ -1,18 +1,16 @@
 //! Compares each figure of a case with the best one: the ratio that decides whether they differ, with its interval.
 //! Pages show this ratio beside a median, in agreement with what they print in bold.
 
-use super::{Ratio, ranking_by, ratio};
+use super::{Place, Ranking, Ratio, meaningful_ratio, place, ranking_by};
 use crate::record::summary::{Case, Spread};
-use loadgen::metric::{FAILED, Metric};
-
-/// Largest relative difference from the best at which a contender may count as good as the best.
-pub const AS_GOOD_PART: f64 = 0.25;
+use loadgen::metric::{Direction, FAILED, Metric};
 
 /// The figures of a case in one metric, compared with the best.
 #[derive(Debug, Clone)]
 pub struct Beside<'a> {
-    /// Names of those that are ranked, in groups: those in one group do not differ significantly from its first.
-    groups: Vec<Vec<String>>,
+    /// Those that are ranked.
+    ranking: Ranking,
+    direction: Direction,
     /// Figures by contender.
     figures: Vec<(&'a str, &'a Spread)>,
 }
@@ -24,16 +22,21 @@ impl<'a> Beside<'a> {
         let is_merit = case.has_merit(metric) && metric.name != FAILED;
         let figures: Vec<(&str, &Spread)> = case.figures(metric.name).collect();
         let is_measured = !metric.name.ends_with("_ms") || figures.iter().all(|(_, spread)| spread.median > 0.0);
-        let groups = if is_merit && is_measured { ranking_by(case, metric) } else { Vec::new() };
-        Beside { groups, figures }
+        let ranking = if is_merit && is_measured { ranking_by(case, metric) } else { Ranking::default() };
+        Beside { ranking, direction: metric.direction, figures }
     }
 
-    /// Whether this one is the best, or as good: it does not differ significantly from the best and is within
-    /// [`AS_GOOD_PART`] of it. Without the second condition, a wide interval would make anything as good. False for all
-    /// if no difference is significant.
+    /// Whether this one is the best, or level with it. False for all if nobody is shown to be worse.
     pub fn is_best(&self, name: &str) -> bool {
-        let is_near = |ratio: Ratio| ratio.median.ln().abs() <= AS_GOOD_PART.ln_1p();
-        self.groups.len() > 1 && self.groups[0].iter().any(|one| one == name) && self.ratio(name).is_none_or(is_near)
+        let first = self.ranking.groups.first().filter(|_| self.ranking.tells());
+        first.is_some_and(|group| group.iter().any(|one| one == name))
+    }
+
+    /// Whether this one is neither level with the best nor shown to be worse.
+    pub fn is_undecided(&self, name: &str) -> bool {
+        let best = self.first().and_then(|first| self.figure(first));
+        let both = best.zip(self.figure(name));
+        both.is_some_and(|(best, own)| place(best, own, self.direction) == Place::Undecided)
     }
 
     /// Whether this is the one with which the others are compared.
@@ -60,23 +63,17 @@ impl<'a> Beside<'a> {
     /// Median of the best, where others are compared with it.
     pub fn best(&self) -> Option<f64> {
         let first = self.figure(self.first()?)?;
-        let is_alone = self.groups.iter().flatten().count() < 2;
+        let is_alone = self.ranking.groups.iter().flatten().count() < 2;
         (!is_alone && first.all.len() > 1).then_some(first.median)
     }
 
     fn first(&self) -> Option<&str> {
-        Some(self.groups.first()?.first()?.as_str())
+        Some(self.ranking.groups.first()?.first()?.as_str())
     }
 
     fn figure(&self, name: &str) -> Option<&'a Spread> {
         self.figures.iter().find(|(one, _)| *one == name).map(|(_, spread)| *spread)
     }
-}
-
-/// [`ratio`], where no round's 0 leaves it without a meaning for a reader.
-pub fn meaningful_ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
-    let is_zero = |spread: &Spread| spread.all.contains(&0.0);
-    ratio(a, b).filter(|_| !is_zero(a) && !is_zero(b))
 }
 
 #[cfg(test)]
@@ -119,6 +116,10 @@ mod tests {
         let unknown = Beside::of(&unknown, of("requests_per_s"));
         assert!(unknown.ratio("unknown").is_some_and(|ratio| ratio.standing() != Standing::Apart));
         assert!(unknown.is_best("best") && !unknown.is_best("unknown"));
+        let undecided = |name: &str| unknown.is_undecided(name);
+        assert_eq!(["best", "unknown", "slow", "nobody"].map(undecided), [false, true, false, false]);
+        let alone = self::case("requests_per_s", &figures[..2]);
+        assert!(!Beside::of(&alone, of("requests_per_s")).is_best("best"), "nobody is shown to be worse");
         assert!(beside.is_first("best") && beside.ratio("best").is_none() && beside.best() == Some(100.0));
         let (low, high) = beside.interval("slow").unwrap();
         assert!(low < 50.0 && 50.0 < high && high < 60.0, "{low} {high}");

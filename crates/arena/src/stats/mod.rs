@@ -5,11 +5,13 @@ pub mod beside;
 pub mod paired;
 pub mod rank;
 
-pub use beside::{Beside, meaningful_ratio};
+pub use beside::Beside;
 pub use loadgen::SeededRng;
 pub use loadgen::stats::{median, percentile};
-pub use paired::{CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, ratio, rule};
-pub use rank::{better, ranking, ranking_by, ranking_of};
+pub use paired::{
+    CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, meaningful_ratio, ratio, rule,
+};
+pub use rank::{Place, Ranking, better, place, rank, ranking, ranking_by};
 
 use loadgen::stats::sorted;
 

@@ -96,6 +96,12 @@ pub fn ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
     Some(Ratio { median: middle.exp(), low: (middle - half).exp(), high: (middle + half).exp(), rounds: pairs.len() })
 }
 
+/// [`ratio`], where no round's 0 leaves it without a meaning for a reader.
+pub fn meaningful_ratio(a: &Spread, b: &Spread) -> Option<Ratio> {
+    let is_zero = |spread: &Spread| spread.all.contains(&0.0);
+    ratio(a, b).filter(|_| !is_zero(a) && !is_zero(b))
+}
+
 /// The interval of one figure alone, by the same rule: what its rounds tell of it, slow spells of the machine included.
 /// None with one round, or where a number is not above 0.
 pub fn known_within(spread: &Spread) -> Option<(f64, f64)> {

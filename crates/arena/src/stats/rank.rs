@@ -1,42 +1,100 @@
-//! Rankings in groups: those in one group do not differ significantly from its leader.
+//! Rankings in groups: those in one group are level with its leader. One rule for ranks, verdicts and what is bold.
 
-use super::{Standing, ratio};
+use super::{Ratio, Standing, meaningful_ratio, ratio};
 use crate::record::summary::{Case, Spread};
 use loadgen::metric::{Direction, Metric};
 
-/// Ranking of a case by its first metric, of contenders with right answers and few failures.
-pub fn ranking_of(case: &Case) -> Vec<Vec<String>> {
-    let Some(metric) = case.metrics.first().and_then(|name| Metric::of(name)) else { return Vec::new() };
-    if case.has_merit(metric) { ranking_by(case, metric) } else { Vec::new() }
+/// Largest relative difference from the leader at which a contender may count as level with it.
+pub const AS_GOOD_PART: f64 = 0.25;
+
+/// A ranking, best first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ranking {
+    /// Names in groups: those in one are level with its first.
+    pub groups: Vec<Vec<String>>,
+    /// Those whose place is by their median alone, each in a group of its own: neither shown to be worse than the
+    /// leader of a group nor within a quarter of it.
+    pub undecided: Vec<String>,
+}
+
+impl Ranking {
+    /// Whether anybody is shown to be worse than the best.
+    pub fn tells(&self) -> bool {
+        self.groups.len() > self.undecided.len() + 1
+    }
+}
+
+/// Where a contender stands beside the leader of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Not shown to be worse, and within a quarter.
+    Level,
+    /// Shown to be worse.
+    Worse,
+    /// Neither.
+    Undecided,
+}
+
+/// Ranks a case by its first metric: the contenders with right answers and few failures.
+pub fn rank(case: &mut Case) {
+    let metric = case.metrics.first().and_then(|name| Metric::of(name)).filter(|metric| case.has_merit(metric));
+    let found = metric.map(|metric| ranking_by(case, metric)).unwrap_or_default();
+    (case.ranking, case.undecided) = (found.groups, found.undecided);
 }
 
 /// Ranking of a case by any metric.
-pub fn ranking_by(case: &Case, metric: &Metric) -> Vec<Vec<String>> {
+pub fn ranking_by(case: &Case, metric: &Metric) -> Ranking {
     let list = case.figures(metric.name).map(|(name, spread)| (name.to_owned(), spread.clone()));
     ranking(list.collect(), metric.direction)
 }
 
-/// Ranks figures, best first. The first group is the best one and all that are not told apart from it; the next groups
-/// are made in the same way of those that remain. So the first group has exactly those whose interval beside the best
-/// says so, wherever their medians stand. Figures that are not finite are left out. A metric without a good direction
-/// ranks none: all are in one group.
-pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Vec<Vec<String>> {
+/// Ranks figures, best first. The first group is the best one and all that are level with it; the next groups are made
+/// in the same way of those that are shown to be worse. Who is undecided stands alone at the place of its median, and
+/// nobody is compared with it: one noisy contender does not make others so. Figures that are not finite are left out. A
+/// metric without a good direction ranks none: all are in one group.
+pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
     let is_of_rounds = |spread: &Spread| spread.is_sound() && !spread.all.is_empty();
     let mut list: Vec<(String, Spread)> = list.into_iter().filter(|(_, spread)| is_of_rounds(spread)).collect();
-    match direction {
-        Direction::Higher => list.sort_by(|a, b| b.1.median.total_cmp(&a.1.median)),
-        Direction::Lower => list.sort_by(|a, b| a.1.median.total_cmp(&b.1.median)),
-        Direction::Plain if list.is_empty() => return Vec::new(),
-        Direction::Plain => return vec![list.into_iter().map(|(name, _)| name).collect()],
-    }
-    let mut groups = Vec::new();
+    let sign = match direction {
+        Direction::Higher => -1.0,
+        Direction::Lower => 1.0,
+        Direction::Plain if list.is_empty() => return Ranking::default(),
+        Direction::Plain => {
+            let all = list.into_iter().map(|(name, _)| name).collect();
+            return Ranking { groups: vec![all], undecided: Vec::new() };
+        }
+    };
+    list.sort_by(|a, b| (sign * a.1.median).total_cmp(&(sign * b.1.median)));
+    // With the median of its first one, by which a group has its place.
+    let mut groups: Vec<(f64, Vec<String>)> = Vec::new();
+    let mut undecided = Vec::new();
     while let Some((_, leader)) = list.first().cloned() {
-        let (group, rest): (Vec<_>, Vec<_>) =
-            list.into_iter().partition(|(_, spread)| !better(&leader, spread, direction));
-        groups.push(group.into_iter().map(|(name, _)| name).collect());
-        list = rest;
+        let (mut level, mut worse, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, spread) in list {
+            match place(&leader, &spread, direction) {
+                Place::Level => level.push(name),
+                Place::Worse => worse.push((name, spread)),
+                Place::Undecided => alone.push((name, spread)),
+            }
+        }
+        groups.push((leader.median, level));
+        groups.extend(alone.iter().map(|(name, spread)| (spread.median, vec![name.clone()])));
+        undecided.extend(alone.into_iter().map(|(name, _)| name));
+        list = worse;
     }
-    groups
+    groups.sort_by(|a, b| (sign * a.0).total_cmp(&(sign * b.0)));
+    Ranking { groups: groups.into_iter().map(|(_, names)| names).collect(), undecided }
+}
+
+/// Where a figure stands beside that of the leader. With one round, or where a 0 leaves a ratio without a meaning,
+/// nothing is known of the distance: then who is not shown to be worse is level.
+pub fn place(leader: &Spread, spread: &Spread, direction: Direction) -> Place {
+    let is_near = |ratio: Ratio| ratio.median.ln().abs() <= AS_GOOD_PART.ln_1p();
+    match meaningful_ratio(leader, spread).filter(|ratio| ratio.rounds > 1) {
+        _ if better(leader, spread, direction) => Place::Worse,
+        Some(ratio) if !is_near(ratio) => Place::Undecided,
+        _ => Place::Level,
+    }
 }
 
 /// Whether the measurements show that the first one is better than the second.
@@ -67,23 +125,49 @@ mod tests {
             entry("third", &[92.0, 93.0, 91.0]),
             entry("nothing", &[]),
         ];
-        let groups = ranking(list.clone(), Direction::Higher);
-        assert_eq!(groups, [vec!["first", "second"], vec!["third"], vec!["slow"]], "third is level with second only");
-        assert_eq!(ranking(list.clone(), Direction::Lower)[0], ["slow"]);
-        assert_eq!(ranking(list, Direction::Plain).len(), 1);
-        assert_eq!(ranking(Vec::new(), Direction::Higher), Vec::<Vec<String>>::new());
-        assert_eq!(ranking(Vec::new(), Direction::Plain), Vec::<Vec<String>>::new());
+        let found = ranking(list.clone(), Direction::Higher);
+        let groups = [vec!["first", "second"], vec!["third"], vec!["slow"]];
+        assert_eq!(found.groups, groups, "third is level with second only");
+        assert!(found.tells() && found.undecided.is_empty());
+        assert_eq!(ranking(list.clone(), Direction::Lower).groups[0], ["slow"]);
+        assert_eq!(ranking(list, Direction::Plain).groups.len(), 1);
+        assert_eq!(ranking(Vec::new(), Direction::Higher), Ranking::default());
+        assert_eq!(ranking(Vec::new(), Direction::Plain), Ranking::default());
+        assert!(!Ranking::default().tells());
     }
 
-    /// What decides is the interval that is shown, and not where the median stands.
+    /// As seen in a run that was shown: of 35 100 and 9730 requests/s both were first, since the second one's interval
+    /// was 0.06 to 1.28.
     #[test]
-    fn who_is_not_told_apart_from_the_best_is_level_with_it_behind_one_that_is() {
+    fn who_is_neither_worse_nor_within_a_quarter_is_undecided_and_has_the_place_of_its_median() {
         let list = vec![
             entry("best", &[100.0, 101.0, 99.0]),
             entry("steady", &[80.0, 80.8, 79.2]),
             entry("noisy", &[70.0, 200.0, 30.0]),
         ];
-        assert_eq!(ranking(list, Direction::Higher), [vec!["best", "noisy"], vec!["steady"]]);
+        let found = ranking(list, Direction::Higher);
+        assert_eq!(found.groups, [["best"], ["steady"], ["noisy"]]);
+        assert!(found.undecided == ["noisy"] && found.tells());
+        // It leads no group: who is worse than the best is not undecided because of it.
+        let list = vec![
+            entry("best", &[100.0, 101.0, 99.0]),
+            entry("noisy", &[70.0, 200.0, 30.0]),
+            entry("steady", &[50.0, 50.5, 49.5]),
+        ];
+        let found = ranking(list, Direction::Higher);
+        assert_eq!(found.groups, [["best"], ["noisy"], ["steady"]]);
+        assert_eq!(found.undecided, ["noisy"]);
+        // Where nobody is worse, nothing is told.
+        let list = vec![entry("best", &[100.0, 101.0, 99.0]), entry("noisy", &[70.0, 200.0, 30.0])];
+        assert!(!ranking(list, Direction::Higher).tells());
+    }
+
+    #[test]
+    fn one_round_and_figures_of_0_say_nothing_of_a_distance() {
+        let of = |one: &[f64], other: &[f64]| place(&entry("", one).1, &entry("", other).1, Direction::Lower);
+        assert_eq!((of(&[1.0], &[9.0]), of(&[0.0; 3], &[2.0, 1.0, 3.0])), (Place::Level, Place::Level));
+        assert_eq!(of(&[0.0; 3], &[2000.0, 1900.0, 2100.0]), Place::Worse);
+        assert_eq!(of(&[1.0; 3], &[2.0, 1.0, 9.0]), Place::Undecided);
     }
 
     #[test]
@@ -94,11 +178,12 @@ mod tests {
             let mut list: Vec<_> = (0..count)
                 .map(|at| entry(&at.to_string(), &[1.0, 1.2, 1.1].map(|more| more * rng.fraction() * 100.0)))
                 .collect();
-            let groups = ranking(list.clone(), Direction::Lower);
+            let found = ranking(list.clone(), Direction::Lower);
             rng.shuffle(&mut list);
-            assert_eq!(groups, ranking(list, Direction::Lower));
-            assert_eq!(groups.iter().map(Vec::len).sum::<usize>(), count);
-            assert!(groups.iter().all(|group| !group.is_empty()));
+            assert_eq!(found, ranking(list, Direction::Lower));
+            assert_eq!(found.groups.iter().map(Vec::len).sum::<usize>(), count);
+            assert!(found.groups.iter().all(|group| !group.is_empty()));
+            assert!(found.undecided.iter().all(|name| found.groups.contains(&vec![name.clone()])));
         }
     }
 }

@@ -11,16 +11,19 @@ use super::recipe::{Entry, Recipe, Tool};
 use super::watcher::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
 use crate::environment::Environment;
-use crate::measure::{CHECKED_ENOUGH, Load, QUEUE_LEFT, Up, seed, shortened, warm_up};
+use crate::measure::{Load, QUEUE_LEFT, Up, seed, shortened, warm_up};
 use crate::record::Sample;
 use crate::record::date::now;
+use crate::record::summary::CHECKED_ENOUGH;
 use loadgen::metric::{CHECKED, SETTLED};
 use loadgen::{Closed, K6Here, Until, Warmth};
 
 /// Seconds of the first warm-up, before workers and threads are counted.
 const FIRST_WARM_UP_S: f64 = 0.3;
-/// Shortest and longest checked load, in seconds.
+/// Shortest and longest time of a checked load, in seconds, and how many times as long it goes on where too few answers
+/// were checked until then.
 const CHECKED_S: (f64, f64) = (0.3, 10.0);
+const CHECKED_TIMES: f64 = 3.0;
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
@@ -187,9 +190,7 @@ impl Turn<'_> {
         let seed = seed(self.plan.seed, self.round, case.load_pct);
         // k6 checks every answer.
         let is_blind = case.tool.is_blind() && self.k6.is_none();
-        // At most half the time of the load; the answers of all rounds are summed.
-        let seconds = (case.seconds / 2.0).clamp(CHECKED_S.0, CHECKED_S.1);
-        let until = Until::First { requests: CHECKED_ENOUGH, seconds };
+        let until = checked_until(case.seconds);
         let checked = Closed { clients: case.clients, until, keep: case.tool == Tool::Wrk, seed };
         let load = Load {
             check: &mut |server| loadgen::check_patiently(server.port(), workload, QUEUE_LEFT),
@@ -217,11 +218,33 @@ impl Turn<'_> {
     }
 }
 
+/// The end of the load that checks all answers, after one of so many seconds: when enough were checked. It is to take
+/// half of the load's time, and goes on up to [`CHECKED_TIMES`] as long where the server is slow.
+fn checked_until(load_s: f64) -> Until {
+    let seconds = (load_s / 2.0).clamp(CHECKED_S.0, CHECKED_S.1) * CHECKED_TIMES;
+    Until::First { requests: CHECKED_ENOUGH, seconds }
+}
+
 /// Whether this tool can measure a contender. What a server cannot do at all is among its notes, and not a failure.
 pub fn can(tool: Tool, recipe: &contender::Recipe) -> bool {
     match tool {
         Tool::Killed => !recipe.cannot.contains_key("kill"),
         Tool::Reload => !recipe.cannot.contains_key("reload"),
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checked_load_goes_on_until_enough_answers_were_checked_or_three_times_its_length() {
+        let of = |load_s: f64| match checked_until(load_s) {
+            Until::First { requests, seconds } => (requests, (seconds * 10.0).round() / 10.0),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([2.0, 10.0].map(of), [(4603, 3.0), (4603, 15.0)]);
+        assert_eq!([0.1, 600.0].map(of), [(4603, 0.9), (4603, 30.0)]);
     }
 }

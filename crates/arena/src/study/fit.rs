@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use super::asked::Asked;
 use super::challenge::Challenge;
+use super::effort::Effort;
 use super::meaning::{self, STUDY};
 use super::origin::Origin;
-use super::recipe::Recipe;
+use super::plan::Plan;
+use super::published::Figures;
+use super::recipe::{CaseRecipe, Recipe, Tool};
 use super::verdicts;
 use crate::duel::summing;
 use crate::measure::{judge, leave_out, strays};
 use crate::record::folder::Folder;
-use crate::record::summary::{Summary, at_once};
+use crate::record::summary::{Case, Summary, at_once};
 use crate::record::{Sample, fingerprint};
 use crate::report::styles::Styles;
 use crate::report::words;
@@ -37,6 +41,10 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     // Loads of other machines have the time of their import, not of the load.
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
     let study = Recipe::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
+    let asked: Option<Asked> = serde_json::from_value(plan.clone()).ok();
+    if let (Some(study), Some(asked)) = (&study, &asked) {
+        note_clients(&mut summary, study, asked);
+    }
     by_rules(&mut summary, &samples, study.as_ref());
     let mut tree = of_tree(home);
     // A challenger's recipe is no other than it was: the run has all of it.
@@ -44,7 +52,17 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
         tree.entry(name).or_default().extend(prints);
     }
     summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
+    let shorter = study.zip(asked).and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
+    summary.shortcomings.extend(shorter);
     Ok(summary)
+}
+
+/// Fills in how many requests of a case's load were in progress at most, where an older program did not record it.
+fn note_clients(summary: &mut Summary, study: &Recipe, asked: &Asked) {
+    let Ok(plan) = Plan::of(study, asked, &Figures::default()) else { return };
+    for case in summary.cases.iter_mut().filter(|case| case.at_once_most.is_none()) {
+        case.at_once_most = plan.cases().find(|one| one.name == case.name).map(|one| one.at_once_most());
+    }
 }
 
 /// The page of an older run shows what today's rules make of its figures: who is ranked how, and who is best for what.
@@ -58,7 +76,7 @@ fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Recipe>) {
         if is_study {
             judge(case, &at_once);
         }
-        case.ranking = stats::ranking_of(case);
+        stats::rank(case);
     }
     let (verdicts, gone) = match summary.study.as_str() {
         DUEL => (summing::verdicts(&summary.cases), Vec::new()),
@@ -82,7 +100,8 @@ fn shortcomings(
         let rounds = if summary.rounds == 1 { "round" } else { "rounds" };
         found.push(format!("{} {rounds} of at least {ROUNDS_LEAST}", summary.rounds));
     }
-    found.extend(summary.twin_of.is_none().then(|| "no contender took part twice (no twin)".to_owned()));
+    found.extend(of_few_rounds(summary));
+    found.extend(without_twins(summary, &styles));
     match origin {
         None if summary.study == DUEL => {}
         None => found.push("with which recipes it was made is not known".to_owned()),
@@ -97,6 +116,40 @@ fn shortcomings(
     }
     found.extend(apart(samples, &styles));
     found
+}
+
+/// The cases that have fewer rounds than needed, in a run that has enough: those at equal rates begin in the second.
+fn of_few_rounds(summary: &Summary) -> Option<String> {
+    let least = ROUNDS_LEAST as usize;
+    let rounds = |case: &Case| {
+        let all = case.results.iter().flat_map(|one| &one.numbers);
+        all.filter(|(name, _)| case.metrics.contains(name)).map(|(_, spread)| spread.rounds()).max()
+    };
+    let few = summary.cases.iter().filter(|case| rounds(case).is_some_and(|rounds| rounds < least)).count();
+    let have = if few == 1 { "has" } else { "have" };
+    let all = summary.cases.len();
+    (few > 0 && summary.rounds >= ROUNDS_LEAST)
+        .then(|| format!("{few} of {} {have} fewer than {least} rounds", words::count(all, "case", "cases")))
+}
+
+/// That loads which end by the clock were shorter than those of the study.
+fn shorter(summary: &Summary, study: &Recipe, effort: &Effort) -> Option<String> {
+    let is_by_clock = |case: &&CaseRecipe| {
+        let is_load = !matches!(case.tool, Tool::Start | Tool::Idle | Tool::IdleConnections);
+        is_load && case.requests.is_none() && case.seconds.is_none()
+    };
+    let is_measured = |case: &CaseRecipe| summary.cases.iter().any(|one| verdicts::is_of_family(&one.name, &case.name));
+    let was_loaded = study.cases.iter().filter(is_by_clock).any(is_measured);
+    let (took, own) = (effort.seconds, study.full.seconds);
+    (was_loaded && took < own).then(|| format!("loads of {took} s, where the study has {own} s"))
+}
+
+/// Why a run shows nothing of its noise, where it does not.
+fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
+    let Some(twins) = words::twins(summary, styles) else {
+        return Some("no contender took part twice (no twin)".to_owned());
+    };
+    (!twins.is_compared).then_some(twins.words)
 }
 
 /// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it: a run may be without some of
@@ -158,7 +211,7 @@ fn recipes(folder: &Path) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use crate::record::date;
-    use crate::record::summary::{Case, Measured, Spread, Verdict, Who};
+    use crate::record::summary::{Measured, Spread, Verdict, Who};
 
     fn sample(contender: &str, minute: u64) -> Sample {
         let started = date::written(1_000_000_000 + minute * 60);
@@ -171,7 +224,24 @@ mod tests {
         let origin = Origin { recipes: [("puma".to_owned(), "1".to_owned())].into(), ..Origin::default() };
         let who = |name: &str, title: &str| Who { name: name.into(), title: title.into(), ..Who::default() };
         let contenders = vec![who("puma", "Puma"), who("thin", "Thin, 4 × 1")];
-        let run = Summary { contenders, rounds: 3, twin_of: Some("puma".into()), ..Summary::default() };
+        let rate = |name: &str| Measured {
+            contender: name.into(),
+            numbers: [("requests_per_s".to_owned(), Spread::of(&[9.0, 9.1, 9.2]).unwrap())].into(),
+            ..Measured::default()
+        };
+        let case = Case {
+            metrics: vec!["requests_per_s".into()],
+            results: vec![rate("puma"), rate("thin")],
+            twin: Some(rate("twin")),
+            ..Case::default()
+        };
+        let run = Summary {
+            contenders,
+            rounds: 3,
+            twin_of: Some("puma".into()),
+            cases: vec![case.clone()],
+            ..Summary::default()
+        };
         let samples = [sample("puma", 0), sample("thin", 2)];
         let of = |run: &Summary, samples: &[Sample], origin: Option<&Origin>, tree: &BTreeMap<String, Vec<String>>| {
             shortcomings(run, samples, origin, tree).join("; ")
@@ -189,6 +259,15 @@ mod tests {
             "2 rounds of at least 3; no contender took part twice (no twin); with which recipes it was made is not \
              known"
         );
+        // Drawn, and not to be used: a twin of one that is not ranked shows nothing.
+        let lies = Measured { disqualified: Some("lies".into()), ..rate("puma") };
+        let alone = Case { results: vec![lies, rate("thin")], ..case.clone() };
+        let alone = Summary { cases: vec![alone], ..run.clone() };
+        assert_eq!(
+            of(&alone, &samples, Some(&origin), &prints),
+            "Puma was measured twice, as if it were two servers, and the two could not be compared: in no case are \
+             both ranked"
+        );
         let late = [sample("puma", 0), sample("puma", 1), sample("thin", 40)];
         let found = of(&run, &late, Some(&origin), &BTreeMap::new());
         assert_eq!(
@@ -196,6 +275,90 @@ mod tests {
             "these recipes are others by now: Puma; not measured in one go: Thin, 4 × 1, up to 38 min apart from the \
              others of their rounds"
         );
+    }
+
+    #[test]
+    fn cases_of_few_rounds_and_loads_shorter_than_the_studys_are_said() {
+        let case = |name: &str, rates: &[f64]| Case {
+            name: name.into(),
+            metrics: vec!["requests_per_s".into()],
+            results: vec![Measured {
+                numbers: [("requests_per_s".to_owned(), Spread::of(rates).unwrap())].into(),
+                ..Measured::default()
+            }],
+            ..Case::default()
+        };
+        let cases = vec![case("c@1", &[9.0, 9.1, 9.2]), case("c=50", &[9.0, 9.1]), Case::default()];
+        let run = Summary { rounds: 3, cases, ..Summary::default() };
+        assert_eq!(of_few_rounds(&run).as_deref(), Some("1 of 3 cases has fewer than 3 rounds"));
+        assert_eq!(of_few_rounds(&Summary { rounds: 2, ..run.clone() }), None, "that is said of the run");
+        let study = |case: &str| -> Recipe {
+            let head = r#"
+                title = "T"
+                question = "Q?"
+                about = []
+                app = "a"
+                contenders = []
+                full = { rounds = 3, seconds = 10, warm_up_s = 0, clients = 1 }
+                quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+                metrics = ["requests_per_s"]
+            "#;
+            let one = "title = \"C\"\npath = \"/\"\nexpect = { exactly = \"x\" }";
+            toml::from_str(&format!("{head}\n[[case]]\n{one}\n{case}")).unwrap()
+        };
+        let of = |seconds: f64, case: &str| {
+            let study = study(case);
+            shorter(&run, &study, &Effort { seconds, ..study.full.clone() })
+        };
+        let by_clock = "name = \"c\"\ntool = \"wrk\"";
+        assert_eq!(of(2.0, by_clock).as_deref(), Some("loads of 2 s, where the study has 10 s"));
+        assert_eq!(of(10.0, by_clock), None);
+        for other in ["name = \"c\"\ntool = \"ab\"\nrequests = 9", "name = \"d\"\ntool = \"wrk\""] {
+            assert_eq!(of(2.0, other), None, "no load of it ended by the clock: {other}");
+        }
+    }
+
+    #[test]
+    fn an_older_run_has_the_clients_of_its_study() {
+        let study: Recipe = toml::from_str(
+            r#"
+            title = "T"
+            question = "Q?"
+            about = []
+            app = "a"
+            contenders = []
+            full = { rounds = 3, seconds = 1, warm_up_s = 0, clients = 16 }
+            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+            metrics = ["requests_per_s"]
+            [[case]]
+            name = "posts"
+            title = "Posts"
+            tool = "ab"
+            path = "/"
+            expect = { exactly = "x" }
+            users = [1, 2]
+            [[case]]
+            name = "steps"
+            title = "Steps"
+            tool = "ladder"
+            path = "/"
+            expect = { exactly = "x" }
+            load_pct = [50]
+            "#,
+        )
+        .unwrap();
+        let asked: Asked = serde_json::from_value(serde_json::json!({
+            "study": "s", "is_quick": false, "only": [], "cases": [], "seed": 1, "command": "",
+            "effort": { "rounds": 3, "seconds": 1.0, "warm_up_s": 0.0, "clients": 16 },
+        }))
+        .unwrap();
+        let case = |name: &str| Case { name: name.into(), ..Case::default() };
+        let known = Case { at_once_most: Some(7), ..case("posts@2") };
+        let cases = vec![case("posts@1"), known, case("steps"), case("steps@50"), case("gone")];
+        let mut run = Summary { cases, ..Summary::default() };
+        note_clients(&mut run, &study, &asked);
+        let found: Vec<Option<u32>> = run.cases.iter().map(|case| case.at_once_most).collect();
+        assert_eq!(found, [Some(1), Some(7), Some(16), Some(512), None]);
     }
 
     #[test]

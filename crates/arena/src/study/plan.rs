@@ -64,6 +64,12 @@ impl Case {
         measure::open_connections(self.clients)
     }
 
+    /// Most requests of its load that are in progress at once: one for each client, or for each connection of an open
+    /// loop.
+    pub fn at_once_most(&self) -> u32 {
+        if self.load_pct > 0 { self.open_connections() } else { self.clients }
+    }
+
     /// Estimated seconds of the load with its checks. A counted load is estimated like a timed one.
     pub fn load_s(&self) -> f64 {
         self.seconds + AROUND_S

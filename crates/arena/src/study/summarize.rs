@@ -39,7 +39,7 @@ pub fn summary(
     let at_once = summary::at_once(&who, twin_of.as_deref());
     for case in &mut cases {
         judge(case, &at_once);
-        case.ranking = stats::ranking_of(case);
+        stats::rank(case);
     }
     let rounds = samples.iter().map(|sample| sample.round).max().unwrap_or_default();
     let verdicts = verdicts::of(study, plan, &cases, &who);
@@ -191,7 +191,7 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
 fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
     let figure = |name: &String| case.figures(metric.name).find(|(one, _)| one == name).map(|(_, spread)| spread);
     let ranking = stats::ranking_by(case, metric);
-    let mut ranked = ranking.iter().flatten();
+    let mut ranked = ranking.groups.iter().flatten();
     let Some((best, leader)) = ranked.next().and_then(|name| Some((name, figure(name)?))) else { return Vec::new() };
     let mut open: Vec<String> =
         ranked.filter(|name| figure(name).is_some_and(|one| stats::are_open(leader, one))).cloned().collect();
@@ -211,6 +211,7 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays
         metrics: case.metrics.clone(),
         without_merit: without_merit.cloned().collect(),
         x: case.x,
+        at_once_most: Some(case.at_once_most()),
         published: case.published.clone(),
         // Failures are the metric of these cases.
         is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
@@ -285,7 +286,7 @@ mod tests {
             .map(|name| measured(name, &all.iter().filter(|one| one.contender == name).collect::<Vec<_>>()));
         let mut case =
             summary::Case { metrics: vec![RATE.into()], results: results.into(), ..summary::Case::default() };
-        case.ranking = stats::ranking_of(&case);
+        stats::rank(&mut case);
         assert_eq!(case.ranking, [vec!["best", "equal", "near"], vec!["slow"]]);
         assert_eq!(undecided(&case, Metric::of(RATE).unwrap()), ["near", "best"]);
     }

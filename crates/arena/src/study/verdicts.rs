@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
 use crate::record::summary::{Case, Spread, Summary, Verdict, Who};
 use crate::report::{number, words};
-use crate::stats;
+use crate::stats::{self, Place, Ranking};
 use loadgen::metric::Metric;
 
 /// Least time in a mean, in milliseconds: a smaller one, which a tool has rounded to 0, would decide by itself.
@@ -45,7 +45,7 @@ pub fn again(study: Option<&Recipe>, run: &Summary) -> (Vec<Verdict>, Vec<String
 }
 
 /// Whether a case of a record is one of a recipe's: of a series each has its place behind the name (`posts@32`).
-fn is_of_family(case: &str, family: &str) -> bool {
+pub(super) fn is_of_family(case: &str, family: &str) -> bool {
     case.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '=']))
 }
 
@@ -58,21 +58,21 @@ fn one(recipe: &VerdictRecipe, decisive: Vec<&Case>, who: &[Who]) -> Option<Verd
     let shows = |case: &&Case| case.metrics.iter().any(|name| name == metric.name) && has_figures(case);
     let decisive: Vec<&Case> = decisive.into_iter().filter(shows).collect();
     let list = means(&decisive, metric);
-    let groups = stats::ranking(list.clone(), metric.direction);
-    let mut why = why(&decisive, metric, &groups, &list, who);
+    let found = stats::ranking(list.clone(), metric.direction);
+    let mut why = why(&decisive, metric, &found, &list, who);
     let is_about = |note: &&VerdictNote| list.iter().any(|(name, _)| note.contenders.contains(name));
     if is_partial {
         let titles: Vec<String> = decisive.iter().map(|case| case.title.clone()).collect();
         why.push_str(&format!("; of the cases of this use only these were measured: {}", words::list(&titles)));
     }
     why.extend(recipe.note.iter().filter(is_about).flat_map(|note| ["; ", note.words.as_str()]));
-    let winners = groups.into_iter().next()?;
+    let winners = found.groups.into_iter().next()?;
     Some(Verdict { use_case: recipe.use_case.clone(), winners, why, published: recipe.published.clone() })
 }
 
 /// Geometric mean of the figures of each contender that is ranked in all of the cases, for every round that has them
-/// all. With a single case, the figures of that case. If a number of failures is 0 anywhere, 1 is added to all, as in
-/// the comparison of two figures.
+/// all. With a single case, the figures of that case. If a number of failures is 0 anywhere, the means are those of the
+/// numbers and 1, less this 1: none at all stays 0.
 fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
     let ranked = |case: &Case, name: &str| case.ranking.iter().flatten().any(|ranked| ranked == name);
     let Some(first) = cases.first() else { return Vec::new() };
@@ -94,24 +94,29 @@ fn means<'a>(cases: &[&'a Case], metric: &Metric) -> Vec<(String, Spread)> {
             let numbers: Option<Vec<f64>> = spreads.iter().map(|spread| spread.in_round(round)).collect();
             let least = if is_time { LEAST_MS } else { 0.0 };
             let logs: Vec<f64> = numbers?.into_iter().map(|number| (number + more).max(least).ln()).collect();
-            Some((round, (logs.iter().sum::<f64>() / logs.len() as f64).exp()))
+            let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+            Some((round, (mean - more).max(0.0)))
         };
         Spread::of_rounds(&spreads[0].by_round().filter_map(of_round).collect::<Vec<_>>())
     };
     names.filter_map(|name| Some((name.to_owned(), mean(name)?))).collect()
 }
 
-fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String, Spread)], who: &[Who]) -> String {
+fn why(cases: &[&Case], metric: &Metric, ranking: &Ranking, list: &[(String, Spread)], who: &[Who]) -> String {
     let first = |group: Option<&Vec<String>>| {
         let name = group?.first()?;
         list.iter().find(|(one, _)| one == name)
     };
-    let Some((_, best)) = first(groups.first()) else { return "no contender was ranked".into() };
-    let next = first(groups.get(1));
+    let Some((_, best)) = first(ranking.groups.first()) else { return "no contender was ranked".into() };
+    let is_worse = |group: &&Vec<String>| !group.iter().any(|name| ranking.undecided.contains(name));
+    let next = first(ranking.groups.iter().skip(1).find(is_worse));
     let title = |name: &str| {
         let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
         title.filter(|title| !title.is_empty()).unwrap_or(name).to_owned()
     };
+    let is_open = |spread: &Spread| stats::place(best, spread, metric.direction) == Place::Undecided;
+    let open: Vec<String> = list.iter().filter(|(_, spread)| is_open(spread)).map(|(name, _)| title(name)).collect();
+    let open = if open.is_empty() { String::new() } else { format!("; undecided: {}", words::list(&open)) };
     if let [case] = cases {
         let figure = |spread: &Spread| {
             let digits = metric.digits;
@@ -125,7 +130,7 @@ fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String
             next.map(|(name, spread)| format!("; next is {} with {}{}", title(name), figure(spread), beside(spread)));
         let metric = metric.title.to_lowercase();
         let best = figure(best);
-        return format!("{metric} {best} in {}{}", case.title, next.unwrap_or_default());
+        return format!("{metric} {best} in {}{}{open}", case.title, next.unwrap_or_default());
     }
     let behind = next.and_then(|(name, spread)| {
         let ratio = number::ratio(&stats::meaningful_ratio(spread, best)?);
@@ -133,7 +138,7 @@ fn why(cases: &[&Case], metric: &Metric, groups: &[Vec<String>], list: &[(String
     });
     let metric = metric.title.to_lowercase();
     let behind = behind.unwrap_or_default();
-    format!("{metric} over {} cases, geometric mean{behind}", cases.len())
+    format!("{metric} over {} cases, geometric mean{behind}{open}", cases.len())
 }
 
 #[cfg(test)]
@@ -164,9 +169,9 @@ mod tests {
     fn judged(cases: &[&Case], who: &[Who]) -> (Vec<Vec<String>>, String) {
         let metric = Metric::of("p99_ms").unwrap();
         let list = means(cases, metric);
-        let groups = stats::ranking(list.clone(), metric.direction);
-        let words = why(cases, metric, &groups, &list, who);
-        (groups, words)
+        let found = stats::ranking(list.clone(), metric.direction);
+        let words = why(cases, metric, &found, &list, who);
+        (found.groups, words)
     }
 
     #[test]
@@ -181,9 +186,14 @@ mod tests {
     #[test]
     fn several_cases_are_level_where_their_rounds_do_not_tell_them_apart() {
         // A tenth better in the medians of both cases, but widely scattered.
-        let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.6, 1.1, 2.1])], &[&["x", "y"]]);
-        let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [2.0, 1.2, 1.7])], &[&["x", "y"]]);
+        let a = case("a", &[("x", [1.0, 2.0, 1.4]), ("y", [1.5, 1.1, 1.9])], &[&["x", "y"]]);
+        let b = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [1.8, 1.2, 1.6])], &[&["x", "y"]]);
         assert_eq!(judged(&[&a, &b], &[]).0, [["x", "y"]]);
+        // Half as good by its medians, and as widely scattered: that it is as good is not known.
+        let far = case("b", &[("x", [1.0, 1.9, 1.5]), ("y", [9.0, 1.2, 8.0])], &[&["x", "y"]]);
+        let (groups, words) = judged(&[&a, &far], &[]);
+        assert_eq!(groups, [["x"], ["y"]]);
+        assert!(words.ends_with("geometric mean; undecided: y"), "{words}");
     }
 
     /// Two failures of a million, and none: by the table they are level, and so they are for the verdict.
@@ -199,7 +209,7 @@ mod tests {
         };
         let metric = Metric::of("failed_ppm").unwrap();
         let (few, many) = ([[0.0; 3], [2.0, 1.0, 3.0]], [[0.0; 3], [90_000.0, 80_000.0, 85_000.0]]);
-        let groups = |cases: &[&Case]| stats::ranking(means(cases, metric), metric.direction);
+        let groups = |cases: &[&Case]| stats::ranking(means(cases, metric), metric.direction).groups;
         let one = failing("a", few);
         assert_eq!(groups(&[&one]), [["x", "y"]]);
         assert_eq!(groups(&[&one, &failing("b", few)]), [["x", "y"]]);
@@ -210,7 +220,7 @@ mod tests {
     fn one_case_is_told_with_its_figures() {
         let a = case("a", &[("x", [0.5, 1.5, 1.0]), ("y", [1.2, 1.0, 1.4])], &[&["x", "y"]]);
         let (_, words) = judged(&[&a], &[]);
-        assert!(words.contains("1.00 ms") && !words.contains("next is"), "{words}");
+        assert!(words.contains("1.00 ms") && !words.contains("next is") && words.ends_with("undecided: y"), "{words}");
         let who = [Who { name: "y".into(), title: "The Other".into(), ..Who::default() }];
         let a = case("a", &[("x", near(1.0)), ("y", near(1.2))], &[&["x"], &["y"]]);
         let (_, words) = judged(&[&a], &who);

@@ -121,7 +121,8 @@ fn runs_are_compared_reported_and_spliced() {
     let output = home.run(&["report", folder, "--splice", file]);
     assert!(output.status.success() && said(&output).contains("shown with a mark: 1 round of at least 3; no"));
     let text = fs::read_to_string(&readme).unwrap();
-    let mark = "**Not a run as METHOD.md wants it: 1 round of at least 3; no contender took part twice (no twin).**";
+    let mark = "**Not a run as METHOD.md wants it: 1 round of at least 3; no contender took part twice (no twin); \
+                loads of 0.3 s, where the study has 0.5 s.**";
     assert!(text.contains(mark), "{text}");
     assert!(
         text.starts_with("# Us\n") && text.ends_with("rest\n") && text.contains("good") && !text.contains("yesterday"),

@@ -88,6 +88,20 @@ fn a_loop_of_requests_or_seconds_ends_with_the_first_of_them() {
     assert!(number(&outcome, "elapsed_s") < 30.0 && number(&outcome, "requests") < 1000.0, "{outcome:?}");
 }
 
+/// As many answers as the arena checks after the load of a tool that checks none.
+#[test]
+fn one_wrong_answer_in_a_thousand_is_found() {
+    let server = Small::start();
+    for keep in [true, false] {
+        let before = server.asked("/seldom");
+        let until = Until::First { requests: 4603, seconds: 60.0 };
+        let outcome = closed(server.port, &workload("/seldom"), &Closed { clients: 4, until, keep, seed: 1 });
+        assert_eq!(server.asked("/seldom") - before, 4603, "{outcome:?}");
+        assert!(matches!(outcome.errors.get("wrong answer"), Some(4..=5)), "{outcome:?}");
+        assert!(outcome.wrong.is_some_and(|why| why.contains("not the right one")));
+    }
+}
+
 fn requests_of(clients: u32) -> Closed {
     requests(clients, 1, true)
 }

@@ -128,8 +128,9 @@ async fn answer(stream: &mut TcpStream, path: &str, body: usize, keep: bool, con
     let gone = || Err(io::Error::from(io::ErrorKind::ConnectionAborted));
     let text = match path {
         "/wrong" => whole("200 OK", "hallo\n"),
-        // One in fifty; the very first one; those on a connection that ends with it.
+        // One in fifty, or in a thousand; the very first one; those on a connection that ends with it.
         "/liar" if count % 50 == 0 => whole("200 OK", "hallo\n"),
+        "/seldom" if count % 1000 == 0 => whole("200 OK", "hallo\n"),
         "/first" if count == 1 => whole("200 OK", "hallo\n"),
         "/closing" if !keep => whole("200 OK", "hallo\n"),
         // A queue that is worked off after the third request.

@@ -512,7 +512,7 @@ mod tests {
             let metrics = vec!["p99_ms".to_owned()];
             let mut case =
                 Case { name: x.to_string(), title: "X".into(), x: Some(x), metrics, results, ..Case::default() };
-            case.ranking = crate::stats::ranking_of(&case);
+            crate::stats::rank(&mut case);
             case
         };
         let with = |share: f64| {
