@@ -1,5 +1,5 @@
-//! Speed of this machine at the moment. Other programs may use it as well: what takes a second on a quiet machine may
-//! take ten on a busy one, and is no fault of the server.
+//! Speed of this machine at the moment, and waits that allow for it. Other programs may use it as well: what takes a
+//! second on a quiet machine may take ten on a busy one, and is no fault of the server.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -8,8 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use loadgen::process::until;
-
-use crate::server::pause;
 
 /// Interval of the measurements.
 const EVERY: Duration = Duration::from_millis(250);
@@ -105,6 +103,34 @@ pub fn within(limit: Duration, mut is_so: impl FnMut() -> bool) -> bool {
         if begun.elapsed() >= allowed(limit) {
             return false;
         }
+    }
+}
+
+/// Calls `act` at an interval, for a period.
+pub fn each(every: Duration, time: Duration, mut act: impl FnMut()) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        act();
+        pause(every.min(end.saturating_duration_since(Instant::now())));
+    }
+}
+
+/// The same, and on until `act` returns true: a busy machine may need three times as long.
+pub fn each_until_enough(every: Duration, time: Duration, mut act: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    let mut is_enough = false;
+    while begun.elapsed() < time || (!is_enough && begun.elapsed() < allowed(3 * time)) {
+        is_enough = act();
+        pause(every);
+    }
+}
+
+/// Sleeps for a time.
+pub fn pause(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        // No thread unparks this one: it only waits.
+        thread::park_timeout(end.saturating_duration_since(Instant::now()));
     }
 }
 

@@ -5,14 +5,15 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use loadgen::Workload;
 use loadgen::process::{Launch, Process};
 use rustix::process::Signal;
 
 use crate::api::{self, Status, Worker};
 use crate::kin::{self, Kin, MARK};
+use crate::load::{CLIENTS, Load};
 use crate::pace;
 use crate::stage::Stage;
 use crate::told::Told;
@@ -119,6 +120,16 @@ impl Server {
             None if !is_ready => Err(format!("foolsgold is not ready after {START:?}\n{}", server.process.tail())),
             None => Ok(server),
         }
+    }
+
+    /// Starts the usual load on it.
+    pub fn load(&self, workload: &Workload) -> Load {
+        self.load_of(workload, CLIENTS)
+    }
+
+    /// Starts a load with this number of clients.
+    pub fn load_of(&self, workload: &Workload, clients: u32) -> Load {
+        self.stage.load_at(self.port, self.patience, workload, clients)
     }
 
     /// Its log so far.
@@ -317,34 +328,6 @@ fn port(log: &str) -> Option<u16> {
         let digits: String = log[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok().filter(|port| *port != 0)
     })
-}
-
-/// Calls `act` at an interval, for a period.
-pub fn each(every: Duration, time: Duration, mut act: impl FnMut()) {
-    let end = Instant::now() + time;
-    while Instant::now() < end {
-        act();
-        pause(every.min(end.saturating_duration_since(Instant::now())));
-    }
-}
-
-/// The same, and on until `act` returns true: a busy machine may need three times as long.
-pub fn each_until_enough(every: Duration, time: Duration, mut act: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    let mut is_enough = false;
-    while begun.elapsed() < time || (!is_enough && begun.elapsed() < pace::allowed(3 * time)) {
-        is_enough = act();
-        pause(every);
-    }
-}
-
-/// Sleeps for a time.
-pub fn pause(time: Duration) {
-    let end = Instant::now() + time;
-    while Instant::now() < end {
-        // No thread unparks this one: it only waits.
-        thread::park_timeout(end.saturating_duration_since(Instant::now()));
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::server::pause;
+use crate::pace::pause;
 
 /// Settings of a slow client.
 #[derive(Debug, Clone)]

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use loadgen::Workload;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::count::Count;
 use crate::kin::{self, Kin, Marks};
-use crate::load::{CLIENTS, Counts, Load};
-use crate::server::Server;
+use crate::load::{Counts, Load};
 
 /// Environment of a scenario. Clones share it.
 #[derive(Clone)]
@@ -79,22 +79,8 @@ impl Stage {
         kin::all(&Marks { roots, mark: &self.mark, folder: &self.folder })
     }
 
-    /// Starts the usual load on a server.
-    pub fn load(&self, server: &Server, workload: &loadgen::Workload) -> Load {
-        self.load_of(server, workload, CLIENTS)
-    }
-
-    /// Starts a load with this number of clients.
-    pub fn load_of(&self, server: &Server, workload: &loadgen::Workload, clients: u32) -> Load {
-        self.begin(server.port, workload, clients, server.patience)
-    }
-
-    /// Starts the usual load on a proxy's port.
-    pub fn load_at(&self, port: u16, patience: Duration, workload: &loadgen::Workload) -> Load {
-        self.begin(port, workload, CLIENTS, patience)
-    }
-
-    fn begin(&self, port: u16, workload: &loadgen::Workload, clients: u32, patience: Duration) -> Load {
+    /// Starts a load with this number of clients on a port: that of a server, or of a proxy before it.
+    pub fn load_at(&self, port: u16, patience: Duration, workload: &Workload, clients: u32) -> Load {
         let load = Load::begin(port, workload, clients, patience);
         self.shown().counts.push(load.counts());
         load

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bench_kit::options::record_folder;
+use bench_kit::output::{say, shown};
 use bench_kit::stats::SeededRng;
 use bench_kit::wrk::Sample;
 use contender::Running;
@@ -52,7 +53,8 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
     record.missing = missing;
     for contender in &mut running {
         say(out, &format!("warming up {} with {} requests", contender.name, options.warm_up))?;
-        contender.check(&mut record)?;
+        contender.check()?;
+        record.checked(contender.name);
         load::warm_up(contender, options, &folder)?;
     }
     let mut rng = SeededRng::from_clock();
@@ -76,7 +78,8 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
         }
     }
     for contender in &mut running {
-        contender.check(&mut record)?;
+        contender.check()?;
+        record.checked(contender.name);
     }
     drop(running);
     record.save(&folder)?;
@@ -100,12 +103,4 @@ fn measure(contender: &mut Running, mode: &Mode, folder: &Path) -> Result<Sample
         Err(error) => sample.errors.push(error),
     }
     Ok(sample)
-}
-
-fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
-    writeln!(out, "{words}").map_err(|error| error.to_string())
-}
-
-fn shown(folder: &Path) -> String {
-    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()).display().to_string()
 }

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bench_kit::options::record_folder;
+use bench_kit::output::{say, shown};
 use bench_kit::stats::SeededRng;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use crate::contender::{self, Contender, Running, Shape};
 use crate::options::Options;
 use crate::place::Place;
 use crate::report::{self, Record};
-use crate::{say, shown, tree};
+use crate::tree;
 
 const SHAPE: Shape = Shape { workers: 4, threads: 2 };
 const CLIENTS: u32 = 64;

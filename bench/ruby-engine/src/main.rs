@@ -18,7 +18,6 @@ mod speed;
 mod tree;
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use options::{Options, Part};
@@ -44,13 +43,4 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<(), String> {
         Part::Kill => kill::run(options, &place, out),
         Part::Speed | Part::Help => speed::run(options, &place, out),
     }
-}
-
-/// Prints a line of progress.
-fn say(out: &mut dyn Write, words: &str) -> Result<(), String> {
-    writeln!(out, "{words}").map_err(|error| error.to_string())
-}
-
-fn shown(folder: &Path) -> String {
-    folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()).display().to_string()
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use bench_kit::options::record_folder;
+use bench_kit::output::{say, shown};
 
 use crate::client::{Answer, Request};
 use crate::closed;
@@ -15,7 +16,7 @@ use crate::contender::{self, Contender, Shape};
 use crate::options::Options;
 use crate::place::Place;
 use crate::report::{self, Record};
-use crate::{say, shown, tree};
+use crate::tree;
 
 const SHAPE: Shape = Shape { workers: 4, threads: 5 };
 const CLIENTS: u32 = 16;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use bench_kit::options::record_folder;
+use bench_kit::output::{say, shown};
 use bench_kit::stats::SeededRng;
 
 use crate::client::Request;
@@ -14,7 +15,6 @@ use crate::load::{Load, SETUPS};
 use crate::options::Options;
 use crate::place::Place;
 use crate::report::Record;
-use crate::{say, shown};
 
 /// A note above the table.
 const SINATRA_MISSING: &str = "sinatra is not in this Ruby: its loads are left out (apt install ruby-sinatra)";

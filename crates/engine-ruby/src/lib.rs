@@ -16,10 +16,12 @@ mod fleet;
 #[doc(hidden)]
 pub mod fuzzing;
 mod message;
+mod preload;
 mod process;
 mod settings;
 mod start_error;
 mod supervisor;
+mod weight;
 mod wire;
 
 use std::sync::Arc;
@@ -29,10 +31,11 @@ use engine::{Engine, Meter, Order, Recorded, Reply, Request, Snapshot, Status, S
 use tokio::runtime::Handle;
 
 pub use budget::Budget;
+pub use preload::Preload;
 pub use process::reader::Evaluated;
 pub use process::user::{User, command};
 pub use process::{native, reader, user};
-pub use settings::{PUMA_SINGLE, Preload, Settings};
+pub use settings::{PUMA_SINGLE, Settings};
 pub use start_error::{StartError, no_ruby};
 
 use dispatch::pool::Pool;

@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
 use crate::fleet::{Outcome, Speaker};
-use crate::process::memory::Weight;
+use crate::weight::Weight;
 use crate::wire::frames::Frame;
 
 /// Result of the `before_exec` hooks: what they changed, or why they failed.

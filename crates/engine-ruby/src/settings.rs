@@ -8,20 +8,10 @@ use std::time::Duration;
 use engine::Meter;
 
 use crate::budget::Budget;
+use crate::fleet::Policy;
+use crate::preload::Preload;
 use crate::process::reader::Evaluated;
 use crate::process::user::User;
-
-/// Where the application is loaded. A Ruby that cannot fork loads it in each worker in any case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preload {
-    /// In each worker, after it has been forked.
-    No,
-    /// Once, in the mold, which then forks workers; if the application holds connections that the workers would share,
-    /// as with [`Preload::No`].
-    Yes,
-    /// Once, in the mold, which forks workers whatever connections the application holds open.
-    Force,
-}
 
 /// Why a worker is added above the minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,17 +21,6 @@ pub(crate) enum Growth {
     /// Requests wait while every worker computes one for much longer than most take. In a further process a request
     /// gets its share of the processors at once; in a further thread of a busy process it waits for Ruby's lock.
     Computing,
-}
-
-impl Preload {
-    /// Returns the value for the SETUP frame.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Preload::No => "no",
-            Preload::Yes => "yes",
-            Preload::Force => "force",
-        }
-    }
 }
 
 /// The [`Settings::hooks_kind`] of a Puma configuration for a single process, in which Puma runs no worker hooks.
@@ -132,5 +111,20 @@ impl Settings {
     /// Returns why a worker is added while the bounds are these.
     pub(crate) fn growth(&self, min: usize, max: usize) -> Growth {
         if self.computing_bounds == Some((min, max)) { Growth::Computing } else { Growth::Waiting }
+    }
+
+    /// Returns the part of the settings by which the fleet decides.
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            ruby: self.ruby.clone(),
+            preload: self.preload,
+            threads: self.threads,
+            min_workers: self.min_workers,
+            max_workers: self.max_workers,
+            retries_hooks: self.retries_hooks,
+            boot_time: self.boot_time,
+            worker_timeout: self.worker_timeout,
+            worker_memory: self.worker_memory,
+        }
     }
 }

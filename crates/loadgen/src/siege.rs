@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolOutput};
+use super::tool::{Tool, ToolError, ToolOutput};
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -91,12 +91,13 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
         SiegeUntil::Seconds(seconds) => (plan.limit_s.min((seconds + 1) * 2 + HUNG_S), true),
         SiegeUntil::Repeats(_) => (plan.limit_s, false),
     };
-    let mut output = match SIEGE.attempt(&words, &scratch, Duration::from_secs(u64::from(limit_s)))? {
+    let mut output = match SIEGE.attempt(&words, &scratch, Duration::from_secs(u64::from(limit_s))) {
         Ok(output) => output,
-        Err(hung) => {
-            let why = SIEGE.hung(&hung, limit_s);
+        Err(ToolError::Hung(output)) => {
+            let why = SIEGE.hung(&output, limit_s);
             return if may_hang { Ok(Outcome { void: Some(why), ..Outcome::default() }) } else { Err(why) };
         }
+        Err(ToolError::Failed(why)) => return Err(why),
     };
     output.command = output.command.replace(&format!("--rc={} ", settings.display()), "");
     let mut outcome = read(&output).ok_or_else(|| SIEGE.not_understood("JSON with transactions and times", &output))?;

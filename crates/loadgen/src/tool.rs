@@ -40,6 +40,20 @@ pub(crate) struct ToolOutput {
     pub processors: Option<f64>,
 }
 
+/// Reason why a run of a tool has no result.
+pub(crate) enum ToolError {
+    /// It was killed at the limit of its time, after this output.
+    Hung(ToolOutput),
+    /// It could not be run, or ended with an error: the message.
+    Failed(String),
+}
+
+impl From<String> for ToolError {
+    fn from(why: String) -> ToolError {
+        ToolError::Failed(why)
+    }
+}
+
 impl ToolOutput {
     /// Adds the processors that the tool used to its outcome, and the number that its `threads` could have used.
     pub fn tell_processors(&self, outcome: &mut Outcome, threads: u32) {
@@ -52,7 +66,10 @@ impl ToolOutput {
 impl Tool {
     /// Runs the tool. It must succeed within `limit`.
     pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, String> {
-        self.attempt(words, scratch, limit)?.map_err(|output| self.hung(&output, limit.as_secs()))
+        self.attempt(words, scratch, limit).map_err(|error| match error {
+            ToolError::Hung(output) => self.hung(&output, limit.as_secs()),
+            ToolError::Failed(why) => why,
+        })
     }
 
     /// The message about a tool that did not end within its limit.
@@ -60,13 +77,8 @@ impl Tool {
         self.failed(output, &format!("it did not end within {limit_s} s"))
     }
 
-    /// Runs the tool once. The inner error is its output when it was killed at the limit.
-    pub fn attempt(
-        &self,
-        words: &[String],
-        scratch: &Scratch,
-        limit: Duration,
-    ) -> Result<Result<ToolOutput, ToolOutput>, String> {
+    /// Runs the tool, and kills it at the limit.
+    pub fn attempt(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, ToolError> {
         let (out, err) = (scratch.file("out.txt"), scratch.file("err.txt"));
         let mut command = Command::new(self.name);
         // Numbers in the C locale, and no files outside the scratch folder.
@@ -93,9 +105,9 @@ impl Tool {
         let command = format!("{} {}", self.name, words.join(" "));
         let output = ToolOutput { command, out: text(&out)?, err: text(&err)?, processors };
         match ended {
-            Some(status) if status.success() => Ok(Ok(output)),
-            Some(status) => Err(self.failed(&output, &status.to_string())),
-            None => Ok(Err(output)),
+            Some(status) if status.success() => Ok(output),
+            Some(status) => Err(ToolError::Failed(self.failed(&output, &status.to_string()))),
+            None => Err(ToolError::Hung(output)),
         }
     }
 

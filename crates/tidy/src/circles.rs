@@ -7,7 +7,8 @@
 //! circle of two, because a child must be understandable without its parent; the type belongs in a child of its own.
 //! That holds for lib.rs and main.rs as well. Method calls are not seen.
 //!
-//! The same holds for the folders of a crate's src/, called rooms: they depend on each other downwards only.
+//! The same holds for the folders of a crate's src/, called rooms: they depend on each other downwards only. A file in
+//! src/ itself is a room of its own, unless it is the crate's root; `a.rs` beside `a/` is a part of that room.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,38 +16,58 @@ use crate::c_calls;
 use crate::imports::{self, Arrows};
 use crate::tree::Tree;
 
+/// Where the crates are, the programs of bench/ included.
+const CRATES: [&str; 2] = ["crates/", "bench/"];
+/// Where C of ours is. That in mruby/ becomes a part of mruby's own files.
+const WITH_C: [&str; 2] = ["crates/", "mruby/"];
+
 /// Complaints about circles, one for each.
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut complaints = Vec::new();
     for root in roots(tree) {
         match imports::of(tree, root) {
             Ok(arrows) => {
-                complaints.extend(told(&arrows));
-                complaints.extend(told(&between_rooms(root, &arrows)));
+                complaints.extend(told(&arrows, &circles(&arrows)));
+                let rooms = between_rooms(root, &arrows);
+                // Those of files alone are told already.
+                let of_rooms: Vec<_> = circles(&rooms).into_iter().filter(has_folder).collect();
+                complaints.extend(told(&rooms, &of_rooms));
             }
             Err(error) => complaints.push(error),
         }
     }
     for folder in folders_of_c(tree) {
-        complaints.extend(told(&c_calls::of(tree, &folder)));
+        let arrows = c_calls::of(tree, &folder);
+        complaints.extend(told(&arrows, &circles(&arrows)));
     }
     complaints
 }
 
 fn roots(tree: &Tree) -> impl Iterator<Item = &str> {
     let roots = tree.ending(&["/src/lib.rs", "/src/main.rs"]).map(|file| file.path.as_str());
-    roots.filter(|path| path.starts_with("crates/"))
+    roots.filter(|path| is_in(path, &CRATES))
 }
 
 fn folders_of_c(tree: &Tree) -> BTreeSet<String> {
-    let files = tree.ending(&[".c"]).filter(|file| file.path.starts_with("crates/"));
+    let files = tree.ending(&[".c"]).filter(|file| is_in(&file.path, &WITH_C));
     files.filter_map(|file| Some(file.path.rsplit_once('/')?.0.to_owned())).collect()
 }
 
-/// The dependencies between rooms; files in src/ itself are in none.
+fn is_in(path: &str, folders: &[&str]) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+/// The dependencies between rooms.
 fn between_rooms(root: &str, arrows: &Arrows) -> Arrows {
     let source = &root[..=root.rfind('/').unwrap_or_default()];
-    let room = |file: &str| Some(format!("{source}{}/", file.strip_prefix(source)?.split_once('/')?.0));
+    let files: BTreeSet<&str> = arrows.keys().flat_map(|(from, to)| [from.as_str(), to.as_str()]).collect();
+    let room = |file: &str| {
+        let name = file.strip_prefix(source).filter(|_| file != root)?;
+        let folder = name.split_once('/').map_or(name.trim_end_matches(".rs"), |(folder, _)| folder);
+        let folder = format!("{source}{folder}/");
+        let is_there = files.iter().any(|file| file.starts_with(&folder));
+        Some(if is_there { folder } else { file.to_owned() })
+    };
     let mut rooms = Arrows::new();
     for ((from, to), names) in arrows {
         if let (Some(from), Some(to)) = (room(from), room(to))
@@ -58,7 +79,8 @@ fn between_rooms(root: &str, arrows: &Arrows) -> Arrows {
     rooms
 }
 
-fn told(arrows: &Arrows) -> Vec<String> {
+/// The complaints about these circles.
+fn told(arrows: &Arrows, circles: &[BTreeSet<&str>]) -> Vec<String> {
     let tell = |circle: &BTreeSet<&str>| {
         let inside = arrows.iter().filter(|((from, to), _)| circle.contains(&**from) && circle.contains(&**to));
         let lines = inside.map(|((from, to), names)| {
@@ -66,16 +88,21 @@ fn told(arrows: &Arrows) -> Vec<String> {
             format!("\n      {from} takes {} from {to}", names.join(", "))
         });
         let first = circle.first().copied().unwrap_or_default();
-        let is_room = first.ends_with('/');
+        let is_room = has_folder(circle);
         format!(
             "{first}: is in a circle of {} {}: move what one of them takes from another to {} below both{}",
             circle.len(),
             if is_room { "rooms" } else { "files" },
-            if is_room { "a room" } else { "a file" },
+            if is_room { "a room, or a file in src/," } else { "a file" },
             lines.collect::<String>()
         )
     };
-    circles(arrows).iter().map(tell).collect()
+    circles.iter().map(tell).collect()
+}
+
+/// Whether one of these is a folder.
+fn has_folder(circle: &BTreeSet<&str>) -> bool {
+    circle.iter().any(|name| name.ends_with('/'))
 }
 
 /// Groups of files that all reach each other (strongly connected components).
@@ -154,22 +181,22 @@ mod tests {
 
     #[test]
     fn a_facade_leads_to_the_home_of_what_is_taken_and_nowhere_else() {
-        let facade = "mod one; mod two; pub use one::One; pub use two::Two;";
+        let facade = "mod a; mod one; mod two; pub use one::One; pub use two::Two;";
         let one = ("src/m/one.rs", "pub struct One;");
         let circle = found(&[
-            ("src/lib.rs", "mod a; mod m;"),
+            ("src/lib.rs", "mod m;"),
             ("src/m/mod.rs", facade),
             one,
-            ("src/m/two.rs", "use crate::a::A; pub struct Two(A);"),
-            ("src/a.rs", "use crate::m::One; pub struct A(One);"),
+            ("src/m/two.rs", "use super::a::A; pub struct Two(A);"),
+            ("src/m/a.rs", "use crate::m::One; pub struct A(One);"),
         ]);
         assert_eq!(circle, Vec::<String>::new());
         let circle = found(&[
-            ("src/lib.rs", "mod a; mod m;"),
+            ("src/lib.rs", "mod m;"),
             ("src/m/mod.rs", facade),
             one,
-            ("src/m/two.rs", "use crate::a::A; pub struct Two(A);"),
-            ("src/a.rs", "use crate::m::Two; pub struct A(Option<Box<Two>>);"),
+            ("src/m/two.rs", "use super::a::A; pub struct Two(A);"),
+            ("src/m/a.rs", "use crate::m::Two; pub struct A(Option<Box<Two>>);"),
         ]);
         assert_eq!(circle.len(), 1, "{circle:?}");
     }
@@ -198,6 +225,43 @@ mod tests {
         assert_eq!(both.len(), 1, "{both:?}");
         assert!(both[0].starts_with("crates/x/src/down/: is in a circle of 2 rooms"), "{both:?}");
         assert!(both[0].contains("crates/x/src/up/ takes C from crates/x/src/down/"), "{both:?}");
+    }
+
+    #[test]
+    fn a_file_in_src_is_a_room_of_its_own() {
+        let root = ("src/lib.rs", "mod message; mod up;");
+        let up = ("src/up/mod.rs", "pub mod a; pub mod b;");
+        let a = ("src/up/a.rs", "pub struct A(crate::message::Message);");
+        let b = ("src/up/b.rs", "pub struct B;");
+        let leaf = ("src/message.rs", "pub struct Message;");
+        assert_eq!(found(&[root, up, a, b, leaf]), Vec::<String>::new());
+        let both = found(&[root, up, a, b, ("src/message.rs", "pub struct Message(crate::up::b::B);")]);
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert!(both[0].starts_with("crates/x/src/message.rs: is in a circle of 2 rooms"), "{both:?}");
+        assert!(both[0].contains("crates/x/src/up/ takes Message from crates/x/src/message.rs"), "{both:?}");
+    }
+
+    #[test]
+    fn the_root_is_no_room_and_a_file_beside_a_folder_of_its_name_is_in_that() {
+        let root = ("src/lib.rs", "mod up; pub struct Root; fn f() { up::a::f() }");
+        let up = ("src/up.rs", "pub mod a; pub mod b; pub struct Up; fn f() { a::f() }");
+        let a = ("src/up/a.rs", "pub fn f() {}");
+        let b = ("src/up/b.rs", "pub struct B(super::Up, crate::Root);");
+        assert_eq!(found(&[root, up, a, b]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn programs_of_bench_and_c_in_mruby_are_checked_too() {
+        let circle = check(&Tree::of(&[
+            ("bench/x/src/main.rs", "mod a; mod b;"),
+            ("bench/x/src/a.rs", "pub struct A(crate::b::B);"),
+            ("bench/x/src/b.rs", "pub struct B(Option<Box<crate::a::A>>);"),
+            ("mruby/a.c", "int fg_a(void) { return fg_b(); }\n"),
+            ("mruby/b.c", "int fg_b(void) { return fg_a(); }\n"),
+        ]));
+        assert_eq!(circle.len(), 2, "{circle:?}");
+        assert!(circle[0].starts_with("bench/x/src/a.rs: is in a circle of 2 files"), "{circle:?}");
+        assert!(circle[1].starts_with("mruby/a.c: is in a circle of 2 files"), "{circle:?}");
     }
 
     #[test]

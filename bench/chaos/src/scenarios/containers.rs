@@ -8,8 +8,8 @@ use rustix::process::Signal;
 use super::strangers::{APP, short};
 use crate::app;
 use crate::kin::Kin;
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -30,7 +30,7 @@ pub fn read_only(stage: &Stage) -> Result<Told, String> {
         let control = format!("{SHM}/{}-{which}.sock", stage.folder.file_name().unwrap_or_default().display());
         let mut server = Server::start(stage, &Setup { control: Some(control.into()), ..locked(setup) })?;
         stage.doing(format!("sends large bodies ({which})"));
-        let load = stage.load_of(&server, &bodies()?, 16);
+        let load = server.load_of(&bodies()?, 16);
         pause(stage.lasts(15.0, 3.0));
         server.signal(Signal::USR1);
         pause(stage.lasts(10.0, 3.0));
@@ -70,8 +70,8 @@ pub fn orphans(stage: &Stage) -> Result<Told, String> {
     // Signals are for process 1, the child of unshare.
     let first = server.kin().into_iter().find(|one| one.parent == server.id).map(|one| one.id);
     server.id = first.ok_or("unshare has no child")?;
-    let load = stage.load_of(&server, &short()?, 8);
-    let leaving = stage.load_of(&server, &app::workload(&[r#"{ "path": "/orphans", "exactly": "orphans\n" }"#])?, 2);
+    let load = server.load_of(&short()?, 8);
+    let leaving = server.load_of(&app::workload(&[r#"{ "path": "/orphans", "exactly": "orphans\n" }"#])?, 2);
     stage.doing("leaves orphans");
     pause(stage.lasts(15.0, 3.0));
     server.signal(Signal::USR1);

@@ -14,8 +14,8 @@ use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::strangers::{APP, request, short};
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -59,7 +59,7 @@ pub fn crowd(stage: &Stage) -> Result<Told, String> {
         // The crowd's own requests were queued first and are answered first.
         let is_calm = pace::within(Duration::from_secs(60), || answer_time(server.port) < IN_TIME / 2);
         told.expect(is_calm, || "the crowd's own requests were not all answered within a minute".to_owned());
-        let load = stage.load_of(&server, &short()?, 4);
+        let load = server.load_of(&short()?, 4);
         pause(stage.lasts(30.0, 5.0));
         told.count("those who poll", &load.end(), &[]);
         told.remark(format!("a crowd that {words} came {} times for {allowed} places", crowd.came()));

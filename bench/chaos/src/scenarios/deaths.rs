@@ -8,8 +8,8 @@ use rustix::process::Signal;
 use crate::app;
 use crate::count::LATE;
 use crate::kin;
-use crate::pace;
-use crate::server::{Server, Setup, each, each_until_enough, pause};
+use crate::pace::{self, each, each_until_enough, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -37,7 +37,7 @@ pub fn storm_rails(stage: &Stage) -> Result<Told, String> {
 fn killing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
-    let load = stage.load(&server, workload);
+    let load = server.load(workload);
     stage.doing("kills workers");
     let mut rng = SeededRng::from_seed(7);
     let mut killed = 0;
@@ -74,7 +74,7 @@ fn kill_one(server: &Server, rng: &mut SeededRng) -> bool {
 pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 4, 2))?;
-    let load = stage.load(&server, &app::sinatra()?);
+    let load = server.load(&app::sinatra()?);
     stage.doing("kills all workers");
     let mut rounds = 0;
     each(Duration::from_secs(2), stage.lasts(30.0, 5.0), || {
@@ -95,7 +95,7 @@ pub fn all_at_once(stage: &Stage) -> Result<Told, String> {
 pub fn mold(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 3, 2))?;
-    let load = stage.load(&server, &app::sinatra()?);
+    let load = server.load(&app::sinatra()?);
     let mut rng = SeededRng::from_seed(11);
     let mut killed = 0;
     stage.doing("kills molds");
@@ -125,7 +125,7 @@ pub fn frozen(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let setup = Setup::ruby(app::SINATRA, 3, 2).with(&["--request-time", "4s", "--kill-time", "1s"]);
     let mut server = Server::start(stage, &setup)?;
-    let load = stage.load(&server, &app::sinatra()?);
+    let load = server.load(&app::sinatra()?);
     stage.doing("stops workers");
     let mut frozen = 0;
     each(Duration::from_secs(1), stage.lasts(30.0, 5.0), || {

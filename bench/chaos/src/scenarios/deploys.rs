@@ -9,8 +9,8 @@ use rustix::process::Signal;
 
 use crate::app;
 use crate::load::Load;
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -35,7 +35,7 @@ fn reloading(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, 
     let mut told = Told::default();
     boots_as(stage, "1")?;
     let mut server = Server::start(stage, setup)?;
-    let load = stage.load(&server, workload);
+    let load = server.load(workload);
     let rounds = if stage.is_quick { 5 } else { 60 };
     for version in 2..rounds + 2 {
         stage.doing(format!("reloads to version {version}"));
@@ -67,7 +67,7 @@ fn failing(stage: &Stage, setup: &Setup, workload: &Workload) -> Result<Told, St
     let mut told = Told::default();
     boots_as(stage, "1")?;
     let mut server = Server::start(stage, setup)?;
-    let load = stage.load(&server, workload);
+    let load = server.load(workload);
     let rounds = if stage.is_quick { 1 } else { 4 };
     let mut version = 1;
     for _ in 0..rounds {
@@ -96,7 +96,7 @@ pub fn upgrade(stage: &Stage) -> Result<Told, String> {
     let pidfile = stage.folder.join("pid");
     let setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--pidfile", &pidfile.display().to_string()]);
     let mut server = Server::start(stage, &setup)?;
-    let load = stage.load(&server, &app::sinatra_with_posts()?);
+    let load = server.load(&app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 2 } else { 10 };
     for version in 2..rounds + 2 {
         stage.doing(format!("upgrades to version {version}"));

@@ -8,7 +8,8 @@ use rustix::process::Signal;
 use super::full::BIG;
 use crate::app;
 use crate::count::REFUSED;
-use crate::server::{Server, Setup, pause};
+use crate::pace::pause;
+use crate::server::{Server, Setup};
 use crate::slow::{self, Reader};
 use crate::stage::Stage;
 use crate::told::Told;
@@ -58,7 +59,7 @@ fn again(
     let mut told = Told::default();
     for _ in 0..rounds {
         let server = Server::start(stage, setup)?;
-        let load = stage.load(&server, workload);
+        let load = server.load(workload);
         let readings: Vec<_> = slow.iter().flat_map(|(count, one)| slow::readers(server.port, *count, one)).collect();
         pause(stage.lasts(1.5, 1.0));
         stage.doing("drains");

@@ -9,8 +9,8 @@ use rustix::process::Signal;
 use crate::app;
 use crate::count::Count;
 use crate::kin;
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::slow::{self, Reader};
 use crate::stage::Stage;
 use crate::told::Told;
@@ -45,8 +45,8 @@ pub fn file_size(stage: &Stage) -> Result<Told, String> {
 fn spooling(stage: &Stage, setup: &Setup) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
-    let load = stage.load(&server, &app::sinatra()?);
-    let bodies = stage.load_of(&server, &uploads()?, 8);
+    let load = server.load(&app::sinatra()?);
+    let bodies = server.load_of(&uploads()?, 8);
     let reader = Reader {
         path: "/big",
         bytes: 100_000,
@@ -94,7 +94,7 @@ pub fn open_files(stage: &Stage) -> Result<Told, String> {
     let mut setup = Setup::ruby(app::SINATRA, 3, 2);
     setup.before = ["prlimit", "--nofile=160:160"].map(str::to_owned).to_vec();
     let mut server = Server::start(stage, &setup)?;
-    let load = stage.load(&server, &app::sinatra()?);
+    let load = server.load(&app::sinatra()?);
     let mut rng = SeededRng::from_seed(3);
     let rounds = if stage.is_quick { 1 } else { 5 };
     for round in 1..=rounds {

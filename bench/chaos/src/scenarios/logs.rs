@@ -6,8 +6,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::app;
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -19,7 +19,7 @@ pub fn rotation(stage: &Stage) -> Result<Told, String> {
     let mut setup = Setup::ruby(app::SINATRA, 2, 4).with(&["--access-log", "text", "--log-file", &place]);
     setup.log = Some(log.clone());
     let mut server = Server::start(stage, &setup)?;
-    let load = stage.load(&server, &app::sinatra_with_posts()?);
+    let load = server.load(&app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 3 } else { 20 };
     for round in 1..=rounds {
         pause(Duration::from_secs(1));

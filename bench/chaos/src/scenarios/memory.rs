@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::app;
 use crate::kin::Kin;
-use crate::pace;
-use crate::server::{self, Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{self, Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -146,7 +146,7 @@ fn one(stage: &Stage, group: &MemoryGroup, shortage: &Shortage, told: &mut Told)
     let mut server = Server::start(stage, &setup)?;
     server.patience = PATIENCE;
     let prefixes: &[&str] = if shortage.are_two { &["/one", "/two"] } else { &[""] };
-    let load = stage.load(&server, &asks(prefixes, shortage.path)?);
+    let load = server.load(&asks(prefixes, shortage.path)?);
     stage.doing(format!("memory runs out: {name}"));
     let is_seen = pace::within(SEEN, || {
         let log = server.log();

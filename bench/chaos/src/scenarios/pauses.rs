@@ -11,7 +11,8 @@ use rustix::process::Signal;
 use super::strangers::{APP, request, short};
 use crate::count::{Count, LATE, SHED};
 use crate::kin::{self, Kin};
-use crate::server::{Server, Setup, pause};
+use crate::pace::pause;
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::app;
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -17,7 +17,7 @@ const SCALED: Duration = Duration::from_secs(20);
 pub fn scale(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(app::SINATRA, 1, 2))?;
-    let load = stage.load(&server, &app::sinatra_with_posts()?);
+    let load = server.load(&app::sinatra_with_posts()?);
     let rounds = if stage.is_quick { 1 } else { 8 };
     for _ in 0..rounds {
         for wanted in [8, 1] {
@@ -48,7 +48,7 @@ pub fn max_requests(stage: &Stage) -> Result<Told, String> {
 pub fn max_requests_mruby(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::mruby(app::MRUBY, 8).with(&["--max-requests", "20"]))?;
-    let load = stage.load(&server, &app::mruby()?);
+    let load = server.load(&app::mruby()?);
     stage.doing("interpreters are replaced");
     pause(stage.lasts(20.0, 4.0));
     told.count("the clients", &load.end(), &[]);
@@ -69,7 +69,7 @@ fn replaced(stage: &Stage, setup: &Setup, asks: &str, least: usize) -> Result<To
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
     let workload = if asks.is_empty() { app::sinatra_with_posts()? } else { app::workload(&[asks])? };
-    let load = stage.load(&server, &workload);
+    let load = server.load(&workload);
     let mut seen: Vec<u32> = server.workers();
     let first = server.workers;
     let mut fewest = server.workers;

@@ -13,7 +13,9 @@ use rustix::process::Signal;
 use super::deploys::{boots_as, finish, reload, serves, upgraded};
 use crate::app;
 use crate::kin;
-use crate::server::{Server, Setup, pause};
+use crate::load::CLIENTS;
+use crate::pace::pause;
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -87,7 +89,7 @@ pub fn unix(stage: &Stage) -> Result<Told, String> {
     let setup = setup.with(&["-b", &bind, "--pidfile", &pidfile.display().to_string()]);
     let mut server = Server::start(stage, &setup)?;
     let nginx = Nginx::start(&socket)?;
-    let load = stage.load_at(nginx.port, server.patience, &app::sinatra_with_posts()?);
+    let load = stage.load_at(nginx.port, server.patience, &app::sinatra_with_posts()?, CLIENTS);
     let rounds = if stage.is_quick { 2 } else { 6 };
     for round in 0..rounds {
         let version = round * 2 + 2;

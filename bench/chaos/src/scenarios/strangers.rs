@@ -11,8 +11,8 @@ use rustix::process::Signal;
 
 use crate::app;
 use crate::kin;
-use crate::pace;
-use crate::server::{Server, Setup, each, each_until_enough, pause};
+use crate::pace::{self, each, each_until_enough, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -65,7 +65,7 @@ pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
     told.expect(server.log().contains("so each worker loads it itself"), || {
         "the log does not say that the application holds a connection".to_owned()
     });
-    let load = stage.load(&server, &asks);
+    let load = server.load(&asks);
     stage.doing("kills and reloads");
     each(Duration::from_secs(2), stage.lasts(30.0, 6.0), || {
         if let Some(worker) = server.workers().first() {
@@ -85,7 +85,7 @@ pub fn shared_connection(stage: &Stage) -> Result<Told, String> {
 pub fn poison(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
-    let load = stage.load_of(&server, &short()?, 8);
+    let load = server.load_of(&short()?, 8);
     stage.doing("sends poison");
     let port = server.port;
     let time = stage.lasts(30.0, 6.0);
@@ -128,7 +128,7 @@ pub fn request(port: u16, path: &str, headers: &str) -> std::io::Result<TcpStrea
 pub fn websockets(stage: &Stage) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, &Setup::ruby(APP, 2, 3))?;
-    let load = stage.load_of(&server, &short()?, 8);
+    let load = server.load_of(&short()?, 8);
     let rounds = if stage.is_quick { 2 } else { 8 };
     for _ in 0..rounds {
         let sockets = open_websockets(server.port, 50);

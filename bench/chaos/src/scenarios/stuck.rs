@@ -6,8 +6,8 @@ use loadgen::Workload;
 
 use crate::app;
 use crate::count::LATE;
-use crate::pace;
-use crate::server::{Server, Setup, pause};
+use crate::pace::{self, pause};
+use crate::server::{Server, Setup};
 use crate::stage::Stage;
 use crate::told::Told;
 
@@ -39,8 +39,8 @@ pub fn mruby(stage: &Stage) -> Result<Told, String> {
 fn beside(stage: &Stage, setup: &Setup, quick: &Workload, never: &Workload) -> Result<Told, String> {
     let mut told = Told::default();
     let mut server = Server::start(stage, setup)?;
-    let load = stage.load(&server, quick);
-    let stuck = stage.load_of(&server, never, 4);
+    let load = server.load(quick);
+    let stuck = server.load_of(never, 4);
     stage.doing("some hang");
     pause(stage.lasts(30.0, 6.0));
     let count = load.end();

@@ -73,6 +73,20 @@ impl From<String> for ReferenceError {
     }
 }
 
+/// Reason why the probe of the reference has no result.
+enum ProbeError {
+    /// An answer was wrong; other right answers may have to be captured.
+    WrongAnswer(String),
+    /// The load could not be run, or is void.
+    Load(String),
+}
+
+impl From<String> for ProbeError {
+    fn from(why: String) -> ProbeError {
+        ProbeError::Load(why)
+    }
+}
+
 /// A duel whose options, environment and contenders have been checked and that can be run.
 pub struct Ready {
     environment: Environment,
@@ -265,9 +279,9 @@ impl<'a> Duel<'a> {
         self.tell(one, &capture);
         one.learned.clone_from(&capture.learned);
         self.known.clone_from(&capture.learned);
-        let probe = match self.probe(&mut running, one)? {
+        let probe = match self.probe(&mut running, one) {
             Ok(probe) => probe,
-            Err(wrong) if captures > 1 => {
+            Err(ProbeError::WrongAnswer(wrong)) if captures > 1 => {
                 self.says(format!(
                     "{} answers otherwise than before, and is asked anew what is right: {wrong}",
                     one.name()
@@ -275,10 +289,11 @@ impl<'a> Duel<'a> {
                 drop(running);
                 return self.capture_reference(one, captures - 1, &capture.learned);
             }
-            Err(wrong) => {
+            Err(ProbeError::WrongAnswer(wrong)) => {
                 let tail = running.server.log_tail();
                 return Err(ReferenceError::Contender(format!("it answers otherwise than before: {wrong}\n{tail}")));
             }
+            Err(ProbeError::Load(why)) => return Err(ReferenceError::Duel(why)),
         };
         self.caveats.extend(caveats::of_workload(&capture));
         one.worker_kib = probe.worker_kib;
@@ -307,8 +322,8 @@ impl<'a> Duel<'a> {
         }
     }
 
-    /// What a request costs. The inner error is a wrong answer.
-    fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Result<Probe, String>, String> {
+    /// What a request costs.
+    fn probe(&mut self, running: &mut Up, one: &Contender) -> Result<Probe, ProbeError> {
         let workload = capture::workload(&one.learned)?;
         let seconds = self.plan.capacity_s.min(4.0);
         let warmth = warm_up(running.server.port(), &workload, 1, seconds);
@@ -321,10 +336,10 @@ impl<'a> Duel<'a> {
         let outcome = observed(running, |up| Ok(closed(up.server.port(), &workload, &plan)))?;
         let delay = delayed(running).saturating_sub(before) as f64;
         if let Some(why) = warmth.void.or(outcome.void) {
-            return Err(why);
+            return Err(ProbeError::Load(why));
         }
         if let Some(wrong) = warmth.wrong.or(outcome.wrong) {
-            return Ok(Err(wrong));
+            return Err(ProbeError::WrongAnswer(wrong));
         }
         let number = |name: &str| outcome.numbers.get(name).copied().unwrap_or(0.0);
         let latency_us = outcome.numbers.get("mean_ms").copied().unwrap_or_else(|| number(P50)) * 1000.0;
@@ -334,7 +349,7 @@ impl<'a> Duel<'a> {
             let bound = self.limits.in_words(self.options.p99_max_ms.is_some());
             self.says(format!("at your {} requests/s, something is broken when {bound}", rate_in_words(rate.per_s)));
         }
-        Ok(Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib }))
+        Ok(Probe { cpu_us: number(CPU), latency_us, delay_us, worker_kib: running.server.usage().pss_kib })
     }
 
     /// Learns how this server's answers differ from the reference's; a wrong answer is an error.

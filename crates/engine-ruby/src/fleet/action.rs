@@ -7,7 +7,7 @@ use super::outcome::Outcome;
 use super::speaker::Speaker;
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
-use crate::settings::Preload;
+use crate::preload::Preload;
 use crate::start_error::StartError;
 
 /// Names and values that a mold reports when it is ready.

@@ -8,8 +8,8 @@ use super::action::{Dead, Facts};
 use super::speaker::Speaker;
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
-use crate::process::memory::Weight;
 use crate::start_error::StartError;
+use crate::weight::Weight;
 
 /// The load of a worker, from dispatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

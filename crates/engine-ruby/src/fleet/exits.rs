@@ -11,7 +11,7 @@ use super::worker::{End, named};
 use super::{Fleet, Stage};
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
-use crate::settings::Preload;
+use crate::preload::Preload;
 use crate::start_error::StartError;
 
 /// The wait for the reason of a failed boot, which arrives on another connection than the exit, perhaps later.

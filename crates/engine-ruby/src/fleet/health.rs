@@ -10,7 +10,7 @@ use super::log_line::{LogLine, WorkerLine};
 use super::speaker::Speaker;
 use super::worker::Life;
 use crate::exit_reason::ExitReason;
-use crate::process::memory::Weight;
+use crate::weight::Weight;
 
 /// Intervals of reading the memory of workers: with a limit per worker, while an operator watches, and otherwise.
 const LIMITED: Duration = Duration::from_secs(5);

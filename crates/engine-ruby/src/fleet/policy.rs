@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::settings::{Preload, Settings};
+use crate::preload::Preload;
 
-/// Fields of [`Settings`] under the same names. An operator's order changes the numbers of workers, and an application
-/// with connections that workers must not share changes `preload`.
+/// Fields of the engine's settings under the same names. An operator's order changes the numbers of workers, and an
+/// application with connections that workers must not share changes `preload`.
 #[derive(Debug, Clone)]
 pub struct Policy {
     pub ruby: PathBuf,
@@ -18,21 +18,4 @@ pub struct Policy {
     pub boot_time: Duration,
     pub worker_timeout: Duration,
     pub worker_memory: Option<u64>,
-}
-
-impl Policy {
-    /// Takes the policy out of the settings.
-    pub fn of(settings: &Settings) -> Policy {
-        Policy {
-            ruby: settings.ruby.clone(),
-            preload: settings.preload,
-            threads: settings.threads,
-            min_workers: settings.min_workers,
-            max_workers: settings.max_workers,
-            retries_hooks: settings.retries_hooks,
-            boot_time: settings.boot_time,
-            worker_timeout: settings.worker_timeout,
-            worker_memory: settings.worker_memory,
-        }
-    }
 }

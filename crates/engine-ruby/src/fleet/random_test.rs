@@ -7,8 +7,8 @@ use super::scene::{facts, policy, raised, used};
 use super::worker::Life;
 use super::*;
 use crate::exit::Exit;
-use crate::process::memory::Weight;
 use crate::start_error::StartError;
+use crate::weight::Weight;
 
 /// Pseudorandom numbers, the same for the same seed (SplitMix64).
 struct Dice(u64);

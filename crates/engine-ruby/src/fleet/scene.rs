@@ -15,9 +15,9 @@ use super::policy::Policy;
 use super::worker::{Life, WorkerProcess};
 use super::{Fleet, mold};
 use crate::exit::Exit;
-use crate::process::memory::Weight;
-use crate::settings::Preload;
+use crate::preload::Preload;
 use crate::start_error::StartError;
+use crate::weight::Weight;
 
 /// The process id of the first mold; the next mold has the next number.
 pub const MOLD: u32 = 100;

@@ -8,7 +8,7 @@ use super::mold::{Connection, MoldState};
 use super::policy::Policy;
 use super::worker::{Life, WorkerProcess};
 use super::{Fleet, Stage};
-use crate::settings::Preload;
+use crate::preload::Preload;
 use crate::start_error::StartError;
 
 /// The pause in which no worker is added above the minimum, after one of those could not start.

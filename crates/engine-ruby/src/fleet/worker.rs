@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
-use crate::process::memory::Weight;
+use crate::weight::Weight;
 
 /// The stage in the life of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

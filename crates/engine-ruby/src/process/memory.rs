@@ -1,16 +1,8 @@
-//! The memory use of a process.
+//! Reads the memory use of a process.
 
 use std::fs;
 
-/// The memory use of one process, in KiB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Weight {
-    /// The proportional set size, in which memory that is shared is divided by the number of processes that share it:
-    /// the sum over a mold and its workers is what they use together.
-    pub pss_kib: u64,
-    /// The private memory, which is free when the process has ended.
-    pub own_kib: u64,
-}
+use crate::weight::Weight;
 
 /// Reads the memory use of a process; none where `/proc` has no `smaps_rollup` of it.
 pub fn weigh(pid: u32) -> Option<Weight> {

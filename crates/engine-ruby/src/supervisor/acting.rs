@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use super::event_loop::EventLoop;
 use super::ipc_listener;
+use super::launch::{Endpoint, launch};
 use super::link::Link;
 use super::setup::setup;
 use crate::fleet::{Action, Event, Speaker};
 use crate::message::Message;
 use crate::process::folder::ProcessFolder;
 use crate::process::memory::weigh;
-use crate::process::{self, Endpoint, Loading, is_stopped, kill_now};
+use crate::process::{Loading, is_stopped, kill_now};
 use crate::start_error::StartError;
 use crate::wire::control::Control;
 
@@ -78,7 +79,7 @@ impl EventLoop {
         }
         let endpoint =
             Endpoint { scripts: self.folder.scripts(), socket: self.folder.socket(), token: &self.handshake.token };
-        match process::start(&self.settings, &endpoint, self.messages.clone()) {
+        match launch(&self.settings, &endpoint, self.messages.clone()) {
             Ok(pid) => {
                 let link = Link { loading: Some(Loading::begin()), ..Link::default() };
                 self.links.insert(Speaker::Mold(pid), link);

@@ -20,7 +20,7 @@ use crate::dispatch::pool::Pool;
 use crate::dispatch::upgraded::EXIT_TIME;
 use crate::dispatch::worker::Worker;
 use crate::exit_reason::ExitReason;
-use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Policy, Speaker};
+use crate::fleet::{Event, Facts, Fleet, Load, Outcome, Speaker};
 use crate::message::{Message, Prepared};
 use crate::process::folder::ProcessFolder;
 use crate::process::kill_now;
@@ -67,7 +67,7 @@ impl EventLoop {
         let now = Instant::now();
         pool.dispatch().utilization.grown(settings.min_workers, now);
         EventLoop {
-            fleet: Fleet::new(Policy::of(&settings), kernel.look(), now),
+            fleet: Fleet::new(settings.policy(), kernel.look(), now),
             share: settings.budget.as_ref().map(|budget| budget.join(messages.clone())),
             settings,
             pool,

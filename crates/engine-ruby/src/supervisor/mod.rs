@@ -1,7 +1,7 @@
 //! The supervisor of the processes of an engine: an event loop that feeds the fleet events and carries out its actions.
 //! It owns all clocks, files, sockets, processes, locks and log entries, and decides nothing.
 //!
-//! Reading order: `handle`, `event_loop`, `acting`, `ipc_listener`, `connections`, `control_frames`, `log`.
+//! Reading order: `handle`, `event_loop`, `acting`, `launch`, `ipc_listener`, `connections`, `control_frames`, `log`.
 
 mod acting;
 mod connections;
@@ -11,6 +11,7 @@ mod exec_hooks;
 mod handle;
 pub mod ipc_listener;
 mod kernel;
+mod launch;
 mod link;
 mod log;
 mod questions;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::settings::{PUMA_SINGLE, Preload, Settings};
+use crate::preload::Preload;
+use crate::settings::{PUMA_SINGLE, Settings};
 use crate::wire::frames::{frame, kind, put_item};
 
 /// Returns the SETUP frame. `preload` and `max_workers` may have changed since the settings were made.
