@@ -557,15 +557,16 @@ const COMMITS_SINCE: &str = "2026-11-24";
 const DAYS_APART: i32 = 21;
 
 /// Shown runs from before a rule, each with words of what it lacks by that. No new run is added here: it is made again.
-const OF_BEFORE: [(&str, &str); 12] = [
-    ("arena/runs/2026-11-24-fools-gold", "4 of 11 cases have fewer than 3 rounds"),
-    ("arena/runs/2026-11-24-fools-gold", "loads of 2 s, where the study has 8 s"),
+const OF_BEFORE: [(&str, &str); 13] = [
     ("arena/runs/2026-11-24-same", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-25-fools-gold-k6", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-25-prime-sums", "the two could not be compared"),
     ("arena/runs/2026-11-25-prime-sums", "loads of 2 s, where the study has 10 s"),
     ("arena/runs/2026-11-26-app-server-arena", "loads of 12 s, where the study has 15 s"),
     ("arena/runs/2026-11-26-basics", "loads of 2 s, where the study has 8 s"),
+    ("arena/runs/2026-11-26-basics-large", "loads of 4 s, where the study has 8 s"),
+    ("arena/runs/2026-11-26-fools-gold", "4 of 11 cases have fewer than 3 rounds"),
+    ("arena/runs/2026-11-26-fools-gold", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-26-prime-sums", "loads of 2 s, where the study has 10 s"),
     ("arena/runs/2026-11-26-prime-sums-roda", "loads of 2 s, where the study has 10 s"),
     ("arena/runs/2026-11-26-round-3", "loads of 2 s, where the study has 6 s"),

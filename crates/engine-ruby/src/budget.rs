@@ -52,7 +52,7 @@ pub struct Standing {
 
 impl Standing {
     /// Returns the number of places that it can be asked for, besides those that it is giving up.
-    fn to_spare(&self) -> usize {
+    fn to_spare(self) -> usize {
         self.holds.saturating_sub(self.leaving + self.floor)
     }
 }
