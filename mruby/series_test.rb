@@ -72,6 +72,13 @@ check("a source in a repository is changed", done && vm.include?("fg_on_except")
 ours = File.read(File.join(__dir__, "bigint.c"))
 check("C files are put in", !bigint.include?("/* mruby/") && bigint.include?(ours.lines.last(9).join))
 check("a source that is changed already is refused", !series("apply", source).first)
+file = File.join(FOLDER, "mruby/bigint.c")
+done, said = series("mark", source, file)
+marked = said.lines.slice_when { |_, line| line.match?(/\A# \d/) }.to_a
+check("our lines are marked", done && marked.map { |lines| lines.first[/bigint\.c".*/] } ==
+  ['bigint.c" 3', 'bigint.c"', 'bigint.c" 3'] && ours.end_with?(marked[1].drop(1).join), said)
+done, said = series("mark", release("bare"), file)
+check("a source without our file is refused", !done && said.include?("is not in"), said)
 
 source = release("other")
 path = File.join(source, "src/vm.c")
