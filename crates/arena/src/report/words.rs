@@ -573,8 +573,8 @@ mod tests {
             case
         };
         let said = |case: &Case| of_case(case, &styles).replace('\u{202f}', " ");
-        let (best, wild): ((&str, &[f64]), (&str, &[f64])) =
-            (("best", &[100.0, 101.0, 99.0]), ("wild", &[70.0, 200.0, 30.0]));
+        let best: (&str, &[f64]) = ("best", &[100.0, 101.0, 99.0]);
+        let wild: (&str, &[f64]) = ("wild", &[70.0, 200.0, 30.0]);
         let slow: (&str, &[f64]) = ("slow", &[50.0, 50.5, 49.5]);
         let all = of(&[best, wild, slow]);
         assert_eq!(
