@@ -11,7 +11,7 @@ use super::meaning::{self, STUDY};
 use super::origin::Origin;
 use super::plan::Plan;
 use super::published::Figures;
-use super::recipe::{CaseRecipe, Recipe, Tool};
+use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
 use super::verdicts;
 use crate::duel::summing;
 use crate::measure::{judge, leave_out, strays};
@@ -51,7 +51,7 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     for (name, prints) in challenge.into_iter().flat_map(|it| it.fingerprints()) {
         tree.entry(name).or_default().extend(prints);
     }
-    summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree);
+    summary.shortcomings = shortcomings(&summary, &samples, origin.as_ref(), &tree, study.as_ref());
     let shorter = study.zip(asked).and_then(|(study, asked)| shorter(&summary, &study, &asked.effort));
     summary.shortcomings.extend(shorter);
     Ok(summary)
@@ -93,6 +93,7 @@ fn shortcomings(
     samples: &[Sample],
     origin: Option<&Origin>,
     tree: &BTreeMap<String, Vec<String>>,
+    study: Option<&Recipe>,
 ) -> Vec<String> {
     let mut found = Vec::new();
     let styles = Styles::of(summary);
@@ -107,7 +108,7 @@ fn shortcomings(
         None => found.push("with which recipes it was made is not known".to_owned()),
         Some(origin) => {
             let is_other = |(name, print): &(&String, &String)| !tree.get(*name).is_some_and(|now| now.contains(print));
-            let of_run = origin.recipes.iter().filter(|(name, _)| is_measured(name, samples));
+            let of_run = origin.recipes.iter().filter(|(name, _)| is_measured(name, samples, study));
             let others: Vec<String> = of_run.filter(is_other).map(|(name, _)| styles.title(name)).collect();
             found.extend(
                 (!others.is_empty()).then(|| format!("these recipes are others by now: {}", words::list(&others))),
@@ -152,9 +153,14 @@ fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
     (!twins.is_compared).then_some(twins.words)
 }
 
-/// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it: a run may be without some of
-/// the study's contenders and cases. What is no such part always counts.
-fn is_measured(part: &str, samples: &[Sample]) -> bool {
+/// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it, or a server's recipe: a run may
+/// be without some of the study's contenders and cases. What is neither always counts.
+fn is_measured(part: &str, samples: &[Sample], study: Option<&Recipe>) -> bool {
+    let entries = study.iter().flat_map(|study| &study.contenders).filter(|entry| entry.recipe == part);
+    let names: Vec<&str> = entries.map(Entry::name).collect();
+    if !names.is_empty() && !samples.is_empty() {
+        return samples.iter().any(|sample| names.contains(&sample.contender.as_str()));
+    }
     if let Some((_, contender)) = part.rsplit_once(meaning::CONTENDER) {
         return samples.iter().any(|sample| sample.contender == contender);
     }
@@ -244,7 +250,7 @@ mod tests {
         };
         let samples = [sample("puma", 0), sample("thin", 2)];
         let of = |run: &Summary, samples: &[Sample], origin: Option<&Origin>, tree: &BTreeMap<String, Vec<String>>| {
-            shortcomings(run, samples, origin, tree).join("; ")
+            shortcomings(run, samples, origin, tree, None).join("; ")
         };
         assert_eq!(of(&run, &samples, Some(&origin), &prints), "");
         let mut partial = origin.clone();
@@ -253,6 +259,28 @@ mod tests {
         }
         let words = "these recipes are others by now: the study s, case c and the study s, contender thin";
         assert_eq!(of(&run, &samples, Some(&partial), &prints), words, "of those without samples nothing is said");
+        // Nor of the recipe of a server that took no part, by whatever name.
+        let study: Recipe = toml::from_str(
+            r#"
+            title = "T"
+            question = "Q?"
+            about = []
+            app = "a"
+            contenders = [
+              { recipe = "thin", workers = 1, threads = 1 },
+              { recipe = "itsi", name = "itsi-stock", workers = 1, threads = 1 },
+            ]
+            full = { rounds = 3, seconds = 10, warm_up_s = 0, clients = 1 }
+            quick = { rounds = 1, seconds = 1, warm_up_s = 0, clients = 1 }
+            metrics = ["requests_per_s"]
+            case = []
+            "#,
+        )
+        .unwrap();
+        let mut more = origin.clone();
+        more.recipes.extend(["thin", "itsi"].map(|name| (name.to_owned(), "1".to_owned())));
+        let found = shortcomings(&run, &samples, Some(&more), &prints, Some(&study));
+        assert_eq!(found, ["these recipes are others by now: Thin, 4 × 1"]);
         let few = of(&Summary { rounds: 2, twin_of: None, ..run.clone() }, &samples, None, &prints);
         assert_eq!(
             few,
