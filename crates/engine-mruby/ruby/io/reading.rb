@@ -153,9 +153,9 @@ module FoolsGold
     def take_line(separator, limit)
       paragraph = separator == ""
       separator = paragraph ? "\n\n" : separator
-      line = ""
+      line = nil
       until (part = slice_at(@position, LINE_BYTES)).empty?
-        line << part
+        line = line ? line << part : part
         stop = separator && (at = line.byteindex(separator)) ? at + separator.bytesize : nil
         stop = limit if limit && (stop ? limit < stop : line.bytesize >= limit)
         @position += part.bytesize
@@ -163,7 +163,7 @@ module FoolsGold
         @position -= line.bytesize - stop
         return line.byteslice(0, stop)
       end
-      line.empty? ? nil : line
+      line
     end
   end
 end
