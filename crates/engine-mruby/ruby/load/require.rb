@@ -8,7 +8,7 @@ module FoolsGold
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
     digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
-    pathname.so psych.so did_you_mean bigdecimal bigdecimal/util
+    pathname.so psych.so did_you_mean bigdecimal bigdecimal/util etc
   ].freeze
 
   # Names that stand for the file of another library.
