@@ -138,8 +138,10 @@ module FoolsGold
       line = take_line(separator, limit)
       return nil unless line
       @lineno = lineno + 1
-      end_paragraph(line) if separator == ""
-      chomp ? line.chomp(separator) : line
+      return chomp ? line.chomp(separator) : line unless separator == ""
+      end_paragraph(line)
+      # A single line feed at the end of the text ends no paragraph.
+      chomp && line.end_with?("\n\n") ? line.chomp("") : line
     end
 
     def skip_newlines
