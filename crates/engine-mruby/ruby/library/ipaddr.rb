@@ -119,10 +119,10 @@ class IPAddr
     return "::#{'ffff:' if ipv4_mapped?}#{with(@number & 0xffffffff, INET)}#{@zone_id}" if holds_ipv4?
     return 3.downto(0).map { |byte| (@number >> (8 * byte)) & 255 }.join(".") if ipv4?
     text = groups.map { |group| group.to_s(16) }.join(":")
-    run = text.scan(/\b0(?::0\b)+/).max_by(&:size)
+    run = nil
+    text.scan(/\b0(?::0\b)+/) { run = $~ if run.nil? || $~[0].size > run[0].size }
     return "#{text}#{@zone_id}" unless run
-    before, after = text.split(run, 2)
-    "#{before.delete_suffix(':')}::#{after.delete_prefix(':')}#{@zone_id}"
+    "#{run.pre_match.delete_suffix(':')}::#{run.post_match.delete_prefix(':')}#{@zone_id}"
   end
 
   private
