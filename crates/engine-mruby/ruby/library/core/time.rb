@@ -179,7 +179,7 @@ class Time
     def __utc(seconds, nanoseconds) = Time.allocate.__set(seconds, nanoseconds, 0, :utc)
 
     # Whether an object that stands for a zone converts times itself, as those of the gem tzinfo do.
-    def __converts?(zone) = !zone.is_a?(String) && !zone.is_a?(Integer) && zone.respond_to?(:utc_to_local)
+    def __converts?(zone) = !zone.is_a?(String) && !zone.is_a?(Numeric) && zone.respond_to?(:utc_to_local)
 
     # A date in one of the three forms of RFC 9110, section 5.6.7. In the first one, which is the usual one, any weekday
     # and any year are taken, as in CRuby; the native parser of the other two wants the right weekday and 1970 or later.
@@ -234,17 +234,17 @@ class Time
 
     # Offset and zone (a name, nil or :utc) for an argument that stands for a zone.
     def __zone(zone)
-      return [zone, nil] if zone.is_a?(Integer) && zone.abs < 86_400
+      return [zone.floor, nil] if zone.is_a?(Numeric) && zone.abs < 86_400
       return [0, :utc] if zone == "UTC" || zone == "Z" || zone == "-00:00"
       if zone.is_a?(String)
-        return [letter(zone), zone] if zone.size == 1 && ("A".."Y").cover?(zone) && zone != "J"
+        return [letter(zone), nil] if zone.size == 1 && ("A".."Y").cover?(zone) && zone != "J"
         found = zone.match(/\A([-+])(\d\d)(?::?([0-5]\d)(?::?([0-5]\d))?)?\z/)
         if found && found[2].to_i < 24
           offset = found[2].to_i * 3600 + found[3].to_i * 60 + found[4].to_i
           return [found[1] == "-" ? -offset : offset, nil]
         end
       end
-      raise ArgumentError, "utc_offset out of range" if zone.is_a?(Integer)
+      raise ArgumentError, "utc_offset out of range" if zone.is_a?(Numeric)
       return [zone.utc_offset, zone.utc? ? :utc : zone.zone] if zone.is_a?(Time)
       raise TypeError, "can't convert #{zone.class} into an exact number" unless zone.is_a?(String)
       names = '"+HH:MM", "-HH:MM", "UTC" or "A".."I","K".."Z"'
