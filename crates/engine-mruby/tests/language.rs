@@ -29,7 +29,11 @@ fn a_bare_raise_in_a_rescue_raises_the_same_exception() {
         ),
         "[ArgumentError, \"a\"]"
     );
-    assert_eq!(eval("begin; raise; rescue => f; [f.class, f.message]; end"), "[RuntimeError, \"unhandled exception\"]");
+    assert_eq!(eval("begin; raise; rescue => f; [f.class, f.message]; end"), "[RuntimeError, \"\"]");
+    assert_eq!(
+        eval("begin; raise; rescue => f; [f.inspect, f.detailed_message]; end"),
+        "[\"RuntimeError\", \"unhandled exception\"]"
+    );
 }
 
 #[test]

@@ -166,6 +166,14 @@ fn an_exception_is_a_fault_with_its_backtrace() {
 }
 
 #[test]
+fn a_bare_raise_is_reported_in_the_words_of_cruby() {
+    match app("run ->(env) { raise }").fault(get("/")) {
+        Fault::App(error) => assert_eq!(error.message, "unhandled exception"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn builder_uses_maps_and_warms_up() {
     let app = app("
 class Tag

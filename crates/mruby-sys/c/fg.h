@@ -305,6 +305,12 @@ mrb_value fg_bytes_part(mrb_state *mrb, mrb_value text, mrb_int from, mrb_int le
 /* scanner.c: StringScanner. */
 void fg_scanner_init(mrb_state *mrb);
 
+/* binding.c: Proc#binding. */
+void fg_binding_init(mrb_state *mrb);
+
+/* names.c: Module#set_temporary_name. */
+void fg_names_init(mrb_state *mrb);
+
 /* replace.c: what it does with all matches. */
 void fg_replace_init(mrb_state *mrb);
 mrb_value fg_split(mrb_state *mrb, mrb_value self, mrb_value pattern, mrb_int limit);

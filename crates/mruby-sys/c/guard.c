@@ -164,6 +164,8 @@ void fg_vm_calm(fg_vm *vm)
 /* --- errors ----------------------------------------------------------------------------------------------------- */
 
 #define UNTOLD "(its message could not be made)"
+/* CRuby's words for a RuntimeError without a message, as a bare `raise` makes it. */
+#define UNHANDLED "unhandled exception"
 
 static mrb_value report_body(mrb_state *mrb, void *data)
 {
@@ -171,6 +173,7 @@ static mrb_value report_body(mrb_state *mrb, void *data)
   fg_vm *vm = fg_of(mrb);
   const char *klass = mrb_obj_classname(mrb, exception);
   mrb_value message = mrb_obj_as_string(mrb, exception);
+  if (RSTRING_LEN(message) == 0 && strcmp(klass, "RuntimeError") == 0) message = mrb_str_new_lit(mrb, UNHANDLED);
   fg_host_error(vm->host, klass, strlen(klass), RSTRING_PTR(message), RSTRING_LEN(message));
   mrb_value trace = mrb_funcall(mrb, exception, "backtrace", 0);
   if (!mrb_array_p(trace)) return mrb_nil_value();

@@ -217,7 +217,7 @@ static mrb_value fg_raise(mrb_state *mrb, mrb_value self)
   if (count == 0) {
     exception = current(mrb);
     if (mrb_nil_p(exception)) {
-      exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, mrb_str_new_lit(mrb, "unhandled exception"));
+      exception = mrb_exc_new_str(mrb, E_RUNTIME_ERROR, mrb_str_new_lit(mrb, ""));
     }
   }
   else if (mrb_string_p(args[0]) && count > 1) {

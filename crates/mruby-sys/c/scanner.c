@@ -1,5 +1,5 @@
 /* StringScanner: its position in the String, and its last match. For a pattern the text begins at that position, so
- * that `\A` and `^` match there. */
+ * that `\A` and `^` match there; with `fixed_anchor: true` it begins at its own beginning. */
 #include "fg.h"
 
 #include <string.h>
@@ -8,12 +8,14 @@
 #include <mruby/class.h>
 #include <mruby/data.h>
 #include <mruby/error.h>
+#include <mruby/hash.h>
 #include <mruby/string.h>
 #include <mruby/variable.h>
 
 struct scanner {
   size_t position, before; /* now, and before the last match */
   size_t *slots, count;    /* of the last match; a count of 0 where there is none */
+  bool fixed;              /* fixed_anchor */
   uint8_t kind;            /* of the text, as long as it has the length below */
   size_t length;
 };
@@ -54,6 +56,27 @@ static void begin(mrb_state *mrb, mrb_value self, mrb_value string)
   scanner->kind = FG_TEXT_UNKNOWN;
 }
 
+/* Gives the object an empty state. */
+static struct scanner *anew(mrb_state *mrb, mrb_value self)
+{
+  scanner_free(mrb, DATA_PTR(self));
+  /* NULL first: should mrb_calloc raise, the finalizer must not free the old memory again. */
+  mrb_data_init(self, NULL, &scanner_type);
+  mrb_data_init(self, mrb_calloc(mrb, 1, sizeof(struct scanner)), &scanner_type);
+  return DATA_PTR(self);
+}
+
+/* The option fixed_anchor, which is the only one. */
+static bool is_fixed(mrb_state *mrb, mrb_value options)
+{
+  mrb_value name = mrb_symbol_value(mrb_intern_lit(mrb, "fixed_anchor")), names = mrb_hash_keys(mrb, options);
+  for (mrb_int i = 0; i < RARRAY_LEN(names); i++) {
+    mrb_value other = mrb_ary_ref(mrb, names, i);
+    if (!mrb_obj_eq(mrb, other, name)) mrb_raisef(mrb, E_ARGUMENT_ERROR, "unknown keyword: %!v", other);
+  }
+  return mrb_test(mrb_hash_get(mrb, options, name));
+}
+
 static mrb_value initialize(mrb_state *mrb, mrb_value self)
 {
   const mrb_value *args;
@@ -61,11 +84,28 @@ static mrb_value initialize(mrb_state *mrb, mrb_value self)
   mrb_get_args(mrb, "*", &args, &count);
   if (count < 1) mrb_argnum_error(mrb, count, 1, 2);
   mrb_value string = mrb_ensure_string_type(mrb, args[0]);
-  scanner_free(mrb, DATA_PTR(self));
-  /* NULL first: should mrb_calloc raise, the finalizer must not free the old memory again. */
-  mrb_data_init(self, NULL, &scanner_type);
-  mrb_data_init(self, mrb_calloc(mrb, 1, sizeof(struct scanner)), &scanner_type);
+  bool fixed = count > 1 && mrb_hash_p(args[count - 1]) && is_fixed(mrb, args[count - 1]);
+  anew(mrb, self)->fixed = fixed;
   begin(mrb, self, string);
+  return self;
+}
+
+/* For dup and clone: both read the same String. */
+static mrb_value initialize_copy(mrb_state *mrb, mrb_value self)
+{
+  mrb_value other;
+  mrb_get_args(mrb, "o", &other);
+  if (mrb_obj_equal(mrb, self, other)) return self;
+  const struct scanner *from = mrb_data_check_get_ptr(mrb, other, &scanner_type);
+  if (from == NULL) mrb_raise(mrb, E_ARGUMENT_ERROR, "uninitialized StringScanner object");
+  struct scanner *to = anew(mrb, self);
+  if (from->count > 0) to->slots = mrb_malloc(mrb, from->count * sizeof *from->slots);
+  size_t *slots = to->slots;
+  *to = *from;
+  to->slots = slots;
+  if (from->count > 0) memcpy(slots, from->slots, from->count * sizeof *slots);
+  mrb_iv_set(mrb, self, STRING, mrb_iv_get(mrb, other, STRING));
+  mrb_iv_set(mrb, self, PATTERN, mrb_iv_get(mrb, other, PATTERN));
   return self;
 }
 
@@ -112,7 +152,8 @@ static mrb_value scan(mrb_state *mrb, mrb_value self)
     /* The kind of the text is found once: to look at all of it at each step would take quadratic time. A String that is
      * changed in place without a change of its length is not noticed. */
     if (scanner->length != length) scanner->kind = FG_TEXT_UNKNOWN;
-    fg_finder_begin(mrb, &finder, pattern, string, scanner->position, scanner->kind);
+    size_t base = scanner->fixed ? 0 : scanner->position;
+    fg_finder_begin(mrb, &finder, pattern, string, base, scanner->kind);
     scanner->kind = finder.kind;
     scanner->length = length;
     found = fg_find(mrb, &finder, scanner->position, here);
@@ -177,6 +218,11 @@ static mrb_value set_position(mrb_state *mrb, mrb_value self)
 static mrb_value is_at_end(mrb_state *mrb, mrb_value self)
 {
   return mrb_bool_value(scanner_of(mrb, self)->position >= (size_t)RSTRING_LEN(string_of(mrb, self)));
+}
+
+static mrb_value has_fixed_anchor(mrb_state *mrb, mrb_value self)
+{
+  return mrb_bool_value(scanner_of(mrb, self)->fixed);
 }
 
 static mrb_value piece(mrb_state *mrb, mrb_value self, size_t from, size_t to)
@@ -249,6 +295,8 @@ void fg_scanner_init(mrb_state *mrb)
   PATTERN = mrb_intern_lit(mrb, "__pattern");
   MRB_SET_INSTANCE_TT(klass, MRB_TT_DATA);
   mrb_define_method(mrb, klass, "initialize", initialize, MRB_ARGS_ANY());
+  mrb_define_method(mrb, klass, "initialize_copy", initialize_copy, MRB_ARGS_REQ(1));
+  mrb_define_method(mrb, klass, "fixed_anchor?", has_fixed_anchor, MRB_ARGS_NONE());
   mrb_define_method(mrb, klass, "string", string_of, MRB_ARGS_NONE());
   mrb_define_method(mrb, klass, "string=", set_string, MRB_ARGS_REQ(1));
   mrb_define_method(mrb, klass, "__scan", scan, MRB_ARGS_REQ(4));

@@ -94,6 +94,8 @@ fg_vm *fg_vm_open(void *host, size_t limit)
   fg_match_init(mrb, vm);
   fg_subject_init(mrb, vm);
   fg_scanner_init(mrb);
+  fg_binding_init(mrb);
+  fg_names_init(mrb);
   fg_bytes_init(mrb);
   fg_call_init(mrb, vm);
   return vm;

@@ -1,5 +1,5 @@
 //! The ERB compiler: from a template to the text of a Ruby program that fills a String. Its lines are those of the
-//! template, so that backtraces name the template's lines.
+//! template behind a first one with the encoding, as in CRuby, so that backtraces name the template's lines.
 
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg};
 
@@ -41,7 +41,7 @@ pub fn compile(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let trim = trim(arg(args, 1))?;
     let variable = arg(args, 2).text()?.into_owned();
     let mut compiler = Compiler { out: Vec::new(), text: Vec::new(), variable };
-    compiler.out.extend_from_slice(format!("{} = +''; ", compiler.variable).as_bytes());
+    compiler.out.extend_from_slice(format!("#coding:UTF-8\n{} = +''; ", compiler.variable).as_bytes());
     let mut tag: Option<Tag> = None;
     for line in template.split_inclusive(|byte| *byte == b'\n') {
         compiler.line(line, trim, &mut tag);

@@ -19,6 +19,7 @@ mod path;
 mod prime;
 mod random;
 mod rounding;
+mod system;
 mod temporary;
 mod text;
 mod time;
@@ -71,6 +72,8 @@ pub static TABLE: &[Native] = &[
     Native::function(c"random_bytes", random::bytes),
     Native::function(c"random_number", random::number),
     Native::function(c"uuid", random::uuid),
+    Native::function(c"processors", system::processors),
+    Native::function(c"system_names", system::names),
     Native::function(c"primes", prime::primes),
     Native::function(c"prime?", prime::is_prime),
     Native::function(c"strftime", time::format::strftime),

@@ -150,7 +150,7 @@ module FoolsGold
   ABSENT = %i[
     Ractor Signal
     Socket TCPSocket TCPServer UNIXSocket Net Open3
-    Etc Resolv Ripper Coverage
+    Resolv Ripper Coverage
     RubyVM TracePoint Refinement
   ].freeze
 end

@@ -72,7 +72,17 @@ class Module
   end
   alias using refine
 
-  def set_temporary_name(_name) = self
+  # A name until the class or module gets a constant; nil takes it away. The naming is in c/names.c.
+  def set_temporary_name(name)
+    return __name_for_now(nil) if name.nil?
+    name = FoolsGold.string(name)
+    raise ArgumentError, "empty class/module name" if name.empty?
+    if /\A[A-Z]\w*(?:::[A-Z]\w*)*\z/.match?(name)
+      raise ArgumentError, "the temporary name must not be a constant path to avoid confusion"
+    end
+    __name_for_now(name)
+  end
+
   def instance_variable_names = instance_variables.map(&:to_s)
   private :refine, :using
 end

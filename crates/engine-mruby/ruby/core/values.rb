@@ -13,6 +13,17 @@ class Exception
 end
 
 class Array
+  alias __pack pack
+
+  # Packs the values, at the end of `buffer` where one is given.
+  def pack(form, buffer: nil)
+    return __pack(form) if nil.equal?(buffer)
+    raise TypeError, "buffer must be String, not #{buffer.class}" unless String === buffer
+    made = __pack(form, buffer)
+    made.force_encoding(buffer.encoding) unless form.start_with?("U")
+    buffer.replace(made)
+  end
+
   alias __rindex rindex
   alias __sort! sort!
 

@@ -66,7 +66,7 @@ class File < IO
       name = path == "/" ? path : path[((path.rindex("/") || -1) + 1)..-1]
       # A dot at the beginning begins no suffix: ".profile".
       return name[0...(name.rindex(".") || name.size)] if suffix == ".*" && name.rindex(".").to_i > 0
-      suffix && name != suffix && name.end_with?(suffix) ? name[0...-suffix.size] : name
+      suffix && name != suffix ? name.delete_suffix(suffix) : name
     end
 
     def dirname(path, level = 1)
@@ -82,7 +82,7 @@ class File < IO
     def extname(path)
       name = basename(path)
       dot = name.rindex(".")
-      dot.nil? || name[0...dot].delete(".").empty? ? "" : name[dot..-1]
+      dot.nil? || name[0...dot].b.delete(".").empty? ? "" : name[dot..-1]
     end
 
     def split(path) = [dirname(path), basename(path)]

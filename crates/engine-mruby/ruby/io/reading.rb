@@ -138,8 +138,10 @@ module FoolsGold
       line = take_line(separator, limit)
       return nil unless line
       @lineno = lineno + 1
-      end_paragraph(line) if separator == ""
-      chomp ? line.chomp(separator) : line
+      return chomp ? line.chomp(separator) : line unless separator == ""
+      end_paragraph(line)
+      # A single line feed at the end of the text ends no paragraph.
+      chomp && line.end_with?("\n\n") ? line.chomp("") : line
     end
 
     def skip_newlines
@@ -153,9 +155,9 @@ module FoolsGold
     def take_line(separator, limit)
       paragraph = separator == ""
       separator = paragraph ? "\n\n" : separator
-      line = ""
+      line = nil
       until (part = slice_at(@position, LINE_BYTES)).empty?
-        line << part
+        line = line ? line << part : part
         stop = separator && (at = line.byteindex(separator)) ? at + separator.bytesize : nil
         stop = limit if limit && (stop ? limit < stop : line.bytesize >= limit)
         @position += part.bytesize
@@ -163,7 +165,7 @@ module FoolsGold
         @position -= line.bytesize - stop
         return line.byteslice(0, stop)
       end
-      line.empty? ? nil : line
+      line
     end
   end
 end

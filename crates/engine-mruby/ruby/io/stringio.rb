@@ -42,6 +42,21 @@ class StringIO
 
   alias inspect to_s
 
+  # The encoding that was set, else that of the String.
+  def external_encoding = @encoding || @string.to_s.encoding
+
+  # Sets the encoding of what is read, and that of a String that may be written.
+  def set_encoding(encoding, *)
+    name = encoding.is_a?(String) ? encoding.sub(/\ABOM\|/i, "").split(":").first : encoding
+    @encoding = name.nil? ? Encoding.default_external : Encoding.find(name)
+    return self unless [Encoding::UTF_8, Encoding::BINARY].include?(@encoding)
+    @string.force_encoding(@encoding) if @string && @writable && !@string.frozen?
+    @mark = @encoding
+    self
+  end
+
+  def binmode = set_encoding(Encoding::BINARY)
+
   def size
     @string.bytesize
   end
@@ -149,6 +164,7 @@ class StringIO
       @append, empty = mode.start_with?("a"), mode.start_with?("w")
       @readable = !mode.start_with?("w", "a") || mode.include?("+")
       @writable = mode.empty? ? !@string.frozen? : !mode.start_with?("r") || mode.include?("+")
+      @encoding = @mark = Encoding::BINARY if mode.include?("b")
     end
     # A frozen String is read only, unless the mode asks for writing.
     raise Errno::EACCES if @string.frozen? && @writable
@@ -166,8 +182,16 @@ class StringIO
     raise IOError, "not opened for reading" if @closed || !@readable
   end
 
+  # Also an empty part is marked as the String is.
   def slice_at(position, length)
-    position >= @string.bytesize ? "" : @string.byteslice(position, length)
+    part = @string.byteslice(position, length) || @string.byteslice(0, 0)
+    @mark ? part.force_encoding(@mark) : part
+  end
+
+  def read_rest
+    rest = slice_at(@position, [@string.bytesize - @position, 0].max)
+    @position += rest.bytesize
+    rest
   end
 
   # Writes at the position, over what is there; a gap behind the end is filled with NUL bytes.

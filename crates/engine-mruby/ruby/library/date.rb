@@ -6,6 +6,35 @@ class Date
 
   class Error < ArgumentError; end
 
+  # A number above all others, or below them; with a sign of 0 it is none.
+  class Infinity < Numeric
+    def initialize(sign = 1)
+      @d = sign <=> 0
+    end
+
+    attr_reader :d
+    protected :d
+
+    def zero? = false
+    def finite? = false
+    def infinite? = d == 0 ? nil : d
+    def nan? = d == 0
+    def abs = self.class.new
+    def -@ = self.class.new(-d)
+    def +@ = self.class.new(d)
+    def ==(other) = (self <=> other) == 0
+    def to_f = d == 0 ? 0 : d * Float::INFINITY
+    def coerce(other) = other.is_a?(Numeric) ? [-d, d] : super
+
+    def <=>(other)
+      case other
+      when Infinity then d <=> other.d
+      when Float then d <=> (other.infinite? || 0)
+      when Numeric then d
+      end
+    end
+  end
+
   ITALY = 2_299_161
   ENGLAND = 2_361_222
   JULIAN = Float::INFINITY
@@ -18,20 +47,28 @@ class Date
 
   class << self
     def new(year = -4712, month = 1, day = 1, _start = ITALY)
-      wrong = [year, month, day].find { |one| !one.is_a?(Numeric) }
-      raise TypeError, "invalid #{wrong.inspect} (not numeric)" if wrong
-      __jd(FoolsGold::Native.date_civil(year, month, day))
+      __jd(FoolsGold::Native.date_civil(*__whole(year: year, month: month, day: day)))
     end
     alias civil new
 
-    def jd(number = 0, _start = ITALY) = __jd(number)
-    def ordinal(year = -4712, day = 1, _start = ITALY) = __jd(FoolsGold::Native.date_ordinal(year, day))
+    def jd(number = 0, _start = ITALY) = __jd(__whole(jd: number).first)
 
-    def commercial(year = -4712, week = 1, day = 1, _start = ITALY)
-      __jd(FoolsGold::Native.date_commercial(year, week, day))
+    def ordinal(year = -4712, day = 1, _start = ITALY)
+      __jd(FoolsGold::Native.date_ordinal(*__whole(year: year, yday: day)))
     end
 
-    def today(_start = ITALY) = Time.now.to_date
+    def commercial(year = -4712, week = 1, day = 1, _start = ITALY)
+      __jd(FoolsGold::Native.date_commercial(*__whole(year: year, cweek: week, cwday: day)))
+    end
+
+    def today(_start = ITALY) = __jd(Time.now.to_date.jd)
+
+    # Numbers, by their names, without fractions.
+    def __whole(numbers)
+      numbers.map do |name, number|
+        number.is_a?(Numeric) ? number.floor : raise(TypeError, "invalid #{name} (not numeric)")
+      end
+    end
 
     def valid_date?(year, month, day, _start = ITALY)
       return false unless [year, month, day].all?(Integer)
@@ -82,7 +119,18 @@ class Date
   def start = ITALY.to_f
   def julian? = @jd < ITALY
   def gregorian? = !julian?
-  def gregorian = self
+
+  # The same day in another calendar. Only that of Italy is there, so that this works for days that have the same date
+  # in both.
+  def new_start(start = ITALY)
+    return self if start == ITALY || (@jd < start) == julian?
+    raise NotImplementedError, "new_start: #{self} has another date there. #{FoolsGold::HINT}"
+  end
+
+  def italy = self
+  def england = new_start(ENGLAND)
+  def julian = new_start(JULIAN)
+  def gregorian = new_start(GREGORIAN)
   def day_fraction = 0
   def leap? = julian? ? year % 4 == 0 : Date.gregorian_leap?(year)
 
@@ -92,7 +140,7 @@ class Date
 
   def +(days)
     raise TypeError, "expected numeric" unless days.is_a?(Numeric)
-    dup.__set(@jd + days.floor)
+    self.class.__jd(@jd + days.floor)
   end
 
   # The days between two Dates, or a Date that is earlier by a number of days.
@@ -116,7 +164,7 @@ class Date
       last -= 1
       raise Error, "invalid date" if last < 1
     end
-    dup.__set(found)
+    self.class.__jd(found)
   end
 
   def <<(months)
@@ -137,6 +185,7 @@ class Date
     case other
     when DateTime then -(other <=> self)
     when Date then @jd <=> other.jd
+    when Infinity then -(other <=> 0)
     when Numeric then ajd <=> other
     end
   end
@@ -165,21 +214,24 @@ class Date
   def to_s = strftime("%Y-%m-%d")
   alias iso8601 to_s
   alias xmlschema to_s
-  def inspect = "#<Date: #{self} ((#{@jd}j,0s,0n),+0s,2299161j)>"
+  def inspect = "#<#{self.class}: #{self} ((#{@jd}j,0s,0n),+0s,2299161j)>"
   def rfc3339 = strftime("%Y-%m-%dT%H:%M:%S%:z")
   def rfc2822 = strftime("%a, %-d %b %Y %T %z")
   alias rfc822 rfc2822
   def httpdate = strftime("%a, %d %b %Y %T GMT")
   def ctime = strftime("%a %b %e %T %Y")
   alias asctime ctime
-  def to_date = Date.jd(@jd)
+  def to_date = self
   def to_time = Time.local(year, month, day)
   def to_datetime = DateTime.new(year, month, day)
 
   def deconstruct_keys(keys)
-    all = { year: year, month: month, day: day, wday: wday, yday: yday }
-    keys ? all.slice(*keys) : all
+    return __pattern_keys unless keys
+    raise TypeError, "wrong argument type #{keys.class} (expected Array or nil)" unless keys.is_a?(Array)
+    __pattern_keys.slice(*keys)
   end
+
+  def __pattern_keys = { year: year, month: month, day: day, yday: yday, wday: wday }
 
   def marshal_dump
     [0, @jd, 0, 0, 0, 2_299_161.0]
@@ -225,7 +277,7 @@ class Date
 
     def __named(parts)
       fraction = parts.delete(:_fraction)
-      parts[:sec_fraction] = fraction / 1e9 if fraction
+      parts[:sec_fraction] = Rational(fraction, 1_000_000_000) if fraction
       parts
     end
 

@@ -1,25 +1,70 @@
 # DateTime: a Date with a time of day and an offset. It holds seconds since 1970 in UTC, nanoseconds, and the offset in
-# seconds; `offset`, `day_fraction` and differences are Floats where CRuby has Rationals.
+# seconds.
 
 class DateTime < Date
+  UNITS = [86_400, 3600, 60, 1].freeze
+
   class << self
-    def new(year = -4712, month = 1, day = 1, hour = 0, minute = 0, second = 0, offset = 0, _start = Date::ITALY)
-      number = FoolsGold::Native.date_civil(year, month, day)
-      hour += 24 if hour < 0
-      minute += 60 if minute < 0
-      second += 60 if second < 0
-      valid = number && hour.between?(0, 24) && minute.between?(0, 59) && second >= 0 && second < 60
-      # 24:00:00 is the end of the day; every other time must be before it.
-      raise Date::Error, "invalid date" unless valid && (hour < 24 || (minute == 0 && second == 0))
-      whole = second.floor
-      offset = __offset(offset)
-      seconds = (number - Date::EPOCH) * 86_400 + hour * 3600 + minute * 60 + whole
-      __at(seconds - offset, ((second - whole) * 1e9).round, offset)
+    def new(year = -4712, month = 1, day = 1, *clock)
+      __timed({ year: year, month: month, day: day }, clock) { |*date| FoolsGold::Native.date_civil(*date) }
     end
     alias civil new
 
+    def jd(number = 0, *clock) = __timed({ jd: number }, clock) { |day| day }
+
+    def ordinal(year = -4712, day = 1, *clock)
+      __timed({ year: year, yday: day }, clock) { |*date| FoolsGold::Native.date_ordinal(*date) }
+    end
+
+    def commercial(year = -4712, week = 1, day = 1, *clock)
+      __timed({ year: year, cweek: week, cwday: day }, clock) { |*date| FoolsGold::Native.date_commercial(*date) }
+    end
+
+    undef_method :today
+
+    # A DateTime from the numbers of a date, by their names, of which the block makes a day number, and hour, minute,
+    # second, offset and start. The last number may have a fraction.
+    def __timed(date, clock)
+      given, most = date.size + clock.size, date.size + 5
+      raise ArgumentError, "wrong number of arguments (given #{given}, expected 0..#{most})" if given > most
+      names = date.keys + %i[hour minute second]
+      numbers = date.values + clock.first(3)
+      wrong = numbers.index { |number| !number.is_a?(Numeric) }
+      raise TypeError, "invalid #{names[wrong]} (not numeric)" if wrong
+      whole = numbers.map(&:floor)
+      # Only those from the day on count: a year has no fraction.
+      broken = (date.size - 1...numbers.size).find { |at| numbers[at] != whole[at] }
+      raise Date::Error, "invalid fraction" if broken && broken < numbers.size - 1
+      part = broken ? (numbers.last - whole.last) * UNITS[numbers.size - date.size] : 0
+      day = yield(*whole.first(date.size)) || raise(Date::Error, "invalid date")
+      offset = __offset(clock[3] || 0)
+      seconds = (day - Date::EPOCH) * 86_400 + __seconds(*whole.drop(date.size))
+      __at(seconds - offset, (part * 1_000_000_000).round, offset)
+    end
+
+    # The seconds of a time of day. Negative numbers count from the end.
+    def __seconds(hour = 0, minute = 0, second = 0)
+      hour += 24 if hour < 0
+      minute += 60 if minute < 0
+      second += 60 if second < 0
+      valid = hour.between?(0, 24) && minute.between?(0, 59) && second.between?(0, 59)
+      # 24:00:00 is the end of the day; every other time must be before it.
+      raise Date::Error, "invalid date" unless valid && (hour < 24 || (minute == 0 && second == 0))
+      hour * 3600 + minute * 60 + second
+    end
+
     def __at(seconds, nanoseconds, offset) = allocate.__place(seconds, nanoseconds, offset)
-    def now(_start = Date::ITALY) = Time.now.to_datetime
+
+    # The beginning of a day in UTC.
+    def __jd(number)
+      raise Date::Error, "invalid date" unless number
+      __at((number - Date::EPOCH) * 86_400, 0, 0)
+    end
+
+    def now(_start = Date::ITALY)
+      time = Time.now
+      __at(time.to_i, time.nsec, time.utc_offset)
+    end
 
     def _strptime(text, form = "%FT%T%z") = super
 
@@ -36,17 +81,17 @@ class DateTime < Date
     # A DateTime from parsed fields. A second of 60 (a leap second) becomes 59, as in CRuby.
     def __from(parts)
       offset = parts[:offset] || 0
-      nanoseconds = ((parts[:sec_fraction] || 0) * 1e9).round
+      nanoseconds = ((parts[:sec_fraction] || 0) * 1_000_000_000).round
       return __at(parts[:seconds], nanoseconds, offset) if parts[:seconds]
       number = __number(parts) || raise(Date::Error, "invalid date")
       seconds = (parts[:hour] || 0) * 3600 + (parts[:min] || 0) * 60 + [parts[:sec] || 0, 59].min
       __at((number - Date::EPOCH) * 86_400 + seconds - offset, nanoseconds, offset)
     end
 
-    # Seconds of an offset, which is a part of a day or a text such as "+02:00".
+    # Seconds of an offset, which is a part of a day or a text such as "+02:00"; 0 for more than a day.
     def __offset(offset)
-      return (offset * 86_400).round unless offset.is_a?(String)
-      Date._parse("00:00 #{offset}")[:offset] || 0
+      seconds = offset.is_a?(String) ? Date._parse("00:00 #{offset}")[:offset] || 0 : (offset * 86_400).round
+      seconds.abs > 86_400 ? 0 : seconds
     end
   end
 
@@ -66,30 +111,34 @@ class DateTime < Date
   alias min minute
   def second = (@seconds + @offset) % 60
   alias sec second
-  def sec_fraction = @nsec == 0 ? 0 : @nsec / 1e9
+  def sec_fraction = Rational(@nsec, 1_000_000_000)
   alias second_fraction sec_fraction
-  def offset = @offset / 86_400.0
+  def offset = Rational(@offset, 86_400)
   def zone = strftime("%:z")
-  def day_fraction = ((@seconds + @offset) % 86_400 + @nsec / 1e9) / 86_400
+  def day_fraction = __days((@seconds + @offset) % 86_400, @nsec)
   def ajd = @seconds / 86_400.0 + EPOCH - 0.5
 
-  def new_offset(offset = 0) = DateTime.__at(@seconds, @nsec, DateTime.__offset(offset))
+  def new_offset(offset = 0) = self.class.__at(@seconds, @nsec, DateTime.__offset(offset))
 
   def +(days)
     raise TypeError, "expected numeric" unless days.is_a?(Numeric)
-    nanoseconds = days.is_a?(Float) ? ((days - days.floor) * 86_400_000_000_000).round : 0
-    DateTime.__at(@seconds + days.floor * 86_400, @nsec + nanoseconds, @offset)
+    whole = days.floor
+    nanoseconds = days == whole ? 0 : ((days - whole) * 86_400_000_000_000).round
+    self.class.__at(@seconds + whole * 86_400, @nsec + nanoseconds, @offset)
   end
 
   def __between(other)
-    theirs = other.is_a?(DateTime) ? other.__seconds : (other.jd - EPOCH) * 86_400
-    (@seconds - theirs + (@nsec - (other.is_a?(DateTime) ? other.nsec : 0)) / 1e9) / 86_400
+    theirs, part = other.is_a?(DateTime) ? [other.__seconds, other.nsec] : [(other.jd - EPOCH) * 86_400, 0]
+    __days(@seconds - theirs, @nsec - part)
   end
+
+  # Seconds and nanoseconds in days.
+  def __days(seconds, nanoseconds) = Rational(seconds * 1_000_000_000 + nanoseconds, 86_400_000_000_000)
 
   # The day moves in the local calendar and the time of day stays, so that only days are added to the seconds.
   def >>(months)
     date = to_date >> months
-    DateTime.__at(@seconds + (date.jd - @jd) * 86_400, @nsec, @offset)
+    self.class.__at(@seconds + (date.jd - @jd) * 86_400, @nsec, @offset)
   end
 
   def <=>(other)
@@ -115,7 +164,8 @@ class DateTime < Date
 
   def inspect
     day = @seconds.div(86_400) + EPOCH
-    "#<DateTime: #{self} ((#{day}j,#{@seconds % 86_400}s,#{@nsec}n),+#{@offset}s,2299161j)>"
+    offset = "#{'+' unless @offset < 0}#{@offset}"
+    "#<#{self.class}: #{self} ((#{day}j,#{@seconds % 86_400}s,#{@nsec}n),#{offset}s,2299161j)>"
   end
 
   def httpdate = new_offset(0).strftime("%a, %d %b %Y %T GMT")
@@ -127,9 +177,5 @@ class DateTime < Date
   def marshal_dump = [0, @seconds.div(86_400) + EPOCH, @seconds % 86_400, @nsec, @offset, 2_299_161.0]
   def marshal_load(parts) = __place((parts[1] - EPOCH) * 86_400 + parts[2], parts[3], parts[4])
 
-  def deconstruct_keys(keys)
-    all = { year: year, month: month, day: day, wday: wday, yday: yday, hour: hour, minute: minute, second: second,
-            sec_fraction: sec_fraction, zone: zone }
-    keys ? all.slice(*keys) : all
-  end
+  def __pattern_keys = super.merge(hour: hour, min: min, sec: sec, sec_fraction: sec_fraction, zone: zone)
 end

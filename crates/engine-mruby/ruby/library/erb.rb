@@ -28,7 +28,7 @@ class ERB
       @trim_mode = trim_mode
     end
 
-    def compile(template) = [FoolsGold::Native.erb_compile(template, @trim_mode, "_erbout"), nil, nil]
+    def compile(template) = [FoolsGold::Native.erb_compile(template, @trim_mode, "_erbout"), Encoding::UTF_8, nil]
   end
 
   attr_reader :src
@@ -37,7 +37,8 @@ class ERB
   def initialize(template, safe_level = nil, old_trim = nil, old_eoutvar = "_erbout", trim_mode: old_trim,
                  eoutvar: old_eoutvar)
     @src = FoolsGold::Native.erb_compile(template, trim_mode, eoutvar)
-    @lineno = 1
+    # That of the line before the template, which names the encoding.
+    @lineno = 0
     @_init = true
   end
 
@@ -46,11 +47,12 @@ class ERB
     @lineno = line if line
   end
 
+  def encoding = Encoding::UTF_8
   def make_compiler(trim_mode) = Compiler.new(trim_mode)
 
   # Runs the template. Without a binding the program is always the same, so it is compiled once.
   def result(place = nil)
-    return eval(@src, place, @filename || "(erb)", @lineno) if place
+    return eval(code, place, @filename || "(erb)", @lineno + 1) if place
     (@program ||= program("")).call
   end
 
@@ -64,14 +66,17 @@ class ERB
 
   # Defines the template as a method of a module; its parameters are in the name: "render(user)".
   def def_method(mod, name, filename = @filename || "(ERB)")
-    mod.module_eval("def #{name}; #{@src}\nend", filename, @lineno)
+    mod.module_eval("def #{name}; #{code}\nend", filename, @lineno + 1)
     name[/\A[^(\s]+/].to_sym
   end
 
+  # The program without its first line: a text cannot be evaluated from a line 0 on.
+  def code = @src[(@src.index("\n") + 1)..-1]
+
   def program(arguments, before = "")
-    FoolsGold::TOP.instance_eval("->#{arguments} { #{before}#{@src}\n}", @filename || "(erb)", @lineno)
+    FoolsGold::TOP.instance_eval("->#{arguments} { #{before}#{code}\n}", @filename || "(erb)", @lineno + 1)
   end
-  private :program
+  private :code, :program
 
   def def_module(name = "erb")
     made = Module.new

@@ -16,7 +16,7 @@ class IPAddr
   PRIVATE = { INET => %w[10.0.0.0/8 172.16.0.0/12 192.168.0.0/16], INET6 => %w[fc00::/7] }.freeze
   LINK_LOCAL = { INET => %w[169.254.0.0/16], INET6 => %w[fe80::/10] }.freeze
 
-  attr_reader :family, :prefix, :zone_id
+  attr_reader :family, :prefix
 
   # An address from bytes in network order.
   def self.new_ntoh(bytes) = new(ntop(bytes))
@@ -46,6 +46,24 @@ class IPAddr
     take(number, family, prefix ? bits_of(prefix, family) : BITS[family])
   end
 
+  def prefix=(length)
+    raise InvalidPrefixError, "prefix must be an integer: #{@number}" unless length.is_a?(Integer)
+    raise InvalidPrefixError, "invalid length: #{@number}" unless length.between?(0, bits)
+    take(@number, family, length)
+  end
+
+  # The interface of an address of IPv6, with a "%" before it.
+  def zone_id
+    raise InvalidAddressError, "not an IPv6 address" unless ipv6?
+    @zone_id
+  end
+
+  def zone_id=(zone)
+    raise InvalidAddressError, "not an IPv6 address" unless ipv6?
+    raise InvalidAddressError, "invalid zone identifier for address" unless zone.nil? || /\A%\w+\z/.match?(zone)
+    @zone_id = zone
+  end
+
   def ipv4? = family == INET
   def ipv6? = family == INET6
   def to_i = @number
@@ -60,7 +78,8 @@ class IPAddr
   def ~ = moved(~@number & all)
   def ipv4_mapped? = ipv6? && @number >> 32 == 0xffff
   def native = ipv4_mapped? ? IPAddr.new(@number & 0xffffffff, INET) : self
-  def ipv4_mapped = ipv4? ? IPAddr.new(@number | 0xffff00000000, INET6) : invalid!
+  def ipv4_mapped = ipv4? ? with(@number | 0xffff00000000, INET6).tap { |six| six.prefix = prefix + 96 } : invalid!
+  def ipv4_compat? = ipv6? && @number >> 32 == 0 && @number > 1
   def netmask = with(all - rest).to_string
   def hton = ipv4? ? [@number].pack("N") : groups.pack("n8")
   def reverse = ipv4? ? "#{to_s.split(".").reverse.join(".")}.in-addr.arpa" : ip6_arpa
@@ -69,17 +88,17 @@ class IPAddr
   def loopback? = within?(LOOPBACK)
   def private? = within?(PRIVATE)
   def link_local? = within?(LINK_LOCAL)
-  def to_string = ipv4? ? to_s : "#{groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")}#{zone_id}"
+  def to_string = ipv4? ? to_s : "#{groups.map { |group| group.to_s(16).rjust(4, "0") }.join(":")}#{@zone_id}"
   def inspect = "#<IPAddr: #{ipv4? ? 'IPv4' : 'IPv6'}:#{to_string}/#{netmask}>"
 
   def include?(other)
-    other = other.is_a?(IPAddr) ? other : IPAddr.new(other)
+    other = address_of(other)
     family == other.family && @number == other.to_i - (other.to_i & rest) && other.prefix >= prefix
   end
   alias === include?
 
   def ==(other)
-    other = IPAddr.new(other) unless other.is_a?(IPAddr)
+    other = address_of(other)
     family == other.family && @number == other.to_i
   rescue StandardError
     false
@@ -88,20 +107,22 @@ class IPAddr
   def eql?(other) = other.is_a?(IPAddr) && hash == other.hash
 
   def <=>(other)
-    other = IPAddr.new(other) unless other.is_a?(IPAddr)
+    other = address_of(other)
     family == other.family ? @number <=> other.to_i : nil
   rescue StandardError
     nil
   end
 
-  # The text of the address; in IPv6 the longest run of zero groups becomes "::".
+  # The text of the address; in IPv6 the longest run of zero groups becomes "::", and an address that has one of IPv4
+  # at its end is written with that.
   def to_s
+    return "::#{'ffff:' if ipv4_mapped?}#{with(@number & 0xffffffff, INET)}#{@zone_id}" if holds_ipv4?
     return 3.downto(0).map { |byte| (@number >> (8 * byte)) & 255 }.join(".") if ipv4?
     text = groups.map { |group| group.to_s(16) }.join(":")
-    run = text.scan(/\b0(?::0\b)+/).max_by(&:size)
-    return "#{text}#{zone_id}" unless run
-    before, after = text.split(run, 2)
-    "#{before.delete_suffix(':')}::#{after.delete_prefix(':')}#{zone_id}"
+    run = nil
+    text.scan(/\b0(?::0\b)+/) { run = $~ if run.nil? || $~[0].size > run[0].size }
+    return "#{text}#{@zone_id}" unless run
+    "#{run.pre_match.delete_suffix(':')}::#{run.post_match.delete_prefix(':')}#{@zone_id}"
   end
 
   private
@@ -112,7 +133,9 @@ class IPAddr
   def digits = @number.to_s(16).rjust(32, "0").reverse.chars.join(".")
   def number_of(other) = other.is_a?(Integer) ? other : IPAddr.new(other.to_s).to_i
   def groups = 7.downto(0).map { |group| (@number >> (16 * group)) & 0xffff }
-  def with(number) = IPAddr.new(number, family)
+  def with(number, family = self.family) = IPAddr.new(number, family)
+  def address_of(other) = other.is_a?(IPAddr) ? other : IPAddr.new(other, other.is_a?(Integer) ? family : 0)
+  def holds_ipv4? = ipv4_mapped? || (ipv6? && @number >> 32 == 0 && @number >= 0x10000)
   def within?(networks) = networks[family].any? { |network| IPAddr.new(network).include?(self) }
 
   # An address of the same family and prefix with another number.

@@ -4,7 +4,9 @@ module RbConfig
   CONFIG = {
     "ruby_version" => RUBY_VERSION, "ruby_install_name" => "foolsgold", "RUBY_INSTALL_NAME" => "foolsgold",
     "host_os" => "linux", "target_os" => "linux", "arch" => "embedded", "EXEEXT" => "", "DLEXT" => "so",
-    "MAJOR" => RUBY_VERSION.split(".")[0], "MINOR" => RUBY_VERSION.split(".")[1], "TEENY" => "0", "bindir" => ""
+    "MAJOR" => RUBY_VERSION.split(".")[0], "MINOR" => RUBY_VERSION.split(".")[1], "TEENY" => "0", "bindir" => "",
+    # The folder of Ruby's own library in backtraces and in $LOADED_FEATURES.
+    "rubylibdir" => FoolsGold::Loader::RUBY
   }
 
   SIZEOF = {

@@ -90,7 +90,8 @@ class Time
 
     def at_seconds(parts)
       made = at(parts[:seconds])
-      made += parts[:sec_fraction] if parts[:sec_fraction]
+      part = parts[:sec_fraction]
+      made += parts[:seconds] < 0 ? -part : part if part
       parts[:offset] ? made.localtime(parts[:offset]) : made
     end
   end

@@ -8,14 +8,16 @@ module FoolsGold
     json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
     fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
     digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
-    pathname.so psych.so did_you_mean bigdecimal bigdecimal/util
+    pathname.so psych.so did_you_mean bigdecimal bigdecimal/util etc
+    uri/common uri/generic uri/http uri/https uri/ftp uri/file uri/mailto uri/ws uri/wss uri/rfc2396_parser
+    uri/rfc3986_parser uri/version
   ].freeze
 
   # Names that stand for the file of another library.
   SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http",
            "did_you_mean" => "foolsgold/did_you_mean" }.freeze
   # Libraries with one file for all their parts, such as digest/md5.
-  WHOLE = %w[digest openssl cgi erb bundler].freeze
+  WHOLE = %w[digest openssl cgi erb bundler uri].freeze
 
   # Libraries of which only the part is here that works in one thread and without RubyGems. An application that requires
   # one of them runs better on CRuby, which is then chosen unless --engine is given.

@@ -115,10 +115,6 @@ class StringScanner
     pattern.names.map { |name| [name, matched? ? self[name] : nil] }.to_h
   end
 
-  def fixed_anchor?
-    false
-  end
-
   def inspect
     return "#<StringScanner fin>" if eos?
     after = rest_size > 5 ? "#{peek(5)}..." : rest
@@ -127,3 +123,6 @@ class StringScanner
     "#<StringScanner #{pos}/#{string.bytesize} #{before.inspect} @ #{after.inspect}>"
   end
 end
+
+# The name of older versions, which CRuby still has.
+ScanError = StringScanner::Error

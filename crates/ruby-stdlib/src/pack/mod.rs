@@ -9,10 +9,13 @@ use directive::directives;
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
 
-/// Array#pack(format)
+/// Array#pack(format, begun): the bytes are appended to those of `begun`, nil for none.
 pub fn pack(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let directives = directives(arg(args, 1).bytes()?, "pack")?;
     let mut packer = write::Packer::new(arg(args, 0), context.memory_bytes)?;
+    if !matches!(arg(args, 2), Arg::Nil) {
+        packer.out.extend_from_slice(arg(args, 2).bytes()?);
+    }
     for directive in &directives {
         packer.put(*directive)?;
     }

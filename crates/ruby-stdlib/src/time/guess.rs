@@ -139,7 +139,7 @@ fn make() -> Result<Vec<Rule>, String> {
     let vms = format!(r"('?-?\d+)-{MONTH}[^-/.]*-('?-?\d+)");
     let vms_month = format!(r"(?-u:\b){MONTH}[^-/.]*-('?\d+)(?:-('?-?\d+))?");
     let slashed = format!(r"('?-?\d+)/\s*({MONTH}[a-z]*)(?:\D\s*('?-?\d+))?");
-    let table: [(&str, Learn, u8); 20] = [
+    let table: [(&str, Learn, u8); 21] = [
         (r"(?-u:\b)(sun|mon|tue|wed|thu|fri|sat)[^-/\d\s]*", week_day, 0),
         (&time, time_of_day, 0),
         (&european, |state, part| era(state, &part[3]) | date(state, &part[4], &part[2], &part[1]), 1),
@@ -155,10 +155,10 @@ fn make() -> Result<Vec<Rule>, String> {
         (&slashed, |state, part| date(state, &part[4], &part[3], &part[1]), 1),
         (r"('?-?\d+)/\s*('?\d+)(?:\D\s*('?-?\d+))?", |state, part| date(state, &part[1], &part[2], &part[3]), 1),
         (r"('?-?\d+)\.\s*('?\d+)\.\s*('?-?\d+)", |state, part| date(state, &part[1], &part[2], &part[3]), 1),
-        (r"([-+]?)(\d{2,14})(?:\s*t?\s*(\d{2,6})?(?:[,.](\d*))?)?(z(?-u:\b)|[-+]\d{1,4}(?-u:\b))?", digits, 1),
         (r"(?-u:\b)'(\d+)(?-u:\b)", |state, part| number(state, "year", &part[1]), 1),
         (r"(?-u:\b)(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\S*", month_alone, 1),
-        (r"(?-u:\b)(\d{1,2})(?:st|nd|rd|th)?(?-u:\b)", day_alone, 1),
+        (r"(\d+)(?:st|nd|rd|th)(?-u:\b)", day_alone, 1),
+        (r"([-+]?)(\d{2,14})(?:\s*t?\s*(\d{2,6})?(?:[,.](\d*))?)?(z(?-u:\b)|[-+]\d{1,4}(?-u:\b))?", digits, 1),
         (
             r"(?-u:\b)(bc(?-u:\b)|bce(?-u:\b)|b\.c\.|b\.c\.e\.)",
             |state, _| {
@@ -167,6 +167,7 @@ fn make() -> Result<Vec<Rule>, String> {
             },
             0,
         ),
+        (r"\A\s*(\d{1,2})\s*\z", left_over, 0),
     ];
     let rule = |(pattern, learn, group): (&str, Learn, u8)| {
         let pattern = Regex::new(&format!("(?i){pattern}")).map_err(|error| error.to_string())?;
@@ -305,6 +306,19 @@ fn month_alone(state: &mut Found, part: &[Option<String>]) -> bool {
 
 fn day_alone(state: &mut Found, part: &[Option<String>]) -> bool {
     number(state, "mday", &part[1])
+}
+
+/// Reads a number that is all that is left: the day beside a time, or the hour beside a day.
+fn left_over(state: &mut Found, part: &[Option<String>]) -> bool {
+    let Some(number) = part[1].as_deref().and_then(|digits| digits.parse::<i64>().ok()) else { return false };
+    let (has_hour, has_day) = (state.known.get("hour").is_some(), state.known.get("mday").is_some());
+    if has_hour && !has_day && (1..=31).contains(&number) {
+        state.known.set("mday", number);
+    }
+    if has_day && !has_hour && (0..=24).contains(&number) {
+        state.known.set("hour", number);
+    }
+    true
 }
 
 /// Reads a run of digits, whose number decides about the fields.

@@ -42,7 +42,7 @@ const RUBYS_CONSTANTS: [(&str, &[&str]); 22] = [
     ("UNIXServer", &[]),
     ("Open3", &[]),
     ("PTY", &[]),
-    ("Etc", &[]),
+    ("Etc", &["getpwuid", "getpwnam", "getgrgid", "getgrnam"]),
     ("YAML", &["dump"]),
     ("TracePoint", &[]),
     ("RubyVM", &[]),

@@ -554,7 +554,9 @@ module Marshal
       found[:offset] = time.utc_offset unless time.utc?
       rest = time.nsec % 1000
       found.merge!(nano_num: rest, nano_den: 1) if rest > 0
-      found.merge!(zone: time.zone)
+      zone = time.zone
+      # An object that stands for a zone is written as its name.
+      found.merge!(zone: zone.nil? || String === zone ? zone : zone.name)
     end
 
     def self.load(bytes, parts)

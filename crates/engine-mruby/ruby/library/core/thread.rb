@@ -24,6 +24,13 @@ class Thread
     def handle_interrupt(*) = yield
     def pending_interrupt? = false
     def exclusive = yield
+
+    # Gives the block each place of the caller's backtrace.
+    def each_caller_location(&block)
+      raise LocalJumpError, "no block given" unless block
+      caller_locations(2).each(&block)
+      nil
+    end
   end
 
   attr_accessor :name, :priority, :abort_on_exception, :report_on_exception

@@ -12,7 +12,7 @@ class Time
   alias gmt_offset utc_offset
   alias gmtoff utc_offset
 
-  # Sets all fields. The zone is a name, nil for an offset without a name, or :utc.
+  # Sets all fields. The zone is a name, nil for an offset without a name, :utc, or an object that converts times.
   def __set(seconds, nanoseconds, offset, zone, dst = false)
     @seconds = seconds + nanoseconds.div(1_000_000_000)
     @nsec = nanoseconds % 1_000_000_000
@@ -28,7 +28,8 @@ class Time
   def to_f = @seconds + @nsec / 1e9
   def usec = @nsec.div(1000)
   alias tv_usec usec
-  def subsec = @nsec == 0 ? 0 : @nsec / 1e9
+  def subsec = @nsec == 0 ? 0 : Rational(@nsec, 1_000_000_000)
+  def to_r = Rational(@seconds * 1_000_000_000 + @nsec, 1_000_000_000)
   def zone = @zone == :utc ? "UTC" : @zone
   def utc? = @zone == :utc
   alias gmt? utc?
@@ -55,6 +56,7 @@ class Time
   def to_a = [sec, min, hour, day, month, year, wday, yday, isdst, zone]
 
   def deconstruct_keys(keys)
+    raise TypeError, "wrong argument type #{keys.class} (expected Array or nil)" unless keys.nil? || keys.is_a?(Array)
     all = { year: year, month: month, day: day, yday: yday, wday: wday, hour: hour, min: min, sec: sec,
             subsec: subsec, dst: dst?, zone: zone }
     keys ? all.slice(*keys) : all
@@ -88,15 +90,24 @@ class Time
 
   def utc = __set(@seconds, @nsec, 0, :utc)
   alias gmtime utc
-  def getutc = dup.utc
+  def getutc = self.class.allocate.__set(@seconds, @nsec, 0, :utc)
   alias getgm getutc
 
   def localtime(zone = nil)
-    return __set(@seconds, @nsec, *Time.__zone(zone)) if zone
-    __set(@seconds, @nsec, *FoolsGold::Native.time_local(@seconds, ENV["TZ"]))
+    return __set(@seconds, @nsec, *FoolsGold::Native.time_local(@seconds, ENV["TZ"])) unless zone
+    return __set(@seconds, @nsec, *Time.__zone(zone)) unless Time.__converts?(zone)
+    # The zone gives the local time, as a Time or in seconds.
+    local = zone.utc_to_local(Time.__utc(@seconds, @nsec))
+    __in(zone, local.to_i + (local.is_a?(Time) ? local.utc_offset : 0))
   end
 
-  def getlocal(zone = nil) = dup.localtime(zone)
+  # Sets an object as the zone, by the local time in seconds.
+  def __in(zone, wall)
+    summer = zone.respond_to?(:dst?) && zone.dst?(Time.__utc(@seconds, @nsec)) ? true : false
+    __set(@seconds, @nsec, wall - @seconds, zone, summer)
+  end
+
+  def getlocal(zone = nil) = self.class.allocate.__set(@seconds, @nsec, 0, :utc).localtime(zone)
 
   # Rounds to a number of digits of a second, halves up.
   def round(digits = 0) = cut(digits) { |rest, unit| rest * 2 >= unit ? unit - rest : -rest }
@@ -116,7 +127,7 @@ class Time
   def marshal_load(parts) = __set(*parts)
 
   def strftime(form)
-    FoolsGold::Native.strftime(form, @seconds, @nsec, @utc_offset, zone, utc?, false)
+    FoolsGold::Native.strftime(form, @seconds, @nsec, @utc_offset, zone_name, utc?, false)
   end
 
   def to_s = strftime(utc? ? "%Y-%m-%d %H:%M:%S UTC" : "%Y-%m-%d %H:%M:%S %z")
@@ -160,9 +171,15 @@ class Time
   class << self
     # The current time, with `in: zone` in that zone.
     def now(options = nil)
-      seconds, nanoseconds, *local = FoolsGold::Native.time_now(ENV["TZ"])
-      allocate.__set(seconds, nanoseconds, *(options ? __zone(options[:in]) : local))
+      made = allocate.__set(*FoolsGold::Native.time_now(ENV["TZ"]))
+      zone = options && options[:in]
+      zone ? made.localtime(zone) : made
     end
+
+    def __utc(seconds, nanoseconds) = Time.allocate.__set(seconds, nanoseconds, 0, :utc)
+
+    # Whether an object that stands for a zone converts times itself, as those of the gem tzinfo do.
+    def __converts?(zone) = !zone.is_a?(String) && !zone.is_a?(Numeric) && zone.respond_to?(:utc_to_local)
 
     # A date in one of the three forms of RFC 9110, section 5.6.7. In the first one, which is the usual one, any weekday
     # and any year are taken, as in CRuby; the native parser of the other two wants the right weekday and 1970 or later.
@@ -217,18 +234,19 @@ class Time
 
     # Offset and zone (a name, nil or :utc) for an argument that stands for a zone.
     def __zone(zone)
-      return [zone, nil] if zone.is_a?(Integer) && zone.abs < 86_400
+      return [zone.floor, nil] if zone.is_a?(Numeric) && zone.abs < 86_400
       return [0, :utc] if zone == "UTC" || zone == "Z" || zone == "-00:00"
       if zone.is_a?(String)
-        return [letter(zone), zone] if zone.size == 1 && ("A".."Y").cover?(zone) && zone != "J"
+        return [letter(zone), nil] if zone.size == 1 && ("A".."Y").cover?(zone) && zone != "J"
         found = zone.match(/\A([-+])(\d\d)(?::?([0-5]\d)(?::?([0-5]\d))?)?\z/)
         if found && found[2].to_i < 24
           offset = found[2].to_i * 3600 + found[3].to_i * 60 + found[4].to_i
           return [found[1] == "-" ? -offset : offset, nil]
         end
       end
-      raise ArgumentError, "utc_offset out of range" if zone.is_a?(Integer)
+      raise ArgumentError, "utc_offset out of range" if zone.is_a?(Numeric)
       return [zone.utc_offset, zone.utc? ? :utc : zone.zone] if zone.is_a?(Time)
+      raise TypeError, "can't convert #{zone.class} into an exact number" unless zone.is_a?(String)
       names = '"+HH:MM", "-HH:MM", "UTC" or "A".."I","K".."Z"'
       raise ArgumentError, "#{names} expected for utc_offset: #{zone}"
     end
@@ -299,6 +317,9 @@ class Time
       year = year.is_a?(String) ? Integer(year, 10) : year.to_int
       wall = FoolsGold::Native.time_civil(year, month_of(month), field(day, 1..31, 1), hour, min, whole)
       return allocate.__set(*FoolsGold::Native.time_from_local(wall, ENV["TZ"]).insert(1, nanoseconds)) unless zone
+      if __converts?(zone)
+        return allocate.__set(zone.local_to_utc(__utc(wall, nanoseconds)).to_i, nanoseconds, 0, :utc).__in(zone, wall)
+      end
       offset, name = __zone(zone)
       allocate.__set(wall - offset, nanoseconds, offset, name)
     end
@@ -306,17 +327,26 @@ class Time
 
   private
 
+  # The name of the zone in strftime; an object may say it.
+  def zone_name
+    return zone if @zone.nil? || @zone == :utc || @zone.is_a?(String)
+    return @zone.abbr(getutc).to_s if @zone.respond_to?(:abbr)
+    @zone.respond_to?(:name) ? @zone.name.to_s : ""
+  end
+
+  # As in CRuby, what is computed from a Time of a subclass is a plain Time.
   def moved(other, sign)
     raise TypeError, "can't convert #{other.class} into an exact number" unless other.is_a?(Numeric)
     whole = other.floor
     part = whole != other ? ((other - whole) * 1_000_000_000).round : 0
-    made = dup.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
+    made = Time.allocate.__set(@seconds + sign * whole, @nsec + sign * part, @utc_offset, @zone, @dst)
+    return made if @zone.nil? || utc?
     # The offset of a zone may change between the two times (daylight saving).
-    @zone.nil? || utc? ? made : made.localtime
+    made.localtime(@zone.is_a?(String) ? nil : @zone)
   end
 
   def cut(digits)
     unit = 10**(9 - [digits, 9].min)
-    dup.__set(@seconds, @nsec + yield(@nsec % unit, unit), @utc_offset, @zone, @dst)
+    Time.allocate.__set(@seconds, @nsec + yield(@nsec % unit, unit), @utc_offset, @zone, @dst)
   end
 end
