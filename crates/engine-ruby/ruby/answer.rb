@@ -7,6 +7,10 @@ module FoolsGold
   class Answer
     include Delivery
 
+    # The mask for two steps that no exception of another thread may come between.
+    UNBROKEN = { Object => :never }.freeze
+    private_constant :UNBROKEN
+
     def initialize(slot)
       @slot = slot
       @body = nil
@@ -126,7 +130,7 @@ module FoolsGold
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]
       answer = [*numbers, block, body].pack("NnCnNa*a*")
       # An exception of another thread in between would be sent as a second answer.
-      Thread.handle_interrupt(Object => :never) do
+      Thread.handle_interrupt(UNBROKEN) do
         @slot.add(Frames::ANSWER, answer)
         @ended = @slot.seq unless flags == Frames::MORE
       end
