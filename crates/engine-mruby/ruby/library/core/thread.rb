@@ -5,6 +5,11 @@ class ThreadError < StandardError; end
 
 class Thread
   Mutex = ::Mutex
+
+  class Backtrace
+    Location = FoolsGold::Location
+  end
+
   ONE = "there is one thread in each interpreter: -t says how many requests run at once"
 
   class << self
