@@ -180,7 +180,7 @@ static mrb_value const_get(mrb_state *mrb, mrb_value self)
   path = mrb_str_dup(mrb, path);
   const char *at = RSTRING_PTR(path), *end = at + RSTRING_LEN(path);
   if (end - at > 2 && at[0] == ':' && at[1] == ':') at += 2;
-  while (at < end) {
+  do {
     const char *colon = memchr(at, ':', (size_t)(end - at));
     size_t length = colon ? (size_t)(colon - at) : (size_t)(end - at);
     if (length == 0 || !isupper((unsigned char)at[0])) {
@@ -188,7 +188,7 @@ static mrb_value const_get(mrb_state *mrb, mrb_value self)
     }
     self = constant(mrb, self, mrb_intern(mrb, at, length), inherited);
     at += length + (colon ? 2 : 0);
-  }
+  } while (at < end);
   return self;
 }
 

@@ -64,6 +64,20 @@ struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, cons
   return proc;
 }
 
+#ifdef FG_IREP_CORE
+/* Says that code is the core's own, which calls its own methods (mruby/patches, core-calls). */
+static void mark_core(const mrb_irep *irep)
+{
+  ((mrb_irep *)irep)->flags |= FG_IREP_CORE;
+  for (int i = 0; i < irep->rlen; i++) mark_core(irep->reps[i]);
+}
+#else
+static void mark_core(const mrb_irep *irep)
+{
+  (void)irep;
+}
+#endif
+
 static mrb_value run(mrb_state *mrb, struct RProc *proc, mrb_value self)
 {
   struct RClass *target = mrb->object_class;
@@ -107,10 +121,11 @@ int fg_vm_compile(fg_vm *vm, const char *source, size_t length, const char *name
 }
 
 /* Runs bytecode. The proc takes its own reference to the irep, so that ours is dropped before the code can raise. */
-static mrb_value run_code(mrb_state *mrb, const char *code, size_t length)
+static mrb_value run_code(mrb_state *mrb, const char *code, size_t length, bool core)
 {
   mrb_irep *irep = mrb_read_irep_buf(mrb, code, length);
   if (irep == NULL) mrb_raise(mrb, E_RUNTIME_ERROR, "this is no bytecode of this mruby");
+  if (core) mark_core(irep);
   struct RProc *proc = mrb_proc_new(mrb, irep);
   proc->c = NULL;
   mrb_irep_decref(mrb, irep);
@@ -121,7 +136,7 @@ static mrb_value run_code(mrb_state *mrb, const char *code, size_t length)
 static mrb_value run_body(mrb_state *mrb, void *data)
 {
   struct text *text = data;
-  return run_code(mrb, text->bytes, text->length);
+  return run_code(mrb, text->bytes, text->length, true);
 }
 
 /* Runs bytecode from fg_vm_compile. */
@@ -157,10 +172,12 @@ static mrb_value run_library(mrb_state *mrb, mrb_value module)
   (void)module;
   mrb_get_args(mrb, "z", &name);
   length = strlen(name);
+  /* The others may be Ruby in CRuby as well. */
+  bool core = strncmp(name, "foolsgold/", 10) == 0;
   size = fg_host_library(name, length, &text, &is_code);
   if (size == 0) return mrb_false_value();
   if (is_code) {
-    run_code(mrb, text, size);
+    run_code(mrb, text, size, core);
     return mrb_true_value();
   }
   struct RProc *proc = fg_compile(mrb, text, size, name, 1);
@@ -168,6 +185,7 @@ static mrb_value run_library(mrb_state *mrb, mrb_value module)
   uint8_t *code = dump(mrb, proc, name, &code_length);
   fg_host_library_compiled(name, length, (const char *)code, code_length);
   mrb_free(mrb, code);
+  if (core) mark_core(proc->body.irep);
   run(mrb, proc, mrb_top_self(mrb));
   return mrb_true_value();
 }

@@ -1,8 +1,12 @@
 # caller_locations, backtrace_locations, and Kernel#display.
 
-module Kernel
-  # A line of a backtrace as path, line number and label.
+module FoolsGold
+  # A line of a backtrace as path, line number and label: Thread::Backtrace::Location (library/core/thread.rb).
   class Location
+    def self.name = "Thread::Backtrace::Location"
+    singleton_class.alias_method :to_s, :name
+    singleton_class.alias_method :inspect, :name
+
     attr_reader :path, :lineno, :label
 
     def initialize(line)
@@ -18,11 +22,13 @@ module Kernel
     def base_label = label
     def absolute_path = File.expand_path(path)
   end
+end
 
+module Kernel
   def caller_locations(start = 1, length = nil)
     lines = caller(start + 1) || []
     lines = lines.first(length) if length
-    lines.map { |line| Location.new(line) }
+    lines.map { |line| FoolsGold::Location.new(line) }
   end
 
   def display(port = $stdout)
@@ -35,6 +41,6 @@ end
 
 class Exception
   def backtrace_locations
-    backtrace&.map { |line| Kernel::Location.new(line) }
+    backtrace&.map { |line| FoolsGold::Location.new(line) }
   end
 end

@@ -103,7 +103,7 @@ module FoolsGold
   def self.flatten(list, depth, made, outer)
     raise ArgumentError, "tried to flatten recursive array" if outer.any? { |one| one.equal?(list) }
     outer.push(list)
-    list.each do |one|
+    array(list).each do |one|
       part = one if Array === one
       part ||= listed(one) if depth != 0 && Kernel === one
       part && depth != 0 ? flatten(part, depth - 1, made, outer) : made << one

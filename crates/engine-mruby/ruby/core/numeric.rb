@@ -32,6 +32,7 @@ class Integer
   def gcdlcm(other) = [gcd(other), lcm(other)]
 
   def [](bit, length = nil)
+    return 0 if Integer === bit && bit < 0 && !length
     return (self >> bit) & (length ? (1 << length) - 1 : 1) unless bit.is_a?(Range)
     low, high = bit.begin || 0, bit.end
     return self >> low unless high

@@ -12,6 +12,22 @@ class Exception
   end
 end
 
+# CRuby's Array and Hash have these of their own, which do not ask what `each` of a subclass yields.
+class Array
+  names = %i[
+    all? any? none? one? map compact count cycle drop drop_while find_index include? max min minmax reject reverse_each
+    select sum take take_while uniq zip
+  ]
+  (names - instance_methods(false)).each { |name| define_method(name, Enumerable.instance_method(name)) }
+  alias collect map
+  alias filter select
+end
+
+class Hash
+  define_method(:any?, Enumerable.instance_method(:any?))
+  define_method(:to_a, Enumerable.instance_method(:entries))
+end
+
 class Array
   alias __pack pack
 

@@ -5,6 +5,11 @@ class ThreadError < StandardError; end
 
 class Thread
   Mutex = ::Mutex
+
+  class Backtrace
+    Location = FoolsGold::Location
+  end
+
   ONE = "there is one thread in each interpreter: -t says how many requests run at once"
 
   class << self
@@ -35,14 +40,14 @@ class Thread
 
   attr_accessor :name, :priority, :abort_on_exception, :report_on_exception
 
-  def [](key) = @locals[key.to_sym]
+  def [](key) = locals[key.to_sym]
   def []=(key, value)
-    @locals[key.to_sym] = value
+    locals[key.to_sym] = value
   end
 
-  def key?(key) = @locals.key?(key.to_sym)
-  def keys = @locals.keys
-  def fetch(key, *rest, &block) = @locals.fetch(key.to_sym, *rest, &block)
+  def key?(key) = locals.key?(key.to_sym)
+  def keys = locals.keys
+  def fetch(key, *rest, &block) = locals.fetch(key.to_sym, *rest, &block)
   def thread_variable_get(key) = @variables[key.to_sym]
   def thread_variable_set(key, value) = @variables[key.to_sym] = value
   def thread_variable?(key) = @variables.key?(key.to_sym)
@@ -65,8 +70,13 @@ class Thread
 
   private
 
+  # Each Fiber has its own.
+  def locals
+    fiber = Fiber.current
+    fiber.instance_variable_get(:@__locals) || fiber.instance_variable_set(:@__locals, {})
+  end
+
   def prepare
-    @locals = {}
     @variables = {}
     @name = "main"
     @priority = 0
