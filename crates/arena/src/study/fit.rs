@@ -153,8 +153,8 @@ fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
     (!twins.is_compared).then_some(twins.words)
 }
 
-/// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it, or a server's recipe: a run may
-/// be without some of the study's contenders and cases. What is neither always counts.
+/// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it, or a server's recipe: a run
+/// may be without some of the study's contenders and cases. What is neither always counts.
 fn is_measured(part: &str, samples: &[Sample], study: Option<&Recipe>) -> bool {
     let entries = study.iter().flat_map(|study| &study.contenders).filter(|entry| entry.recipe == part);
     let names: Vec<&str> = entries.map(Entry::name).collect();
