@@ -43,6 +43,7 @@ module FoolsGold
       @sending = Mutex.new
       @cancelled = NONE
       @loans = []
+      @pid = Process.pid
       @taken = @taken_seq = @answered = nil
     end
 
@@ -81,11 +82,17 @@ module FoolsGold
     def chunk(string)
       check_client
       size = string.bytesize
-      at = size >= LENT && @lends_memory ? lend(string.b.freeze, size) : 0
+      at = size >= LENT && lends? ? lend(string.b.freeze, size) : 0
       while at < size
         Thread.handle_interrupt(WAITING) { send_piece(string, at, [size - at, WHOLE].min) }
         at += WHOLE
       end
+    end
+
+    # Whether the front may read strings here. Not in a process that the application has forked in this request: the
+    # front would read the memory of the worker.
+    def lends?
+      @lends_memory && Process.pid == @pid
     end
 
     # Lets the front read a string, which nobody changes. Returns the number of bytes that it has read; if those are not

@@ -140,6 +140,28 @@ fn a_long_string_is_read_out_of_the_memory_of_its_worker_and_arrives_whole() {
 }
 
 #[test]
+fn a_long_string_of_a_process_that_the_application_has_forked_is_that_ones() {
+    let source = "
+      run(lambda do |env|
+        body = Enumerator.new do |out|
+          pid = fork do
+            out << 'C' * 1_500_000
+            exit! 0
+          end
+          own = 'P' * 1_500_000
+          Process.wait(pid)
+          out << own.byteslice(0, 1)
+        end
+        [200, {}, body]
+      end)";
+    let app = start(source, 1, 1).unwrap();
+    let whole = "C".repeat(1_500_000) + "P";
+    for _ in 0..2 {
+        assert!(app.get("/") == Ok((200, whole.clone())));
+    }
+}
+
+#[test]
 fn a_long_string_whose_client_leaves_or_whose_worker_dies_holds_nobody() {
     let source = "run ->(env) { env['PATH_INFO'] == '/long' ? [200, {}, ['x' * 20_000_000]] : [200, {}, [$$.to_s]] }";
     let app = start(source, 1, 1).unwrap();

@@ -56,7 +56,7 @@ const SHORTAGES: [Shortage; 8] = [
         env: &[],
         path: "/",
         are_two: false,
-        log: &["memory is short", "because memory is full"],
+        log: &["memory is short", "because memory is full", "out of memory"],
         reloads: false,
     },
     Shortage {

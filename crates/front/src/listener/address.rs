@@ -71,6 +71,10 @@ impl FromStr for Bind {
             ));
         }
         let address = text.strip_prefix("tcp://").unwrap_or(text);
+        if text.starts_with("ssl://") || text.starts_with("https://") {
+            let instead = "end it in a proxy in front, and write tcp://host:port for that";
+            return Err(format!("\"{text}\": there is no TLS in this version; {instead}"));
+        }
         if address.contains("://") {
             return Err(format!("\"{text}\" is of no kind known here; write tcp://host:port or unix:///path"));
         }
@@ -208,6 +212,9 @@ mod tests {
             "fd://x",
         ] {
             assert!(text.parse::<Bind>().is_err(), "{text}");
+        }
+        for text in ["ssl://127.0.0.1:1", "https://127.0.0.1:1"] {
+            assert!(text.parse::<Bind>().unwrap_err().contains("no TLS"), "{text}");
         }
     }
 }
