@@ -18,7 +18,7 @@ pub struct Sample {
     pub errors: Vec<String>,
 }
 
-/// Parses the output of `wrk --latency`, which had so many connections.
+/// Parses the output of `wrk --latency` with this number of connections.
 pub fn read(text: &str, connections: u32) -> Sample {
     let Some(seen) = loadgen::read_wrk(text, connections) else {
         let errors = vec!["what wrk printed was not understood".to_owned()];

@@ -133,14 +133,14 @@ impl ResponseWriter {
     }
 
     /// Uses a file as the body and says whether it does. A file cannot be sent for a partial response (206) whose
-    /// Content-Length differs from the file's size, nor for a chunked one. While no file can be opened for want of open
-    /// files, the front gets its path.
+    /// Content-Length differs from the file's size, nor for a chunked one. At the limit of open files the front gets
+    /// the path, and opens it later.
     pub fn file(&mut self, path: &Path) -> bool {
         let length = self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
         let found = match files::open(path) {
             Ok((file, size)) => Some((Body::File(file, size), size)),
             Err(error) if files::is_short_of_files(&error) => {
-                // Its size is to be had without opening it.
+                // The size is known without opening the file.
                 let size = std::fs::metadata(path).ok().filter(Metadata::is_file).map(|meta| meta.len());
                 size.map(|size| (Body::Unopened(path.to_owned()), size))
             }

@@ -7,10 +7,6 @@ module FoolsGold
   class Answer
     include Delivery
 
-    # The mask for two steps that no exception of another thread may come between.
-    UNBROKEN = { Object => :never }.freeze
-    private_constant :UNBROKEN
-
     def initialize(slot)
       @slot = slot
       @body = nil
@@ -130,7 +126,7 @@ module FoolsGold
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]
       answer = [*numbers, block, body].pack("NnCnNa*a*")
       # An exception of another thread in between would be sent as a second answer.
-      Thread.handle_interrupt(UNBROKEN) do
+      Thread.handle_interrupt(Channel::WHOLLY) do
         @slot.add(Frames::ANSWER, answer)
         @ended = @slot.seq unless flags == Frames::MORE
       end

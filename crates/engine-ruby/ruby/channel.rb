@@ -18,12 +18,12 @@ module FoolsGold
     # Masks for exceptions of other threads: all are deferred; or all but RequestTimeout interrupt a wait.
     WHOLLY = { Object => :never }.freeze
     WAITING = { Object => :on_blocking, RequestTimeout => :never }.freeze
-    private_constant :NONE, :WHOLLY, :WAITING
+    private_constant :NONE, :WAITING
 
     # The number of the slot; and of the current request the number, environment, input, and start in nanoseconds.
     attr_reader :number, :seq, :environment, :input, :started
 
-    # Whether strings have addresses in this process that Ruby tells.
+    # Whether this Ruby gives the address of a string: CRuby only.
     HAS_ADDRESSES = RUBY_ENGINE == "ruby"
 
     # A string that the front reads, and the queue for the number of bytes that it has read.
@@ -92,10 +92,15 @@ module FoolsGold
     # Whether the front may read strings here. Not in a process that the application has forked in this request: the
     # front would read the memory of the worker.
     def lends?
-      @lends_memory && Process.pid == @pid
+      @lends_memory && own_process?
     end
 
-    # Lets the front read a string, which nobody changes. Returns the number of bytes that it has read; if those are not
+    # Whether this is the worker, and not a process that the application has forked.
+    def own_process?
+      Process.pid == @pid
+    end
+
+    # Lets the front read a string that nothing changes. Returns the number of bytes that it has read; if those are not
     # all, it may not read here. If an exception of another thread breaks the wait off, the string stays until the front
     # has released it.
     def lend(string, size)
@@ -110,7 +115,7 @@ module FoolsGold
       end
     end
 
-    # Called by Control: the front has read so many bytes of the string that was lent first, and needs it no more.
+    # Called by Control: ends the oldest loan, of which the front has read `taken` bytes.
     def release(taken)
       @loans.shift&.taken&.push(taken)
     end

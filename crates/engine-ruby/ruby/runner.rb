@@ -21,7 +21,6 @@ module FoolsGold
     # Serves until the connection ends. If the application ends the thread (Thread.exit), another one continues here.
     def run
       @thread = Thread.current
-      @pid = Process.pid
       @served = @slot.consumed
       while (env = next_request)
         serve(env)
@@ -77,15 +76,15 @@ module FoolsGold
       @running = @slot.seq
       begin
         status, headers, body = @app.call(env)
-        end_child unless own_process?
+        end_child unless @slot.own_process?
         later = later?(env)
         (!later && @slot.answer(status, headers, body)) || @answer.give(status, headers, body, later)
         leave
       rescue Exception => error # Even `exit` ends only the request.
-        end_child(error) unless own_process?
+        end_child(error) unless @slot.own_process?
         owes_free = failed(error, env)
       ensure
-        report_end if @running && own_process? # Nothing can be rescued of a thread that ends.
+        report_end if @running && @slot.own_process? # Nothing can be rescued of a thread that ends.
       end
       finish(env, status, headers, error, owes_free) if later?(env) || owes_free || @answer.later?
       @slot.input.close if File === @slot.input
@@ -107,8 +106,9 @@ module FoolsGold
       @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
     end
 
-    # Runs the application's blocks after an answer, which can be interrupted like the request. An interruption that
-    # comes between two of them ends the work; in one of them, that one. This is a busy path: masks cost a tenth of it.
+    # Runs the application's blocks after an answer, which can be interrupted like the request. An interruption
+    # inside a block ends that block; between two blocks it ends the work. Masks against the latter would cost a tenth
+    # of this busy path.
     def work(env, status, headers, error)
       @interrupted = nil
       @running = @slot.seq
@@ -118,11 +118,6 @@ module FoolsGold
     rescue RequestTimeout => error
       leave_failed
       Log.exception(error, "#{name} was interrupted after its answer")
-    end
-
-    # Whether this is the worker, and not a child that the application has forked, without a block, in this request.
-    def own_process?
-      Process.pid == @pid
     end
 
     # Ends such a child: its parent gives the answer. The at_exit blocks are the worker's.
@@ -207,14 +202,15 @@ module FoolsGold
     # Runs the blocks after the answer, in the order of Puma and of the SPEC, which runs the last registered first. As
     # in Puma there is a status even if the application gave none.
     def after(env, status, headers, error)
-      Array(env["rack.after_reply"]).each { |callable| guard { callable.call } } if env["rack.after_reply"]
-      return unless (callables = env["rack.response_finished"])
+      replied = env["rack.after_reply"]
+      Array(replied).each { |callable| guard { callable.call } } if replied
+      finished = env["rack.response_finished"] or return
 
-      finished = [env, status || 500, headers || {}, error]
-      Array(callables).reverse_each { |callable| guard { callable.call(*finished) } }
+      arguments = [env, status || 500, headers || {}, error]
+      Array(finished).reverse_each { |callable| guard { callable.call(*arguments) } }
     end
 
-    # Runs a block of the application. Whatever it raises, those after it run all the same.
+    # Runs a block of the application. The blocks after it run whatever it raises.
     def guard
       yield
     rescue Exception => error # Also `exit`: other requests have nothing to do with it.

@@ -31,8 +31,8 @@ module FoolsGold
     @lock = Mutex.new
 
     class << self
-      # Makes this process the one that the handlers are for. Those that are forked from it inherit them, and a signal
-      # then does what it does without them.
+      # Makes this process the one that the handlers are for. A process forked from it inherits them, and
+      # there a signal has its default effect.
       def claim
         @owner = ::Process.pid
       end
@@ -42,7 +42,7 @@ module FoolsGold
       # what is ignored).
       def quieten(names)
         claim
-        names.each { |name| set(name, proc { end_child(name) unless ::Process.pid == @owner }) }
+        names.each { |name| set_own(name) { nil } }
       end
 
       # Sets a handler again that code of the application may have replaced. Hooks run in several threads at once: one
@@ -73,7 +73,7 @@ module FoolsGold
         @own = 0
         ::Process.singleton_class.prepend(Kill)
         ENDING.each do |name|
-          set(name, proc { ::Process.pid == @owner ? ask(own: (@own -= 1) >= 0) : end_child(name) })
+          set_own(name) { ask(own: (@own -= 1) >= 0) }
         end
       end
 
@@ -107,6 +107,11 @@ module FoolsGold
       def ask(own:)
         @own = 0 if @own.negative?
         Thread.new { Log.frame(Frames::ENDING, [own ? 1 : 0].pack("C")) }
+      end
+
+      # Sets a handler for the owner alone; a process forked from it is ended by the signal.
+      def set_own(name)
+        set(name, proc { ::Process.pid == @owner ? yield : end_child(name) })
       end
 
       def set(name, handler)

@@ -35,8 +35,7 @@ pub fn read(requests: Vec<Request>, bytes: &[u8], piece: usize) -> std::io::Resu
         while let Ok(Some(frame)) = take(&mut buffer) {
             match thread.receive(frame) {
                 // The body has no reader: a chunk that does not fit would wait for ever.
-                Ok((Step::Chunk(sink, _), _)) => thread.sent(sink, Ok(())),
-                Ok((Step::Memory(Some(sink), _), _)) => thread.sent(sink, Ok(())),
+                Ok((Step::Chunk(sink, _) | Step::Memory(Some(sink), _), _)) => thread.sent(sink, Ok(())),
                 Ok(_) => {}
                 Err(_) => return Ok((replies, false)),
             }

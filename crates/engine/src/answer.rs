@@ -33,7 +33,7 @@ impl Answer {
         let replacement = self.replacement.take()?;
         match &self.result {
             Ok(Response { body: Body::Stream(source), .. }) if !source.claim() => {
-                std::mem::take(&mut self.tally).cancel();
+                self.tally.cancel();
                 Some(replacement)
             }
             _ => None,

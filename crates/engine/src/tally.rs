@@ -30,7 +30,7 @@ impl Tally {
     }
 
     /// Counts nothing: another answer takes the place of this response.
-    pub(crate) fn cancel(mut self) {
+    pub(crate) fn cancel(&mut self) {
         self.0 = None;
     }
 }

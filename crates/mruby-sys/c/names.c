@@ -46,7 +46,7 @@ static mrb_value name_for_now(mrb_state *mrb, mrb_value self)
   if (mrb_nil_p(name)) return self;
   mrb_iv_set(mrb, self, NAME, mrb_obj_freeze(mrb, mrb_str_dup(mrb, name)));
   mrb_iv_set(mrb, self, TEMPORARY, mrb_true_value());
-  /* From the first temporary name on: nobody else pays for it. */
+  /* Defined with the first temporary name: until then, setting a constant costs no extra call. */
   mrb_define_method(mrb, mrb->module_class, "const_added", const_added, MRB_ARGS_REQ(1));
   return self;
 }

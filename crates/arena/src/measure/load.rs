@@ -123,8 +123,9 @@ impl Load<'_> {
         sample.numbers.insert(CHECKED.into(), right);
         sample.numbers.insert(CHECKED_FAILED_PPM.into(), failed_share(failed, right) * 1e6);
         let kinds: Vec<String> = seen.errors.iter().map(|(kind, many)| format!("{kind}: {many}")).collect();
-        let failures = format!("in the load that checks all answers failed: {}", kinds.join(", "));
-        sample.told.extend((!kinds.is_empty()).then_some(failures));
+        if !kinds.is_empty() {
+            sample.told.push(format!("failures in the load that checks all answers: {}", kinds.join(", ")));
+        }
         seen.wrong.map_or(Ok(()), |wrong| Err(format!("wrong answer in the checked load: {wrong}")))?;
         (self.check)(&up.server).map_err(|why| format!("after the load: {why}"))?;
         Ok(false)

@@ -11,8 +11,8 @@ use loadgen::metric::{CPU, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQ
 const BEYOND: f64 = 4.0;
 /// Number of requests of each round for a p99 to be shown.
 const P99_LEAST: f64 = 100.0 * BEYOND;
-/// Number of answers of each round, per request that is served at once, for a rate to be shown. Requests in progress at
-/// the end of a load are not counted; with so many answers, they are at most a tenth.
+/// Least number of answers in each round, per request that is served at once, for a rate to be shown. Requests in
+/// progress at the end of a load are not counted; they are then at most a tenth.
 const BATCHES: f64 = 10.0;
 /// Share of the offered requests below which a server did not keep up. The random draws of a short load differ by less.
 pub const KEPT_UP: f64 = 0.93;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::number;
 use super::plot::{good_end, in_order};
 use super::styles::{Chip, Styles};
-use super::words::{is_best, rate_of_all, spread_of, unranked};
+use super::words::{is_best, spread_of, unranked, with_rate};
 use crate::record::summary::{Case, Measured, Published, Spread};
 use crate::stats::Beside;
 use loadgen::metric::{Direction, Metric};
@@ -196,8 +196,7 @@ pub struct Head {
 pub fn matrix(cases: &[&Case], metric: &Metric, styles: &Styles) -> Matrix {
     let head = |case: &&Case| {
         let title = case.x.map_or_else(|| case.title.clone(), number::tick);
-        let rate = rate_of_all(case).map_or_else(String::new, |rate| format!(" ({rate})"));
-        Head { title: title + &rate, name: case.name.clone() }
+        Head { title: with_rate(&title, case), name: case.name.clone() }
     };
     let mut names: Vec<&String> = Vec::new();
     for result in cases.iter().flat_map(|case| &case.results) {

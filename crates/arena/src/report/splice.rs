@@ -331,11 +331,7 @@ fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
 fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = wanted.pick(matrix.rows);
-    let head = |case: &&Case| match words::rate_of_all(case) {
-        Some(rate) => format!("{} ({rate})", case.title),
-        None => case.title.clone(),
-    };
-    let mut heads: Vec<String> = cases.iter().map(head).collect();
+    let mut heads: Vec<String> = cases.iter().map(|case| words::with_rate(&case.title, case)).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
     let rows = || {

@@ -88,9 +88,14 @@ fn count_of(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", number::tick(number as f64), if number == 1 { one } else { more })
 }
 
+/// Title of a column, with the rate if it is the same for all: `50 (1414/s)`.
+pub fn with_rate(title: &str, case: &Case) -> String {
+    rate_of_all(case).map_or_else(|| title.to_owned(), |rate| format!("{title} ({rate})"))
+}
+
 /// Rate of a case in which all are asked the same number of requests per second, in words: `1414/s`; the median where
 /// the rounds differ. None for other cases.
-pub fn rate_of_all(case: &Case) -> Option<String> {
+fn rate_of_all(case: &Case) -> Option<String> {
     // A series at equal rates is named so (`ladder=50`).
     let is_of_all = case.name.contains('=');
     let offered = case.results.iter().filter_map(|result| result.numbers.get(OFFERED)).filter(|_| is_of_all);
@@ -125,9 +130,7 @@ pub fn of_case(case: &Case, styles: &Styles) -> String {
         return "Nobody could be ranked.".to_owned();
     };
     let leader = best.first().and_then(|name| spread_of(case, name, metric));
-    // Of those that are shown to be worse.
-    let is_worse = |group: &&Vec<String>| !group.iter().any(|name| case.undecided.contains(name));
-    let second = case.ranking.iter().skip(1).find(is_worse);
+    let second = stats::next_worse(&case.ranking, &case.undecided);
     let open = titles(&undecided(case, metric));
     let unsure = if open.is_empty() { String::new() } else { format!("; undecided: {}", list(&open)) };
     let figure = leader.map_or_else(String::new, |spread| number::with_unit(spread.median, metric));
@@ -239,11 +242,11 @@ const NAMED: usize = 3;
 #[derive(Default)]
 struct Best {
     name: String,
-    /// Those in which all others are shown to be worse.
+    /// Cases in which all others are shown to be worse.
     alone: usize,
-    /// Those in which others are level with it.
+    /// Cases in which others are level with it.
     level: usize,
-    /// Those in which nobody is level with it, and others are undecided.
+    /// Cases in which it is alone in its group and others are undecided.
     unsure: usize,
 }
 

@@ -26,7 +26,7 @@ impl<'a> Beside<'a> {
         Beside { ranking, direction: metric.direction, figures }
     }
 
-    /// Whether this one is the best, or level with it. False for all if nobody is shown to be worse.
+    /// Whether this contender is the best or level with it. False for every contender if none is shown to be worse.
     pub fn is_best(&self, name: &str) -> bool {
         let first = self.ranking.groups.first().filter(|_| self.ranking.tells());
         first.is_some_and(|group| group.iter().any(|one| one == name))

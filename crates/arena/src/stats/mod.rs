@@ -11,7 +11,7 @@ pub use loadgen::stats::{median, percentile};
 pub use paired::{
     CONFIDENCE_PERCENT, Ratio, Standing, are_apart, are_open, known_within, meaningful_ratio, ratio, rule,
 };
-pub use rank::{Place, Ranking, better, place, rank, ranking, ranking_by};
+pub use rank::{Place, Ranking, better, next_worse, place, rank, ranking, ranking_by};
 
 use loadgen::stats::sorted;
 

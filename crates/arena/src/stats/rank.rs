@@ -78,12 +78,19 @@ pub fn ranking(list: Vec<(String, Spread)>, direction: Direction) -> Ranking {
             }
         }
         groups.push((leader.median, level));
-        groups.extend(alone.iter().map(|(name, spread)| (spread.median, vec![name.clone()])));
-        undecided.extend(alone.into_iter().map(|(name, _)| name));
+        for (name, spread) in alone {
+            groups.push((spread.median, vec![name.clone()]));
+            undecided.push(name);
+        }
         list = worse;
     }
     groups.sort_by(|a, b| (sign * a.0).total_cmp(&(sign * b.0)));
     Ranking { groups: groups.into_iter().map(|(_, names)| names).collect(), undecided }
+}
+
+/// First group after the best that is shown to be worse; undecided contenders are skipped.
+pub fn next_worse<'a>(groups: &'a [Vec<String>], undecided: &[String]) -> Option<&'a Vec<String>> {
+    groups.iter().skip(1).find(|group| !group.iter().any(|name| undecided.contains(name)))
 }
 
 /// Where a figure stands beside that of the leader. With one round, or where a 0 leaves a ratio without a meaning,

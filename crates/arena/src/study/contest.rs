@@ -20,10 +20,10 @@ use loadgen::{Closed, K6Here, Until, Warmth};
 
 /// Seconds of the first warm-up, before workers and threads are counted.
 const FIRST_WARM_UP_S: f64 = 0.3;
-/// Shortest and longest time of a checked load, in seconds, and how many times as long it goes on where too few answers
-/// were checked until then.
-const CHECKED_S: (f64, f64) = (0.3, 10.0);
-const CHECKED_TIMES: f64 = 3.0;
+/// Shortest and longest time limit of a checked load, in seconds.
+const CHECKED_S: (f64, f64) = (0.9, 30.0);
+/// Time limit of a checked load, as a multiple of the time of the load before it.
+const CHECKED_TIMES: f64 = 1.5;
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
@@ -218,10 +218,9 @@ impl Turn<'_> {
     }
 }
 
-/// The end of the load that checks all answers, after one of so many seconds: when enough were checked. It is to take
-/// half of the load's time, and goes on up to [`CHECKED_TIMES`] as long where the server is slow.
+/// End of the load that checks all answers after a load of `load_s` seconds: enough answers, or its time limit.
 fn checked_until(load_s: f64) -> Until {
-    let seconds = (load_s / 2.0).clamp(CHECKED_S.0, CHECKED_S.1) * CHECKED_TIMES;
+    let seconds = (load_s * CHECKED_TIMES).clamp(CHECKED_S.0, CHECKED_S.1);
     Until::First { requests: CHECKED_ENOUGH, seconds }
 }
 

@@ -41,7 +41,7 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     // Loads of other machines have the time of their import, not of the load.
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
     let study = Recipe::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
-    let asked: Option<Asked> = serde_json::from_value(plan.clone()).ok();
+    let asked: Option<Asked> = serde_json::from_value(plan).ok();
     if let (Some(study), Some(asked)) = (&study, &asked) {
         note_clients(&mut summary, study, asked);
     }
@@ -119,7 +119,7 @@ fn shortcomings(
     found
 }
 
-/// The cases that have fewer rounds than needed, in a run that has enough: those at equal rates begin in the second.
+/// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round.
 fn of_few_rounds(summary: &Summary) -> Option<String> {
     let least = ROUNDS_LEAST as usize;
     let rounds = |case: &Case| {
@@ -133,19 +133,19 @@ fn of_few_rounds(summary: &Summary) -> Option<String> {
         .then(|| format!("{few} of {} {have} fewer than {least} rounds", words::count(all, "case", "cases")))
 }
 
-/// That loads which end by the clock were shorter than those of the study.
+/// Shortcoming of a run whose timed loads were shorter than those of the study.
 fn shorter(summary: &Summary, study: &Recipe, effort: &Effort) -> Option<String> {
     let is_by_clock = |case: &&CaseRecipe| {
         let is_load = !matches!(case.tool, Tool::Start | Tool::Idle | Tool::IdleConnections);
         is_load && case.requests.is_none() && case.seconds.is_none()
     };
-    let is_measured = |case: &CaseRecipe| summary.cases.iter().any(|one| verdicts::is_of_family(&one.name, &case.name));
-    let was_loaded = study.cases.iter().filter(is_by_clock).any(is_measured);
+    let is_of_run = |case: &CaseRecipe| summary.cases.iter().any(|one| verdicts::is_of_family(&one.name, &case.name));
+    let was_loaded = study.cases.iter().filter(is_by_clock).any(is_of_run);
     let (took, own) = (effort.seconds, study.full.seconds);
     (was_loaded && took < own).then(|| format!("loads of {took} s, where the study has {own} s"))
 }
 
-/// Why a run shows nothing of its noise, where it does not.
+/// Reason why a run has no twin that can be compared with its original.
 fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
     let Some(twins) = words::twins(summary, styles) else {
         return Some("no contender took part twice (no twin)".to_owned());

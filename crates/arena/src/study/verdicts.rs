@@ -108,8 +108,7 @@ fn why(cases: &[&Case], metric: &Metric, ranking: &Ranking, list: &[(String, Spr
         list.iter().find(|(one, _)| one == name)
     };
     let Some((_, best)) = first(ranking.groups.first()) else { return "no contender was ranked".into() };
-    let is_worse = |group: &&Vec<String>| !group.iter().any(|name| ranking.undecided.contains(name));
-    let next = first(ranking.groups.iter().skip(1).find(is_worse));
+    let next = first(stats::next_worse(&ranking.groups, &ranking.undecided));
     let title = |name: &str| {
         let title = who.iter().find(|who| who.name == name).map(|who| who.title.as_str());
         title.filter(|title| !title.is_empty()).unwrap_or(name).to_owned()

@@ -12,7 +12,7 @@ class Exception
   end
 end
 
-# CRuby's Array and Hash have these of their own, which do not ask what `each` of a subclass yields.
+# In CRuby, Array and Hash have their own versions of these methods, which do not call the `each` of a subclass.
 class Array
   names = %i[
     all? any? none? one? map compact count cycle drop drop_while find_index include? max min minmax reject reverse_each

@@ -182,7 +182,7 @@ class StringIO
     raise IOError, "not opened for reading" if @closed || !@readable
   end
 
-  # Also an empty part is marked as the String is.
+  # An empty part has the encoding of the String, too.
   def slice_at(position, length)
     part = @string.byteslice(position, length) || @string.byteslice(0, 0)
     @mark ? part.force_encoding(@mark) : part

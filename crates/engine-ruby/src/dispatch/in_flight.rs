@@ -49,8 +49,8 @@ pub struct SentRequest {
     pub is_stuck: bool,
     /// Its answer is complete, and the thread has more to do for it.
     pub is_finishing: bool,
-    /// It was interrupted before its answer was complete.
-    was_interrupted: bool,
+    /// It was interrupted, while it ran or in its work after the answer.
+    pub was_interrupted: bool,
 }
 
 /// The next step of the reader after a frame.
@@ -101,7 +101,7 @@ impl SentRequest {
     /// Notes that its answer is complete and that the thread has more to do for it: what the application does then is
     /// limited like a request.
     fn finish(&mut self, now: Instant) {
-        self.was_interrupted |= self.expired.take().is_some();
+        self.expired = None;
         self.until = Some(now + self.time_allowed);
         (self.is_finishing, self.is_stuck) = (true, false);
     }
@@ -225,10 +225,7 @@ impl InFlight {
                 self.withdrawn += 1;
                 Step::Nothing
             }
-            Some(_) => {
-                let was_interrupted = over.was_interrupted || over.expired.is_some();
-                Step::Done(now.saturating_duration_since(over.since), was_interrupted)
-            }
+            Some(_) => Step::Done(now.saturating_duration_since(over.since), over.was_interrupted),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The memory of a worker process, out of which long parts of a body are read: they are then copied twice on their way
-//! to the client, and not three times, and the worker does nothing for it.
+//! The memory of a worker process, from which long parts of a body are read. They are copied twice on their way to the
+//! client instead of three times, and the worker does no work for it.
 
 use std::collections::VecDeque;
 use std::io::IoSliceMut;
@@ -40,9 +40,9 @@ impl WorkerMemory {
         Some(WorkerMemory { pid, ended: pidfd_open(pid, PidfdFlags::empty()).ok()? })
     }
 
-    /// Fills the buffer from this address on, or its beginning, and returns the number of bytes. None if nothing can be
-    /// read: the process has ended, nothing is there, or this process may not (ptrace(2), "Ptrace access mode
-    /// checking").
+    /// Reads from this address into the buffer, which may be filled only in part, and returns the number of bytes. None
+    /// if nothing can be read: the process has ended, nothing is there, or this process may not (ptrace(2), "Ptrace
+    /// access mode checking").
     fn read(&self, address: u64, buffer: &mut [u8]) -> Option<usize> {
         let from = RemoteIoVec { base: usize::try_from(address).ok()?, len: buffer.len() };
         let pid = nix::unistd::Pid::from_raw(self.pid.as_raw_nonzero().get());

@@ -354,26 +354,30 @@ impl WorkerThread {
         }
     }
 
-    /// Sends a part of a body on that the worker has in its memory, and tells the worker how much of it was read. What
-    /// cannot be read the worker sends itself.
+    /// Forwards a part of a body from the memory of the worker, and tells the worker how much was read. The worker
+    /// sends the rest itself.
     pub async fn send_lent(&self, sink: Option<Sink>, lent: Lent) {
-        // Of what nobody wants, all is taken.
-        let mut taken = if sink.is_some() { 0 } else { lent.length };
-        if let Some(sink) = sink {
-            let mut went = Ok(());
-            let mut pieces = self.memory.as_ref().map(|memory| Pieces::new(memory, lent));
-            while went.is_ok()
-                && let Some(piece) = pieces.as_mut().and_then(Pieces::next)
-            {
-                taken += piece.len() as u64;
-                went = sink.send(piece).await;
-            }
-            if went.is_err() {
-                taken = lent.length;
-            }
-            self.sent(sink, went);
-        }
+        let taken = match sink {
+            Some(sink) => self.forward_lent(sink, lent).await,
+            // Nobody wants the body: all of it counts as read, so that the worker does not send it.
+            None => lent.length,
+        };
         self.control.release(self.number, taken);
+    }
+
+    /// Forwards what can be read, and returns the number of bytes; all if the client has gone.
+    async fn forward_lent(&self, sink: Sink, lent: Lent) -> u64 {
+        let (mut taken, mut went) = (0, Ok(()));
+        let mut pieces = self.memory.as_ref().map(|memory| Pieces::new(memory, lent));
+        while went.is_ok()
+            && let Some(piece) = pieces.as_mut().and_then(Pieces::next)
+        {
+            taken += piece.len() as u64;
+            went = sink.send(piece).await;
+        }
+        let is_wanted = went.is_ok();
+        self.sent(sink, went);
+        if is_wanted { taken } else { lent.length }
     }
 
     /// Closes the connection and returns all requests that were sent and are not answered completely. A body that was
@@ -472,6 +476,7 @@ impl WorkerThread {
             look.is_stuck = is_stuck && !std::mem::replace(&mut sent.is_stuck, is_stuck);
         } else if now > until {
             sent.expired = Some(now);
+            sent.was_interrupted = true;
             // Without a job it was withdrawn, and the worker had begun it.
             if let Some(job) = &mut sent.job {
                 let allowed = job.request.time_allowed();

@@ -87,8 +87,7 @@ impl Control {
         self.about(kind::INTERRUPT, slot, seq);
     }
 
-    /// Tells a worker that of the part of a body that it has lent, so many bytes have been read, and that it may have
-    /// its memory back.
+    /// Ends the oldest loan of a worker's thread: `taken` bytes of it have been read.
     pub fn release(&self, slot: u32, taken: u64) {
         self.send(frame(kind::RELEASE, |out| {
             out.put_u32(slot);

@@ -72,7 +72,7 @@ impl FromStr for Bind {
         }
         let address = text.strip_prefix("tcp://").unwrap_or(text);
         if text.starts_with("ssl://") || text.starts_with("https://") {
-            let instead = "end it in a proxy in front, and write tcp://host:port for that";
+            let instead = "terminate it in a proxy in front, and write tcp://host:port here";
             return Err(format!("\"{text}\": there is no TLS in this version; {instead}"));
         }
         if address.contains("://") {

@@ -117,8 +117,8 @@ impl State {
     /// shutdown.
     fn call_off(&mut self, end: Signal) {
         if let State::Trying(Some(pid)) = *self {
-            // A process that loads has no handler for this signal: it is ended, and leaves no core file (SIGQUIT). One
-            // that serves, and whose report has not been read, finishes the requests that it has accepted.
+            // A process that still loads has no handler for this signal, which kills it; SIGQUIT would leave a core
+            // file. One that serves, and whose report has not been read, finishes the requests that it has accepted.
             let _ = prlimit(Some(pid), Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
             let _ = kill_process(pid, end);
         }
@@ -194,7 +194,7 @@ impl Upgrade {
         self.raise().and_then(|successor| self.welcome(successor)).map_err(|why| self.give_up(why))
     }
 
-    /// Goes on without a successor, unless the server ends by now. Returns the reason for the caller.
+    /// Continues without a successor, unless the server is shutting down. Returns the reason for the caller.
     fn give_up(&self, why: String) -> String {
         let mut state = self.state.lock();
         if !matches!(*state, State::Trying(_)) {
