@@ -44,7 +44,7 @@ pub use outcome::{Course, Outcome};
 pub use real_time::{forbid_real_time, may_be_real_time};
 pub use rng::SeededRng;
 pub use siege::{SiegePlan, SiegeUntil, siege};
-pub use tally::{LOAD_THREADS, Second, Seen, Watch};
+pub use tally::{LOAD_THREADS, Second, Seen, Watch, course_of};
 pub use warm::{Settled, Warmth, warm_up};
 pub use wrk::{WrkPlan, read_wrk, wrk};
 

@@ -219,18 +219,20 @@ impl Plan {
     }
 }
 
-/// Estimate of the time left, from the plan and from how much longer than planned everything took so far.
+/// Estimate of the time left, from the plan and from how much longer than planned everything took so far. A duel begins
+/// no round after its budget of time, so no more is left than that has.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Clock {
     planned_s: f64,
+    budget_s: Option<f64>,
     done_s: f64,
     took_s: f64,
 }
 
 impl Clock {
-    /// A clock for a plan of this many seconds.
-    pub fn new(planned_s: f64) -> Clock {
-        Clock { planned_s, ..Clock::default() }
+    /// A clock for a plan of this many seconds, and a budget of them, if there is one.
+    pub fn new(planned_s: f64, budget_s: Option<f64>) -> Clock {
+        Clock { planned_s, budget_s, ..Clock::default() }
     }
 
     /// Sets the planned seconds that are still to come.
@@ -247,7 +249,8 @@ impl Clock {
     /// Estimated seconds until the end.
     pub fn left_s(&self) -> f64 {
         let slowness = if self.done_s > 0.0 { self.took_s / self.done_s } else { 1.0 };
-        (self.planned_s - self.done_s).max(0.0) * slowness
+        let left_s = (self.planned_s - self.done_s).max(0.0) * slowness;
+        self.budget_s.map_or(left_s, |budget_s| left_s.min((budget_s - self.took_s).max(0.0)))
     }
 }
 
@@ -315,13 +318,22 @@ mod tests {
 
     #[test]
     fn the_clock_learns_how_slow_everything_is() {
-        let mut clock = Clock::new(100.0);
+        let mut clock = Clock::new(100.0, None);
         assert_eq!(clock.left_s(), 100.0);
         clock.done(10.0, 20.0);
         assert_eq!(clock.left_s(), 180.0);
         clock.replan(45.0);
         assert_eq!(clock.left_s(), 90.0);
         clock.done(100.0, 1.0);
+        assert_eq!(clock.left_s(), 0.0);
+    }
+
+    #[test]
+    fn no_more_time_is_left_than_the_budget_has() {
+        let mut clock = Clock::new(100.0, Some(120.0));
+        clock.done(30.0, 90.0);
+        assert_eq!(clock.left_s(), 30.0);
+        clock.done(10.0, 90.0);
         assert_eq!(clock.left_s(), 0.0);
     }
 }

@@ -142,7 +142,8 @@ impl<'a> Duel<'a> {
         for who in &contenders.missing {
             listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
         }
-        let clock = Clock::new(plan.seconds(count, finalists));
+        let budget_s = options.budget_minutes.map(|minutes| minutes * 60.0);
+        let clock = Clock::new(plan.seconds(count, finalists), budget_s);
         let turns = (0, count * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
         Duel {
             options,

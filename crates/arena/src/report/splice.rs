@@ -10,13 +10,15 @@
 //! commas, and `NAME/METRIC/CASES/ROWS` only these contenders, in this order:
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
+//!
+//! `NAME/worse/BEGINNING` lists every figure in which the entries whose names begin so are shown to be worse than others.
 
 use std::collections::BTreeSet;
 
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
-use super::{number, words};
+use super::{number, words, worse};
 use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, Summary, failed_share};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
@@ -25,6 +27,8 @@ use loadgen::metric::{ELAPSED, FAILED, Metric};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
+/// In the place of a metric: the list of what is worse.
+const WORSE: &str = "worse";
 /// Most metrics in a table of one case.
 const MOST_METRICS: usize = 5;
 
@@ -151,6 +155,9 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     let Shown { summary, link } = shown;
     let styles = Styles::of(summary);
+    if wanted.metric == Some(WORSE) {
+        return Ok(worse_list(shown, &styles, wanted.begin.first().unwrap_or(&"")));
+    }
     let chosen = match wanted.metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
@@ -172,7 +179,12 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
     let mut shown_results = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
     let failed = shown_results.any(|result| result.failed_share() > 0.0);
-    let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
+    let counted = cases.iter().flat_map(|case| &case.results).any(|one| one.numbers.contains_key(FAILED));
+    let failures = match (failed, counted) {
+        (true, _) => "Whoever failed more than 1 request in 100 is not ranked. ",
+        (false, true) => "No request failed. ",
+        (false, false) => "",
+    };
     let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let short = match &summary.shortcomings[..] {
@@ -212,6 +224,24 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     };
     let place = escaped(&place).replace("\\[Run\\]", "[Run]");
     Ok(format!("\n{table}\n\n{settings}{place}{command}{}\n\n", busy(summary)))
+}
+
+/// Every figure in which the entries whose names begin so are shown to be worse than another one, folded away.
+fn worse_list(Shown { summary, link }: Shown, styles: &Styles, begin: &str) -> String {
+    let all = worse::list(summary, styles, begin);
+    let heads = ["Figure", "Entry", "Significantly better: ratio of the entry's figure to this one's"];
+    let row = |one: &worse::Worse| {
+        let cells = [one.metric.clone(), escaped(&one.entry), escaped(&one.rivals.join("; "))];
+        (one.case.clone(), cells.to_vec())
+    };
+    let table = lines("Case", heads.map(str::to_owned).to_vec(), all.iter().map(row)).join("\n");
+    let table = if all.is_empty() { "None.".to_owned() } else { table.replace("--: ", "--- ") };
+    let figures = words::count(all.len(), "figure", "figures");
+    let day = date::day_in_words(&summary.started);
+    format!(
+        "\n<details>\n<summary>{}, {day}: {figures}</summary>\n\n{table}\n\n[Run]({link}).\n\n</details>\n\n",
+        escaped(&summary.title)
+    )
 }
 
 /// Remark on a machine that was busy when the run began.
@@ -515,6 +545,30 @@ mod tests {
         assert!(new.contains("| a\\|b | 100 (2.0 % failed) | 100 (2.0 % failed) | 2.0 % |"), "{new}");
         assert!(new.contains("Failed, of all |") && new.contains("| c | 50.0 | 50.0 | 0 |"), "{new}");
         assert!(new.contains("not ranked. [Run]"), "{new}");
+    }
+
+    #[test]
+    fn that_no_request_failed_is_said_where_failures_were_counted() {
+        let mut run = summary();
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        assert!(!splice(page, "s", shown(&run, "x")).expect("a page").contains("No request failed"));
+        for result in &mut run.cases[0].results {
+            result.numbers.insert("failed".into(), Spread::of(&[0.0]).unwrap());
+        }
+        assert!(splice(page, "s", shown(&run, "x")).expect("a page").contains(" No request failed. "));
+    }
+
+    #[test]
+    fn what_is_worse_is_listed_with_who_is_better() {
+        let run = summary();
+        let name = "s/worse/c";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        assert!(new.contains("2 January 2026: 1 figure</summary>"), "{new}");
+        assert!(new.contains(" | c: 50.0") && new.contains(" | a\\|b 0.50× |"), "{new}");
+        let best = name.replace('c', "a");
+        let page = format!("<!-- arena:begin {best} -->\n<!-- arena:end {best} -->");
+        assert!(splice(&page, &best, shown(&run, "x")).expect("a page").contains("0 figures</summary>\n\nNone."));
     }
 
     #[test]

@@ -110,16 +110,28 @@ pub(super) fn overload_s(case: &Case) -> (u32, u32, u32) {
     ((whole / 3).max(2), whole, whole.max(4))
 }
 
-/// The outcome with the scenario's own sentences. They are of one contender and one round, and no part of the command.
+/// The outcome with the scenario's own sentences, and with what ordinary clients saw second by second. The sentences are
+/// of one contender and one round, and no part of the command.
 fn outcome(told: Told) -> Outcome {
-    let Told { mut outcome, words, .. } = told;
+    let Told { mut outcome, words, timeline, .. } = told;
     outcome.told.extend(words);
+    outcome.course = loadgen::course_of(&timeline);
     outcome
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadgen::Second;
+
+    #[test]
+    fn a_scenario_is_shown_over_time() {
+        let second = |ms: u32| Second { times_us: vec![ms * 1000; 400], failed: 0 };
+        let told = Told { timeline: vec![second(1), second(30), second(1)], ..Told::default() };
+        let course = outcome(told).course;
+        assert_eq!(course["p99_ms"], [(0.5, 1.0), (1.5, 30.0)]);
+        assert_eq!(course["requests_per_s"], [(0.5, 400.0), (1.5, 400.0)]);
+    }
 
     #[test]
     fn more_hang_than_a_server_serves_at_once() {

@@ -20,10 +20,13 @@ use loadgen::{Closed, K6Here, Until, Warmth};
 
 /// Seconds of the first warm-up, before workers and threads are counted.
 const FIRST_WARM_UP_S: f64 = 0.3;
-/// Shortest and longest time limit of a checked load, in seconds.
-const CHECKED_S: (f64, f64) = (0.9, 30.0);
-/// Time limit of a checked load, as a multiple of the time of the load before it.
+/// Time limit of a checked load, in seconds.
+const CHECKED_S: f64 = 30.0;
+/// Below this length of a load, in seconds, as in the quick form of a study, the checked one has another limit: a
+/// multiple of that length, and no less than the last.
+const FULL_LOAD_S: f64 = 2.0;
 const CHECKED_TIMES: f64 = 1.5;
+const CHECKED_S_LEAST: f64 = 0.9;
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
@@ -220,7 +223,7 @@ impl Turn<'_> {
 
 /// End of the load that checks all answers after a load of `load_s` seconds: enough answers, or its time limit.
 fn checked_until(load_s: f64) -> Until {
-    let seconds = (load_s * CHECKED_TIMES).clamp(CHECKED_S.0, CHECKED_S.1);
+    let seconds = if load_s < FULL_LOAD_S { (load_s * CHECKED_TIMES).max(CHECKED_S_LEAST) } else { CHECKED_S };
     Until::First { requests: CHECKED_ENOUGH, seconds }
 }
 
@@ -238,12 +241,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checked_load_goes_on_until_enough_answers_were_checked_or_three_times_its_length() {
+    fn a_checked_load_goes_on_until_enough_answers_were_checked_or_for_half_a_minute() {
         let of = |load_s: f64| match checked_until(load_s) {
             Until::First { requests, seconds } => (requests, (seconds * 10.0).round() / 10.0),
             other => panic!("{other:?}"),
         };
-        assert_eq!([2.0, 10.0].map(of), [(4603, 3.0), (4603, 15.0)]);
-        assert_eq!([0.1, 600.0].map(of), [(4603, 0.9), (4603, 30.0)]);
+        assert_eq!([2.0, 10.0, 600.0].map(of), [(4603, 30.0); 3]);
+        assert_eq!([0.1, 1.0].map(of), [(4603, 0.9), (4603, 1.5)]);
     }
 }
