@@ -8,7 +8,7 @@ use std::process::Command;
 
 use arena::record::folder::{Folder, read_summary};
 use arena::record::summary::{Case, FORMAT, Measured, Plot, PlotKind, Published, Spread, Summary, Who};
-use arena::report::splice::Shown;
+use arena::report::splice::ShownRun;
 use arena::report::{compare, index, page, splice, table};
 use arena::stats;
 use arena::study::shown;
@@ -154,7 +154,7 @@ fn what_stands_beside_a_median_is_the_interval_that_decides_wherever_it_stands()
     let summary =
         of_rates(&[("best", [100.0, 101.0, 102.0]), ("level", [80.0, 99.0, 90.0]), ("apart", [49.0, 50.0, 51.0])]);
     let place = "<!-- arena:begin s -->\n<!-- arena:end s -->";
-    let shown = Shown { summary: &summary, link: "runs/a" };
+    let shown = ShownRun { summary: &summary, link: "runs/a" };
     let pages = [
         page::html(&summary).expect("a page").replace('\u{202f}', " "),
         terminal(&summary, 120),
@@ -459,7 +459,7 @@ fn nothing_in_a_summary_becomes_markup() {
         assert!(!html.contains("<script>alert") && !html.contains("<img"), "{html}");
     }
     let place = "<!-- arena:begin a -->\n<!-- arena:end a -->";
-    let shown = Shown { summary: &summary, link: "runs/a" };
+    let shown = ShownRun { summary: &summary, link: "runs/a" };
     assert!(splice::splice(place, "a", shown).is_ok_and(|text| !text.contains(" <script>")));
 }
 
@@ -538,7 +538,7 @@ fn a_page_of_markdown_is_kept_current() {
     for name in NAMES {
         let summary = fixture(name);
         let page = format!("# T\n\n<!-- arena:begin {name} -->\n<!-- arena:end {name} -->\n\nEnd.\n");
-        let shown = Shown { summary: &summary, link: "arena/runs/x" };
+        let shown = ShownRun { summary: &summary, link: "arena/runs/x" };
         let new = splice::splice(&page, name, shown).expect(name);
         keep(&format!("{name}.md"), &new);
         assert!(new.contains("**") && new.contains("[Run](arena/runs/x)") && new.ends_with("End.\n"), "{new}");
@@ -679,7 +679,7 @@ fn the_pages_show_no_run_of_a_program_of_long_ago_nor_one_that_is_not_as_the_met
             let has_table = page.contains(&format!("[Run]({link})"));
             let folder = path.rsplit('/').next().unwrap_or(path);
             for name in splice::names_of(page, &summary.study, folder).into_iter().filter(|_| has_table) {
-                let shown = Shown { summary: &summary, link: &link };
+                let shown = ShownRun { summary: &summary, link: &link };
                 assert_eq!(splice::is_current(page, &name, shown), Ok(true), "{name}: arena report {path} --splice");
             }
         }

@@ -7,11 +7,11 @@ use std::fs;
 use std::time::Duration;
 
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolOutput, number, number_after};
+use super::tool::{LoadTool, ToolOutput, number, number_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
-const AB: Tool = Tool { name: "ab", get: "on Debian: apt install apache2-utils", without: &[] };
+const AB: LoadTool = LoadTool { name: "ab", get: "on Debian: apt install apache2-utils", without: &[] };
 /// Requests after which ab stops; with `-t` it would stop at 50 000 otherwise.
 const ENDLESS: u64 = 5_000_000;
 

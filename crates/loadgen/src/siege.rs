@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolError, ToolOutput};
+use super::tool::{LoadTool, ToolError, ToolOutput};
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -17,7 +17,7 @@ const HUNG_S: u32 = 20;
 /// Least share of its time that a timed run must have lasted.
 const LEAST_SHARE: f64 = 0.9;
 
-const SIEGE: Tool = Tool { name: "siege", get: "on Debian: apt install siege", without: &[] };
+const SIEGE: LoadTool = LoadTool { name: "siege", get: "on Debian: apt install siege", without: &[] };
 /// All settings that the user's own file could change. As in the original study: a new connection for each request, a
 /// time-out of 30 s, and the end after 1024 failures.
 const SETTINGS: &str = "\

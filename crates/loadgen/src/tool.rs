@@ -16,11 +16,11 @@ use super::scratch::Scratch;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
-use crate::process::{Entry, gate, note};
+use crate::process::{LedgerEntry, gate, note};
 
 /// An external load generator.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tool {
+pub(crate) struct LoadTool {
     /// Name of its program.
     pub name: &'static str,
     /// Instructions to install it.
@@ -63,7 +63,7 @@ impl ToolOutput {
     }
 }
 
-impl Tool {
+impl LoadTool {
     /// Runs the tool. It must succeed within `limit`.
     pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, String> {
         self.attempt(words, scratch, limit).map_err(|error| match error {
@@ -93,13 +93,13 @@ impl Tool {
         let mut child = {
             let _gate = gate();
             let child = command.spawn().map_err(|error| self.missing(&error))?;
-            note(&Entry::Started(child.id()));
+            note(&LedgerEntry::Started(child.id()));
             child
         };
         let began = Instant::now();
         let ended = wait(&mut child, limit);
         let took_s = began.elapsed().as_secs_f64().max(1e-3);
-        note(&Entry::Ended(child.id()));
+        note(&LedgerEntry::Ended(child.id()));
         let (ended, used_s) = ended.map_err(|error| format!("{}: {error}", self.name))?;
         let processors = used_s.map(|used_s| used_s / took_s);
         let command = format!("{} {}", self.name, words.join(" "));
@@ -215,7 +215,7 @@ pub(super) mod tests {
 
     fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<ToolOutput, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Tool { name, get: "on Debian: apt install some-package", without: &[] }.run(
+        LoadTool { name, get: "on Debian: apt install some-package", without: &[] }.run(
             &words,
             &Scratch::new().unwrap(),
             limit,

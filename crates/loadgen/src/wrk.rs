@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolOutput, number, number_after, word_after};
+use super::tool::{LoadTool, ToolOutput, number, number_after, word_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
-const WRK: Tool = Tool { name: "wrk", get: "on Debian: apt install wrk", without: &[] };
+const WRK: LoadTool = LoadTool { name: "wrk", get: "on Debian: apt install wrk", without: &[] };
 /// Seconds beyond its duration after which wrk is killed.
 const GRACE_S: u32 = 30;
 /// A script that prints what wrk knows and does not print. It runs once, at the end: it costs requests nothing.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::recipe::{Step, signal};
+use super::recipe::{ReloadStep, signal};
 use super::server::Server;
 use loadgen::process::{self, until};
 
@@ -47,7 +47,7 @@ impl Server {
         self.workers_among(&self.members()).into_iter().map(|member| member.id).collect()
     }
 
-    fn step(&self, step: &Step) -> Result<(), String> {
+    fn step(&self, step: &ReloadStep) -> Result<(), String> {
         self.wait_for(step)?;
         if !step.command.is_empty() {
             return self.run(&step.command);
@@ -65,7 +65,7 @@ impl Server {
         process::signal_one(to.id, signal)
     }
 
-    fn wait_for(&self, step: &Step) -> Result<(), String> {
+    fn wait_for(&self, step: &ReloadStep) -> Result<(), String> {
         let (Some(number), Some(pattern)) = (&step.when, &step.to_see) else { return Ok(()) };
         let number = self.words.number(number)? as usize;
         let pattern: Regex = self.words.pattern(pattern)?;

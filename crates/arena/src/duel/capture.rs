@@ -7,10 +7,10 @@ use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
 use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
 
-use super::answer::{Answer, KnownAnswer, Unfit, Verdict};
-use super::asked::Asked;
+use super::answer::{Answer, AnswerVerdict, KnownAnswer, Unfit};
 use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
-use super::plan::Plan;
+use super::plan::DuelPlan;
+use super::request::DuelRequest;
 
 /// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -42,12 +42,12 @@ pub struct AnswerTimeout<'a> {
 
 impl<'a> AnswerTimeout<'a> {
     /// Those of a plan.
-    pub fn of(plan: &Plan, tell: &'a mut dyn FnMut(&str)) -> AnswerTimeout<'a> {
+    pub fn of(plan: &DuelPlan, tell: &'a mut dyn FnMut(&str)) -> AnswerTimeout<'a> {
         let [limit, apart] = [plan.answer_s, plan.apart_s].map(Duration::from_secs_f64);
         AnswerTimeout { limit, apart, tell }
     }
 
-    fn fetch(&mut self, port: u16, asked: &Asked, times: u32) -> Result<Answer, Unanswered> {
+    fn fetch(&mut self, port: u16, asked: &DuelRequest, times: u32) -> Result<Answer, Unanswered> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
         let mut told = || {
@@ -84,7 +84,7 @@ pub enum CaptureError {
 /// allowed and most of the weight remains.
 pub fn from_reference(
     port: u16,
-    asked: &[Asked],
+    asked: &[DuelRequest],
     may_leave_out: bool,
     timeout: &mut AnswerTimeout<'_>,
 ) -> Result<Capture, CaptureError> {
@@ -122,16 +122,16 @@ pub fn from_other(
     learned: &mut [KnownAnswer],
     timeout: &mut AnswerTimeout<'_>,
 ) -> Result<Vec<String>, String> {
-    let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
+    let asked: Vec<DuelRequest> = learned.iter().map(|one| one.asked.clone()).collect();
     let answers = several(port, &asked, timeout).map_err(|error| error.words)?;
     let mut differences = Vec::new();
     for (known, answers) in learned.iter_mut().zip(answers) {
         let mut told = None;
         for answer in answers {
             match known.judge(&answer) {
-                Verdict::Right => {}
-                Verdict::Wrong(why) => return Err(why),
-                Verdict::Differs(how) => {
+                AnswerVerdict::Right => {}
+                AnswerVerdict::Wrong(why) => return Err(why),
+                AnswerVerdict::Differs(how) => {
                     known.widen(&answer);
                     told.get_or_insert(how);
                 }
@@ -167,12 +167,12 @@ pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked
         let answer = fetch_when_free(port, known, retry_until).map_err(|error| error.words);
         end.get_or_insert_with(|| Instant::now() + limit);
         match answer.map(|answer| (known.judge(&answer), answer)) {
-            Ok((Verdict::Right, _)) => {}
-            Ok((Verdict::Differs(how), answer)) => {
+            Ok((AnswerVerdict::Right, _)) => {}
+            Ok((AnswerVerdict::Differs(how), answer)) => {
                 known.widen(&answer);
                 checked.changed.push(how);
             }
-            Ok((Verdict::Wrong(why), _)) | Err(why) => {
+            Ok((AnswerVerdict::Wrong(why), _)) | Err(why) => {
                 checked.wrong = Some(why);
                 break;
             }
@@ -196,7 +196,7 @@ fn fetch_when_free(port: u16, known: &KnownAnswer, retry_until: Instant) -> Resu
 }
 
 /// Whether the server answers at all; used as the condition of `when_ready`.
-pub fn answers(port: u16, known: &Asked, timeout: &mut AnswerTimeout<'_>) -> Result<(), Unanswered> {
+pub fn answers(port: u16, known: &DuelRequest, timeout: &mut AnswerTimeout<'_>) -> Result<(), Unanswered> {
     let answer = timeout.fetch(port, known, FIRST)?;
     // A proxy answers with these while the server behind it still starts.
     if [502, 503, 504].contains(&answer.status) {
@@ -235,7 +235,7 @@ fn rule(known: &KnownAnswer) -> BodyRule {
 }
 
 /// Answers of several passes, by request. The second pass begins a while after the first.
-fn several(port: u16, asked: &[Asked], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
+fn several(port: u16, asked: &[DuelRequest], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
     for pass in 0..PASSES {
@@ -269,7 +269,7 @@ mod tests {
     fn learned(bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&Asked::new("GET", "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&DuelRequest::new("GET", "/a"), &answers).unwrap()
     }
 
     #[test]
@@ -296,10 +296,10 @@ mod tests {
         let port = loadgen::process::free_ports(1).unwrap().numbers[0];
         let mut timeout = AnswerTimeout { limit: Duration::from_secs(1), apart: Duration::ZERO, tell: &mut |_| {} };
         assert!(matches!(
-            from_reference(port, &[Asked::new("GET", "/")], false, &mut timeout),
+            from_reference(port, &[DuelRequest::new("GET", "/")], false, &mut timeout),
             Err(CaptureError::Silent(_))
         ));
         assert!(check(port, &mut [learned(&["x"])], Duration::from_secs(1)).wrong.is_some());
-        assert!(answers(port, &Asked::new("GET", "/"), &mut timeout).is_err());
+        assert!(answers(port, &DuelRequest::new("GET", "/"), &mut timeout).is_err());
     }
 }

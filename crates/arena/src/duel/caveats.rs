@@ -132,13 +132,13 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::answer::Answer;
-    use super::super::asked::Asked;
+    use super::super::request::DuelRequest;
     use super::*;
 
     fn learned(method: &str, bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&DuelRequest::new(method, "/a"), &answers).unwrap()
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
     fn a_page_that_only_asks_for_a_login_is_told() {
         let answered = |path: &str, status: u16, location: &str| {
             let answer = Answer { status, location: location.into(), ..Answer::default() };
-            KnownAnswer::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
+            KnownAnswer::from_answers(&DuelRequest::new("GET", path), &[answer.clone(), answer]).unwrap()
         };
         let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
         assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");

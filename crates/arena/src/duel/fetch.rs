@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::answer::Answer;
-use super::asked::Asked;
+use super::request::DuelRequest;
 
 /// `Host` of every request, whatever the port: pages that contain their own address stay the same.
 pub const HOST: &str = "localhost";
@@ -40,14 +40,14 @@ pub struct Unanswered {
 }
 
 /// Fetches the answer of the server on this port of 127.0.0.1, within `limit`.
-pub fn fetch(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, Unanswered> {
+pub fn fetch(port: u16, asked: &DuelRequest, limit: Duration) -> Result<Answer, Unanswered> {
     fetch_with_notice(port, asked, limit, (limit, &mut || {}))
 }
 
 /// Fetches an answer and calls the function in `slow` once if none has come after that time.
 pub fn fetch_with_notice(
     port: u16,
-    asked: &Asked,
+    asked: &DuelRequest,
     limit: Duration,
     slow: (Duration, &mut dyn FnMut()),
 ) -> Result<Answer, Unanswered> {
@@ -63,7 +63,7 @@ pub fn fetch_with_notice(
 
 fn exchange(
     port: u16,
-    asked: &Asked,
+    asked: &DuelRequest,
     limit: Duration,
     slow: (Duration, &mut dyn FnMut()),
     is_late: &mut bool,
@@ -87,7 +87,7 @@ fn exchange(
     }
 }
 
-fn head(asked: &Asked) -> Vec<u8> {
+fn head(asked: &DuelRequest) -> Vec<u8> {
     let mut text = format!("{} {} HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n", asked.method, asked.path);
     for (name, value) in &asked.headers {
         text.push_str(&format!("{name}: {value}\r\n"));
@@ -246,12 +246,12 @@ mod tests {
         ];
         for (text, status, body) in rows {
             let (port, served) = serve(text);
-            let answer = fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap();
+            let answer = fetch(port, &DuelRequest::new("GET", "/a"), LIMIT).unwrap();
             assert_eq!((answer.status, answer.body.as_slice()), (status, body.as_bytes()), "{text}");
             assert!(served.join().unwrap().starts_with("GET /a HTTP/1.1\r\nhost: localhost\r\n"));
         }
         let (port, served) = serve("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n");
-        assert_eq!(fetch(port, &Asked::new("HEAD", "/a"), LIMIT).unwrap().body, b"");
+        assert_eq!(fetch(port, &DuelRequest::new("HEAD", "/a"), LIMIT).unwrap().body, b"");
         served.join().unwrap();
     }
 
@@ -259,7 +259,7 @@ mod tests {
     fn bodies_and_headers_are_sent() {
         let (port, served) = serve("HTTP/1.1 201 OK\r\ncontent-length: 0\r\n\r\n");
         let headers = vec![("content-type".to_owned(), "a/b".to_owned())];
-        let asked = Asked { headers, body: b"{}".to_vec(), ..Asked::new("POST", "/a") };
+        let asked = DuelRequest { headers, body: b"{}".to_vec(), ..DuelRequest::new("POST", "/a") };
         fetch(port, &asked, LIMIT).unwrap();
         let request = served.join().unwrap();
         assert!(request.contains("content-type: a/b\r\ncontent-length: 2\r\n"), "{request}");
@@ -274,16 +274,16 @@ mod tests {
             ("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "a length of"),
         ] {
             let (port, served) = serve(text);
-            let error = fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err();
+            let error = fetch(port, &DuelRequest::new("GET", "/a"), LIMIT).unwrap_err();
             assert!(error.words.starts_with("GET /a: ") && error.words.contains(part), "{error:?}");
             assert!(!error.is_late);
             served.join().unwrap();
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let error = fetch(port, &Asked::new("GET", "/a"), Duration::from_millis(50)).unwrap_err();
+        let error = fetch(port, &DuelRequest::new("GET", "/a"), Duration::from_millis(50)).unwrap_err();
         assert!(error.is_late && error.words.contains("no answer within"), "{error:?}");
         drop(listener);
-        assert!(fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err().words.contains("no connection"));
+        assert!(fetch(port, &DuelRequest::new("GET", "/a"), LIMIT).unwrap_err().words.contains("no connection"));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::record::fingerprint;
-use loadgen::process::{Entry, RUN, note, sweep};
+use loadgen::process::{LedgerEntry, RUN, note, sweep};
 
 /// Counter that makes the folders of several environments of one process distinct.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -98,7 +98,7 @@ impl Environment {
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
-        note(&Entry::Made(own.clone()));
+        note(&LedgerEntry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
         let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, variables }) };
@@ -317,7 +317,7 @@ impl Environment {
 impl Drop for Inner {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.own);
-        note(&Entry::Removed(self.own.clone()));
+        note(&LedgerEntry::Removed(self.own.clone()));
     }
 }
 

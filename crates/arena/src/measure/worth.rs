@@ -91,10 +91,10 @@ mod tests {
     use crate::stats::ranking_by;
 
     /// A metric with the figures of three rounds.
-    type Figures<'a> = (&'a str, [f64; 3]);
+    type ThreeRounds<'a> = (&'a str, [f64; 3]);
 
-    fn case(results: &[(&str, &[Figures])]) -> Case {
-        let result = |(name, numbers): &(&str, &[Figures])| Measured {
+    fn case(results: &[(&str, &[ThreeRounds])]) -> Case {
+        let result = |(name, numbers): &(&str, &[ThreeRounds])| Measured {
             contender: (*name).to_owned(),
             numbers: numbers.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).unwrap())).collect(),
             ..Measured::default()
@@ -103,7 +103,7 @@ mod tests {
         Case { metrics, results: results.iter().map(result).collect(), ..Case::default() }
     }
 
-    fn judged(at_once: Option<u32>, numbers: &[Figures]) -> Measured {
+    fn judged(at_once: Option<u32>, numbers: &[ThreeRounds]) -> Measured {
         let mut case = case(&[("x", numbers)]);
         judge(&mut case, &|_| at_once);
         judge(&mut case, &|_| at_once);

@@ -34,7 +34,7 @@ const MOST_METRICS: usize = 5;
 
 /// A run to show.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct ShownRun<'a> {
     /// Summary of the run.
     pub summary: &'a Summary,
     /// Link from the page to its folder.
@@ -42,20 +42,20 @@ pub struct Shown<'a> {
 }
 
 /// The page with the table of this run at its marks. An error describes missing or wrong marks.
-pub fn splice(markdown: &str, name: &str, shown: Shown) -> Result<String, String> {
+pub fn splice(markdown: &str, name: &str, shown: ShownRun) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
-    let table = table(shown, &Wanted::of(name))?;
+    let table = table(shown, &TableQuery::of(name))?;
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
 /// Whether the page already has this table.
-pub fn is_current(markdown: &str, name: &str, shown: Shown) -> Result<bool, String> {
+pub fn is_current(markdown: &str, name: &str, shown: ShownRun) -> Result<bool, String> {
     Ok(splice(markdown, name, shown)? == markdown)
 }
 
 /// What a place asks for in its name.
 #[derive(Debug, Default)]
-struct Wanted<'a> {
+struct TableQuery<'a> {
     /// None: the one that ranks.
     metric: Option<&'a str>,
     /// How the names of the cases begin; empty: all cases.
@@ -64,10 +64,10 @@ struct Wanted<'a> {
     rows: Vec<&'a str>,
 }
 
-impl<'a> Wanted<'a> {
-    fn of(name: &'a str) -> Wanted<'a> {
+impl<'a> TableQuery<'a> {
+    fn of(name: &'a str) -> TableQuery<'a> {
         let mut parts = name.splitn(4, '/').skip(1);
-        Wanted {
+        TableQuery {
             metric: parts.next(),
             begin: parts.next().filter(|begin| !begin.is_empty()).map(listed).unwrap_or_default(),
             rows: parts.next().map(listed).unwrap_or_default(),
@@ -152,8 +152,8 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 }
 
 /// Markdown, with a line of its date, machine and folder below.
-fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
-    let Shown { summary, link } = shown;
+fn table(shown: ShownRun, wanted: &TableQuery) -> Result<String, String> {
+    let ShownRun { summary, link } = shown;
     let styles = Styles::of(summary);
     if wanted.metric == Some(WORSE) {
         return Ok(worse_list(shown, &styles, wanted.begin.first().unwrap_or(&"")));
@@ -227,7 +227,7 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
 }
 
 /// Every figure in which the entries whose names begin so are shown to be worse than another one, folded away.
-fn worse_list(Shown { summary, link }: Shown, styles: &Styles, begin: &str) -> String {
+fn worse_list(ShownRun { summary, link }: ShownRun, styles: &Styles, begin: &str) -> String {
     let all = worse::list(summary, styles, begin);
     let heads = ["Figure", "Entry", "Significantly better: ratio of the entry's figure to this one's"];
     let row = |one: &worse::Worse| {
@@ -253,7 +253,7 @@ fn busy(summary: &Summary) -> &'static str {
 }
 
 /// Number of rounds of the figures: `3 rounds`, or `2–3 rounds` where they have different numbers.
-fn rounds(cases: &[&Case], metric: &Metric, wanted: &Wanted) -> String {
+fn rounds(cases: &[&Case], metric: &Metric, wanted: &TableQuery) -> String {
     let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
     let all = || shown().filter_map(|one| one.numbers.get(metric.name));
     let counts = || all().map(|spread| spread.all.len());
@@ -278,7 +278,7 @@ fn loads(cases: &[&Case]) -> String {
 
 /// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
 /// so few answers were checked after the load of a tool that checks none.
-fn checked_too_little(cases: &[&Case], wanted: &Wanted) -> String {
+fn checked_too_little(cases: &[&Case], wanted: &TableQuery) -> String {
     let shown = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
     let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
     let names = |is: fn(&Measured) -> bool| -> BTreeSet<&str> {
@@ -291,7 +291,7 @@ fn checked_too_little(cases: &[&Case], wanted: &Wanted) -> String {
 }
 
 /// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
-fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> String {
+fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery) -> String {
     let best = |case: &&Case| {
         let beside = Beside::of(case, metric);
         let best = case.results.iter().find(|result| beside.is_first(&result.contender))?;
@@ -304,7 +304,7 @@ fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) ->
 }
 
 /// How many entries of the run have no row here.
-fn further(cases: &[&Case], wanted: &Wanted) -> String {
+fn further(cases: &[&Case], wanted: &TableQuery) -> String {
     match names_in(cases).into_iter().filter(|name| !wanted.has(name)).count() {
         0 => String::new(),
         more => format!(
@@ -316,7 +316,7 @@ fn further(cases: &[&Case], wanted: &Wanted) -> String {
 }
 
 /// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
-fn settings(summary: &Summary, styles: &Styles, wanted: &Wanted) -> String {
+fn settings(summary: &Summary, styles: &Styles, wanted: &TableQuery) -> String {
     let mut all = words::settings(summary, styles);
     all.retain(|one| wanted.has(&one.name));
     all.sort_by_key(|one| wanted.rows.iter().position(|name| *name == one.name));
@@ -338,7 +338,7 @@ fn settings(summary: &Summary, styles: &Styles, wanted: &Wanted) -> String {
 }
 
 /// Contenders down, metrics across.
-fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
+fn one_case(case: &Case, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
     let mut data = rows::table(case, styles);
     data.rows = wanted.pick(data.rows);
     let count = data.columns.len().min(MOST_METRICS);
@@ -358,7 +358,7 @@ fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
 
 /// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
 /// failed, their share over all of these cases stands beside it.
-fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> Vec<String> {
+fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = wanted.pick(matrix.rows);
     let mut heads: Vec<String> = cases.iter().map(|case| words::with_rate(&case.title, case)).collect();
@@ -445,8 +445,8 @@ mod tests {
     use super::*;
     use crate::record::summary::{ALLOCATED_BY, Spread, Who};
 
-    fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
-        Shown { summary, link }
+    fn shown<'a>(summary: &'a Summary, link: &'a str) -> ShownRun<'a> {
+        ShownRun { summary, link }
     }
 
     fn summary() -> Summary {
@@ -657,9 +657,9 @@ mod tests {
 
     #[test]
     fn cases_are_named_by_how_they_begin() {
-        let wanted = Wanted::of("s/p99_ms/a,bc");
+        let wanted = TableQuery::of("s/p99_ms/a,bc");
         assert_eq!(["a", "a-1", "bc=2", "b", "c"].map(|case| wanted.has_case(case)), [true, true, true, false, false]);
-        assert!(Wanted::of("s/p99_ms//x").has_case("any") && Wanted::of("s").has_case("any"));
+        assert!(TableQuery::of("s/p99_ms//x").has_case("any") && TableQuery::of("s").has_case("any"));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::case;
-use super::plan::{Case, Family, Plan};
-use super::recipe::{Entry, Recipe, Tool};
+use super::plan::{Family, Plan, PlannedCase};
+use super::recipe::{Entry, Study, Tool};
 use super::watcher::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
 use crate::environment::Environment;
@@ -31,7 +31,7 @@ const CHECKED_S_LEAST: f64 = 0.9;
 /// Everything that a turn needs.
 pub struct Turn<'a> {
     /// Recipe of the study.
-    pub study: &'a Recipe,
+    pub study: &'a Study,
     /// Plan of the run.
     pub plan: &'a Plan,
     /// The contender in the study.
@@ -49,7 +49,7 @@ pub struct Turn<'a> {
     /// Family of cases.
     pub family: &'a Family,
     /// Cases of the family that are left to run, in the order of the round.
-    pub cases: Vec<&'a Case>,
+    pub cases: Vec<&'a PlannedCase>,
     /// Capacity of the slowest contender in this family, if known.
     pub slowest: Option<f64>,
     /// Capacity of this contender, if it was measured before an interruption.
@@ -186,7 +186,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn measure(&self, case: &Case, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
+    fn measure(&self, case: &PlannedCase, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
         // Each step is a share of the slowest capacity or of its own; cases come in any order.
         let mut whole = if case.slowest_pct > 0 { self.slowest.or(*capacity) } else { *capacity };
         let workload = &self.family.workload;
@@ -210,13 +210,13 @@ impl Turn<'_> {
     }
 
     /// Adds the names of case and contender and the round to a sample.
-    pub(super) fn sample(&self, case: &Case, sample: Sample) -> Sample {
+    pub(super) fn sample(&self, case: &PlannedCase, sample: Sample) -> Sample {
         let case = case.name.clone();
         let contender = self.entry.name().to_owned();
         Sample { case, contender, round: self.round, ..sample }
     }
 
-    fn refused(&self, case: &Case, why: &str) -> Sample {
+    fn refused(&self, case: &PlannedCase, why: &str) -> Sample {
         self.sample(case, Sample { started: now(), disqualified: Some(shortened(why)), ..Sample::default() })
     }
 }

@@ -16,7 +16,7 @@ pub use cgroup::MemoryGroup;
 pub use gate::{gate, halt, note};
 pub use guard::{PATIENCE, dismiss, post, stand};
 pub use launch::{Launch, Process};
-pub use ledger::{Entry, RUN, sweep};
+pub use ledger::{LedgerEntry, RUN, sweep};
 pub use ports::{Ports, free_ports};
 pub use sampler::{ProcessSample, Sampled, Sampler};
 pub use tree::{Member, Tree, Usage, delay_us, signal_one, threads, with_environment};

@@ -27,7 +27,7 @@ const FILES_KEPT: u64 = 200;
 
 /// Report of a scenario.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct ScenarioReport {
     /// Results of the requests that count in it.
     pub outcome: Outcome,
     /// Findings for people, one sentence each.

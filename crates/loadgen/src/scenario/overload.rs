@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Told, failures_in_words};
+use super::{ScenarioReport, failures_in_words};
 use crate::metric::{GOODPUT, OFFERED, P99_OVER_P50, PERCENTILES, RECOVERY};
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
@@ -42,7 +42,7 @@ pub struct Overload {
 }
 
 /// Runs the scenario, with a report for each factor.
-pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<ScenarioReport>, String> {
     if plan.calm_s < 2 || plan.over_s == 0 || plan.after_s == 0 {
         return Err("an overload needs 2 s before it, 1 s of its own and 1 s after it, at least".into());
     }
@@ -51,7 +51,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>,
     Ok(plan.factors.iter().map(|factor| one(port, workload, plan, *factor, patience)).collect())
 }
 
-fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> Told {
+fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> ScenarioReport {
     let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
     let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
     let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed, is_real_time: false };
@@ -86,7 +86,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
         }
     });
     words.push(failures_in_words(&seen));
-    Told { outcome, words, timeline: seen.timeline, acts: 0 }
+    ScenarioReport { outcome, words, timeline: seen.timeline, acts: 0 }
 }
 
 /// Recomputes the percentiles with failed requests as endless. A server that refuses excess requests at once would

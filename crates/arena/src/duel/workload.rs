@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::access_log;
-use super::asked::Asked;
 use super::bounded::TimeoutReader;
 use super::pace::{Pace, Rate};
+use super::request::DuelRequest;
 use super::urls;
 
 /// Time without input after which a pipe counts as having no writer.
@@ -17,9 +17,9 @@ const INPUT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A workload and its description.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Source {
+pub struct DuelWorkload {
     /// Requests of the workload.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<DuelRequest>,
     /// Sentences on where the workload comes from and what was left out.
     pub words: Vec<String>,
     /// Whether it was recorded in an access log.
@@ -28,7 +28,7 @@ pub struct Source {
     pub rate: Option<Rate>,
 }
 
-impl Source {
+impl DuelWorkload {
     /// Reads the requests in `words`, whose body files are in `folder`, and those of a file; or a log (`-` is standard
     /// input), of which the `most` frequent paths count. Returns all errors at once.
     pub fn gather(
@@ -37,7 +37,7 @@ impl Source {
         file: Option<&Path>,
         log: Option<&Path>,
         most: usize,
-    ) -> Result<Source, Vec<String>> {
+    ) -> Result<DuelWorkload, Vec<String>> {
         if let Some(log) = log {
             if !words.is_empty() || file.is_some() {
                 return Err(vec![
@@ -48,7 +48,7 @@ impl Source {
         }
         let mut asked = Vec::new();
         let mut errors = Vec::new();
-        let mut take = |read: Result<Vec<Asked>, Vec<String>>| match read {
+        let mut take = |read: Result<Vec<DuelRequest>, Vec<String>>| match read {
             Ok(read) => asked.extend(read),
             Err(more) => errors.extend(more),
         };
@@ -61,12 +61,12 @@ impl Source {
         }
         if asked.is_empty() {
             // The page that a visitor asks for first.
-            asked.push(Asked::new("GET", "/"));
+            asked.push(DuelRequest::new("GET", "/"));
         }
-        let list: Vec<String> = asked.iter().take(5).map(Asked::in_words).collect();
+        let list: Vec<String> = asked.iter().take(5).map(DuelRequest::in_words).collect();
         let more =
             if asked.len() > list.len() { format!(" and {} more", asked.len() - list.len()) } else { String::new() };
-        Ok(Source {
+        Ok(DuelWorkload {
             asked,
             words: vec![format!("asked for: {}{more}", list.join(", "))],
             is_recorded: false,
@@ -75,7 +75,7 @@ impl Source {
     }
 }
 
-fn from_log(path: &Path, most: usize) -> Result<Source, String> {
+fn from_log(path: &Path, most: usize) -> Result<DuelWorkload, String> {
     let recorded = if path.as_os_str() == "-" {
         // A duplicate of the descriptor: the buffer of the standard library would hide from `poll` that more has come.
         let input = stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
@@ -87,7 +87,7 @@ fn from_log(path: &Path, most: usize) -> Result<Source, String> {
     };
     let words = recorded.in_words();
     let rate = recorded.pace.as_ref().ok().map(Pace::rate);
-    Ok(Source { asked: recorded.asked, words, is_recorded: true, rate })
+    Ok(DuelWorkload { asked: recorded.asked, words, is_recorded: true, rate })
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
         std::fs::write(&log, "1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] \"GET /c HTTP/1.1\" 200 1\n").unwrap();
         let gather = |words: &[&str], file: Option<&Path>, log: Option<&Path>| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            Source::gather(&words, folder.path(), file, log, 9)
+            DuelWorkload::gather(&words, folder.path(), file, log, 9)
         };
         let both = gather(&["/a"], Some(&file), None).unwrap();
         assert_eq!((both.asked.len(), both.is_recorded), (2, false));
