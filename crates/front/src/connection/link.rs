@@ -25,7 +25,7 @@ use crate::connection::raw_head::write_head;
 use crate::connection::state::{Stage, State, StateCell, Step};
 use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
-use crate::log::fault_log::RequestIdentity;
+use crate::log::fault_log::{self, RequestIdentity};
 use crate::log::log_line::{Entry, LoggedTarget};
 use crate::log::notices::Notices;
 use crate::parse::refusal::Refusal;
@@ -427,8 +427,8 @@ impl Link {
         if let Poll::Ready(Err(error)) = &sent
             && sendfile::is_of_file(error)
         {
-            tracing::error!(target: "front", "{request}: cannot read the file of a response: {error}");
             self.is_file_broken.store(true, Relaxed);
+            fault_log::write_unread_file(&self.cut_by(), request, error);
         }
         if part.is_sent() {
             out_of_band.parts.pop_front();
