@@ -297,17 +297,17 @@ impl WorkerThread {
         let answer = answer::read(frame.payload)?;
         let is_more = answer.is_open();
         let is_free_later = answer.is_free_later();
+        let is_upgrade = answer.is_upgrade();
         state.in_flight.skip_to(answer.seq)?;
         let sent = state.in_flight.first("ANSWER")?;
         let seq = answer.seq;
         let Some(job) = &mut sent.job else {
             // It was withdrawn, and ran all the same.
-            if let Some(duplex) = answer.orphan() {
-                state.await_takeover(seq, duplex);
+            if is_upgrade {
+                state.await_takeover(seq, answer::orphan());
             }
             return Ok(if is_more { Step::Nothing } else { state.in_flight.complete(is_free_later) });
         };
-        let orphan = answer.orphan();
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
@@ -324,8 +324,8 @@ impl WorkerThread {
             Err(fault) => {
                 job.answer(Err(fault));
                 // The thread waits until its connection is the application's, which finds it closed then.
-                if let Some(duplex) = orphan {
-                    state.await_takeover(seq, duplex);
+                if is_upgrade {
+                    state.await_takeover(seq, answer::orphan());
                 }
                 if is_more {
                     self.control.cancel(self.number, seq);
