@@ -27,11 +27,8 @@ class DateTime < Date
     def __timed(date, clock)
       given, most = date.size + clock.size, date.size + 5
       raise ArgumentError, "wrong number of arguments (given #{given}, expected 0..#{most})" if given > most
-      names = date.keys + %i[hour minute second]
-      numbers = date.values + clock.first(3)
-      wrong = numbers.index { |number| !number.is_a?(Numeric) }
-      raise TypeError, "invalid #{names[wrong]} (not numeric)" if wrong
-      whole = numbers.map(&:floor)
+      named = date.merge(%i[hour minute second].first(clock.size).zip(clock).to_h)
+      numbers, whole = named.values, __whole(named)
       # Only those from the day on count: a year has no fraction.
       broken = (date.size - 1...numbers.size).find { |at| numbers[at] != whole[at] }
       raise Date::Error, "invalid fraction" if broken && broken < numbers.size - 1
