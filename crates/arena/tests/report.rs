@@ -321,14 +321,71 @@ fn no_table_is_cut_on_a_wide_screen_nor_on_a_phone() {
         });
         document.getElementById("seen").textContent = found.join("\n");
     "#;
-    for name in NAMES {
-        let html = page::html(&fixture(name)).expect(name);
+    let runs = NAMES.map(|name| (name, fixture(name))).into_iter().chain([("a run of now", committed())]);
+    for (name, summary) in runs {
+        let html = page::html(&summary).expect(name);
         for pixels in [1400, 390] {
             // Not every machine has a browser.
             let Some(seen) = in_a_browser_of(pixels, &html, script) else { return };
             let lines: Vec<&str> = seen.lines().collect();
             assert_eq!(lines[0], format!("width {pixels}"), "{name}");
             assert!(lines[1] != "tables 0" && lines.len() == 2, "{name} at {pixels}: {lines:?}");
+        }
+    }
+}
+
+/// A run of this repository whose page has all that a study's page can have.
+fn committed() -> Summary {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = Folder::open(&root.join("arena/runs/2026-11-26-fools-gold")).expect("a run");
+    shown(&root, &folder).expect("a summary")
+}
+
+#[test]
+fn every_text_can_be_read_in_the_light_and_in_the_dark() {
+    // The lowest contrast of a text to what is behind it (WCAG 2.2, 1.4.3: 4.5 to 1), with the text.
+    let script = r#"
+        var canvas = document.createElement("canvas"), pen = canvas.getContext("2d", { willReadFrequently: true });
+        canvas.width = canvas.height = 1;
+        var mixed = function (colours) {
+          colours.forEach(function (it) { pen.fillStyle = it; pen.fillRect(0, 0, 1, 1); });
+          var light = Array.from(pen.getImageData(0, 0, 1, 1).data).slice(0, 3).map(function (part) {
+            var share = part / 255;
+            return share <= 0.04045 ? share / 12.92 : Math.pow((share + 0.055) / 1.055, 2.4);
+          });
+          return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
+        };
+        var found = [];
+        document.querySelectorAll("details").forEach(function (it) { it.open = true; });
+        ["light", "dark"].forEach(function (theme) {
+          document.documentElement.dataset.theme = theme;
+          var least = 99, worst = "", texts = 0;
+          document.querySelectorAll("main *, body > *").forEach(function (it) {
+            var has = Array.from(it.childNodes).some(function (node) { return node.nodeType === 3 && node.data.trim(); });
+            if (!has || !it.getClientRects().length || it.closest("title, style, script, #seen, [hidden]")) return;
+            var style = getComputedStyle(it), behind = [];
+            if (style.visibility === "hidden") return;
+            for (var up = it; up; up = up.parentElement) behind.unshift(getComputedStyle(up).backgroundColor);
+            behind.unshift(theme === "dark" ? "black" : "white");
+            var text = it instanceof SVGElement ? style.fill : style.color;
+            var one = mixed(behind), other = mixed(behind.concat(text));
+            var contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+            texts += 1;
+            if (contrast < least) { least = contrast; worst = it.tagName + "." + it.className + " " + it.textContent.trim().slice(0, 40); }
+          });
+          found.push(theme + " " + texts + " " + least.toFixed(2) + " " + worst.replace(/\s+/g, " "));
+        });
+        document.getElementById("seen").textContent = found.join("\n");
+    "#;
+    for (name, summary) in [("duel", fixture("duel")), ("fools-gold", committed())] {
+        let html = page::html(&summary).expect(name);
+        // Not every machine has a browser.
+        let Some(seen) = in_a_browser(&html, script) else { return };
+        let lines: Vec<Vec<&str>> = seen.lines().map(|line| line.splitn(4, ' ').collect()).collect();
+        assert_eq!(lines.len(), 2, "{name}: {seen}");
+        for line in lines {
+            let number = |at: usize| line[at].parse::<f64>().expect("a number");
+            assert!(number(1) > 100.0 && number(2) >= 4.5, "{name}: {line:?}");
         }
     }
 }
