@@ -13,7 +13,7 @@ use super::published::Figures;
 use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use super::request::RunRequest;
 use super::verdicts;
-use crate::duel::summing;
+use crate::duel::{cases, summing};
 use crate::measure::{judge, leave_out, strays};
 use crate::record::folder::Folder;
 use crate::record::summary::{Case, Summary, at_once};
@@ -119,16 +119,18 @@ fn shortcomings(
     found
 }
 
-/// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round.
+/// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round. The
+/// short trials of settings before a duel are no rounds.
 fn of_few_rounds(summary: &Summary) -> Option<String> {
     let least = ROUNDS_LEAST as usize;
     let rounds = |case: &Case| {
         let all = case.results.iter().flat_map(|one| &one.numbers);
         all.filter(|(name, _)| case.metrics.contains(name)).map(|(_, spread)| spread.rounds()).max()
     };
-    let few = summary.cases.iter().filter(|case| rounds(case).is_some_and(|rounds| rounds < least)).count();
+    let of_rounds = || summary.cases.iter().filter(|case| summary.study != DUEL || case.name != cases::SETTINGS);
+    let few = of_rounds().filter(|case| rounds(case).is_some_and(|rounds| rounds < least)).count();
     let have = if few == 1 { "has" } else { "have" };
-    let all = summary.cases.len();
+    let all = of_rounds().count();
     (few > 0 && summary.rounds >= ROUNDS_LEAST)
         .then(|| format!("{few} of {} {have} fewer than {least} rounds", words::count(all, "case", "cases")))
 }
@@ -320,6 +322,9 @@ mod tests {
         let run = Summary { rounds: 3, cases, ..Summary::default() };
         assert_eq!(of_few_rounds(&run).as_deref(), Some("1 of 3 cases has fewer than 3 rounds"));
         assert_eq!(of_few_rounds(&Summary { rounds: 2, ..run.clone() }), None, "that is said of the run");
+        let tried = vec![case(cases::SETTINGS, &[9.0]), case("capacity", &[9.0, 9.1, 9.2])];
+        let duel = Summary { study: DUEL.into(), rounds: 3, cases: tried, ..Summary::default() };
+        assert_eq!(of_few_rounds(&duel), None, "trials of settings are no rounds");
         let study = |case: &str| -> Study {
             let head = r#"
                 title = "T"
