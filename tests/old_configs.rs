@@ -389,6 +389,7 @@ fn sockets_have_the_permissions_that_are_asked_for() {
         ("puma.rb", unix(""), 0o777),
         ("puma.rb", unix("?umask=0117"), 0o660),
         ("puma.rb", unix("?mode=0640&backlog=7"), 0o640),
+        ("puma.rb", "bind \"unix:#{__dir__}/a.sock?umask=0117\"\nbind 'tcp://127.0.0.1:0'\n".to_owned(), 0o660),
         ("unicorn.rb", "listen 'unix:a.sock', umask: 0o027\nlisten '127.0.0.1:0'".to_owned(), 0o750),
         ("thin.yml", "socket: a.sock\n".to_owned(), 0o777),
     ] {

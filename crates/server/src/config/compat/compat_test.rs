@@ -78,6 +78,8 @@ fn addresses_of_puma() {
         let expected = vec![format!("bind=unix:///x{query}")];
         assert_eq!(bind(json!([format!("unix:///x{written}")])), (expected, vec![]), "{written}");
     }
+    let one_slash = bind(json!(["unix:/run/x?umask=0117&backlog=64"]));
+    assert_eq!(one_slash, (vec!["bind=unix:///run/x?umask=0117&backlog=64".to_owned()], vec![]));
     let unknown = bind(json!(["tcp://a:1?reuse=yes&low_latency=true"]));
     assert_eq!(unknown, (vec!["bind=tcp://a:1?low_latency=true".to_owned()], vec![What::Needless]));
     assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));

@@ -145,9 +145,12 @@ fn bind(to: &mut Translation, call: &Directive) {
         return to.remark(call, What::Refused, TLS);
     }
     let (address, query) = uri.split_once('?').unwrap_or((&uri, ""));
-    let address = match address.strip_prefix("unix://") {
+    // To Puma, `unix:/run/web.sock` is the same as `unix:///run/web.sock`.
+    let one_slash = address.strip_prefix("unix:").filter(|path| path.starts_with('/'));
+    let address = match address.strip_prefix("unix://").or(one_slash) {
         Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
-        _ => address.to_owned(),
+        Some(path) => format!("unix://{path}"),
+        None => address.to_owned(),
     };
     let options: &[&str] = if address.starts_with("unix://") { &UNIX_OPTIONS } else { &TCP_OPTIONS };
     let (known, unknown): (Vec<&str>, Vec<&str>) = query
