@@ -335,7 +335,7 @@ impl Arguments {
                 _ => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
             }
         } else {
-            parser.optional_value()
+            optional_value(row, parser)
         };
         match row.kind {
             Kind::Refused(why) => self.refuse(format!("{spelt}: {why}")),
@@ -383,6 +383,17 @@ impl Arguments {
             self.given.push(one(value));
         }
     }
+}
+
+/// The value of an option that may go without one: behind an equals sign, or as the next word, if that is one of the
+/// option's words, as in Puma's `--bind-to-activated-sockets only`.
+fn optional_value(row: &Row, parser: &mut lexopt::Parser) -> Option<OsString> {
+    if let Some(value) = parser.optional_value() {
+        return Some(value);
+    }
+    let Kind::Choice(words) = row.kind else { return None };
+    let is_one = |next: &OsStr| next.to_str().is_some_and(|next| words.contains(&next));
+    parser.try_raw_args()?.next_if(is_one)
 }
 
 fn unknown_flag(spelt: &str) -> String {
@@ -466,6 +477,22 @@ mod tests {
         }
         assert_eq!(problems(&["--nope", "-t", "--config=x", "--zebra"]).len(), 2);
         assert_eq!(problems(&["--nope", "--reload", "--zebra"]).len(), 3);
+    }
+
+    #[test]
+    fn the_word_of_an_option_that_may_go_without_one_may_follow_it() {
+        let said = |arguments: &[&str]| {
+            let asked = ask(arguments, &[]);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            let value = asked.values(Name::BindToActivatedSockets)[0].value.clone();
+            (value, asked.rackup.map(|path| path.display().to_string()))
+        };
+        let with = |value: &str, rackup: &str| (value.to_owned(), Some(rackup.to_owned()));
+        assert_eq!(said(&["--bind-to-activated-sockets", "only", "app.ru"]), with("only", "app.ru"));
+        assert_eq!(said(&["--bind-to-activated-sockets=only", "app.ru"]), with("only", "app.ru"));
+        assert_eq!(said(&["--bind-to-activated-sockets", "app.ru"]), with("", "app.ru"));
+        assert_eq!(said(&["--bind-to-activated-sockets=yes", "only"]), with("yes", "only"));
+        assert_eq!(said(&["--bind-to-activated-sockets"]), (String::new(), None));
     }
 
     #[test]
