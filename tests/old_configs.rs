@@ -323,6 +323,26 @@ fn thins_file_is_explained_and_obeyed() {
     assert!(server.text("/").starts_with("production "), "{}", server.log());
 }
 
+/// Thin makes the folders of its log and of its pid file, and so does a start with its file.
+#[test]
+fn a_check_does_not_ask_for_folders_that_a_start_makes() {
+    let yml = "---\naddress: 127.0.0.1\ndaemonize: true\npid: tmp/pids/thin.pid\nlog: log/thin.log\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
+    let check = |options: &[&str]| run(&folder, &[], &[&["config", "--check", "-C", "thin.yml"], options].concat());
+    let (output, said) = check(&[]);
+    assert!(output.status.success(), "{said}");
+    assert!(!folder.join("tmp").exists() && !folder.join("log").exists(), "nothing is made");
+    let (output, said) = check(&["--pidfile", "config.ru"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["config.ru has something else in it than a process id"]);
+    // Of Puma's file no folder is made.
+    fs::write(folder.join("puma.rb"), "pidfile 'tmp/pids/puma.pid'\n").unwrap();
+    let (output, said) = run(&folder, &[], &["config", "--check", "-C", "puma.rb"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["tmp/pids: make it first"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn passengers_file_is_explained_and_obeyed() {
     let json = "{\n  \"address\": \"127.0.0.1\",\n  \"port\": 0,\n  \"environment\": \"production\",\n  \
