@@ -278,6 +278,14 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
 }
 
 #[test]
+fn a_timeout_of_nothing_is_none_in_thin() {
+    for (time, expected) in [(json!(0), "24h"), (json!("0"), "24h"), (json!(30), "30s")] {
+        let found = of(ServerKind::Thin, "timeout", json!([time]));
+        assert_eq!(found, (vec![format!("keep-alive={expected}")], vec![What::Differs]));
+    }
+}
+
+#[test]
 fn keys_of_passenger_have_their_lines() {
     let variable = |name: &str| (name == "PASSENGER_MAX_REQUESTS").then(|| "7".to_owned());
     let text = "{\n  \"port\": 4000,\n  \"envvars\": { \"max_requests\": 1 },\n  \"max_requests\": 9\n}";

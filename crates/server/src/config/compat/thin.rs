@@ -4,7 +4,8 @@ use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, text};
+use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::config::size::parse_time;
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
@@ -34,7 +35,7 @@ pub const KNOWN: &[Known] = &[
     ("chdir", Does::Is("dir")),
     ("tag", Does::Is("tag")),
     ("rackup", Does::By(rackup)),
-    ("timeout", Does::SecondsLike("keep-alive", "Thin's is the time a connection may be silent at any moment")),
+    ("timeout", Does::By(timeout)),
     ("wait", Does::Seconds("drain-time")),
     ("max_conns", Does::Like("connections", "for more, idle ones are closed")),
     ("max_persistent_conns", Does::Missing("every connection may be kept, as long as --keep-alive says")),
@@ -72,6 +73,15 @@ fn rackup(to: &mut Translation, call: &Directive) {
     if let Some(path) = text(call.args.first()) {
         to.rackup = Some(to.in_folder(&path).into());
     }
+}
+
+/// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer.
+fn timeout(to: &mut Translation, call: &Directive) {
+    match seconds(call.args.first()) {
+        Some(time) if parse_time(&time) == Some(0) => to.set(call, "keep-alive", "24h".to_owned()),
+        _ => to.seconds(call, "keep-alive"),
+    }
+    to.remark(call, What::Differs, "Thin's is the time a connection may be silent at any moment");
 }
 
 /// Thin goes on if it may not change its user, with a line in its log.
