@@ -206,6 +206,11 @@ fn addresses_and_users_of_unicorn() {
     }
     let (_, remarks) = of(ServerKind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
     assert_eq!(remarks, [What::Missing]);
+    // The kernel reduces a backlog as far as it has to; a negative one is a large one to it.
+    for backlog in [100_000, -1] {
+        let (settings, _) = of(ServerKind::Unicorn, "listen", json!(["/x", { "backlog": backlog }]));
+        assert_eq!(settings, ["bind=unix:///x?backlog=65535"]);
+    }
     let (settings, remarks) =
         of(ServerKind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
     assert_eq!((settings, remarks), (vec!["bind=unix:///x?backlog=64&umask=077".to_owned()], vec![]));

@@ -6,7 +6,7 @@ use nix::unistd::geteuid;
 use serde_json::Value;
 
 use super::lenient_json::{self, Entry};
-use super::puma::{absolute, tcp};
+use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::size::parse_time;
@@ -235,7 +235,8 @@ fn ssl(to: &mut Translation, call: &Directive) {
 /// Translates addresses, processes and threads, which depend on several keys, and adds defaults.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
-    let backlog = word(to, "socket_backlog").map(|backlog| format!("?backlog={backlog}")).unwrap_or_default();
+    let backlog = word(to, "socket_backlog").map(|backlog| capped_backlog(&format!("backlog={backlog}")));
+    let backlog = backlog.map(|pair| format!("?{pair}")).unwrap_or_default();
     if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
         let path = absolute(&to.in_folder(&socket));
         to.set(&call, "bind", format!("unix://{path}{backlog}"));

@@ -169,10 +169,11 @@ fn bind(to: &mut Translation, call: &Directive) {
 const UNIX_OPTIONS: [&str; 3] = ["backlog", "mode", "umask"];
 const TCP_OPTIONS: [&str; 2] = ["backlog", "low_latency"];
 
-/// A backlog of at most [`BACKLOG_MAX`]: Puma accepts a larger one, which the kernel reduces (listen(2)).
-fn capped_backlog(pair: &str) -> String {
+/// A backlog of at most [`BACKLOG_MAX`]: other servers accept a larger one, which the kernel reduces (listen(2)), and a
+/// negative one, which to the kernel is a large one.
+pub fn capped_backlog(pair: &str) -> String {
     let number = pair.strip_prefix("backlog=").and_then(|text| text.parse::<i64>().ok());
-    match number.filter(|number| *number > i64::from(BACKLOG_MAX)) {
+    match number.filter(|number| !(0..=i64::from(BACKLOG_MAX)).contains(number)) {
         Some(_) => format!("backlog={BACKLOG_MAX}"),
         None => pair.to_owned(),
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ServerKind;
-use super::puma::{absolute, tcp};
+use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::options::DAY_MS;
@@ -102,7 +102,7 @@ fn listen(to: &mut Translation, call: &Directive) {
         let mut others = Vec::new();
         for (name, value) in options {
             match (name.as_str(), value.as_i64()) {
-                ("backlog", Some(backlog)) => query.push(format!("backlog={backlog}")),
+                ("backlog", Some(backlog)) => query.push(capped_backlog(&format!("backlog={backlog}"))),
                 ("umask", Some(bits)) if is_unix => query.push(format!("umask=0{bits:o}")),
                 _ if value.is_null() => {}
                 _ => others.push(name.as_str()),
