@@ -251,12 +251,36 @@ fn unicorns_flags_add_to_what_its_file_listens_on() {
     for (flags, words) in [
         (&["-l", "127.0.0.1:8082"][..], &["tcp://127.0.0.1:8081", "tcp://127.0.0.1:8082"][..]),
         (&["-p", "8083", "-o", "127.0.0.1"], &["tcp://127.0.0.1:8081", "tcp://127.0.0.1:8083"]),
+        // Unicorn's port.
+        (&["-o", "127.0.0.2"], &["tcp://127.0.0.1:8081", "tcp://127.0.0.2:8080"]),
         (&["-b", "tcp://127.0.0.1:8084"], &["tcp://127.0.0.1:8084"]),
     ] {
         let (output, said) = run(&folder, &[], &[&["config", "-C", "config/unicorn.rb"], flags].concat());
         assert!(output.status.success(), "{said}");
         assert_says(&said, words);
         assert_eq!(said.contains("8081"), words.len() == 2, "{flags:?}: {said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// As in Thin and Passenger: who listens on this machine only goes on to do so on another port.
+#[test]
+fn a_flag_for_one_half_of_an_address_leaves_the_other_half_as_the_file_has_it() {
+    let json = "{ \"address\": \"127.0.0.1\", \"port\": 4000 }";
+    let yml = "address: 127.0.0.1\nport: 4000\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("Passengerfile.json", json), ("thin.yml", yml)]);
+    for name in ["Passengerfile.json", "thin.yml"] {
+        for (flags, expected) in [
+            (&["-p", "4001"][..], "tcp://127.0.0.1:4001 "),
+            (&["-a", "127.0.0.2"], "tcp://127.0.0.2:4000 "),
+            (&["-a", "127.0.0.2", "-p", "4001"], "tcp://127.0.0.2:4001 "),
+            (&["-b", "tcp://127.0.0.3:4002"], "tcp://127.0.0.3:4002 "),
+        ] {
+            let (output, said) = run(&folder, &[], &[&["config", "-C", name], flags].concat());
+            assert!(output.status.success(), "{said}");
+            let bind = said.lines().find(|line| line.starts_with("  bind ")).unwrap();
+            assert!(bind.contains(expected) && !bind.contains(','), "{name} {flags:?}: {bind}");
+        }
     }
     fs::remove_dir_all(folder).unwrap();
 }

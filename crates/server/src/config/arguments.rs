@@ -110,6 +110,9 @@ pub struct Arguments {
     pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
+    /// Host and port of another server's configuration: `--port` alone, or `--host` alone, replaces one of the two.
+    pub file_host: Option<String>,
+    pub file_port: Option<u16>,
     /// Another server's configuration that exists and is not read, as messages show it.
     pub unread: Option<String>,
     pub given: Vec<RawValue>,

@@ -76,6 +76,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     };
     asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
+    (asked.file_host, asked.file_port) = (translation.host.clone(), translation.port);
     let mut others: Vec<String> = Vec::new();
     translation.refused().for_each(|why| asked.refuse(why));
     for remark in &translation.remarks {

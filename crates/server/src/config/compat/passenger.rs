@@ -237,6 +237,8 @@ pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
     let backlog = word(to, "socket_backlog").map(|backlog| capped_backlog(&format!("backlog={backlog}")));
     let backlog = backlog.map(|pair| format!("?{pair}")).unwrap_or_default();
+    to.host = word(to, "address");
+    to.port = word(to, "port").map_or(Some(3000), |port| port.parse().ok());
     if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
         let path = absolute(&to.in_folder(&socket));
         to.set(&call, "bind", format!("unix://{path}{backlog}"));

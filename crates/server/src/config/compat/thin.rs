@@ -122,6 +122,8 @@ pub fn finish(to: &mut Translation) {
     // Each server of a cluster loads the application.
     to.assume("preload", "no", false);
     let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
+    to.host = word(to, "address");
+    to.port = word(to, "port").map_or(Some(3000), |port| port.parse().ok());
     if let (Some(call), Some(socket)) = (to.call("socket").cloned(), word(to, "socket")) {
         let names =
             if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };

@@ -94,6 +94,9 @@ pub struct Translation {
     pub calls: Vec<Directive>,
     /// The host for Puma's `port` directives that follow: that of the last `set_default_host`.
     pub default_host: Option<String>,
+    /// Host and port that a flag for the other one of the two leaves as they are.
+    pub host: Option<String>,
+    pub port: Option<u16>,
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
     /// Processes that it has started and that still run, if only the settings are wanted.
@@ -117,8 +120,22 @@ impl Translation {
         let evaluated = None;
         let left = Vec::new();
         let default_host = None;
-        let mut translation =
-            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, default_host, evaluated, left };
+        let (host, port) = (None, None);
+        let mut translation = Translation {
+            kind,
+            shown,
+            settings,
+            remarks,
+            rackup,
+            folder,
+            home,
+            calls,
+            default_host,
+            host,
+            port,
+            evaluated,
+            left,
+        };
         let calls = translation.calls.clone();
         // First, since paths are relative to it.
         let folders = ["directory", "working_directory", "chdir", "app_root"];

@@ -168,6 +168,7 @@ pub fn finish(to: &mut Translation) {
     to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
     to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
     to.assume("bind", port, false);
+    to.port = Some(8080);
     // All inherited sockets are served, beside those of the file.
     to.assume("bind-to-activated-sockets", "yes", false);
     if to.rackup.is_none() {
