@@ -139,12 +139,13 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    assert!(
-        server
-            .logs("another meaning: worker_timeout, set_remote_address; `foolsgold explain config/puma.rb` says more"),
-        "{}",
-        server.log()
-    );
+    for words in [
+        "config/puma.rb:7: worker_timeout: as in Puma this is a heartbeat of the process; --request-time bounds a",
+        "config/puma.rb:12: set_remote_address: the header counts where a proxy has sent it that --trust-proxy names",
+    ] {
+        assert!(server.logs(words), "{words:?}: {}", server.log());
+    }
+    assert!(!server.log().contains("without a counterpart"), "{}", server.log());
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     // A worker that is told to end before its threads run has no hooks to run at its end.
@@ -384,6 +385,32 @@ fn passengers_file_is_explained_and_obeyed() {
     fs::remove_dir_all(folder).unwrap();
     let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
+    let told = "Passengerfile.json: without a counterpart: envvars, sticky_sessions; `foolsgold explain";
+    assert!(server.log().contains(told), "{}", server.log());
+}
+
+/// Whoever knows a word from the other server does not look up what it means here.
+#[test]
+fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() {
+    let timeout = "unicorn.rb:2: timeout: counts from the last byte of a request to its answer, waiting included; the \
+                   request is interrupted, its client gets 504, and its worker is killed only if";
+    let threads = "puma.rb:1: threads: all threads are there from the start; their number does not change";
+    for (name, text, words) in [
+        ("unicorn.rb", "listen 8080\ntimeout 20\n", Some(timeout)),
+        ("puma.rb", "threads 1, 5\n", Some(threads)),
+        // As `environment ENV["RACK_ENV"]` where the variable is not set.
+        ("puma.rb", "environment nil\ntag ''\n", None),
+        ("thin.yml", "pid: thin.pid\n", None),
+        ("thin.yml", "servers: 2\npid: thin.pid\n", Some("thin.yml:2: pid: a cluster of Thin writes one for each")),
+    ] {
+        let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
+        let (output, said) = run(&folder, &[], &["config", "-C", name]);
+        assert!(output.status.success(), "{said}");
+        let notes: Vec<&str> = said.lines().filter(|line| line.starts_with("note: ")).collect();
+        assert_eq!(notes.len(), usize::from(words.is_some()), "{name}: {text}: {notes:?}");
+        assert!(words.is_none_or(|words| notes[0].contains(words)), "{name}: {text}: {notes:?}");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 /// Files that their own servers take: constants and objects of older Pumas, sockets that nobody has handed over.
@@ -762,8 +789,8 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
         }
         if text.contains("fork_worker") {
             // What is not as in the other server is named at the start.
-            let told = "puma.rb: without a counterpart, or with another meaning: set_remote_address, \
-                        plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` says more";
+            let told = "puma.rb: without a counterpart: plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` \
+                        says more";
             assert!(server.log().contains(told), "{}", server.log());
         }
     }

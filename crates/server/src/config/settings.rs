@@ -237,6 +237,8 @@ impl SettingsReader<'_> {
             match least.parse::<u64>() {
                 Err(_) => self.refuse(given, "must be a whole number, or two such as 1:5"),
                 Ok(least) if least > number => self.refuse(given, "of MIN:MAX, MIN must not be more than MAX"),
+                // Of another server's file it is said already.
+                Ok(_) if matches!(&given.origin, Origin::File(place) if place.is_compat) => {}
                 Ok(least) if least < number && given.value.contains(':') => {
                     self.notices.push(format!("{}: all {number} threads are started at once", given.as_written()));
                 }

@@ -198,7 +198,7 @@ fn port(to: &mut Translation, call: &Directive) {
     let host = text(call.args.get(1)).or_else(|| to.default_host.clone()).unwrap_or_else(|| "::".to_owned());
     match text(call.args.first()) {
         Some(port) => to.set(call, "bind", tcp(&host, &port)),
-        None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
+        None => to.remark(call, What::Needless, "says nothing, and changes nothing"),
     }
 }
 

@@ -28,7 +28,7 @@ pub const KNOWN: &[Known] = &[
     ("servers", Does::Is("workers")),
     ("environment", Does::Is("environment")),
     ("daemonize", Does::Is("daemonize")),
-    ("pid", Does::Like("pidfile", LIKE_ONE)),
+    ("pid", Does::By(pid)),
     ("log", Does::By(later)),
     ("user", Does::By(identity)),
     ("group", Does::By(identity)),
@@ -75,6 +75,18 @@ fn rackup(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// Number of servers in a cluster; 0 if it is none.
+fn servers(to: &Translation) -> u16 {
+    to.call("servers").and_then(|call| text(call.args.first())?.parse().ok()).unwrap_or(0)
+}
+
+fn pid(to: &mut Translation, call: &Directive) {
+    to.copy(call, "pidfile");
+    if servers(to) > 0 {
+        to.remark(call, What::Differs, LIKE_ONE);
+    }
+}
+
 /// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer.
 fn timeout(to: &mut Translation, call: &Directive) {
     match seconds(call.args.first()) {
@@ -118,7 +130,7 @@ fn ssl(to: &mut Translation, call: &Directive) {
 /// sockets; a proxy in front knows all of them.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
-    let count: u16 = word(to, "servers").and_then(|count| count.parse().ok()).unwrap_or(0);
+    let count = servers(to);
     // Each server of a cluster loads the application.
     to.assume("preload", "no", false);
     let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());

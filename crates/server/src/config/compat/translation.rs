@@ -59,10 +59,10 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// Short name of its subject: the directive, with the name of a plugin.
+    /// Short name of its subject: the directive, with the name of a plugin, or the key.
     pub fn name(&self) -> String {
         let mut words = self.place.written.split(' ');
-        let name = words.next().unwrap_or_default();
+        let name = words.next().unwrap_or_default().trim_matches(['"', ':']);
         match words.next() {
             Some(plugin) if name == "plugin" => format!("{name} {plugin}"),
             _ => name.to_owned(),
@@ -217,7 +217,8 @@ impl Translation {
         };
         match value {
             Some(value) => self.set(call, key, value),
-            None => self.remark(call, What::Missing, "says nothing, and changes nothing"),
+            // As of a variable that is not set.
+            None => self.remark(call, What::Needless, "says nothing, and changes nothing"),
         }
     }
 
