@@ -134,6 +134,23 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// A server that stays root opens its log again at each rotation, and writes to it what the application prints.
+#[test]
+fn nor_does_a_link_of_the_user_of_the_workers() {
+    let Some(folder) = folder("raise 'not reached'\n") else { return };
+    let (file, log) = (folder.join("roots/precious"), folder.join("web.log"));
+    symlink(&file, &log).unwrap();
+    lchown(&log, Some(65_534), Some(65_534)).unwrap();
+    let program = ruby::program();
+    for option in ["--log-file", "--redirect-stderr", "--pidfile", "--state"] {
+        let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program, "--ruby-user", "nobody"];
+        let told = ask(&folder, &[&options[..], &[option, "web.log"]].concat());
+        assert!(told.contains("a symbolic link that does not belong to root"), "{option}: {told}");
+        assert!(!file.exists(), "{option}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// A folder with an application that answers with its user id, where root may mount something.
 fn folder_of_workers() -> Option<PathBuf> {
     if !can_mount() {

@@ -17,6 +17,7 @@ use crate::config::operating::Operating;
 use crate::config::options;
 use crate::config::options::{Name, TABLE};
 use crate::config::reader::SettingsReader;
+use crate::process::links::Links;
 use crate::process::open_files;
 
 /// Default number of threads of a Ruby worker, as in Puma.
@@ -62,6 +63,14 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// Changes that a reload cannot apply, since they need a restart.
     pub waiting: Vec<String>,
+}
+
+impl Settings {
+    /// Whose symbolic links are followed: not those of a user that the application runs as while this process is root.
+    pub fn links(&self) -> Links {
+        let has_user = self.operating.identity.is_some() || self.apps.iter().any(|app| app.ruby.user.is_some());
+        if has_user { Links::OfRoot } else { Links::All }
+    }
 }
 
 /// Resolves all settings; the error lists all problems.
