@@ -261,6 +261,13 @@ fn unicorns_flags_add_to_what_its_file_listens_on() {
         assert_says(&said, words);
         assert_eq!(said.contains("8081"), words.len() == 2, "{flags:?}: {said}");
     }
+    // Its default port counts only where there is no other, whatever the file is called.
+    for name in ["unicorn.rb", "unicorn.cfg"] {
+        fs::write(folder.join(name), "worker_processes 1\n").unwrap();
+        let (output, said) = run(&folder, &[], &["config", "-C", name, "-l", "127.0.0.1:8082"]);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("tcp://127.0.0.1:8082") && !said.contains(":8080"), "{name}: {said}");
+    }
     fs::remove_dir_all(folder).unwrap();
 }
 

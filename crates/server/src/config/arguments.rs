@@ -34,6 +34,8 @@ pub struct SourcePosition {
     pub written: String,
     /// Whether the file is another server's: it then counts more than variables that are not this program's own.
     pub is_compat: bool,
+    /// Whether another server, whose file is Ruby, would do the same without the file.
+    pub is_assumed: bool,
 }
 
 /// An option's value before it is checked.
@@ -164,9 +166,9 @@ impl RawValue {
         }
     }
 
-    /// Whether it is only a default of another server: directives in Ruby files have a line.
+    /// Whether it is only a default of another server.
     pub fn is_assumed(&self) -> bool {
-        matches!(&self.origin, Origin::File(place) if place.line.is_none() && place.file.ends_with(".rb"))
+        matches!(&self.origin, Origin::File(place) if place.is_assumed)
     }
 
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.

@@ -198,7 +198,12 @@ impl Translation {
     pub fn place(&self, call: &Directive) -> SourcePosition {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
-        SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true }
+        SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true, is_assumed: false }
+    }
+
+    /// A position in the file without a line.
+    fn nowhere(&self, written: String) -> SourcePosition {
+        SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true, is_assumed: false }
     }
 
     /// Adds a remark on a directive.
@@ -257,7 +262,8 @@ impl Translation {
             return;
         }
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: !asks_environment };
+        let is_assumed = self.kind.is_code();
+        let place = SourcePosition { is_compat: !asks_environment, is_assumed, ..self.nowhere(written) };
         self.put(place, key, value.to_owned());
     }
 
@@ -270,16 +276,14 @@ impl Translation {
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
-            self.put(place, "environment", value.to_owned());
+            self.put(self.nowhere(written), "environment", value.to_owned());
         }
     }
 
     /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
-        self.put(place, key, value.to_owned());
+        self.put(self.nowhere(written), key, value.to_owned());
     }
 
     fn put(&mut self, place: SourcePosition, key: &str, value: String) {
