@@ -253,6 +253,14 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     let times = [("max_request_time", json!([7])), ("max_request_queue_time", json!([3]))];
     assert_eq!(limits(ServerKind::Passenger, &times)[..2], ["7s", "3s"]);
     assert_eq!(limits(ServerKind::Passenger, &[("max_request_queue_time", json!([0]))])[1], "none");
+    let most =
+        |calls: &[(&str, Value)]| translated(ServerKind::Passenger, calls).value("max-workers").map(str::to_owned);
+    assert_eq!(most(&[("max_instances", json!([0]))]).as_deref(), Some("6"), "the default of the pool");
+    let pool = ("max_pool_size", json!([4]));
+    assert_eq!(most(&[("max_instances", json!([0])), pool.clone()]).as_deref(), Some("4"));
+    assert_eq!(most(&[("max_instances", json!([3])), pool]).as_deref(), Some("3"));
+    let unknown = of(ServerKind::Passenger, "force_max_concurrent_requests_per_process", json!([9]));
+    assert_eq!(unknown, (vec![], vec![What::Missing]));
     let queue = |size: u64| of(ServerKind::Passenger, "max_request_queue_size", json!([size])).0;
     assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }

@@ -64,7 +64,10 @@ pub const KNOWN: &[Known] = &[
     ("max_request_time", Does::By(request_time)),
     ("memory_limit", Does::By(memory)),
     ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
-    ("force_max_concurrent_requests_per_process", Does::By(later)),
+    (
+        "force_max_concurrent_requests_per_process",
+        Does::Missing("a worker has as many requests at once as it has threads (-t)"),
+    ),
     ("unlimited_concurrency_paths", Does::Missing("all paths have the same limits")),
     ("concurrency_model", Does::By(later)),
     ("thread_count", Does::By(later)),
@@ -276,7 +279,9 @@ pub fn finish(to: &mut Translation) {
 
 /// By default one to six processes, as many as needed.
 fn processes(to: &mut Translation) {
-    match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
+    // 0 is no limit.
+    let is_limit = |call: &&Directive| text(call.args.first()).as_deref() != Some("0");
+    match to.call("max_instances").filter(is_limit).or_else(|| to.call("max_pool_size")).cloned() {
         Some(call) => to.copy(&call, "max-workers"),
         // More that are to be there at least are as many as there may be.
         None => {
