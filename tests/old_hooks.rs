@@ -313,6 +313,21 @@ fn a_file_may_return_before_its_end() {
     assert_eq!(server.get("/").status, 200);
 }
 
+/// Also where the file does not say the mode, whenever it is evaluated.
+#[test]
+fn blocks_for_a_mode_of_puma_are_those_of_the_mode_that_runs() {
+    let file = format!(
+        "{NOTE}bind 'tcp://127.0.0.1:0'\ncluster {{ before_worker_boot {{ note 'cluster' }} }}\n\
+         single {{ before_worker_boot {{ note 'single' }} }}\n"
+    );
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]);
+    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb", "-w", "1"]);
+    ruby::wait_for_note(&server, "cluster");
+    replace_mold(&server);
+    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["cluster", "cluster"]);
+}
+
 /// Karafka's documentation does this, and plugins do.
 #[test]
 fn hooks_that_are_given_to_pumas_events_run() {

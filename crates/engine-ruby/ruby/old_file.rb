@@ -29,11 +29,11 @@ class FoolsGold::OldFile
     @_said
   end
 
-  # Evaluates the file, then the blocks for the mode of Puma, which is known by then.
-  def _evaluate
+  # Evaluates the file, then the blocks for the mode of Puma: for the given one, or for that which is known by then.
+  def _evaluate(mode = nil)
     FoolsGold::Directives.current = @_said
     _run
-    @_said.blocks_of_mode.each { |block| instance_eval(&block) }
+    @_said.blocks_of(mode || @_said.mode).each { |block| instance_eval(&block) }
     self
   end
 
