@@ -355,14 +355,15 @@ impl Arguments {
             let mut others = false;
             for name in row.variables() {
                 // An empty variable counts as absent: container tools cannot remove one.
-                let Some(value) = find(&name).filter(|value| !value.is_empty()) else { continue };
+                let counts = |value: &&OsString| !value.is_empty() && !is_service_link(&name, value);
+                let Some(value) = find(&name).filter(counts) else { continue };
                 if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
                     self.take(row, value, Origin::Variable(name));
                 }
             }
         }
-        for (key, _) in environment {
-            if let Some(notice) = key.to_str().and_then(unknown_variable) {
+        for (key, value) in environment {
+            if let Some(notice) = key.to_str().filter(|key| !is_service_link(key, value)).and_then(unknown_variable) {
                 self.notices.push(notice);
             }
         }
@@ -407,6 +408,17 @@ fn unknown_flag(spelt: &str) -> String {
     match nearest(word, known).filter(|_| spelt.starts_with("--")) {
         Some(near) => format!("{spelt}: there is no such option; --{near} is the nearest"),
         None => format!("{spelt}: there is no such option; see foolsgold --help"),
+    }
+}
+
+/// Whether a variable is one of those that Kubernetes sets in every container for a service of the name `fools-gold`, as
+/// Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others say where that service is, and
+/// nothing of this server.
+fn is_service_link(key: &str, value: &OsStr) -> bool {
+    match key.strip_prefix(OWN_VARIABLES) {
+        Some("PORT") => value.to_str().is_some_and(|value| value.contains("://")),
+        Some(rest) => rest.starts_with("PORT_") || rest.starts_with("SERVICE_HOST") || rest.starts_with("SERVICE_PORT"),
+        None => false,
     }
 }
 
@@ -513,6 +525,24 @@ mod tests {
         assert_eq!(both.command, Command::Config { json: true, check: true });
         assert_eq!(both.rackup, Some(PathBuf::from("shop")));
         assert_eq!(ask(&["explain", "config/puma.rb"], &[]).command, Command::Explain);
+    }
+
+    #[test]
+    fn variables_of_a_service_of_our_name_are_no_settings() {
+        let of_kubernetes = [
+            ("FOOLS_GOLD_PORT", "tcp://10.96.0.7:80"),
+            ("FOOLS_GOLD_SERVICE_HOST", "10.96.0.7"),
+            ("FOOLS_GOLD_SERVICE_PORT_HTTP", "80"),
+            ("FOOLS_GOLD_PORT_80_TCP_ADDR", "10.96.0.7"),
+            ("PORT", "3000"),
+        ];
+        let asked = ask(&[], &of_kubernetes);
+        assert!(asked.notices.is_empty() && asked.problems.is_empty(), "{:?} {:?}", asked.notices, asked.problems);
+        let ports: Vec<&str> = asked.given.iter().map(|one| one.value.as_str()).collect();
+        assert_eq!(ports, ["3000"], "PORT counts as if that variable were not there");
+        assert!(TABLE.iter().flat_map(Row::variables).all(|name| !is_service_link(&name, OsStr::new("1"))));
+        let asked = ask(&[], &[("FOOLS_GOLD_PORT", "4000")]);
+        assert_eq!(asked.given.len(), 1);
     }
 
     #[test]
