@@ -111,8 +111,7 @@ pub(crate) struct Handover {
 const TAKEN_BYTES: usize = 64 * 1024;
 
 impl Link {
-    pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
-        let peer = socket.peer();
+    pub(crate) fn new(common: Arc<Common>, peer: Peer, socket: &Socket) -> Arc<Link> {
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
         let number = common.connections.number();
         let opened = State::opened(common.connections.clock().now());

@@ -58,7 +58,10 @@ enum Turn {
 /// connection takes, until something comes.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
-    let link = Link::new(common.clone(), &socket);
+    // What a client has sent before it resets its connection can still be read. Without an address it would pass for a
+    // client on this machine, which an application may trust.
+    let Ok(peer) = socket.peer() else { return End::Finished };
+    let link = Link::new(common.clone(), peer, &socket);
     let _ending = Ending(&link);
     let wire = Wire::new(socket, link.clone());
     let end = serve_turns(&link, wire).await;
