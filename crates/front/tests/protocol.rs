@@ -689,6 +689,28 @@ fn a_drain_is_over_after_its_time() {
     assert!(client.is_closed());
 }
 
+/// As by two commands `stop`, of which the second has nothing to do.
+#[test]
+fn a_drain_that_is_requested_again_is_still_cut_off_at_once() {
+    let kept: Mutex<Vec<Responder>> = Mutex::default();
+    let mut server = Server::start(move |_| {
+        let (responder, reply) = reply::pair();
+        kept.lock().unwrap().push(responder);
+        reply
+    });
+    let mut client = server.connect();
+    client.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 1);
+    for _ in 0..3 {
+        server.stop.drain();
+        // Not a wait for anything: the connection is to notice each request by itself.
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    server.stop.now();
+    assert_eq!(server.ended().cut, 1, "nothing else wakes this connection for ten seconds");
+    assert!(client.is_closed());
+}
+
 #[test]
 fn a_drain_under_load_loses_no_request_that_was_answered_for() {
     let mut server = Server::start(|request| path(&request));

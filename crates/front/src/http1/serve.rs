@@ -128,12 +128,12 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
     let stop = &link.common.stop;
     let mut work = pin!(work);
     let mut changed = pin!(stop.changed());
-    let mut seen = None;
+    let mut is_registered = false;
     poll_fn(|cx| {
-        // Registered once, and again only after a change, to stay off the hot path.
-        let level = (stop.is_draining(), stop.is_now());
-        if seen != Some(level) {
-            seen = Some(level);
+        // Registered once, to stay off the hot path. Each notification uses that up, and more than one may come before
+        // all connections are to be cut off: a drain may be requested again.
+        if !is_registered || stop.is_draining() {
+            is_registered = true;
             while changed.as_mut().poll(cx).is_ready() {
                 changed.set(stop.changed());
             }
