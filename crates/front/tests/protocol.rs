@@ -207,6 +207,22 @@ fn an_old_client_gets_a_stream_up_to_the_close() {
 }
 
 #[test]
+fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
+    use std::io::{ErrorKind, Read};
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[]);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    assert_eq!(client.head().status, 200);
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
+    assert_eq!(client.exactly(3), b"abc");
+    server.stop.now();
+    let end = client.stream.read(&mut [0]);
+    assert_eq!(end.map_err(|error| error.kind()), Err(ErrorKind::ConnectionReset));
+}
+
+#[test]
 fn a_stream_that_fails_breaks_the_connection() {
     let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
     let server = streaming(sinks.clone(), &[]);

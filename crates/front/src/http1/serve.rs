@@ -52,6 +52,8 @@ enum Turn {
     Upgraded,
     /// It has been idle for long enough to give its buffers back.
     Parked,
+    /// All connections are to be cut off.
+    Cut,
 }
 
 /// Serves a connection to its end. One that is idle is parked: it has no hyper and no buffers, which are most of what a
@@ -86,10 +88,16 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         if wire.is_over() {
             return Box::pin(close(link, wire, Ok(()))).await;
         }
-        let Some((turn, io, unused)) = until_stopped(link, exchange(link, wire)).await else { return End::Cut };
+        let (turn, io, unused) = exchange(link, wire).await;
         wire = io;
         match turn {
             Turn::Parked => wire.park(&unused),
+            Turn::Cut => {
+                if link.ends_body() {
+                    wire.socket.reset_when_dropped();
+                }
+                return End::Cut;
+            }
             // These end a connection, and would make the task of every other one larger.
             Turn::Upgraded => return Box::pin(relay(link, wire, unused.to_vec())).await,
             Turn::Ended(ended) => return Box::pin(close(link, wire, ended)).await,
@@ -117,7 +125,7 @@ async fn exchange(link: &Arc<Link>, wire: Wire) -> (Turn, Wire, Bytes) {
         }
         if link.takes_parking() { Poll::Ready(Turn::Parked) } else { Poll::Pending }
     });
-    let turn = turn.await;
+    let turn = until_stopped(link, turn).await.unwrap_or(Turn::Cut);
     let parts = http.into_parts();
     (turn, parts.io, parts.read_buf)
 }
