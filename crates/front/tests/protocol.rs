@@ -78,6 +78,30 @@ fn keep_alive_is_what_each_version_says() {
 }
 
 #[test]
+fn an_old_client_is_not_told_to_keep_a_connection_that_ends() {
+    let mut settings = settings();
+    settings.limits.body_bytes = 10;
+    let sinks: Mutex<Vec<Sink>> = Mutex::default();
+    let server = Server::with(settings, move |request| {
+        if request.path == "/close" {
+            return Reply::ready(Ok(with(200, &[("connection", "close")], Body::Empty)));
+        }
+        let (sink, source) = body::stream(1 << 16);
+        sinks.lock().unwrap().push(sink);
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
+    for (request, connection) in [
+        ("GET /close HTTP/1.0\r\n", Some("close")),
+        ("GET /of-unknown-length HTTP/1.0\r\n", None),
+        ("POST /too-long HTTP/1.0\r\nContent-Length: 11\r\n", Some("close")),
+    ] {
+        let mut client = server.connect();
+        client.send(format!("{request}Connection: keep-alive\r\n\r\n"));
+        assert_eq!(client.head().header("connection"), connection, "{request}");
+    }
+}
+
+#[test]
 fn an_expectation_is_met_before_the_body_is_sent() {
     let server = Server::echo(settings());
     let mut client = server.connect();
