@@ -611,6 +611,36 @@ fn a_full_hijack_has_the_connection_to_itself() {
     }
 }
 
+/// The application answers with a file that is yet to be opened, and another of its threads takes the connection.
+#[test]
+fn a_connection_that_is_taken_while_its_answer_is_made_is_not_taken_at_the_next_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page");
+    std::fs::write(&file, "gold").unwrap();
+    let server = Server::start(move |mut request| {
+        if request.path == "/plain" {
+            return path(&request);
+        }
+        let takeover = request.takeover.take().unwrap();
+        std::thread::spawn(move || {
+            // After the front has looked for a takeover, and before it opens the file, 20 ms later.
+            std::thread::park_timeout(Duration::from_millis(5));
+            shout(takeover.take());
+        });
+        Reply::ready(Ok(with(200, &[], Body::Unopened(file.clone()))))
+    });
+    for _ in 0..5 {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /plain HTTP/1.1\r\nHost: a\r\n\r\n");
+        let first = client.until("\r\n\r\n");
+        // On a busy machine it may have been taken in time, and then shouts back the second request.
+        if first.starts_with("HTTP/1.1 200 ") {
+            assert_eq!(client.exactly(4), b"gold");
+            assert_eq!(client.response().text(), "/plain");
+        }
+    }
+}
+
 #[test]
 fn a_fault_shows_itself_in_development_only() {
     for development in [false, true] {

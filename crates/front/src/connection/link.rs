@@ -403,11 +403,15 @@ impl Link {
         if self.epoch.end() {
             // An engine's thread that has left something in this epoch holds the lock until it is done.
             let mut out_of_band = self.out_of_band.lock();
+            // A takeover that was left since the service last looked for one must not get the next request.
+            let too_late = out_of_band.taken.take();
             if !self.stage().is_flushed() {
                 // Bytes of an earlier response are still in hyper's buffer: the hints could come only after this
                 // response.
                 out_of_band.hints.clear();
             }
+            drop(out_of_band);
+            drop(too_late);
         }
     }
 
