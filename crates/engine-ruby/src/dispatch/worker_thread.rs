@@ -24,7 +24,7 @@ use super::buffered_response::BufferedResponse;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
 use super::worker_memory::{Lent, Pieces, WorkerMemory};
-use crate::wire::answer;
+use crate::wire::answer::{self, Answer};
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
 use crate::wire::shapes::Shapes;
@@ -245,7 +245,15 @@ impl WorkerThread {
 
     fn handle(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         match frame.kind {
-            kind::ANSWER => self.answer(state, frame),
+            kind::ANSWER => {
+                let answer = answer::read(frame.payload)?;
+                let awaits_opening = answer.awaits_opening();
+                let step = self.answer(state, answer)?;
+                if awaits_opening {
+                    self.control.release(self.number, 0);
+                }
+                Ok(step)
+            }
             kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
             kind::MEMORY => {
                 let mut reader = Reader::new(frame.payload, "MEMORY");
@@ -293,8 +301,7 @@ impl WorkerThread {
         !self.state.lock().upgrades.is_empty()
     }
 
-    fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
-        let answer = answer::read(frame.payload)?;
+    fn answer(&self, state: &mut State, answer: Answer) -> Result<Step, WireError> {
         let is_more = answer.is_open();
         let is_free_later = answer.is_free_later();
         let is_upgrade = answer.is_upgrade();

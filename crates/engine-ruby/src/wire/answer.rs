@@ -65,6 +65,13 @@ impl Answer {
         self.flags & flag::UPGRADE != 0
     }
 
+    /// Returns whether the thread waits until the file that this answer names has been opened. What the application
+    /// does after the answer may remove it.
+    pub fn awaits_opening(&self) -> bool {
+        let both = flag::FILE | flag::LATER;
+        self.flags & both == both
+    }
+
     /// Returns the response, or the fault if the answer is invalid.
     pub fn response(self, may_name_files: bool) -> Result<Made, Fault> {
         let mut head = ResponseHead::default();
