@@ -139,6 +139,8 @@ module FoolsGold
     rescue RequestTimeout
       raise
     rescue Exception => error
+      raise unless @slot.own_process? # In a child that the application has forked.
+
       Log.exception(error, "the body of an answer could not be closed")
     end
   end

@@ -117,7 +117,7 @@ module FoolsGold
     end
 
     # Ends the worker when a slot ends, because the front counts on all of them. If the application has ended a slot's
-    # thread, the slot gets another.
+    # thread, the slot gets another; not in a child that it has forked, which ends.
     def guard(runner)
       FoolsGold.hooks.run(:before_thread_start)
       runner.run
@@ -126,7 +126,7 @@ module FoolsGold
       exit!(1)
     ensure
       FoolsGold.hooks.run(:before_thread_exit)
-      runner.ended? || $! ? stop : start(runner)
+      runner.ended? || $! ? stop : start(runner) if runner.slot.own_process?
     end
   end
 end
