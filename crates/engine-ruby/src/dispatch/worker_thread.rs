@@ -505,14 +505,26 @@ impl WorkerThread {
         }
     }
 
-    /// Takes the client's connection over from HTTP, for `rack.hijack`.
+    /// Takes the client's connection over from HTTP, for `rack.hijack`. The application answers by itself, so from here
+    /// on the request has no deadline, as after the beginning of any answer.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
         let sent = state.in_flight.sent.iter_mut().find(|sent| sent.seq == seq)?;
         let job = sent.job.as_mut().filter(|job| !job.is_answered())?;
         let takeover = job.request.takeover.take()?;
         job.is_taken = true;
+        sent.until = None;
         Some(takeover.take())
+    }
+
+    /// Limits the time of a request again whose connection the application has taken: that is closed, or its client has
+    /// gone.
+    pub fn limit_taken(&self, seq: u32, now: Instant) {
+        let mut state = self.state.lock();
+        let sent = state.in_flight.sent.iter_mut().find(|sent| sent.seq == seq);
+        if let Some(sent) = sent.filter(|sent| sent.job.as_deref().is_some_and(|job| !job.is_answered())) {
+            sent.limit(now);
+        }
     }
 
     /// Takes the application's end of an upgraded connection.

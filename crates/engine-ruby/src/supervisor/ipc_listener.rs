@@ -17,6 +17,7 @@ use tokio::time::timeout;
 
 use crate::dispatch::pool::Pool;
 use crate::dispatch::relay::relay;
+use crate::dispatch::upgraded::Taken;
 use crate::dispatch::worker_thread::WorkerThread;
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
@@ -159,14 +160,15 @@ async fn upgraded(thread: &WorkerThread, seq: u32) -> Option<Duplex> {
 
 async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::Result<()> {
     let thread = pool.thread(hello.worker, hello.slot);
-    let duplex = match (thread, hello.role) {
+    let duplex = match (&thread, hello.role) {
         (Some(thread), Role::Full) => thread.take_over(hello.seq),
-        (Some(thread), _) => upgraded(&thread, hello.seq).await,
+        (Some(thread), _) => upgraded(thread, hello.seq).await,
         (None, _) => None,
     };
     let Some(duplex) = duplex else {
         return Err(io::Error::other("there is no connection to take over: the request has been answered"));
     };
+    let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
     // Before the worker goes on: one that is retired is stopped when it has nothing left.
     let (counted, leaving) = pool.count_upgraded(hello.worker);
     stream.write_all(&[1]).await?;
@@ -175,7 +177,7 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
     drop(io_thread.spawn(async move {
-        relay(stream, duplex, leaving).await;
+        relay(stream, duplex, leaving, taken).await;
         drop(counted);
     }));
     Ok(())
