@@ -95,10 +95,11 @@ module FoolsGold
     def open_slots
       environment = Environment.new(@setup)
       slot_class = @application.native? ? NativeSlot : Slot
+      own = @wire.same_user?
       Array.new([@setup["threads"].to_i, 1].max) do |number|
         slot = slot_class.new(@wire, @number, number, environment)
-        slot.names_files = !@setup["files"].empty?
-        slot.lends_memory = !@setup["memory"].empty? && Channel::HAS_ADDRESSES
+        slot.names_files = own && !@setup["files"].empty?
+        slot.lends_memory = own && !@setup["memory"].empty? && Channel::HAS_ADDRESSES
         Runner.new(@application.app, slot)
       end
     end
