@@ -55,7 +55,7 @@ pub const KNOWN: &[Known] = &[
     ("workers", Does::By(workers)),
     ("preload_app!", Does::By(preload)),
     ("fork_worker", Does::Missing(REFORK)),
-    ("nakayoshi_fork", Does::Needless("the heap is compacted before the first fork")),
+    ("nakayoshi_fork", Does::Needless("garbage is collected before the first fork")),
     ("prune_bundler", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("extra_runtime_dependencies", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("directory", Does::Is("dir")),
