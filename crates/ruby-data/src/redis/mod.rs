@@ -13,6 +13,9 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
 use error::too_much;
 use ruby_native::Tree;
 
@@ -46,7 +49,7 @@ impl RedisConnection {
     /// Connects to a server until `until` at the latest.
     pub fn open(place: &Place<'_>, until: Instant) -> Result<RedisConnection, RedisError> {
         let stream = match place {
-            Place::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+            Place::Unix(path) => unix(path, until).map(Stream::Unix),
             Place::Tcp(host, port) => tcp(host, *port, until).map(Stream::Tcp),
         };
         let stream = stream.map_err(|error| match error.kind() {
@@ -113,6 +116,20 @@ impl RedisConnection {
     }
 }
 
+/// Connects to a Unix socket. `connect` waits where too many others wait there, for as long as the server accepts none;
+/// on Linux the time limit for sending ends that wait as well.
+fn unix(path: &Path, until: Instant) -> io::Result<UnixStream> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(left))?;
+    let address = SocketAddrUnix::new(path)?;
+    rustix::io::retry_on_intr(|| connect(&socket, &address))?;
+    Ok(UnixStream::from(socket))
+}
+
 fn tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in addresses(host, port, until)? {
@@ -164,4 +181,34 @@ pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
         out.extend_from_slice(b"\r\n");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
+
+    use rustix::net::{bind, listen};
+
+    use super::*;
+
+    #[test]
+    fn a_unix_socket_whose_server_accepts_nothing_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let server = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        bind(&server, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        listen(&server, 0).unwrap();
+        let open = || RedisConnection::open(&Place::Unix(&path), Instant::now() + Duration::from_millis(100));
+        // The kernel keeps one or a few connections until they are accepted.
+        let begin = Instant::now();
+        let mut waiting = Vec::new();
+        let error = loop {
+            match open() {
+                Ok(connection) => waiting.push(connection),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, RedisError::Time), "{error:?} after {} connections", waiting.len());
+        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    }
 }
