@@ -67,6 +67,7 @@ class Tempfile
   def close(unlink_now = false)
     @closed = true
     unlink if unlink_now
+    give_back
     nil
   end
 
@@ -82,10 +83,12 @@ class Tempfile
     close(true)
   end
 
+  # Deletes the file's name. A file that is open can still be written and read.
   def unlink
-    FoolsGold::Native.handle_close(@handle) if @handle
-    @handle = @path = nil
-    @closed = true
+    return unless @path
+    FoolsGold::Native.temporary_unlink(@handle)
+    @path = nil
+    give_back
     true
   end
   alias delete unlink
@@ -94,6 +97,13 @@ class Tempfile
   def to_io = self
 
   private
+
+  # Drops the file once it is closed and has no name, so that nothing leads to it any more.
+  def give_back
+    return unless @closed && @path.nil? && @handle
+    FoolsGold::Native.handle_close(@handle)
+    @handle = nil
+  end
 
   def opened!
     raise IOError, "closed stream" if @closed || @handle.nil?
