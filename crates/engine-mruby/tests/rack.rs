@@ -52,6 +52,23 @@ fn the_body_of_the_request_is_read_as_an_io() {
 }
 
 #[test]
+fn a_body_of_an_earlier_request_that_is_kept_does_not_read_a_later_one() {
+    let config = "run ->(env) {
+           said = begin; $kept ? $kept.read : 'nothing kept'; rescue IOError => e; e.message; end
+           size = begin; $kept ? $kept.size : 0; rescue IOError => e; e.message; end
+           $kept ||= env['rack.input']
+           [200, {}, [[said, size, env['rack.input'].read].inspect]] }";
+    let app = app_with(config, engine_mruby::Settings { interpreters: 1, ..settings() });
+    let sent = |body: &'static str| {
+        let mut request = get("/");
+        request.input = Input::Memory(body.into());
+        app.got(request).body
+    };
+    assert_eq!(sent("mine"), r#"["nothing kept", 0, "mine"]"#);
+    assert_eq!(sent("another's"), r#"["closed stream", "closed stream", "another's"]"#);
+}
+
+#[test]
 fn headers_may_be_arrays_or_lines_and_rack_ones_stay_here() {
     let app =
         app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");
