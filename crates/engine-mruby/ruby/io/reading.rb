@@ -162,10 +162,22 @@ module FoolsGold
         stop = limit if limit && (stop ? limit < stop : line.bytesize >= limit)
         @position += part.bytesize
         next unless stop
+        stop = character_end(line, stop) if stop == limit && !line.__binary?
         @position -= line.bytesize - stop
         return line.byteslice(0, stop)
       end
       line
+    end
+
+    # The place in a line where the character ends that a limit would cut, as in CRuby. The line gets the bytes that
+    # this may need.
+    def character_end(line, limit)
+      more = slice_at(@position, 3)
+      @position += more.bytesize
+      line << more
+      begun = limit
+      begun -= 1 while begun > 0 && limit - begun < 3 && (line.getbyte(begun) || 0) & 0xc0 == 0x80
+      begun == limit ? limit : [limit, begun + line.__char_size(begun)].max
     end
   end
 end
