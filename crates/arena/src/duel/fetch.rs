@@ -101,9 +101,15 @@ fn head(asked: &DuelRequest) -> Vec<u8> {
 
 impl Reader<'_> {
     fn answer(&mut self, method: &str) -> Result<Answer, String> {
-        let end = self.read_until("the head", |buffer| find(buffer, b"\r\n\r\n"))?;
-        let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
-        let (mut answer, mut length) = read_head(&head)?;
+        let (mut answer, mut length) = loop {
+            let end = self.read_until("the head", |buffer| find(buffer, b"\r\n\r\n"))?;
+            let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
+            let (answer, length) = read_head(&head)?;
+            // An interim response, such as 103 with early hints, has no body; the answer comes after it.
+            if !matches!(answer.status, 100 | 102..=199) {
+                break (answer, length);
+            }
+        };
         // For HEAD some servers close the connection, others give the length that the body would have.
         if method == "HEAD" {
             length = Length::Bytes(0);
@@ -243,6 +249,8 @@ mod tests {
             ("HTTP/1.0 404 No\r\n\r\nthe rest", 404, "the rest"),
             ("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", 302, ""),
             ("HTTP/1.1 204 None\r\n\r\n", 204, ""),
+            ("HTTP/1.1 103 Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none", 200, "one"),
+            ("HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 404 No\r\n\r\nthe rest", 404, "the rest"),
         ];
         for (text, status, body) in rows {
             let (port, served) = serve(text);
