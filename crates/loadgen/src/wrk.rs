@@ -25,7 +25,7 @@ end
 /// Options of a run of wrk.
 #[derive(Debug, Clone)]
 pub struct WrkPlan {
-    /// Number of threads (`-t`); never more than connections.
+    /// Number of threads (`-t`), at most: as many as the connections can be divided among.
     pub threads: u32,
     /// Number of connections (`-c`).
     pub connections: u32,
@@ -39,9 +39,10 @@ pub struct WrkPlan {
 pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     let scratch = Scratch::new()?;
     let script = scratch.write("numbers.lua", SCRIPT)?;
+    let threads = plan.even_threads();
     let words: Vec<String> = [
         "--latency".to_owned(),
-        format!("-t{}", plan.threads.min(plan.connections)),
+        format!("-t{threads}"),
         format!("-c{}", plan.connections),
         format!("-d{}s", plan.seconds),
         format!("--timeout={}s", plan.timeout_s),
@@ -55,8 +56,17 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     output.command = output.command.replace(&format!("--script={} ", script.display()), "");
     let outcome = read(&output, plan.connections);
     let mut outcome = outcome.ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &output))?;
-    output.tell_processors(&mut outcome, plan.threads.min(plan.connections));
+    output.tell_processors(&mut outcome, threads);
     Ok(outcome)
+}
+
+impl WrkPlan {
+    /// The most threads among which the connections can be divided evenly: wrk gives each thread the whole part of its
+    /// share, and never opens what is left (`connections / threads` in its `main`).
+    fn even_threads(&self) -> u32 {
+        let most = self.threads.min(self.connections).max(1);
+        (1..=most).rev().find(|threads| self.connections.is_multiple_of(*threads)).unwrap_or(1)
+    }
 }
 
 /// Parses what wrk printed for another program that ran it, with `--latency`. `None` if the output is not wrk's.
@@ -177,6 +187,14 @@ mod tests {
         assert_eq!((of("mean_ms"), of("p50_ms"), of("p90_ms"), of("p99_ms")), (0.7183, 0.104, 2.4, 9.3));
         assert_eq!((of("max_ms"), of("shortest_ms"), of("p95_ms"), of("p999_ms")), (18.48, 0.01, 3.704, 17.109));
         assert!((of("elapsed_s") - 1.1).abs() < 1e-9 && of("availability_pct") == 100.0);
+    }
+
+    #[test]
+    fn as_many_connections_are_opened_as_are_asked_for() {
+        let of = |threads, connections| WrkPlan { threads, connections, seconds: 1, timeout_s: 1 }.even_threads();
+        assert_eq!([of(2, 16), of(2, 1), of(1, 7), of(0, 4)], [2, 1, 1, 1]);
+        // Of 25 on two threads wrk would open 24; of 15 on eight only eight.
+        assert_eq!([of(2, 25), of(8, 15), of(8, 12)], [1, 5, 6]);
     }
 
     #[test]
