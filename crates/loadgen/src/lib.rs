@@ -15,6 +15,7 @@ mod judge;
 mod k6;
 pub mod metric;
 mod open;
+mod open_files;
 mod outcome;
 pub mod process;
 mod queue;

@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
+use super::open_files::allowed;
 use super::queue::{Job, Queue};
 use super::real_time::RealTime;
 use super::rng::SeededRng;
@@ -130,6 +131,9 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     }
     let seconds: f64 = plan.phases.iter().map(|phase| phase.seconds).sum();
     let span = Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"))?;
+    // A connection beyond the limit would fail at once, and with it one waiting request after the other.
+    let wanted = plan.connections;
+    let plan = &Steps { connections: allowed(wanted, 0).max(1), ..plan.clone() };
     let begun = Instant::now();
     let parts = on_threads((watch.threads, plan.connections), |share| {
         let tally = Tally::new(begun, Some(begun + span), watch);
@@ -146,6 +150,9 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     let words = format!("requests were sent at most {:.1} ms late{how}", latest.as_secs_f64() * 1_000.0);
     let mut seen = tally.seen(plan.in_words(watch));
     seen.outcome.told.push(words);
+    let most = plan.connections;
+    let fewer = format!("{most} connections at most, not {wanted}: more files may not be open here (ulimit -n)");
+    seen.outcome.told.extend((most < wanted).then_some(fewer));
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
     seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
     Ok(seen)

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit};
-
-use super::{FILES_KEPT, ScenarioReport};
+use super::ScenarioReport;
 use crate::fault::Fault;
 use crate::metric;
+use crate::open_files::allowed;
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::Work;
@@ -27,8 +26,7 @@ pub struct Idle {
 /// Runs the scenario. `memory` returns the server's memory in KiB. The outcome has no [`metric::IDLE_KIB`] if the
 /// server kept fewer than half of the connections.
 pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<ScenarioReport, String> {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(FILES_KEPT);
-    let wanted = plan.connections.min(u32::try_from(limit).unwrap_or(u32::MAX));
+    let wanted = allowed(plan.connections, 0);
     let mut words = Vec::new();
     if wanted < plan.connections {
         words.push(format!(

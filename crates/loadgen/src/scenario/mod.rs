@@ -22,9 +22,6 @@ use crate::{Open, Second, Seen, Watch, Workload, check, watch_open};
 /// server's processor time is spent on all.
 pub const ASKED: &str = "asked_in_all";
 
-/// Open files that this program needs beside its connections.
-const FILES_KEPT: u64 = 200;
-
 /// Report of a scenario.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScenarioReport {

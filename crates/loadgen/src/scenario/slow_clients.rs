@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit};
 use tokio::task::JoinSet;
 
 use super::trickle::{SlowClientCounts, SlowStyle, trickle};
-use super::{ASKED, FILES_KEPT, ScenarioReport, compared, fast, note_void, requests_of};
+use super::{ASKED, ScenarioReport, compared, fast, note_void, requests_of};
+use crate::open_files::allowed;
 use crate::{Ask, Open, Workload, on_this_thread};
 
 /// Time over which the slow clients arrive.
@@ -55,12 +55,6 @@ pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Scenari
     now.outcome.command =
         format!("{}; beside it {slow} slow clients, a piece each {} ms", now.outcome.command, plan.pace_ms);
     Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
-}
-
-fn allowed(wanted: u32, others: u32) -> u32 {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let most = limit.saturating_sub(FILES_KEPT + u64::from(others));
-    wanted.min(u32::try_from(most).unwrap_or(u32::MAX))
 }
 
 /// What was seen of the slow clients.
