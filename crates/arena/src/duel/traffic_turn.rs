@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::measure::{Up, open_connections, seed, warm_up_at};
 use crate::record::{Outcome, Sample};
 use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
-use loadgen::{K6Load, Open, Workload};
+use loadgen::{DROPPED, K6Load, Open, Workload};
 
 use super::capture;
 use super::cases;
@@ -153,10 +153,11 @@ impl TrafficStep {
     }
 }
 
-/// Number of processors that the server used, from the processor time of its requests.
+/// Number of processors that the server used, from the processor time of its requests: of those that it was sent.
 fn processors_used(sample: &Sample) -> f64 {
     let span_s = sample.number(ELAPSED).max(sample.number(SECONDS)).max(1e-3);
-    sample.number(CPU) * (sample.number(REQUESTS) + sample.number(FAILED)) / 1e6 / span_s
+    let dropped = sample.errors.get(DROPPED).copied().unwrap_or(0) as f64;
+    sample.number(CPU) * (sample.number(REQUESTS) + sample.number(FAILED) - dropped) / 1e6 / span_s
 }
 
 /// Seconds of processor time of this program.
@@ -178,4 +179,19 @@ fn idle() -> Option<(u64, u64)> {
     let free = ticks.idle + ticks.iowait.unwrap_or(0);
     let busy = ticks.user + ticks.nice + ticks.system;
     Some((free, free + busy + [ticks.irq, ticks.softirq, ticks.steal].iter().flatten().sum::<u64>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_k6_dropped_took_no_processor_of_the_server() {
+        let numbers = [(CPU, 1_000.0), (REQUESTS, 4_000.0), (FAILED, 6_000.0), (ELAPSED, 10.0), (SECONDS, 8.0)];
+        let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+        let answered = Sample { numbers, ..Sample::default() };
+        assert_eq!(processors_used(&answered), 1.0);
+        let errors = [(DROPPED.to_owned(), 5_000), ("timeout".to_owned(), 1_000)].into();
+        assert_eq!(processors_used(&Sample { errors, ..answered }), 0.5);
+    }
 }
