@@ -18,7 +18,7 @@ use crate::record::machine;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
-use loadgen::metric::RATE;
+use loadgen::metric::{RATE, REQUESTS};
 
 impl ReadyRun<'_> {
     /// Runs the study, or what is left of it, into this folder.
@@ -167,7 +167,8 @@ type Key = (String, String, u32);
 
 /// What has been measured, before an interruption or since.
 struct Done {
-    /// Loads made, with the rate if they had one.
+    /// Loads made, with the rate if they had one: 0 where that was not measured, none where the server gave no right
+    /// answer.
     loaded: BTreeMap<Key, Option<f64>>,
     /// Loads that could be made.
     with_numbers: BTreeSet<Key>,
@@ -195,7 +196,10 @@ impl Done {
         if !sample.numbers.is_empty() {
             self.with_numbers.insert(key.clone());
         }
-        self.loaded.insert(key, sample.numbers.get(RATE).copied().filter(|rate| *rate > 0.0));
+        let of = |name: &str| sample.numbers.get(name).copied().filter(|number| *number > 0.0);
+        let could_not_be_made = sample.numbers.is_empty() && sample.disqualified.is_none();
+        let is_unmeasured = could_not_be_made || of(REQUESTS).is_some();
+        self.loaded.insert(key, of(RATE).or(is_unmeasured.then_some(0.0)));
     }
 
     fn rate(&self, case: &str, contender: &str, round: u32) -> Option<f64> {
@@ -290,4 +294,26 @@ pub fn home() -> Result<PathBuf, String> {
     let is_home = |place: &PathBuf| place.join("arena/contenders").is_dir() && place.join("apps").is_dir();
     let found = places.into_iter().find(is_home);
     found.ok_or_else(|| "the folders arena/ and apps/ are not here: run arena in its repository, or give --home".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_that_was_not_measured_is_no_fault_of_the_server_after_an_interruption_either() {
+        let rate_of = |numbers: &[(&str, f64)], disqualified: Option<&str>| {
+            let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+            let disqualified = disqualified.map(str::to_owned);
+            let (case, contender) = ("ladder".to_owned(), "x".to_owned());
+            let sample = Sample { case, contender, round: 1, numbers, disqualified, ..Sample::default() };
+            Done::of(&[sample], false).rate("ladder", "x", 1)
+        };
+        assert_eq!(rate_of(&[(RATE, 7.0), (REQUESTS, 70.0)], None), Some(7.0));
+        // A load that could not be made, and one that ended before its first answer came.
+        assert_eq!((rate_of(&[], None), rate_of(&[(RATE, 0.0), (REQUESTS, 16.0)], None)), (Some(0.0), Some(0.0)));
+        // One without an answer, and a server that did not start.
+        let silent = [(RATE, 0.0), (REQUESTS, 0.0)];
+        assert_eq!((rate_of(&silent, Some("no right answer")), rate_of(&[], Some("it ended"))), (None, None));
+    }
 }
