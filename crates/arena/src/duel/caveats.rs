@@ -1,9 +1,9 @@
 //! Caveats of a duel: what it cannot know or did not check. Pure.
 
-use crate::measure::KEPT_UP;
+use crate::measure::{KEPT_UP, share_in_time};
 use crate::record::Sample;
 use crate::record::summary::Who;
-use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
+use loadgen::metric::{FAILED, REQUESTS};
 
 use super::answer::KnownAnswer;
 use super::capture::Capture;
@@ -100,7 +100,9 @@ pub fn of_samples(samples: &[Sample]) -> Vec<String> {
 /// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
-    let behind = |sample: &&Sample| sample.number(RATE) < sample.number(OFFERED) * KEPT_UP;
+    let behind = |sample: &&Sample| {
+        share_in_time(|name| sample.numbers.get(name).copied()).is_some_and(|share| share < KEPT_UP)
+    };
     let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
     let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
     names.sort_unstable();
@@ -131,6 +133,8 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use loadgen::metric::RATE;
+
     use super::super::answer::Answer;
     use super::super::request::DuelRequest;
     use super::*;
@@ -194,5 +198,12 @@ mod tests {
         };
         assert!(of_samples(&[at(980.0)]).is_empty());
         assert!(of_samples(&[at(980.0), at(700.0), at(600.0)])[0].starts_with("a -w 1 -t 1 did not keep up"));
+        // Each answer takes half a second of the four that the load took.
+        let slow = |rate: f64| {
+            let mut slow = at(rate);
+            slow.numbers.insert("shortest_ms".to_owned(), 500.0);
+            slow
+        };
+        assert!(of_samples(&[slow(870.0)]).is_empty() && !of_samples(&[slow(700.0)]).is_empty());
     }
 }
