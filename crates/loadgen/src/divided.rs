@@ -15,7 +15,6 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -28,6 +27,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::ask::{Ask, Workload};
+use super::connection::headers;
 use super::fault::Fault;
 use super::judge::judge;
 use super::on_this_thread;
@@ -271,21 +271,6 @@ async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, 
             return Ok(sum_ns / f64::from(count));
         }
     }
-}
-
-fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
-    let mut headers = HeaderMap::new();
-    headers.insert(HOST, format!("127.0.0.1:{port}").try_into()?);
-    if !keep {
-        headers.insert(CONNECTION, "close".try_into()?);
-    }
-    for (name, value) in &ask.headers {
-        headers.insert(http::HeaderName::try_from(name)?, value.try_into()?);
-    }
-    if !ask.body.is_empty() {
-        headers.insert(CONTENT_LENGTH, ask.body.len().into());
-    }
-    Ok(headers)
 }
 
 /// A connection, and the cell with the time at which a request was first written to it.
