@@ -71,7 +71,8 @@ fn own_text(line: &str) -> Option<LoggedRequest> {
     (is_time && is_method).then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s })
 }
 
-/// Parses a JSON line, of foolsgold or of nginx and other servers: the names of the fields differ, the facts do not.
+/// Parses a JSON line, of foolsgold or of nginx, Caddy and other servers: the names of the fields differ, the facts do
+/// not.
 fn json(line: &str) -> Option<LoggedRequest> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let status = object.get("status").and_then(|status| match status {
@@ -79,7 +80,10 @@ fn json(line: &str) -> Option<LoggedRequest> {
         other => other.as_u64().and_then(|number| u16::try_from(number).ok()),
     });
     let at_s = access_time::json(&object);
-    let text = |names: &[&str]| names.iter().find_map(|name| object.get(*name)?.as_str());
+    // Caddy has the request as an object of its own.
+    let request = object.get("request").and_then(serde_json::Value::as_object);
+    let parts: Vec<&serde_json::Map<String, serde_json::Value>> = std::iter::once(&object).chain(request).collect();
+    let text = |names: &[&str]| names.iter().find_map(|name| parts.iter().find_map(|part| part.get(*name)?.as_str()));
     if let (Some(method), Some(target)) =
         (text(&["method", "request_method"]), text(&["target", "request_uri", "uri", "path", "url"]))
     {
@@ -135,6 +139,7 @@ mod tests {
             "2001-09-09T01:46:40.496Z 127.0.0.1 GET /fools-gold 200 2878 2.811 0.004 6069",
             r#"{"time":"2001-09-09T01:46:40.123Z","method":"GET","target":"/a","status":200}"#,
             r#"{"msec":"1000000000.123","request":"GET /a HTTP/1.1","status":"200"}"#,
+            r#"{"ts":1000000000.123,"request":{"method":"GET","uri":"/a"},"status":200}"#,
         ];
         for line in lines {
             assert_eq!(super::read(line).and_then(|line| line.at_s), Some(1_000_000_000), "{line}");
@@ -167,6 +172,11 @@ mod tests {
         assert_eq!(read(r#"{"method":"GET","target":"/a","status":null}"#), line("GET", "/a", None));
         assert_eq!(read(r#"{"time":"x","client":"::1","status":400,"fault":"refused"}"#), None);
         assert_eq!(read(r#"{"request":"GET /a HTTP/1.1","status":"200"}"#), line("GET", "/a", 200));
+        let caddy = r#"{"level":"info","ts":1585597114.76,"logger":"http.log.access.log0","msg":"handled request",
+            "request":{"remote_ip":"127.0.0.1","proto":"HTTP/2.0","method":"GET","host":"shop.example","uri":"/a?b=1",
+            "headers":{"User-Agent":["curl/7.82.0"]}},"bytes_read":0,"duration":0.0009,"size":10900,"status":200}"#;
+        assert_eq!(read(caddy), line("GET", "/a?b=1", 200));
+        assert_eq!(read(r#"{"request":{"method":"GET"},"status":200}"#), None);
     }
 
     #[test]
