@@ -1,6 +1,7 @@
 //! ab: a closed loop on one thread that speaks HTTP/1.0. It checks the status, and compares the length of each response
 //! with that of the first one, unless `-l` is given. It ignores Content-Length: an incomplete response, or even none at
-//! all, counts as complete if the first one was no longer. So the length of the right response is compared here.
+//! all, counts as complete if the first one was no longer. So the length of the right response is compared here. Where
+//! the first one had another, and some were refused, ab has compared all with what may be a refusal: that run is void.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -82,12 +83,19 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
     if nothing_came && errors.is_empty() && made > 0.0 {
         errors.insert("closed early".into(), made as u64);
     }
-    let wrong = match (first, length) {
+    let refused = errors.get(BAD_STATUS).copied().unwrap_or(0);
+    let told = match (first, length) {
         _ if nothing_came => None,
         (Some(first), Some(right)) if first != right as f64 => {
             Some(format!("ab was given a body of {first} bytes first, not of {right}"))
         }
         _ => None,
+    };
+    // The first response may have been a refusal, which is no wrong answer. ab has held all others against its length.
+    let (wrong, void) = match refused {
+        0 => (told, None),
+        some if (some as f64) < made => (None, told.map(|told| format!("{told}; {some} had another status than 2xx"))),
+        _ => (None, None),
     };
     // ab counts a request that broke under several kinds, and bad status and bad length separately. Only what is surely
     // right counts as right: failures are the sum, but no more than the requests.
@@ -111,7 +119,7 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, void, ..Outcome::default() })
 }
 
 const BAD_STATUS: &str = "status not 2xx";
@@ -223,6 +231,18 @@ mod tests {
         assert_eq!((seen.errors["read"], seen.numbers["failed"]), (30, 30.0));
         let seen = outcome(RIGHT, Some(100)).unwrap();
         assert!(seen.wrong.unwrap().contains("6 bytes first, not of 100") && seen.numbers["requests"] == 0.0);
+    }
+
+    #[test]
+    fn a_refusal_that_came_first_is_no_wrong_answer() {
+        // Of 30 responses 8 were refusals, and it is not known whether the first one was.
+        let seen = outcome(SOME, Some(100)).unwrap();
+        let why = "ab was given a body of 6 bytes first, not of 100; 8 had another status than 2xx";
+        assert_eq!((seen.wrong, seen.void.as_deref()), (None, Some(why)));
+        let seen = outcome(BAD, Some(100)).unwrap();
+        assert_eq!((seen.wrong, seen.void, seen.numbers["requests"]), (None, None, 0.0));
+        assert!(outcome(SOME, Some(6)).is_some_and(|seen| seen.void.is_none()));
+        assert!(outcome(RIGHT, Some(100)).is_some_and(|seen| seen.void.is_none() && seen.wrong.is_some()));
     }
 
     #[test]
