@@ -14,8 +14,8 @@ use super::ask::{Ask, BodyRule, Workload};
 use super::fault::Fault;
 use super::judge::judge_parts;
 
-/// Bytes of a long body that are kept for rules that search it.
-const KEPT_BYTES: usize = 4 << 20;
+/// Bytes at the beginning of a long body that are kept for rules that search it.
+pub const SEARCHED_BYTES: usize = 4 << 20;
 
 /// A request with everything that is the same each time it is sent.
 pub(crate) struct Prepared {
@@ -66,7 +66,7 @@ impl Prepared {
         let keep_bytes = match &ask.expect.body {
             BodyRule::Any | BodyRule::Length(_) => 1_024,
             BodyRule::Exactly(right) => right.len().max(1_024),
-            BodyRule::Contains(_) | BodyRule::Matches(_) => KEPT_BYTES,
+            BodyRule::Contains(_) | BodyRule::Matches(_) => SEARCHED_BYTES,
         };
         let method = Method::try_from(ask.method.as_str())?;
         let uri = Uri::try_from(&ask.path)?;

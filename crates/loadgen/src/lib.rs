@@ -36,6 +36,7 @@ pub use ab::{AbPlan, AbUntil, ab};
 pub use ask::{Ask, AskParts, BodyRule, Expect, Workload};
 pub use check::{NotRight, check, check_patiently, is_busy, judge_patiently};
 pub use closed::{Closed, Until, closed, watch_closed};
+pub use connection::SEARCHED_BYTES;
 pub use divided::{Divided, Division, HEADER, divide};
 pub use fault::Fault;
 pub use judge::judge;

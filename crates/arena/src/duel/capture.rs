@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
-use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
+use loadgen::{Ask, BodyRule, Expect, SEARCHED_BYTES, Workload, is_busy};
 
 use super::answer::{Answer, AnswerVerdict, KnownAnswer, Unfit};
 use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
@@ -228,10 +228,19 @@ fn rule(known: &KnownAnswer) -> BodyRule {
     if known.body.is_exact() {
         return BodyRule::Exactly(longest.to_vec());
     }
-    match std::str::from_utf8(longest) {
+    // A load searches the beginning of a long body alone, and such a body may become longer.
+    let is_all_searched = known.lengths.1 <= SEARCHED_BYTES / 2;
+    let piece = if is_all_searched { longest } else { beginning(known.body.start()) };
+    match std::str::from_utf8(piece) {
         Ok(text) if text.len() >= PIECE_BYTES_MIN => BodyRule::Contains(text.to_owned()),
         _ => BodyRule::Any,
     }
+}
+
+/// As much of a piece at the beginning of a body as a load searches, without a character that is cut off.
+fn beginning(piece: &[u8]) -> &[u8] {
+    let cut = &piece[..piece.len().min(SEARCHED_BYTES)];
+    cut.utf8_chunks().next().map_or(&[], |chunk| chunk.valid().as_bytes())
 }
 
 /// Answers of several passes, by request. The second pass begins a while after the first.
@@ -278,6 +287,12 @@ mod tests {
         let varying = rule(&learned(&["the page says (1)", "the page says (2)"]));
         assert!(matches!(varying, BodyRule::Contains(text) if text == "the page says ("));
         assert!(matches!(rule(&learned(&["1", "2"])), BodyRule::Any));
+        // Most of it lies behind what a load keeps of a body.
+        let long = |number: u32| format!("the page says ({number}) {}", "x".repeat(SEARCHED_BYTES));
+        let start = rule(&learned(&[&long(1), &long(2)]));
+        assert!(matches!(start, BodyRule::Contains(text) if text == "the page says ("));
+        assert_eq!(beginning(&"é".repeat(SEARCHED_BYTES).as_bytes()[1..]), b"");
+        assert_eq!(beginning(format!("x{}", "é".repeat(SEARCHED_BYTES)).as_bytes()).len(), SEARCHED_BYTES - 1);
         let ask = ask(&learned(&["one"]));
         assert_eq!(ask.headers, [("host".to_owned(), "localhost".to_owned())]);
         assert!(workload(&[]).is_err() && workload(&[learned(&["x"])]).is_ok());
