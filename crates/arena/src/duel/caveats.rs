@@ -100,9 +100,8 @@ pub fn of_samples(samples: &[Sample]) -> Vec<String> {
 /// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
-    let behind = |sample: &&Sample| {
-        share_in_time(|name| sample.numbers.get(name).copied()).is_some_and(|share| share < KEPT_UP)
-    };
+    let behind =
+        |sample: &&Sample| share_in_time(|name| sample.numbers.get(name).copied()).is_some_and(|share| share < KEPT_UP);
     let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
     let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
     names.sort_unstable();

@@ -26,7 +26,8 @@ pub fn list(summary: &Summary, styles: &Styles, begin: &str) -> Vec<Worse> {
     let mut told: Vec<Worse> = Vec::new();
     for case in &summary.cases {
         for found in of_case(case, styles, begin) {
-            let is_told = |one: &Worse| one.case != found.case && Worse { case: found.case.clone(), ..one.clone() } == found;
+            let is_told =
+                |one: &Worse| one.case != found.case && Worse { case: found.case.clone(), ..one.clone() } == found;
             if !told.iter().any(is_told) {
                 told.push(found);
             }
