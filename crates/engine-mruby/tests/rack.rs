@@ -69,6 +69,25 @@ fn a_body_of_an_earlier_request_that_is_kept_does_not_read_a_later_one() {
 }
 
 #[test]
+fn lines_are_read_in_pieces_of_about_their_own_length() {
+    let app = app("require 'stringio'
+         class Counted < StringIO
+           attr_reader :taken
+           def slice_at(position, length) = super.tap { |part| @taken = @taken.to_i + part.bytesize }
+         end
+         run ->(env) {
+           texts = [\"a\\n\" * 20_000, 'a' * 1_000_000, \"b\\n\" + 'a' * 500_000 + \"\\n\" + \"cd\\n\" * 10]
+           times = texts.map do |text|
+             io = Counted.new(text)
+             raise 'other lines' unless io.each_line.to_a == text.lines
+             io.taken / text.bytesize
+           end
+           [200, {}, [times.all? { |count| count <= 33 }.inspect, times.inspect]] }");
+    let told = app.body("/");
+    assert!(told.starts_with("true"), "{told}");
+}
+
+#[test]
 fn headers_may_be_arrays_or_lines_and_rack_ones_stay_here() {
     let app =
         app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");

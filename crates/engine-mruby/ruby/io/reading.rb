@@ -5,7 +5,9 @@ module FoolsGold
   module Reading
     include Positioned
 
-    LINE_BYTES = 8192
+    # The first piece that is read for a line, at least, and the longest further one.
+    LINE_BYTES = 64
+    PIECE_BYTES = 1 << 20
 
     # Reads the rest ("" at the end), or at most `length` bytes (nil at the end); also into `buffer`.
     def read(length = nil, buffer = nil)
@@ -152,18 +154,25 @@ module FoolsGold
     def end_paragraph(_line) = skip_newlines
 
     # Reads pieces until one has the separator. The position is then set back behind it: a piece may hold more lines.
+    # The first piece is twice as long as the line before, and each further one as long as all that is there. So the
+    # bytes that are read, and searched, are a few times those of the lines, however short or long these are.
     def take_line(separator, limit)
-      paragraph = separator == ""
-      separator = paragraph ? "\n\n" : separator
+      separator = "\n\n" if separator == ""
       line = nil
-      until (part = slice_at(@position, LINE_BYTES)).empty?
+      length = @line_piece || LINE_BYTES
+      from = 0
+      until (part = slice_at(@position, length)).empty?
         line = line ? line << part : part
-        stop = separator && (at = line.byteindex(separator)) ? at + separator.bytesize : nil
+        stop = separator && (at = line.byteindex(separator, from)) ? at + separator.bytesize : nil
         stop = limit if limit && (stop ? limit < stop : line.bytesize >= limit)
         @position += part.bytesize
+        length = [line.bytesize, PIECE_BYTES].min
+        # A separator may begin in one piece and end in the next.
+        from = [line.bytesize - separator.bytesize + 1, 0].max if separator
         next unless stop
         stop = character_end(line, stop) if stop == limit && !line.__binary?
         @position -= line.bytesize - stop
+        @line_piece = [2 * stop, LINE_BYTES].max
         return line.byteslice(0, stop)
       end
       line
