@@ -74,6 +74,10 @@ impl SqliteConnection {
     }
 
     fn new_statement(self: &Rc<SqliteConnection>, sql: &[u8]) -> Result<Option<Statement>, SqliteError> {
+        if let Some(answer) = self.watch.busy_pragma(sql) {
+            let (raw, _) = self.prepare(answer.as_bytes(), false)?;
+            return Ok(raw.map(|raw| Statement::new(self.clone(), raw, sql.len(), None)));
+        }
         let may_last = sql.len() <= CACHE_SQL_BYTES;
         let (raw, used) = self.prepare(sql, may_last)?;
         let name = (may_last && used == sql.len()).then(|| sql.to_vec());
