@@ -29,7 +29,7 @@ class Tempfile
   end
 
   # The basename may be a pair: begin and end of the file's name.
-  def initialize(basename = "", tmpdir = nil, mode: 0, **)
+  def initialize(basename = "", tmpdir = nil, mode: 0, **options)
     prefix, suffix = basename.is_a?(Array) ? basename : [basename, ""]
     prefix = prefix.to_str.delete("/\0")
     suffix = suffix.to_s.delete("/\0")
@@ -37,6 +37,7 @@ class Tempfile
     @path = FoolsGold::Native.temporary_path(@handle)
     @position = @lineno = 0
     @append = mode.is_a?(Integer) && mode & 1024 != 0
+    @binary = FoolsGold.binary?(mode, options)
   end
 
   attr_reader :path
@@ -109,7 +110,10 @@ class Tempfile
     raise IOError, "closed stream" if @closed || @handle.nil?
   end
 
-  def slice_at(position, length) = FoolsGold::Native.temporary_read(@handle, position, length)
+  # As text, unless `binmode` or an encoding says that the file holds bytes.
+  def slice_at(position, length)
+    FoolsGold::Native.temporary_read(@handle, position, length).__binary!(@binary)
+  end
 end
 
 class Dir
