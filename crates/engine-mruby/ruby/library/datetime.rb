@@ -81,8 +81,8 @@ class DateTime < Date
       nanoseconds = ((parts[:sec_fraction] || 0) * 1_000_000_000).round
       return __at(parts[:seconds], nanoseconds, offset) if parts[:seconds]
       number = __number(parts) || raise(Date::Error, "invalid date")
-      seconds = (parts[:hour] || 0) * 3600 + (parts[:min] || 0) * 60 + [parts[:sec] || 0, 59].min
-      __at((number - Date::EPOCH) * 86_400 + seconds - offset, nanoseconds, offset)
+      clock = __seconds(parts[:hour] || 0, parts[:min] || 0, [parts[:sec] || 0, 59].min)
+      __at((number - Date::EPOCH) * 86_400 + clock - offset, nanoseconds, offset)
     end
 
     # Seconds of an offset, which is a part of a day or a text such as "+02:00"; 0 for more than a day.
