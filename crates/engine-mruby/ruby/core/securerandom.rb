@@ -31,7 +31,8 @@ module SecureRandom
       when nil, 0 then FoolsGold::Native.random_number(0)
       when Float then FoolsGold::Native.random_number(0) * limit
       when Integer then limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
-      else limit.first + FoolsGold::Native.random_number(limit.size)
+      when Range then within(limit.begin, limit.end, limit.exclude_end?)
+      else raise ArgumentError, "invalid argument - #{limit}"
       end
     end
     alias rand random_number
@@ -45,7 +46,14 @@ module SecureRandom
         return number if number < limit
       end
     end
-    private :wide
+
+    # As of Random::Formatter, an empty range is one from 0 to 1.
+    def within(low, high, open)
+      return low + FoolsGold::Native.random_number(0) * (high - low) if Float === low || Float === high
+      count = high - low + (open ? 0 : 1)
+      count > 0 ? low + random_number(count) : random_number
+    end
+    private :wide, :within
 
     def alphanumeric(count = nil, chars: ALPHANUMERIC)
       Array.new(count || 16) { chars[random_number(chars.size)] }.join
