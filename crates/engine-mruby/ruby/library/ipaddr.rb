@@ -78,7 +78,7 @@ class IPAddr
   def >>(count) = moved(@number >> count)
   def ~ = moved(~@number & all)
   def ipv4_mapped? = ipv6? && @number >> 32 == 0xffff
-  def native = ipv4_mapped? ? IPAddr.new(@number & 0xffffffff, INET) : self
+  def native = ipv4_mapped? || ipv4_compat? ? IPAddr.new(@number & 0xffffffff, INET) : self
   def ipv4_mapped = ipv4? ? with(@number | 0xffff00000000, INET6).tap { |six| six.prefix = prefix + 96 } : invalid!
   def ipv4_compat? = ipv6? && @number >> 32 == 0 && @number > 1
   def netmask = with(all - rest).to_string
