@@ -135,10 +135,11 @@ module FoolsGold
     end
 
     def next_line(separator, limit, chomp)
-      return (rest = read_rest).empty? ? nil : rest if separator.nil? && limit.nil?
+      # A limit of 0 reads nothing, even at the end.
+      return slice_at(@position, 0) if limit == 0
       skip_newlines if separator == ""
-      line = take_line(separator, limit)
-      return nil unless line
+      line = separator || limit ? take_line(separator, limit) : read_rest
+      return nil if line.nil? || line.empty?
       @lineno = lineno + 1
       return chomp ? line.chomp(separator) : line unless separator == ""
       end_paragraph(line)
