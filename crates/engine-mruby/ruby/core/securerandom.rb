@@ -25,12 +25,14 @@ module SecureRandom
       FoolsGold::Native.uuid
     end
 
-    # A random number below an Integer or Float, or in a Range of Integers; without a limit a Float from 0 to below 1.
+    # A random number below an Integer or Float, or in a Range; without a limit above 0 a Float from 0 to below 1.
     def random_number(limit = 0)
       case limit
       when nil, 0 then FoolsGold::Native.random_number(0)
       when Float then FoolsGold::Native.random_number(0) * limit
-      when Integer then limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
+      when Integer
+        return FoolsGold::Native.random_number(0) if limit < 0
+        limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
       when Range then within(limit.begin, limit.end, limit.exclude_end?)
       else raise ArgumentError, "invalid argument - #{limit}"
       end
