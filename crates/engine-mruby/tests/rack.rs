@@ -226,6 +226,7 @@ freeze_app
 run { |env| [200, {}, ['root ' + FoolsGold.store['warm'].inspect]] }
 ");
     assert_eq!(app.body("/api/v1/x"), "/api/v1|/x");
+    assert_eq!(app.body("//api//v1//x"), "/api/v1|//x");
     assert_eq!(app.body("/api/zzz"), "api");
     assert_eq!(app.body("/apix"), "root true");
     assert_eq!(app.got(get("/")).headers, [("x-tag".to_owned(), "outer!".to_owned())]);
