@@ -32,7 +32,8 @@ module FoolsGold
 
     private
 
-    # The rest of a path below a prefix, in which several slashes in a row count as one; nil where the path is elsewhere.
+    # The rest of a path below a prefix, in which several slashes in a row count as one; nil where the path is
+    # elsewhere.
     def below(prefix, path)
       return path if prefix.empty?
       if path.start_with?(prefix)
