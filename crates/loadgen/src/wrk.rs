@@ -82,6 +82,7 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
         Some((number(many)?, elapsed / 1_000.0))
     });
     let ((made, elapsed_s), per_s) = (made?, number_after(text, "Requests/sec:")?);
+    let void = output.clock_was_set(elapsed_s);
     let mut errors = errors(text)?;
     if made == 0.0 && errors.is_empty() {
         // No response and no error: each connection was still waiting in the end.
@@ -110,7 +111,7 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     let twice = (overlap > 0.0)
         .then(|| format!("up to {overlap:.0} responses may be counted as two failures: late, and with a bad status"));
     let told = twice.into_iter().collect();
-    Some(Outcome { command: output.command.clone(), numbers, errors, told, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, told, void, ..Outcome::default() })
 }
 
 /// Kind of the responses that wrk calls neither 2xx nor 3xx.
@@ -228,6 +229,17 @@ mod tests {
         assert_eq!(both(20, 10), (0.0, 26.0, 1));
         assert_eq!(both(6, 4), (14.0, 12.0, 1));
         assert_eq!(both(0, 4), (20.0, 6.0, 0));
+    }
+
+    #[test]
+    fn a_run_whose_clock_was_set_is_void_and_has_no_rate_of_0() {
+        let read = |text: &str| read(&ToolOutput { out: text.into(), took_s: Some(1.2), ..ToolOutput::default() }, 8);
+        // As wrk prints it where its end came before its beginning.
+        let set = RIGHT.replace("requests in 1.10s", "requests in 307445734491.24m");
+        assert_ne!(set, RIGHT);
+        let why = read(&set).unwrap().void.unwrap();
+        assert!(why.ends_with("s and ran for 1.20 s: was the clock set meanwhile?"), "{why}");
+        assert_eq!(read(RIGHT).unwrap().void, None);
     }
 
     #[test]
