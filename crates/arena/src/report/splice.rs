@@ -384,12 +384,8 @@ fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQ
 /// Share of a contender's failed requests in all of these cases together.
 fn failed(cases: &[&Case], name: &str) -> String {
     let own = cases.iter().flat_map(|case| &case.results).filter(|result| result.contender == name);
-    let sum = |metric: &str| -> f64 {
-        let spreads = own.clone().filter_map(|result| result.numbers.get(metric));
-        spreads.flat_map(|spread| &spread.all).sum()
-    };
-    let failed = sum(FAILED);
-    let right = sum("requests");
+    let failed: f64 = own.clone().map(Measured::failed).sum();
+    let right: f64 = own.map(Measured::right).sum();
     number::failed(failed_share(failed, right))
 }
 

@@ -58,6 +58,7 @@ fn short_requests_are_measured_beside_long_ones() {
     assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{told:?}");
     let all = server.asked("/right") + server.asked("/slow");
     assert_eq!(number(&told.outcome, ASKED) as u64, all, "the server computes for the long ones, too: {told:?}");
+    assert_eq!(number(&told.outcome, "others_right") as u64, server.asked("/slow"), "{told:?}");
     // A server that fails the long requests has failed.
     let plan = uneven::Uneven { long: ask("/garbage"), ..plan };
     let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
