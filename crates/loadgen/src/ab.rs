@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use super::open_files::too_many;
 use super::scratch::Scratch;
 use super::tool::{LoadTool, ToolOutput, number, number_after};
 use crate::metric;
@@ -48,6 +49,9 @@ pub enum AbUntil {
 
 /// Loads a path of the server on this port.
 pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
+    if let Some(why) = too_many(plan.clients) {
+        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+    }
     let scratch = Scratch::new()?;
     let table = scratch.file("percent.csv");
     // -r: counts errors instead of ending at the first one.

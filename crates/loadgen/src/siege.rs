@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::open_files::too_many;
 use super::scratch::Scratch;
 use super::tool::{LoadTool, ToolError, ToolOutput};
 use crate::metric;
@@ -76,6 +77,9 @@ pub enum SiegeUntil {
 
 /// Loads a path of the server on this port.
 pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String> {
+    if let Some(why) = too_many(plan.clients) {
+        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+    }
     let scratch = Scratch::new()?;
     let settings = scratch.write("siegerc", SETTINGS)?;
     let mut words = vec![format!("--rc={}", settings.display()), format!("-c{}", plan.clients)];

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::open_files::too_many;
 use super::scratch::Scratch;
 use super::tool::{LoadTool, ToolOutput, number, number_after, word_after};
 use crate::metric;
@@ -37,6 +38,9 @@ pub struct WrkPlan {
 
 /// Loads a path of the server on this port.
 pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
+    if let Some(why) = too_many(plan.connections) {
+        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+    }
     let scratch = Scratch::new()?;
     let script = scratch.write("numbers.lua", SCRIPT)?;
     let threads = plan.even_threads();
