@@ -113,13 +113,19 @@ fn part(timeline: &[Second], from: u32, seconds: u32) -> &[Second] {
 
 /// Seconds until p99 is near that of the worst second before, and that limit; or the reason why it is unknown.
 fn recovery(before: &[Second], after: &[Second]) -> Result<(usize, f64), String> {
-    // The first second opens the connections.
-    let calm: Option<Vec<f64>> = before.iter().skip(1).map(Second::p99_ms).collect();
-    let limit = calm.and_then(|calm| calm.into_iter().max_by(f64::total_cmp));
+    // The first second opens the connections. A second in which by chance nothing was asked says nothing.
+    let calm: Vec<&Second> = before.iter().skip(1).filter(|second| second.requests() > 0).collect();
+    if calm.is_empty() {
+        return Err("nothing was asked in the calm before: nothing can be said of a recovery".to_owned());
+    }
+    let tails: Option<Vec<f64>> = calm.into_iter().map(Second::p99_ms).collect();
+    let limit = tails.and_then(|tails| tails.into_iter().max_by(f64::total_cmp));
     let limit = limit.ok_or("requests failed already before: nothing can be said of a recovery")?;
     let limit = (limit * SLACK).max(UNNOTICED_MS);
-    let is_good = |second: &Second| second.p99_ms().is_some_and(|p99| p99 <= limit);
-    let first = after.windows(IN_A_ROW.min(after.len()).max(1)).position(|seconds| seconds.iter().all(is_good));
+    let is_empty = |second: &Second| second.requests() == 0;
+    let is_good = |second: &Second| is_empty(second) || second.p99_ms().is_some_and(|p99| p99 <= limit);
+    let are_good = |seconds: &[Second]| seconds.iter().all(is_good) && !seconds.iter().all(is_empty);
+    let first = after.windows(IN_A_ROW.min(after.len()).max(1)).position(are_good);
     let length = after.len();
     first
         .map(|seconds| (seconds, limit))
@@ -172,5 +178,17 @@ mod tests {
         assert!(recovery(&before, &[]).is_err());
         let failing = [Second::default(), Second { times_us: vec![1; 10], failed: 1 }];
         assert!(recovery(&failing, &before).unwrap_err().contains("already before"));
+    }
+
+    #[test]
+    fn a_second_in_which_nothing_was_asked_is_neither_good_nor_bad() {
+        let nothing = || vec![Second::default()];
+        let good = || seconds(&[18]);
+        let calm = [seconds(&[900, 15]), nothing(), seconds(&[18])].concat();
+        assert_eq!(recovery(&calm, &[seconds(&[100]), good(), nothing(), good()].concat()), Ok((1, 27.0)));
+        assert_eq!(recovery(&calm, &[seconds(&[100]), nothing(), nothing(), good()].concat()), Ok((2, 27.0)));
+        assert!(recovery(&calm, &[nothing(), nothing()].concat()).is_err());
+        let why = recovery(&[seconds(&[18]), nothing(), nothing()].concat(), &good()).unwrap_err();
+        assert!(why.starts_with("nothing was asked in the calm before"), "{why}");
     }
 }
