@@ -119,7 +119,8 @@ impl LogTally {
             let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
             return Err(format!(
                 "the access log has no request that can be asked again: {why}. Wanted are lines in the common or \
-                 combined format, or in that of foolsgold"
+                 combined format, or in that of foolsgold, of Heroku's router, or in JSON of nginx, Caddy, Traefik or \
+                 pino-http"
             ));
         }
         let paths = self.seen.len();
@@ -146,7 +147,9 @@ fn expected(status: u16) -> Option<u16> {
 
 fn weighted(((method, path), statuses): ((String, String), BTreeMap<u16, u64>)) -> (u64, DuelRequest) {
     let count = statuses.values().sum();
-    let usual = statuses.iter().max_by_key(|(_, count)| **count).map(|(status, _)| *status);
+    // Of equally frequent ones rather a success, which is the work of the application.
+    let worth = |status: u16| ((200..300).contains(&status), std::cmp::Reverse(status));
+    let usual = statuses.iter().max_by_key(|(status, count)| (**count, worth(**status))).map(|(status, _)| *status);
     (count, DuelRequest { weight: count as f64, status: usual, ..DuelRequest::new(&method, &path) })
 }
 
@@ -240,6 +243,13 @@ mod tests {
     fn the_usual_status_of_a_path_is_the_expected_one() {
         let found = read(log(&[("GET", "/a", 302), ("GET", "/a", 200), ("GET", "/a", 302)]).as_bytes(), 9).unwrap();
         assert_eq!(found.asked[0].status, Some(302));
+        let of = |statuses: &[u16]| {
+            let lines: Vec<(&str, &str, u16)> = statuses.iter().map(|status| ("GET", "/a", *status)).collect();
+            read(log(&lines).as_bytes(), 9).unwrap().asked[0].status
+        };
+        // As often as others.
+        assert_eq!([of(&[404, 200]), of(&[201, 302, 410]), of(&[302, 404])], [Some(200), Some(201), Some(302)]);
+        assert_eq!(of(&[404, 200, 404]), Some(404));
     }
 
     #[test]
