@@ -197,20 +197,24 @@ fn read_head(head: &[u8]) -> Result<(Answer, Length), String> {
     let status = first.get(9..12).filter(|_| is_http).and_then(|digits| digits.parse().ok());
     let status: u16 = status.ok_or_else(|| format!("no HTTP: it begins with {first:?}"))?;
     let mut answer = Answer { status, ..Answer::default() };
-    let mut length = Length::UntilTheEnd;
+    let (mut bytes, mut encoding) = (None, None);
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = Length::Bytes(value.parse().map_err(|_| format!("a length of {value:?}"))?),
-            "transfer-encoding" => length = Length::Chunked,
+            "content-length" => bytes = Some(value),
+            "transfer-encoding" => encoding = Some(value),
             "content-type" => answer.content_type = value.to_owned(),
             "location" => answer.location = value.to_owned(),
             _ => {}
         }
     }
-    if status == 204 || status == 304 {
-        length = Length::Bytes(0);
-    }
+    // Where both are there, the encoding counts, and the length does not.
+    let length = match (encoding, bytes) {
+        _ if status == 204 || status == 304 => Length::Bytes(0),
+        (Some(encoding), _) if encoding.to_ascii_lowercase().ends_with("chunked") => Length::Chunked,
+        (Some(_), _) | (None, None) => Length::UntilTheEnd,
+        (None, Some(bytes)) => Length::Bytes(bytes.parse().map_err(|_| format!("a length of {bytes:?}"))?),
+    };
     Ok((answer, length))
 }
 
@@ -246,6 +250,9 @@ mod tests {
         let rows = [
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\ncontent-type: text/x\r\n\r\none", 200, "one"),
             ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3;a=b\r\ntwo\r\n1\r\n!\r\n0\r\n\r\n", 200, "two!"),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n1\r\n!\r\n0\r\n\r\n", 200, "!"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", 200, ""),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\ncontent-length: 3\r\n\r\nthe rest", 200, "the rest"),
             ("HTTP/1.0 404 No\r\n\r\nthe rest", 404, "the rest"),
             ("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", 302, ""),
             ("HTTP/1.1 204 None\r\n\r\n", 204, ""),
