@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::access_log;
-use super::bounded::TimeoutReader;
+use super::bounded::{TimeoutReader, open_at_once};
 use super::pace::{Pace, Rate};
 use super::request::DuelRequest;
 use super::urls;
@@ -44,7 +44,7 @@ impl DuelWorkload {
                     "paths and an access log exclude each other: their weights do not compare".to_owned(),
                 ]);
             }
-            return from_log(log, most).map_err(|error| vec![format!("{}: {error}", log.display())]);
+            return from_log(log, most, INPUT_TIMEOUT).map_err(|error| vec![format!("{}: {error}", log.display())]);
         }
         let mut asked = Vec::new();
         let mut errors = Vec::new();
@@ -75,15 +75,14 @@ impl DuelWorkload {
     }
 }
 
-fn from_log(path: &Path, most: usize) -> Result<DuelWorkload, String> {
+fn from_log(path: &Path, most: usize, timeout: Duration) -> Result<DuelWorkload, String> {
+    let read = |file: File| access_log::read(BufReader::new(TimeoutReader::new(file, timeout)), most);
     let recorded = if path.as_os_str() == "-" {
         // A duplicate of the descriptor: the buffer of the standard library would hide from `poll` that more has come.
         let input = stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
-        let reader = TimeoutReader::new(File::from(input), INPUT_TIMEOUT);
-        access_log::read(BufReader::new(reader), most).map_err(|error| format!("standard input: {error}"))?
+        read(File::from(input)).map_err(|error| format!("standard input: {error}"))?
     } else {
-        let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
-        access_log::read(BufReader::new(file), most)?
+        read(open_at_once(path).map_err(|error| format!("cannot be opened: {error}"))?)?
     };
     let words = recorded.in_words();
     let rate = recorded.pace.as_ref().ok().map(Pace::rate);
@@ -92,6 +91,9 @@ fn from_log(path: &Path, most: usize) -> Result<DuelWorkload, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -114,5 +116,21 @@ mod tests {
         assert!(gather(&["/a"], None, Some(&log)).unwrap_err()[0].contains("exclude each other"));
         assert_eq!(gather(&["a", "b"], Some(&folder.path().join("none")), None).unwrap_err().len(), 3);
         assert!(gather(&[], None, Some(&folder.path().join("none"))).unwrap_err()[0].contains("cannot be opened"));
+    }
+
+    #[test]
+    fn a_pipe_without_a_writer_is_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = from_log(&pipe, 9, Duration::from_millis(50)).unwrap_err();
+        assert!(error.contains("nothing came for 50ms: is there somebody who writes?"), "{error}");
+        let text = "1.2.3.4 - - [10/Oct/2000:13:55:36 +0000] \"GET /c HTTP/1.1\" 200 1\n".repeat(2_000);
+        let to = pipe.clone();
+        // It waits for a reader, and writes more than a pipe holds.
+        let writer = thread::spawn(move || std::fs::write(to, text));
+        let read = from_log(&pipe, 9, Duration::from_secs(20)).unwrap();
+        assert_eq!((read.asked[0].path.as_str(), read.asked[0].weight), ("/c", 2_000.0));
+        writer.join().unwrap().unwrap();
     }
 }
