@@ -5,6 +5,7 @@ mod gate;
 mod guard;
 mod launch;
 mod ledger;
+mod lost;
 mod output;
 mod ports;
 mod sampler;
