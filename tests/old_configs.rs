@@ -543,12 +543,12 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
     let app = ("config.ru", APP);
     let puma = ("config/puma.rb", "threads 1, 2");
     let unicorn = ("config/unicorn.rb", "worker_processes 1");
-    check(&[app, puma], &[], &["config/puma.rb:1: threads 1, 2"], "is not read");
+    check(&[app, puma], &[], &["config/puma.rb:1: threads: all threads"], "is not read");
     check(&[app, ("Passengerfile.json", "{ \"port\": 3456 }")], &[], &["3456"], "is not read");
     // Puma prefers the file of the environment.
     let staging = ("config/puma/staging.rb", "threads 3, 3");
     check(&[app, puma, staging], &["-e", "staging"], &["config/puma/staging.rb:1"], "puma.rb:1");
-    check(&[app, puma, staging], &[], &["config/puma.rb:1: threads 1, 2"], "staging.rb:1");
+    check(&[app, puma, staging], &[], &["config/puma.rb:1: threads: all threads"], "staging.rb:1");
     // Another choice was made explicitly.
     check(&[app, puma], &["--no-config"], &["threads"], "puma.rb");
     check(&[app, puma, ("foolsgold.toml", "threads = 4")], &[], &["foolsgold.toml:1"], "puma.rb");
