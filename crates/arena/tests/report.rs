@@ -361,7 +361,8 @@ fn every_text_can_be_read_in_the_light_and_in_the_dark() {
           document.documentElement.dataset.theme = theme;
           var least = 99, worst = "", texts = 0;
           document.querySelectorAll("main *, body > *").forEach(function (it) {
-            var has = Array.from(it.childNodes).some(function (node) { return node.nodeType === 3 && node.data.trim(); });
+            var isText = function (node) { return node.nodeType === 3 && node.data.trim(); };
+            var has = Array.from(it.childNodes).some(isText);
             if (!has || !it.getClientRects().length || it.closest("title, style, script, #seen, [hidden]")) return;
             var style = getComputedStyle(it), behind = [];
             if (style.visibility === "hidden") return;
@@ -371,7 +372,9 @@ fn every_text_can_be_read_in_the_light_and_in_the_dark() {
             var one = mixed(behind), other = mixed(behind.concat(text));
             var contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
             texts += 1;
-            if (contrast < least) { least = contrast; worst = it.tagName + "." + it.className + " " + it.textContent.trim().slice(0, 40); }
+            if (contrast >= least) return;
+            least = contrast;
+            worst = it.tagName + "." + it.className + " " + it.textContent.trim().slice(0, 40);
           });
           found.push(theme + " " + texts + " " + least.toFixed(2) + " " + worst.replace(/\s+/g, " "));
         });
@@ -613,8 +616,8 @@ const COMMITS_SINCE: &str = "2026-11-24";
 /// The runs of a page are of a time within this many days: beside a new one, an old one misleads.
 const DAYS_APART: i32 = 21;
 
-/// Shown runs that METHOD.md would want longer, or with more rounds, each with the words that its page says of it. There
-/// should be none: on two processors, all studies at their full length take more than a day.
+/// Shown runs that METHOD.md would want longer, or with more rounds, each with the words that its page says of it.
+/// There should be none: on two processors, all studies at their full length take more than a day.
 const KNOWN_SHORTCOMINGS: [(&str, &str); 13] = [
     ("arena/runs/2026-11-24-same", "loads of 2 s, where the study has 8 s"),
     ("arena/runs/2026-11-25-fools-gold-k6", "loads of 2 s, where the study has 8 s"),

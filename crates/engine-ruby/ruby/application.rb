@@ -84,7 +84,7 @@ module FoolsGold
 
       connections, others = @descriptors.opened.partition { |one| one.kind == :connection }
       tell(others) unless @has_told
-      words = connections.map { |one| "#{one.words}#{Owners.of(one.number)&.prepend(': ')}" }
+      words = connections.map { |one| [one.words, Owners.of(one.number)].compact.join(": ") }
       return words unless @setup["preload"] == "force"
 
       Log.warn("workers share connections (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told

@@ -11,7 +11,8 @@
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
 //!
-//! `NAME/worse/BEGINNING` lists every figure in which the entries whose names begin so are shown to be worse than others.
+//! `NAME/worse/BEGINNING` lists every figure in which the entries whose names begin so are shown to be worse than
+//! others.
 
 use std::collections::BTreeSet;
 

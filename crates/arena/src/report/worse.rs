@@ -1,5 +1,5 @@
-//! Every figure in which some entries of a run are shown to be worse than another one, so that a page about a server can
-//! say where it loses without choosing.
+//! Every figure in which some entries of a run are shown to be worse than another one, so that a page about a server
+//! can say where it loses without choosing.
 
 use super::number;
 use super::styles::Styles;

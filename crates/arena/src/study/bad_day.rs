@@ -115,8 +115,8 @@ pub(super) fn overload_s(case: &PlannedCase) -> (u32, u32, u32) {
     ((whole / 3).max(2), whole, whole.max(4))
 }
 
-/// The outcome with the scenario's own sentences, and with what ordinary clients saw second by second. The sentences are
-/// of one contender and one round, and no part of the command.
+/// The outcome with the scenario's own sentences, and with what ordinary clients saw second by second. The sentences
+/// are of one contender and one round, and no part of the command.
 fn outcome(told: ScenarioReport) -> Outcome {
     let ScenarioReport { mut outcome, words, timeline, .. } = told;
     outcome.told.extend(words);

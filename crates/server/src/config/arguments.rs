@@ -411,8 +411,8 @@ fn unknown_flag(spelt: &str) -> String {
     }
 }
 
-/// Whether a variable is one of those that Kubernetes sets in every container for a service of the name `fools-gold`, as
-/// Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others say where that service is, and
+/// Whether a variable is one of those that Kubernetes sets in every container for a service of the name `fools-gold`,
+/// as Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others say where that service is, and
 /// nothing of this server.
 fn is_service_link(key: &str, value: &OsStr) -> bool {
     match key.strip_prefix(OWN_VARIABLES) {

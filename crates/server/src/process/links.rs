@@ -26,8 +26,8 @@ pub enum Links {
 }
 
 impl Links {
-    /// Opens a file; between a check of the path and its opening, nobody can put a link there. Folders on the way may be
-    /// links of anybody.
+    /// Opens a file; between a check of the path and its opening, nobody can put a link there. Folders on the way may
+    /// be links of anybody.
     pub fn open(self, path: &Path, options: &OpenOptions, flags: OFlags) -> io::Result<File> {
         let with = |path: &Path, flags: OFlags| options.clone().custom_flags(flags.bits().cast_signed()).open(path);
         if self == Links::All || !geteuid().is_root() {
