@@ -72,8 +72,10 @@ class Time
     end
 
     def __from_parts(parts, now)
-      if parts[:yday]
-        date = Date.ordinal(parts[:year] || now.year, parts[:yday])
+      if (day = parts[:yday])
+        year = parts[:year] || now.year
+        raise ArgumentError, "yday #{day} out of range" unless Date.valid_ordinal?(year, day)
+        date = Date.ordinal(year, day)
         parts = parts.merge(mon: date.month, mday: date.day)
       end
       name = parts[:zone]
