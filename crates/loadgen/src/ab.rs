@@ -277,7 +277,7 @@ mod tests {
             outcome(&text, Some(6)).unwrap()
         };
         let seen = of(28 * 6);
-        assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([(CLOSED.into(), 2)])));
+        assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([("closed early".into(), 2)])));
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (28.0, 2.0));
         assert_eq!(seen.numbers["bytes_per_answer"], 6.0);
         // One of them had another length than the right one, and it is not known how many had.
