@@ -152,7 +152,7 @@ fn nor_does_a_link_of_the_user_of_the_workers() {
 }
 
 /// What workers ask the server for: bodies in files, and connections. `/forged` is what one would send that wants a
-/// file which its user may not read.
+/// file which its user may not read, and `/another` what one would send that wants to pass for a process of root's.
 const ASKING: &str = r##"
     Page = Struct.new(:to_path) { def each = yield(File.read(to_path)) }
     run lambda { |env|
@@ -169,6 +169,13 @@ const ASKING: &str = r##"
         slot.flush
         sleep 0.5
         exit!
+      when "/another"
+        wire = env["rack.hijack"].instance_variable_get(:@slot).instance_variable_get(:@wire)
+        io = wire.send(:connect)
+        numbers = [FoolsGold::Frames::VERSION, FoolsGold::Frames::CONTROL_ROLE, 1, 0, 0, Process.ppid]
+        io.write(FoolsGold::Frames.frame(FoolsGold::Frames::HELLO,
+                                         [*numbers, wire.instance_variable_get(:@token)].pack("CCNNNNa*")))
+        next [200, {}, [IO.select([io], nil, nil, 5) ? io.read.inspect : "taken"]]
       end
       [200, {}, ["#{Process.uid} #{env["rack.input"].read.size}"]]
     }
@@ -193,6 +200,8 @@ fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files
     assert!(told.ends_with(" 600000"), "{told}\n{}", server.log());
     assert_eq!(server.text("/page"), "gold", "{}", server.log());
     assert_eq!(server.text("/taken"), "taken", "{}", server.log());
+    assert_eq!(server.text("/another"), "\"\"", "{}", server.log());
+    assert!(server.logs("from another process or user"), "{}", server.log());
     let forged = server.get("/forged");
     assert!(forged.status == 500 && !forged.text().contains("secret"), "{}\n{}", forged.text(), server.log());
     assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use engine::Duplex;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::unistd::geteuid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
@@ -33,7 +34,7 @@ const HELLO_BYTES: usize = 1024;
 pub struct Handshake {
     /// The token that HELLO must contain.
     pub token: String,
-    /// The user id of the peer, if processes run as another user than this one.
+    /// The user id of the peer, if processes run as another user than this one from their start.
     pub uid: Option<u32>,
 }
 
@@ -78,11 +79,15 @@ impl Handshake {
         if hello.token != self.token {
             return Err(WireError("HELLO with a wrong token".into()));
         }
-        let Some(uid) = self.uid else { return Ok(()) };
-        // Another user's processes are killed by the ids that they report, with rights that they do not have.
         let peer = stream.peer_cred().map_err(|error| WireError(format!("nobody knows whose it is: {error}")))?;
+        if self.uid.is_none() && peer.uid() == geteuid().as_raw() {
+            return Ok(());
+        }
+        // By the ids that they report, another user's processes are killed with rights that they do not have, and a
+        // worker whose user a hook has changed would pass for one that has these rights.
+        let is_user = self.uid.is_none_or(|uid| uid == peer.uid());
         let is_it = peer.pid().is_none_or(|pid| pid.cast_unsigned() == hello.pid);
-        if peer.uid() != uid || !is_it {
+        if !is_user || !is_it {
             return Err(WireError(format!("HELLO of pid {}, from another process or user", hello.pid)));
         }
         Ok(())
