@@ -50,7 +50,9 @@ impl Lost {
             let taken = heir.and_then(|id| {
                 let (was, is) = (before.get(&id)?, now.get_mut(&id)?);
                 let later = again(id).filter(|later| later.start == is.start)?;
-                is.children_us = later.children_us;
+                // What it has taken since that look is theirs only as far as they had so much. The rest is of
+                // processes that were still seen to run: it must be there when these are found to be gone.
+                is.children_us = is.children_us.max(later.children_us.min(was.children_us + us));
                 Some(later.children_us.saturating_sub(was.children_us))
             });
             self.gone_us += us.saturating_sub(taken.unwrap_or(0));
@@ -135,6 +137,19 @@ mod tests {
         // Another process has its id.
         let other = (2, Spent { start: 2, ..spent(1, 1, 0) });
         assert_eq!(lost(&[&[master, worker], &[master, other]]), [0, 43]);
+    }
+
+    #[test]
+    fn one_that_ends_just_after_it_was_looked_at_is_counted_once() {
+        let (first, second) = ((2, spent(1, 40, 0)), (3, spent(1, 50, 0)));
+        let mut lost = Lost::default();
+        lost.note([(1, spent(0, 5, 0)), first, second].into(), &|_| None);
+        // As at a reload: the first one is gone, and the second one ends before the master is looked at again.
+        let later = spent(0, 5, 93);
+        lost.note([(1, spent(0, 5, 41)), (3, spent(1, 51, 0))].into(), &|id| (id == 1).then_some(later));
+        assert_eq!(lost.us(), 0);
+        lost.note([(1, later)].into(), &|id| (id == 1).then_some(later));
+        assert_eq!(lost.us(), 0);
     }
 
     #[test]
