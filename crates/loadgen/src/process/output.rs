@@ -74,10 +74,13 @@ fn read(mut stream: impl Read, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// What came until the stream ended, or until this time.
+/// What came until the stream ended, or until this time; no more than is kept, where a process that was left behind
+/// writes on and on: there is always a piece more of its output.
 fn joined(pieces: &Receiver<Vec<u8>>, end: Instant) -> Vec<u8> {
     let mut all = Vec::new();
-    while let Ok(piece) = pieces.recv_timeout(end.saturating_duration_since(Instant::now())) {
+    while all.len() < PIECES * PIECE_BYTES
+        && let Ok(piece) = pieces.recv_timeout(end.saturating_duration_since(Instant::now()))
+    {
         all.extend(piece);
     }
     all
@@ -112,5 +115,13 @@ mod tests {
         let output = run("sleep 20 & echo here", Duration::from_secs(60)).expect("its output");
         assert_eq!(output.stdout, b"here\n");
         assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn one_that_is_left_behind_and_writes_on_and_on_is_not_read_for_ever() {
+        // For two seconds, and not for ever, which would outlast the test.
+        let output = run("timeout 2 yes & sleep 0.1", Duration::from_secs(60)).expect("its output");
+        let length = output.stdout.len();
+        assert!((1..(PIECES + 1) * PIECE_BYTES).contains(&length), "{length} bytes");
     }
 }
