@@ -178,13 +178,16 @@ fn table(shown: ShownRun, wanted: &TableQuery) -> Result<String, String> {
         _ => many_cases(&cases, metric, &styles, wanted),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
-    let mut shown_results = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
-    let failed = shown_results.any(|result| result.failed_share() > 0.0);
-    let counted = cases.iter().flat_map(|case| &case.results).any(|one| one.numbers.contains_key(FAILED));
-    let failures = match (failed, counted) {
-        (true, _) => "Whoever failed more than 1 request in 100 is not ranked. ",
-        (false, true) => "No request failed. ",
-        (false, false) => "",
+    let shown_results = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let failed = shown_results().any(|result| result.failed_share() > 0.0);
+    let counted = shown_results().any(|result| result.numbers.contains_key(FAILED));
+    // What failed of one whose server ended is in no figure.
+    let all_counted = shown_results().all(|result| result.disqualified.is_none());
+    let failures = match (failed, counted, all_counted) {
+        (true, ..) => "Whoever failed more than 1 request in 100 is not ranked. ",
+        (false, true, true) => "No request failed. ",
+        (false, true, false) => "Whoever is not disqualified failed no request. ",
+        (false, false, _) => "",
     };
     let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
@@ -553,6 +556,12 @@ mod tests {
             result.numbers.insert("failed".into(), Spread::of(&[0.0]).unwrap());
         }
         assert!(splice(page, "s", shown(&run, "x")).expect("a page").contains(" No request failed. "));
+        // Of one whose server ended nobody knows.
+        run.cases[0].results[1].disqualified = Some("the server ended in the middle of it".into());
+        run.cases[0].results[1].numbers.clear();
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(new.contains(" Whoever is not disqualified failed no request. "), "{new}");
+        assert!(!new.contains("No request failed"), "{new}");
     }
 
     #[test]
