@@ -1,8 +1,8 @@
 //! ab: a closed loop on one thread that speaks HTTP/1.0. It checks the status, and compares the length of each response
 //! with that of the first one, unless `-l` is given. It ignores Content-Length: an incomplete response, or even none at
 //! all, counts as complete if the first one was no longer. So the length of the right response is compared here. Where
-//! the first one had another, and some were refused, ab has compared all with what may be a refusal: that run is void.
-//! A refusal of another length is counted under both.
+//! the first one had another, and some were refused, ab has compared all with what may be a refusal: that run is void,
+//! unless all lengths together show which were right. A refusal of another length is counted under both.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,12 +99,21 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
     // Where the first connection was closed early, ab counts whatever has a body as of another length than that. Only
     // the sum of their lengths shows whether they had the right one.
     let is_empty = first == Some(0.0) && length.is_some_and(|right| right > 0) && unlike > 0;
+    let came = number_after(text, "HTML transferred:");
     let sum = length.map(|right| right as f64 * unlike as f64);
-    let is_closed = is_empty && errors.len() == 1 && number_after(text, "HTML transferred:") == sum;
+    let is_closed = is_empty && errors.len() == 1 && came == sum;
     if is_closed {
         errors = BTreeMap::from([(CLOSED.to_owned(), (made as u64).saturating_sub(unlike))]);
     }
-    let first = if is_closed { length.map(|right| right as f64) } else { first };
+    // So it is with a first one that was refused: all that were not are of another length than that. A run in which
+    // many are refused would otherwise be void again and again, and nobody would see how many.
+    let sum = sum.zip(first).map(|(sum, first)| sum + first * refused as f64);
+    let is_of_two_kinds = errors.len() == 2 && unlike > 0 && refused > 0 && (unlike + refused) as f64 == made;
+    let is_refusal = is_of_two_kinds && first != length.map(|right| right as f64) && came.is_some() && came == sum;
+    if is_refusal {
+        errors.remove(LENGTH);
+    }
+    let first = if is_closed || is_refusal { length.map(|right| right as f64) } else { first };
     let told = match (first, length) {
         _ if nothing_came => None,
         (Some(first), Some(right)) if first != right as f64 => {
@@ -122,7 +131,7 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
     };
     // ab counts a request that broke under several kinds, and bad status and bad length separately. It does not say how
     // many are both. Only what is surely right counts as right, and only what surely failed as failed.
-    let twice = if is_closed { 0 } else { unlike.min(refused) };
+    let twice = errors.get(LENGTH).copied().unwrap_or(0).min(refused);
     let sum = errors.values().sum::<u64>();
     let right = if wrong.is_some() { 0.0 } else { (made - sum as f64).max(0.0) };
     let failed = if wrong.is_some() { made } else { ((sum - twice) as f64).min(made) };
@@ -298,6 +307,21 @@ mod tests {
         let seen = outcome(BAD, Some(100)).unwrap();
         assert_eq!((seen.wrong, seen.void, seen.numbers["requests"]), (None, None, 0.0));
         assert!(outcome(SOME, Some(6)).is_some_and(|seen| seen.void.is_none()));
+        // Where 20 refusals of 9 bytes and 10 right answers of 6 are all that there was, it is known.
+        let of = |bytes: u32| {
+            let text = RIGHT.replace("Document Length:        6 bytes", "Document Length:        9 bytes");
+            let kinds = "Failed requests:        10\n   (Connect: 0, Receive: 0, Length: 10, Exceptions: 0)\n\
+                         Non-2xx responses:      20";
+            let text = text.replace("Failed requests:        0", kinds);
+            let text = text.replace("HTML transferred:       180 bytes", &format!("HTML transferred: {bytes} bytes"));
+            outcome(&text, Some(6)).unwrap()
+        };
+        let seen = of(20 * 9 + 10 * 6);
+        assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([(BAD_STATUS.into(), 20)])));
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (10.0, 20.0));
+        assert_eq!((seen.numbers["bytes_per_answer"], seen.numbers.get(ASKED)), (6.0, None));
+        let why = "ab was given a body of 9 bytes first, not of 6; 20 had another status than 2xx";
+        assert_eq!(of(20 * 9 + 10 * 6 - 1).void.as_deref(), Some(why));
         assert!(outcome(RIGHT, Some(100)).is_some_and(|seen| seen.void.is_none() && seen.wrong.is_some()));
     }
 
