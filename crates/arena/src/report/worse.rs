@@ -3,9 +3,9 @@
 
 use super::number;
 use super::styles::Styles;
-use crate::record::summary::{Case, Spread, Summary};
+use crate::record::summary::{Case, Measured, Spread, Summary};
 use crate::stats::{better, meaningful_ratio};
-use loadgen::metric::{FAILED, FIRST_ANSWER, Metric};
+use loadgen::metric::{FAILED, FIRST_ANSWER, Metric, P99};
 
 /// Figures of an entry in one metric of one case, with those that are shown to be better.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +36,32 @@ pub fn list(summary: &Summary, styles: &Styles, begin: &str) -> Vec<Worse> {
     told
 }
 
+/// Entries that did not keep up with what was offered, beside those that did: their latencies are compared with
+/// nobody's.
+fn late(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let kept_up = |one: &&Measured| {
+        !one.contender.starts_with(begin)
+            && one.served_share.is_none()
+            && case.counts(one, P99)
+            && !one.numbers.is_empty()
+    };
+    let rivals: Vec<String> = case.results.iter().filter(kept_up).map(|one| styles.title(&one.contender)).collect();
+    let own = case.results.iter().filter(|one| one.contender.starts_with(begin) && !rivals.is_empty());
+    let told = own.filter_map(|one| {
+        let share = one.served_share.filter(|_| one.disqualified.is_none())?;
+        let entry = format!("{}: served {:.0} %", styles.title(&one.contender), share * 100.0);
+        Some(Worse { case: case.title.clone(), metric: "Kept up".to_owned(), entry, rivals: rivals.clone() })
+    });
+    told.collect()
+}
+
 fn of_case(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
     let shown = case.metrics.iter().map(String::as_str);
     let first = Some(FIRST_ANSWER).filter(|name| !case.metrics.iter().any(|one| one == name));
     let metrics = shown.chain(first).filter_map(Metric::of);
     let with_merit = metrics.filter(|metric| metric.name != FAILED && case.has_merit(metric));
-    with_merit.flat_map(|metric| of_metric(case, metric, styles, begin)).collect()
+    let found = with_merit.flat_map(|metric| of_metric(case, metric, styles, begin));
+    found.chain(late(case, styles, begin)).collect()
 }
 
 fn of_metric(case: &Case, metric: &Metric, styles: &Styles, begin: &str) -> Vec<Worse> {
@@ -71,7 +91,6 @@ fn rival(title: &str, own: &Spread, other: &Spread) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Measured;
 
     fn result(name: &str, figures: &[(&str, [f64; 3])]) -> Measured {
         let numbers = figures.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).expect("numbers")));
@@ -100,5 +119,16 @@ mod tests {
         assert!(short[0].2.starts_with("a 0.50× (") && short[1].2.starts_with("a 3.00× ("), "{short:?}");
         assert!(short[2].2.starts_with("quick 3.00× (") && short[3].2.starts_with("quick 3.00× ("), "{short:?}");
         assert_eq!(short.len(), 4, "the same figures of another case are told once: {short:?}");
+    }
+
+    #[test]
+    fn who_did_not_keep_up_beside_others_is_told_too() {
+        let late = |name: &str| Measured { served_share: Some(0.624), ..result(name, &[("p99_ms", [900.0; 3])]) };
+        let results = vec![late("ours"), late("also-late"), result("quick", &[("p99_ms", [9.0, 9.1, 8.9])])];
+        let case = Case { title: "Page".into(), metrics: vec!["p99_ms".into()], results, ..Case::default() };
+        let summary = Summary { cases: vec![case], ..Summary::default() };
+        let told = list(&summary, &Styles::default(), "ours");
+        assert!(told.len() == 1 && told[0].entry == "ours: served 62 %" && told[0].rivals == ["quick"], "{told:?}");
+        assert!(list(&summary, &Styles::default(), "quick").is_empty());
     }
 }
