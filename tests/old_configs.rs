@@ -139,12 +139,13 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     let env = [("PUMA_TEST_PORT", "0"), ("PUMA_TEST_WORKERS", "2")];
     let mut server = serve(&files, &env, &["-C", "config/puma.rb"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
-    assert!(
-        server
-            .logs("another meaning: worker_timeout, set_remote_address; `foolsgold explain config/puma.rb` says more"),
-        "{}",
-        server.log()
-    );
+    for words in [
+        "config/puma.rb:7: worker_timeout: as in Puma this is a heartbeat of the process; --request-time bounds a",
+        "config/puma.rb:12: set_remote_address: the header counts where a proxy has sent it that --trust-proxy names",
+    ] {
+        assert!(server.logs(words), "{words:?}: {}", server.log());
+    }
+    assert!(!server.log().contains("without a counterpart"), "{}", server.log());
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     // A worker that is told to end before its threads run has no hooks to run at its end.
@@ -251,12 +252,43 @@ fn unicorns_flags_add_to_what_its_file_listens_on() {
     for (flags, words) in [
         (&["-l", "127.0.0.1:8082"][..], &["tcp://127.0.0.1:8081", "tcp://127.0.0.1:8082"][..]),
         (&["-p", "8083", "-o", "127.0.0.1"], &["tcp://127.0.0.1:8081", "tcp://127.0.0.1:8083"]),
+        // Unicorn's port.
+        (&["-o", "127.0.0.2"], &["tcp://127.0.0.1:8081", "tcp://127.0.0.2:8080"]),
         (&["-b", "tcp://127.0.0.1:8084"], &["tcp://127.0.0.1:8084"]),
     ] {
         let (output, said) = run(&folder, &[], &[&["config", "-C", "config/unicorn.rb"], flags].concat());
         assert!(output.status.success(), "{said}");
         assert_says(&said, words);
         assert_eq!(said.contains("8081"), words.len() == 2, "{flags:?}: {said}");
+    }
+    // Its default port counts only where there is no other, whatever the file is called.
+    for name in ["unicorn.rb", "unicorn.cfg"] {
+        fs::write(folder.join(name), "worker_processes 1\n").unwrap();
+        let (output, said) = run(&folder, &[], &["config", "-C", name, "-l", "127.0.0.1:8082"]);
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("tcp://127.0.0.1:8082") && !said.contains(":8080"), "{name}: {said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// As in Thin and Passenger: who listens on this machine only goes on to do so on another port.
+#[test]
+fn a_flag_for_one_half_of_an_address_leaves_the_other_half_as_the_file_has_it() {
+    let json = "{ \"address\": \"127.0.0.1\", \"port\": 4000 }";
+    let yml = "address: 127.0.0.1\nport: 4000\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("Passengerfile.json", json), ("thin.yml", yml)]);
+    for name in ["Passengerfile.json", "thin.yml"] {
+        for (flags, expected) in [
+            (&["-p", "4001"][..], "tcp://127.0.0.1:4001 "),
+            (&["-a", "127.0.0.2"], "tcp://127.0.0.2:4000 "),
+            (&["-a", "127.0.0.2", "-p", "4001"], "tcp://127.0.0.2:4001 "),
+            (&["-b", "tcp://127.0.0.3:4002"], "tcp://127.0.0.3:4002 "),
+        ] {
+            let (output, said) = run(&folder, &[], &[&["config", "-C", name], flags].concat());
+            assert!(output.status.success(), "{said}");
+            let bind = said.lines().find(|line| line.starts_with("  bind ")).unwrap();
+            assert!(bind.contains(expected) && !bind.contains(','), "{name} {flags:?}: {bind}");
+        }
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -323,6 +355,26 @@ fn thins_file_is_explained_and_obeyed() {
     assert!(server.text("/").starts_with("production "), "{}", server.log());
 }
 
+/// Thin makes the folders of its log and of its pid file, and so does a start with its file.
+#[test]
+fn a_check_does_not_ask_for_folders_that_a_start_makes() {
+    let yml = "---\naddress: 127.0.0.1\ndaemonize: true\npid: tmp/pids/thin.pid\nlog: log/thin.log\n";
+    let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml)]);
+    let check = |options: &[&str]| run(&folder, &[], &[&["config", "--check", "-C", "thin.yml"], options].concat());
+    let (output, said) = check(&[]);
+    assert!(output.status.success(), "{said}");
+    assert!(!folder.join("tmp").exists() && !folder.join("log").exists(), "nothing is made");
+    let (output, said) = check(&["--pidfile", "config.ru"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["config.ru has something else in it than a process id"]);
+    // Of Puma's file no folder is made.
+    fs::write(folder.join("puma.rb"), "pidfile 'tmp/pids/puma.pid'\n").unwrap();
+    let (output, said) = run(&folder, &[], &["config", "--check", "-C", "puma.rb"]);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, &["tmp/pids: make it first"]);
+    fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn passengers_file_is_explained_and_obeyed() {
     let json = "{\n  \"address\": \"127.0.0.1\",\n  \"port\": 0,\n  \"environment\": \"production\",\n  \
@@ -340,6 +392,32 @@ fn passengers_file_is_explained_and_obeyed() {
     fs::remove_dir_all(folder).unwrap();
     let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
     assert!(server.text("/").starts_with("production "), "{}", server.log());
+    let told = "Passengerfile.json: without a counterpart: envvars, sticky_sessions; `foolsgold explain";
+    assert!(server.log().contains(told), "{}", server.log());
+}
+
+/// Whoever knows a word from the other server does not look up what it means here.
+#[test]
+fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() {
+    let timeout = "unicorn.rb:2: timeout: counts from the last byte of a request to its answer, waiting included; the \
+                   request is interrupted, its client gets 504, and its worker is killed only if";
+    let threads = "puma.rb:1: threads: all threads are there from the start; their number does not change";
+    for (name, text, words) in [
+        ("unicorn.rb", "listen 8080\ntimeout 20\n", Some(timeout)),
+        ("puma.rb", "threads 1, 5\n", Some(threads)),
+        // As `environment ENV["RACK_ENV"]` where the variable is not set.
+        ("puma.rb", "environment nil\ntag ''\n", None),
+        ("thin.yml", "pid: thin.pid\n", None),
+        ("thin.yml", "servers: 2\npid: thin.pid\n", Some("thin.yml:2: pid: a cluster of Thin writes one for each")),
+    ] {
+        let folder = ruby::folder(&[("config.ru", APP), (name, text)]);
+        let (output, said) = run(&folder, &[], &["config", "-C", name]);
+        assert!(output.status.success(), "{said}");
+        let notes: Vec<&str> = said.lines().filter(|line| line.starts_with("note: ")).collect();
+        assert_eq!(notes.len(), usize::from(words.is_some()), "{name}: {text}: {notes:?}");
+        assert!(words.is_none_or(|words| notes[0].contains(words)), "{name}: {text}: {notes:?}");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 /// Files that their own servers take: constants and objects of older Pumas, sockets that nobody has handed over.
@@ -389,6 +467,7 @@ fn sockets_have_the_permissions_that_are_asked_for() {
         ("puma.rb", unix(""), 0o777),
         ("puma.rb", unix("?umask=0117"), 0o660),
         ("puma.rb", unix("?mode=0640&backlog=7"), 0o640),
+        ("puma.rb", "bind \"unix:#{__dir__}/a.sock?umask=0117\"\nbind 'tcp://127.0.0.1:0'\n".to_owned(), 0o660),
         ("unicorn.rb", "listen 'unix:a.sock', umask: 0o027\nlisten '127.0.0.1:0'".to_owned(), 0o750),
         ("thin.yml", "socket: a.sock\n".to_owned(), 0o777),
     ] {
@@ -464,12 +543,12 @@ fn the_files_that_puma_and_passenger_read_by_themselves_are_read_without_being_n
     let app = ("config.ru", APP);
     let puma = ("config/puma.rb", "threads 1, 2");
     let unicorn = ("config/unicorn.rb", "worker_processes 1");
-    check(&[app, puma], &[], &["config/puma.rb:1: threads 1, 2"], "is not read");
+    check(&[app, puma], &[], &["config/puma.rb:1: threads: all threads"], "is not read");
     check(&[app, ("Passengerfile.json", "{ \"port\": 3456 }")], &[], &["3456"], "is not read");
     // Puma prefers the file of the environment.
     let staging = ("config/puma/staging.rb", "threads 3, 3");
     check(&[app, puma, staging], &["-e", "staging"], &["config/puma/staging.rb:1"], "puma.rb:1");
-    check(&[app, puma, staging], &[], &["config/puma.rb:1: threads 1, 2"], "staging.rb:1");
+    check(&[app, puma, staging], &[], &["config/puma.rb:1: threads: all threads"], "staging.rb:1");
     // Another choice was made explicitly.
     check(&[app, puma], &["--no-config"], &["threads"], "puma.rb");
     check(&[app, puma, ("foolsgold.toml", "threads = 4")], &[], &["foolsgold.toml:1"], "puma.rb");
@@ -717,8 +796,8 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
         }
         if text.contains("fork_worker") {
             // What is not as in the other server is named at the start.
-            let told = "puma.rb: without a counterpart, or with another meaning: set_remote_address, \
-                        plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` says more";
+            let told = "puma.rb: without a counterpart: plugin :solid_queue, fork_worker; `foolsgold explain puma.rb` \
+                        says more";
             assert!(server.log().contains(told), "{}", server.log());
         }
     }

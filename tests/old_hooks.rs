@@ -289,6 +289,45 @@ fn a_file_may_rescue_a_directive_that_its_server_does_not_have() {
     assert_eq!(ruby::notes(&server), ["a_directive_of_puma_9", "none", "there"]);
 }
 
+/// How often this is among the notes.
+fn count(server: &Server, note: &str) -> usize {
+    ruby::notes(server).iter().filter(|line| *line == note).count()
+}
+
+/// Kills the mold and a worker: another mold, which evaluates the file again, forks the next one.
+fn replace_mold(server: &Server) {
+    for pid in [ruby::mold(server), ruby::workers(server)[0]] {
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    }
+}
+
+#[test]
+fn a_file_may_return_before_its_end() {
+    let file = "workers 1\nbind 'tcp://127.0.0.1:0'\ncluster { before_worker_boot { note 'cluster' } }\n\
+                before_worker_boot { note 'boot' }\nreturn if ENV['CI'] != 'never'\nno_directive true\n";
+    let server = serve("puma.rb", file);
+    let all_booted = |times: usize| ["boot", "cluster"].iter().all(|note| count(&server, note) == times);
+    assert!(within(PATIENCE, || all_booted(1)), "{:?}\n{}", ruby::notes(&server), server.log());
+    replace_mold(&server);
+    assert!(within(PATIENCE, || all_booted(2)), "{:?}\n{}", ruby::notes(&server), server.log());
+    assert_eq!(server.get("/").status, 200);
+}
+
+/// Also where the file does not say the mode, whenever it is evaluated.
+#[test]
+fn blocks_for_a_mode_of_puma_are_those_of_the_mode_that_runs() {
+    let file = format!(
+        "{NOTE}bind 'tcp://127.0.0.1:0'\ncluster {{ before_worker_boot {{ note 'cluster' }} }}\n\
+         single {{ before_worker_boot {{ note 'single' }} }}\n"
+    );
+    let folder = ruby::folder(&[("config.ru", APP), ("puma.rb", &file)]);
+    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "puma.rb", "-w", "1"]);
+    ruby::wait_for_note(&server, "cluster");
+    replace_mold(&server);
+    assert!(within(PATIENCE, || ruby::notes(&server).len() == 2), "{}", server.log());
+    assert_eq!(ruby::notes(&server), ["cluster", "cluster"]);
+}
+
 /// Karafka's documentation does this, and plugins do.
 #[test]
 fn hooks_that_are_given_to_pumas_events_run() {

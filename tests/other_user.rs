@@ -134,6 +134,79 @@ fn a_link_of_the_user_leads_to_no_file_that_is_given_to_it() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// A server that stays root opens its log again at each rotation, and writes to it what the application prints.
+#[test]
+fn nor_does_a_link_of_the_user_of_the_workers() {
+    let Some(folder) = folder("raise 'not reached'\n") else { return };
+    let (file, log) = (folder.join("roots/precious"), folder.join("web.log"));
+    symlink(&file, &log).unwrap();
+    lchown(&log, Some(65_534), Some(65_534)).unwrap();
+    let program = ruby::program();
+    for option in ["--log-file", "--redirect-stderr", "--pidfile", "--state"] {
+        let options = ["-b", "unix://web.sock", "--engine", "ruby", "--ruby", &program, "--ruby-user", "nobody"];
+        let told = ask(&folder, &[&options[..], &[option, "web.log"]].concat());
+        assert!(told.contains("a symbolic link that does not belong to root"), "{option}: {told}");
+        assert!(!file.exists(), "{option}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// What workers ask the server for: bodies in files, and connections. `/forged` is what one would send that wants a
+/// file which its user may not read, and `/another` what one would send that wants to pass for a process of root's.
+const ASKING: &str = r##"
+    Page = Struct.new(:to_path) { def each = yield(File.read(to_path)) }
+    run lambda { |env|
+      case env["PATH_INFO"]
+      when "/page" then next [200, {}, Page.new("page")]
+      when "/taken"
+        io = env["rack.hijack"].call
+        io.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\ntaken")
+        io.close
+      when "/forged"
+        slot = env["rack.hijack"].instance_variable_get(:@slot)
+        fields = [slot.seq, 200, FoolsGold::Frames::FILE, 0, 0, File.absolute_path("roots/secret")]
+        slot.add(FoolsGold::Frames::ANSWER, fields.pack("NnCnNa*"))
+        slot.flush
+        sleep 0.5
+        exit!
+      when "/another"
+        wire = env["rack.hijack"].instance_variable_get(:@slot).instance_variable_get(:@wire)
+        io = wire.send(:connect)
+        numbers = [FoolsGold::Frames::VERSION, FoolsGold::Frames::CONTROL_ROLE, 1, 0, 0, Process.ppid]
+        io.write(FoolsGold::Frames.frame(FoolsGold::Frames::HELLO,
+                                         [*numbers, wire.instance_variable_get(:@token)].pack("CCNNNNa*")))
+        next [200, {}, [IO.select([io], nil, nil, 5) ? io.read.inspect : "taken"]]
+      end
+      [200, {}, ["#{Process.uid} #{env["rack.input"].read.size}"]]
+    }
+"##;
+
+/// As the `after_fork` does that many have copied from GitHub's unicorn.rb.
+#[test]
+fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files_of_roots() {
+    let Some(folder) = folder(ASKING) else { return };
+    let file = "worker_processes 2\npreload_app true\nlisten '127.0.0.1:0'\n\
+                after_fork { |_, worker| worker.user('nobody') }\n";
+    let secret = folder.join("roots/secret");
+    for (path, text) in [(&folder.join("unicorn.rb"), file), (&folder.join("page"), "gold"), (&secret, "secret")] {
+        fs::write(path, text).unwrap();
+    }
+    fs::set_permissions(&secret, Permissions::from_mode(0o600)).unwrap();
+    let server = Server::spawn(folder, &[], &["--ruby", &ruby::program(), "-C", "unicorn.rb"]);
+    let told = server.text("/");
+    assert!(told != "0 0" && told.ends_with(" 0"), "{told}\n{}", server.log());
+    // More than comes with a request: the worker asks for its file.
+    let told = server.client().post("/", "x".repeat(600_000)).text();
+    assert!(told.ends_with(" 600000"), "{told}\n{}", server.log());
+    assert_eq!(server.text("/page"), "gold", "{}", server.log());
+    assert_eq!(server.text("/taken"), "taken", "{}", server.log());
+    assert_eq!(server.text("/another"), "\"\"", "{}", server.log());
+    assert!(server.logs("from another process or user"), "{}", server.log());
+    let forged = server.get("/forged");
+    assert!(forged.status == 500 && !forged.text().contains("secret"), "{}\n{}", forged.text(), server.log());
+    assert!(server.logs("it names a file, which another user's worker must not"), "{}", server.log());
+}
+
 /// A folder with an application that answers with its user id, where root may mount something.
 fn folder_of_workers() -> Option<PathBuf> {
     if !can_mount() {

@@ -6,8 +6,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::support::{Server, ruby, server};
+use crate::support::{PATIENCE, Server, ruby, server, within};
 
 /// A report at the same path for each request, as of an application with one thread in each process. Its size is the
 /// path, its letter the query.
@@ -39,6 +40,31 @@ fn a_file_that_the_next_request_writes_anew_is_sent_as_it_was() {
         }
         let body = first.body(&head).unwrap();
         assert_eq!((body.len(), body.iter().filter(|byte| **byte != b'a').count()), (LONG, 0), "{worker}");
+        ruby::assert_clean(&server);
+    }
+}
+
+/// Files that somebody made a while ago, each of which goes when it has been downloaded.
+const DOWNLOADS: &str = r#"
+    Download = Struct.new(:to_path) { def each = yield(File.binread(to_path)) }
+    40.times { |number| File.write("download-#{number}", "gold #{number}") }
+    run lambda { |env|
+      path = "download-#{env["QUERY_STRING"]}"
+      env["rack.response_finished"] << ->(*) { File.delete(path) }
+      [200, {}, Download.new(path)]
+    }
+"#;
+
+#[test]
+fn a_file_that_is_removed_after_the_answer_is_sent_all_the_same() {
+    for worker in ["plain", "auto"] {
+        let server = ruby::serve(DOWNLOADS, &["-w", "1", "-t", "1", "--ruby-worker", worker]);
+        // Until then they count as made by the request, and the worker sends them itself.
+        assert!(!within(Duration::from_millis(2500), || false));
+        for number in 0..40 {
+            assert_eq!(server.text(&format!("/?{number}")), format!("gold {number}"), "{worker}: {}", server.log());
+        }
+        assert!(within(PATIENCE, || !server.folder.join("download-39").exists()), "{worker}: {}", server.log());
         ruby::assert_clean(&server);
     }
 }

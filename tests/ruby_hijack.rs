@@ -160,6 +160,25 @@ fn connections_that_were_taken_have_no_deadline() {
     ruby::assert_clean(&server);
 }
 
+/// As an application of Rack 2 streams: it writes in the thread of its request.
+#[test]
+fn a_request_that_writes_to_its_own_connection_has_no_deadline_while_its_client_is_there() {
+    let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "400ms"]);
+    let mut client = get(&server, "/full-stays", "");
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    assert!(!support::within(Duration::from_millis(900), || false));
+    ruby::let_go(&server, "go1");
+    assert_eq!(client.rest().unwrap(), b"later", "{}", server.log());
+    assert_eq!(server.text("/plain"), "plain");
+    assert!(!server.log().contains("timed out"), "{}", server.log());
+    std::fs::remove_file(server.folder.join("go1")).unwrap();
+    let mut client = get(&server, "/full-stays", "");
+    assert_eq!(client.head().unwrap().status, 200, "{}", server.log());
+    drop(client);
+    assert!(server.logs("GET /full-stays timed out"), "it does not hold its thread for ever\n{}", server.log());
+    assert_eq!(server.text("/plain"), "plain");
+}
+
 #[test]
 fn many_hijacks_leave_nothing_open() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1"]);

@@ -131,6 +131,21 @@ fn a_preloaded_application_is_forked_when_a_hook_has_closed_its_connection_or_wh
     assert!(server.log().contains("workers share connections"), "{}", server.log());
 }
 
+/// Nothing that has a name holds it: what is known of it is its class alone.
+#[test]
+fn a_connection_that_only_a_thread_holds_does_not_end_the_process_that_forks() {
+    let echo = Echo::start();
+    let held = format!(
+        "up = Queue.new\nThread.new {{ held = TCPSocket.new(\"127.0.0.1\", {}); up << 1; sleep; held }}\n",
+        echo.port
+    );
+    let app = format!("require \"socket\"\n{held}up.pop\nrun ->(_) {{ [200, {{}}, [Process.pid.to_s]] }}\n");
+    let server = ruby::serve(&app, &["-w", "2", "-t", "1", "--preload=force"]);
+    wait_for_workers(&server, 2);
+    let log = server.log();
+    assert!(log.contains("workers share connections") && !log.contains("FrozenError"), "{log}");
+}
+
 /// A connection over which nothing comes any more, such as one that an HTTP client has kept for the next request.
 #[test]
 fn a_connection_that_its_other_end_has_closed_is_no_reason_not_to_fork() {

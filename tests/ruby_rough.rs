@@ -177,6 +177,60 @@ fn a_header_with_a_nul_is_a_500_that_names_it() {
     );
 }
 
+/// It would read the requests of its worker, and tell the server that the worker's thread is free.
+#[test]
+fn a_child_that_is_forked_without_a_block_after_an_answer_serves_nobody() {
+    let app = "HERE = __dir__\n\
+        $split = lambda do |how|\n\
+          child = fork\n\
+          raise 'in the child' if child.nil? && how == 'raise'\n\
+          exit 7 if child.nil? && how == 'exit'\n\
+          Thread.exit if child.nil? && how == 'thread'\n\
+          next unless child\n\
+          Process.wait(child)\n\
+          File.write(\"#{HERE}/notes\", \"#{how} #{$?.exitstatus}\\n\", mode: 'a')\n\
+        end\n\
+        class Closes\n\
+          def initialize(how) = @how = how\n\
+          def each = yield(Process.pid.to_s)\n\
+          def close = $split.call(@how)\n\
+        end\n\
+        run ->(env) {\n\
+          how = env['QUERY_STRING']\n\
+          case env['PATH_INFO']\n\
+          when '/hold' then sleep 0.01 until File.exist?(\"#{HERE}/go\")\n\
+          when '/reply' then env['rack.after_reply'] << -> { $split.call(how) }\n\
+          when '/finished' then env['rack.response_finished'] << ->(*) { $split.call(how) }\n\
+          when '/close' then next [200, {}, Closes.new(how)]\n\
+          end\n\
+          [200, {}, [Process.pid.to_s]]\n\
+        }\n";
+    for is_first_thread in [true, false] {
+        let server = ruby::serve(app, &["-w", "1", "-t", "2"]);
+        let pid = server.text("/");
+        let mut held = server.client();
+        if !is_first_thread {
+            held.send("POST /hold HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").unwrap();
+        }
+        let mut told = Vec::new();
+        for path in ["/reply", "/finished", "/close"] {
+            for (how, status) in [("raise", 1), ("exit", 7), ("thread", 0), ("returns", 0)] {
+                assert_eq!(server.text(&format!("{path}?{how}")), pid, "{path} {how}\n{}", server.log());
+                told.push(format!("{how} {status}"));
+                assert!(within(PATIENCE, || ruby::notes(&server) == told), "{path}: {told:?}\n{}", server.log());
+                for _ in 0..10 {
+                    assert_eq!(server.text("/"), pid, "{path} {how}\n{}", server.log());
+                }
+            }
+        }
+        if !is_first_thread {
+            ruby::let_go(&server, "go");
+            assert_eq!(held.reply().unwrap().text(), pid, "{}", server.log());
+        }
+        ruby::assert_clean(&server);
+    }
+}
+
 #[test]
 fn a_child_that_a_request_forks_without_a_block_answers_nobody() {
     let app = "HERE = __dir__\n\

@@ -139,6 +139,28 @@ fn config_shows_each_setting_and_where_it_came_from() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// These commands start nothing.
+#[test]
+fn commands_that_only_look_say_that_they_cannot_look() {
+    let empty = folder(&[]);
+    for (arguments, first, code) in [
+        (&["config"][..], "foolsgold: cannot show the settings:\n", 2),
+        (&["config", "--json", "-t", "0"], "foolsgold: cannot show the settings:\n", 2),
+        (&["config", "--check"], "foolsgold: cannot use these settings:\n", 2),
+        (&["doctor"], "foolsgold: cannot examine this application: ", 1),
+        (&["doctor", "-t", "0"], "foolsgold: cannot examine this application:\n", 2),
+        (&["native", "-t", "0"], "foolsgold: cannot build the native worker:\n", 2),
+    ] {
+        let (output, said) = run(&empty, &[], arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.starts_with(first), "{arguments:?}: {said}");
+        let is_option = arguments.contains(&"-t");
+        let why = if is_option { "-t 0: must be from 1 to 1024" } else { "there is no config.ru in this folder" };
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+    fs::remove_dir_all(empty).unwrap();
+}
+
 #[test]
 fn config_shows_several_applications_and_finds_them_all() {
     let toml = "queue = 7\n[[app]]\nname = \"shop\"\npath = \"shop\"\nprefix = \"/shop\"\nthreads = 3\n\n\

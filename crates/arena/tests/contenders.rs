@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arena::contender::{Allocator, Catalogue, Presence, Question, Recipe, Server, Wanted, detect};
 use arena::environment::{Environment, EnvironmentOptions};
-use arena::study::{Recipes, ServiceName};
+use arena::study::{ServiceName, Studies};
 use loadgen::process::until;
 
 const NAMES: [&str; 26] = [
@@ -176,7 +176,7 @@ fn an_allocator_that_is_built_in_stands_after_the_version() {
 
 #[test]
 fn studies_that_compare_rates_have_rivals_with_the_allocator_of_foolsgold() {
-    let (studies, complaints) = Recipes::read(&here("../../arena/studies"));
+    let (studies, complaints) = Studies::read(&here("../../arena/studies"));
     assert!(complaints.is_empty(), "{complaints:?}");
     for study in &studies.0 {
         for entry in study.contenders.iter().filter(|entry| entry.allocator.is_some_and(|who| who != Allocator::Glibc))
@@ -196,7 +196,7 @@ fn studies_that_compare_rates_have_rivals_with_the_allocator_of_foolsgold() {
 
 #[test]
 fn what_waits_is_served_by_as_many_processes_as_threads() {
-    let (studies, _) = Recipes::read(&here("../../arena/studies"));
+    let (studies, _) = Studies::read(&here("../../arena/studies"));
     let study = studies.get("app-server-arena").expect("a study");
     let most = |begin: &str| {
         let own = study.contenders.iter().filter(|entry| entry.recipe.starts_with(begin));
@@ -207,7 +207,7 @@ fn what_waits_is_served_by_as_many_processes_as_threads() {
 
 #[test]
 fn who_runs_fibres_has_a_connection_for_each() {
-    let (studies, _) = Recipes::read(&here("../../arena/studies"));
+    let (studies, _) = Studies::read(&here("../../arena/studies"));
     for study in studies.0.iter().filter(|study| study.services.contains(&ServiceName::Postgresql)) {
         let users = study.cases.iter().flat_map(|case| &case.users).max().copied().unwrap_or(1);
         for entry in study.contenders.iter().filter(|entry| entry.recipe == "falcon") {
@@ -218,7 +218,7 @@ fn who_runs_fibres_has_a_connection_for_each() {
 
 #[test]
 fn servers_that_want_a_proxy_have_one_where_clients_are_slow() {
-    let (studies, _) = Recipes::read(&here("../../arena/studies"));
+    let (studies, _) = Studies::read(&here("../../arena/studies"));
     let names: Vec<&str> =
         studies.get("scenarios").expect("a study").contenders.iter().map(|entry| entry.recipe.as_str()).collect();
     assert!(!names.contains(&"unicorn") && !names.contains(&"pitchfork"), "{names:?}");

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use arena::duel::asked::Asked;
-use arena::duel::plan::Plan;
+use arena::duel::plan::DuelPlan;
+use arena::duel::request::DuelRequest;
 use arena::duel::{DuelOptions, Listener, Now, TimeLeft, run, urls};
 use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 
-const PLAN: Plan = Plan {
+const PLAN: DuelPlan = DuelPlan {
     settings: 2,
     first_heat_s: 0.3,
     second_heat_s: 0.3,
@@ -171,7 +171,7 @@ fn a_log_may_hold_paths_that_are_answered_otherwise_here() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = options(folder.path(), &["/*9 status=200", "/broken", "/old status=200"], &["puma"]);
     options.is_recorded = true;
-    options.plan = Plan { settings: 1, second_heat_s: 0.0, rounds: 1, ..PLAN };
+    options.plan = DuelPlan { settings: 1, second_heat_s: 0.0, rounds: 1, ..PLAN };
     let mut heard = Heard::default();
     loadgen::forbid_real_time();
     let summary = run(&options, &mut heard).unwrap();
@@ -196,7 +196,7 @@ fn what_cannot_begin_says_why() {
     assert!(not_in_duels.contains("takes part in no duel: a duel tries settings"), "{not_in_duels}");
     assert!(fails(&|options| options.budget_minutes = Some(0.1)).contains("too short"));
     let missing = fails(&|options| {
-        options.asked = vec![Asked::new("GET", "/")];
+        options.asked = vec![DuelRequest::new("GET", "/")];
         fs::write(&options.rackup, "raise 'the app does not load'").unwrap();
     });
     assert!(missing.contains("no contender answered"), "{missing}");

@@ -10,13 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use arena::duel::pace::Rate;
-use arena::duel::plan::Plan;
+use arena::duel::plan::DuelPlan;
 use arena::duel::{DuelOptions, Listener, Now, TimeLeft, run, urls};
 use arena::environment::EnvironmentOptions;
 use arena::record::Sample;
 use arena::record::summary::Summary;
 
-const PLAN: Plan = Plan {
+const PLAN: DuelPlan = DuelPlan {
     settings: 1,
     first_heat_s: 0.3,
     second_heat_s: 0.0,
@@ -234,7 +234,7 @@ fn who_breaks_at_twice_the_rate_is_said_to_and_not_recommended() {
         options.rate = Some(Rate::said(30.0));
         // Other work on this machine must not break anything.
         options.p99_max_ms = Some(3_000.0);
-        options.plan = Plan { rounds: 2, open_s: 1.5, loads: 1, ..PLAN };
+        options.plan = DuelPlan { rounds: 2, open_s: 1.5, loads: 1, ..PLAN };
     })
     .unwrap();
     let traffic = summary.traffic.as_ref().unwrap_or_else(|| panic!("{words}"));
@@ -280,7 +280,7 @@ fn who_answers_wrongly_between_loads_at_the_rate_is_disqualified() {
     let (_, words) = duel_with(&["sour"], &|options| {
         options.rate = Some(Rate::said(20.0));
         options.p99_max_ms = Some(3_000.0);
-        options.plan = Plan { open_s: 1.5, loads: 1, ..PLAN };
+        options.plan = DuelPlan { open_s: 1.5, loads: 1, ..PLAN };
     })
     .unwrap();
     assert!(words.contains("sour -w 1 -t 1 is disqualified: "), "{words}");
@@ -355,7 +355,7 @@ fn a_page_that_takes_longer_than_a_load_disqualifies_nobody() {
     let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     let (summary, words) = duel_with(&["slow"], &|options| {
         (options.now, options.contenders) = (None, vec!["slow".to_owned()]);
-        options.plan = Plan { loads: 1, ..PLAN };
+        options.plan = DuelPlan { loads: 1, ..PLAN };
     })
     .unwrap();
     assert!(words.contains(" s, so a load at full speed takes "), "{words}");
@@ -375,7 +375,7 @@ fn a_duel_whose_budget_ends_states_the_rounds_that_it_ran() {
     let short = |options: &mut DuelOptions| {
         options.now = None;
         options.budget_minutes = Some(budget.as_secs_f64() / 60.0);
-        options.plan = Plan { rounds: 2, loads: 1, ..PLAN };
+        options.plan = DuelPlan { rounds: 2, loads: 1, ..PLAN };
     };
     let summary = heard_duel(&[], &short, &mut heard).unwrap();
     let words = heard.words.join("\n");
@@ -391,7 +391,7 @@ fn the_twin_is_asked_at_the_rate_as_well() {
     let (summary, words) = duel_with(&[], &|options| {
         options.rate = Some(Rate::said(60.0));
         options.p99_max_ms = Some(3_000.0);
-        options.plan = Plan { rounds: 3, loads: 1, ..PLAN };
+        options.plan = DuelPlan { rounds: 3, loads: 1, ..PLAN };
     })
     .unwrap();
     assert_eq!(summary.twin_of.as_deref(), Some("honest -w 1 -t 1"), "{words}");

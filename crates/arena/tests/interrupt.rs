@@ -50,15 +50,15 @@ expect = { exactly = "ok" }
 "#;
 
 /// A run that would take ten minutes.
-struct Run {
+struct LongRun {
     home: TempDir,
     arena: Child,
     /// All processes that it has started, except its guard.
     family: BTreeSet<u32>,
 }
 
-impl Run {
-    fn begin(manner: &str) -> Run {
+impl LongRun {
+    fn begin(manner: &str) -> LongRun {
         let home = tempfile::tempdir().unwrap();
         let path = |inside: &str| home.path().join(inside);
         for folder in ["apps/tiny", "arena/contenders", "arena/studies"] {
@@ -72,7 +72,7 @@ impl Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
         command.arg("--home").arg(home.path()).args(["run", "long"]).stdin(Stdio::null());
         let arena = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut run = Run { home, arena, family: BTreeSet::new() };
+        let mut run = LongRun { home, arena, family: BTreeSet::new() };
         // The load has begun when the server computes; its stray process exists by then.
         let stray = format!("stray {}", run.home.path().display());
         let end = Instant::now() + TIMEOUT;
@@ -159,7 +159,7 @@ fn title(id: u32) -> String {
 
 #[test]
 fn servers_that_do_not_listen_end_with_a_run_that_is_told_to() {
-    let mut run = Run::begin("stubborn");
+    let mut run = LongRun::begin("stubborn");
     let since = Instant::now();
     run.tell("TERM");
     let (code, said) = run.end();
@@ -173,7 +173,7 @@ fn servers_that_do_not_listen_end_with_a_run_that_is_told_to() {
 
 #[test]
 fn told_twice_it_waits_for_nobody() {
-    let mut run = Run::begin("stubborn");
+    let mut run = LongRun::begin("stubborn");
     run.tell("INT");
     run.hears("SIGINT: ending the servers; once more ends them at once");
     run.tell("INT");
@@ -185,7 +185,7 @@ fn told_twice_it_waits_for_nobody() {
 
 #[test]
 fn a_closed_terminal_ends_it_too() {
-    let mut run = Run::begin("meek");
+    let mut run = LongRun::begin("meek");
     run.tell("HUP");
     let (code, said) = run.end();
     assert_eq!(code, Some(129), "{said}");
@@ -194,7 +194,7 @@ fn a_closed_terminal_ends_it_too() {
 
 #[test]
 fn killed_it_leaves_nothing_behind_either() {
-    let mut run = Run::begin("stubborn");
+    let mut run = LongRun::begin("stubborn");
     run.tell("KILL");
     run.end();
     let end = Instant::now() + TIMEOUT;

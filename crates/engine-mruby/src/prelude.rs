@@ -76,6 +76,7 @@ const LIBRARIES: &[(&CStr, &str)] = &[
     (c"foolsgold/time", include_str!("../ruby/library/core/time.rb")),
     (c"time", include_str!("../ruby/library/time.rb")),
     (c"date", include_str!("../ruby/library/date.rb")),
+    (c"foolsgold/date/forms", include_str!("../ruby/library/date/forms.rb")),
     (c"foolsgold/datetime", include_str!("../ruby/library/datetime.rb")),
     (c"etc", include_str!("../ruby/library/etc.rb")),
     (c"erb", include_str!("../ruby/library/erb.rb")),

@@ -50,6 +50,10 @@ fn serve(stream: &mut TcpStream, path: &str, request: &support::peer::Asked) -> 
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort")?;
             stream.shutdown(std::net::Shutdown::Both)
         }
+        "/stuck" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort")?;
+            stream.read(&mut [0]).map(|_| ())
+        }
         "/endless" => {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
             loop {
@@ -98,6 +102,10 @@ fn a_connection_is_kept_for_the_next_request() {
 fn what_fails_raises_the_usual_errors() {
     let peer = web();
     let app = app(&peer);
+    // A limit that begins behind the head of the response.
+    let within = |path: &str, code: &str| {
+        format!("Net::HTTP.new('127.0.0.1', PORT).request_get('{path}') {{ |r| Timeout.timeout(0.1) {{ {code} }} }}")
+    };
     for (code, expected) in [
         ("Net::HTTP.get(URI('http://127.0.0.1:1/'))", "Errno::ECONNREFUSED: "),
         ("Net::HTTP.get(URI('http://no.such.host.invalid/'))", "SocketError: "),
@@ -108,6 +116,9 @@ fn what_fails_raises_the_usual_errors() {
         ("Net::HTTP.start('127.0.0.1', PORT, read_timeout: 0.1) { |http| http.get('/silent') }", "Net::ReadTimeout: "),
         ("Timeout.timeout(0.1) { Net::HTTP.get(URI(HOST + '/silent')) }", "Timeout::Error: execution expired"),
         ("Timeout.timeout(0.1) { Net::HTTP.get(URI(HOST + '/trickle')) }", "Timeout::Error: execution expired"),
+        (within("/stuck", "r.read_body").as_str(), "Timeout::Error: execution expired"),
+        (within("/stuck", "r.read_body { |piece| piece }").as_str(), "Timeout::Error: execution expired"),
+        (within("/trickle", "r.read_body { |piece| piece }").as_str(), "Timeout::Error: execution expired"),
     ] {
         let begin = Instant::now();
         let got = value(&app, code);

@@ -39,6 +39,7 @@ fn small() -> App {
             ("views/b.erb", "bb"),
             ("views/sub/c.erb", "c"),
             ("views/.hid/d.erb", ""),
+            ("views/.hid/marked.csv", "\u{feff}é,b\n"),
         ],
     )
 }

@@ -17,6 +17,7 @@ run ->(env) {
   COUNT[0] += 1
   case env['PATH_INFO']
   when '/sleep' then sleep 2
+  when '/doze' then sleep
   when '/loop' then while true; end
   when '/raise' then raise 'ouch'
   end
@@ -92,14 +93,23 @@ fn interpreters_are_replaced_all_or_one_by_its_number() {
 #[test]
 fn a_request_that_runs_away_can_be_ended_at_once() {
     let app = try_app(APP, Settings { interpreters: 1, ..settings() }).unwrap();
-    thread::scope(|scope| {
-        let stuck = scope.spawn(|| app.fault(get("/loop")));
-        see(&app, |snapshot| snapshot.workers[0].running.iter().any(|run| run.path == "/loop"));
-        app.engine.order(Order::EndWorker { worker: 0, now: true }).unwrap();
-        let fault = stuck.join().unwrap();
-        assert!(matches!(fault, Fault::OutOfTime(_)), "{fault:?}");
-    });
-    assert_eq!(app.body("/"), "1", "another has taken its place");
+    for path in ["/loop", "/doze"] {
+        thread::scope(|scope| {
+            let stuck = scope.spawn(|| {
+                let mut request = get(path);
+                // As without a time limit (--request-time none).
+                request.deadline = Instant::now() + Duration::from_secs(3600);
+                app.fault(request)
+            });
+            see(&app, |snapshot| snapshot.workers[0].running.iter().any(|run| run.path == path));
+            app.engine.order(Order::EndWorker { worker: 0, now: true }).unwrap();
+            let begin = Instant::now();
+            let fault = stuck.join().unwrap();
+            assert!(matches!(fault, Fault::OutOfTime(_)), "{path}: {fault:?}");
+            assert!(begin.elapsed() < Duration::from_secs(5), "{path}: {:?}", begin.elapsed());
+        });
+        assert_eq!(app.body("/"), "1", "{path}: another has taken its place");
+    }
 }
 
 #[test]

@@ -52,6 +52,42 @@ fn the_body_of_the_request_is_read_as_an_io() {
 }
 
 #[test]
+fn a_body_of_an_earlier_request_that_is_kept_does_not_read_a_later_one() {
+    let config = "run ->(env) {
+           said = begin; $kept ? $kept.read : 'nothing kept'; rescue IOError => e; e.message; end
+           size = begin; $kept ? $kept.size : 0; rescue IOError => e; e.message; end
+           $kept ||= env['rack.input']
+           [200, {}, [[said, size, env['rack.input'].read].inspect]] }";
+    let app = app_with(config, engine_mruby::Settings { interpreters: 1, ..settings() });
+    let sent = |body: &'static str| {
+        let mut request = get("/");
+        request.input = Input::Memory(body.into());
+        app.got(request).body
+    };
+    assert_eq!(sent("mine"), r#"["nothing kept", 0, "mine"]"#);
+    assert_eq!(sent("another's"), r#"["closed stream", "closed stream", "another's"]"#);
+}
+
+#[test]
+fn lines_are_read_in_pieces_of_about_their_own_length() {
+    let app = app("require 'stringio'
+         class Counted < StringIO
+           attr_reader :taken
+           def slice_at(position, length) = super.tap { |part| @taken = @taken.to_i + part.bytesize }
+         end
+         run ->(env) {
+           texts = [\"a\\n\" * 20_000, 'a' * 1_000_000, \"b\\n\" + 'a' * 500_000 + \"\\n\" + \"cd\\n\" * 10]
+           times = texts.map do |text|
+             io = Counted.new(text)
+             raise 'other lines' unless io.each_line.to_a == text.lines
+             io.taken / text.bytesize
+           end
+           [200, {}, [times.all? { |count| count <= 33 }.inspect, times.inspect]] }");
+    let told = app.body("/");
+    assert!(told.starts_with("true"), "{told}");
+}
+
+#[test]
 fn headers_may_be_arrays_or_lines_and_rack_ones_stay_here() {
     let app =
         app("run ->(env) { [200, { 'set-cookie' => ['a=1', 'b=2'], 'x' => \"1\\n2\", 'rack.x' => Object.new }, []] }");
@@ -190,6 +226,7 @@ freeze_app
 run { |env| [200, {}, ['root ' + FoolsGold.store['warm'].inspect]] }
 ");
     assert_eq!(app.body("/api/v1/x"), "/api/v1|/x");
+    assert_eq!(app.body("//api//v1//x"), "/api/v1|//x");
     assert_eq!(app.body("/api/zzz"), "api");
     assert_eq!(app.body("/apix"), "root true");
     assert_eq!(app.got(get("/")).headers, [("x-tag".to_owned(), "outer!".to_owned())]);

@@ -71,6 +71,28 @@ fn commands_have_the_usual_names_and_answers() {
     assert_eq!(value(&app, &format!("Redis.new(path: {socket:?}).ping('x')")), r#""x""#);
 }
 
+/// What a lost connection raises, and then a key that nobody has set.
+const CONNECTION_NIL: &str = "[Redis::ConnectionError, nil]";
+
+#[test]
+fn a_lost_connection_loses_no_watch_and_no_database() {
+    let server = Server::start();
+    let app = app(&format!("redis://127.0.0.1:{}/0", server.port));
+    let kill = "Redis.new(url: URL).call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')";
+    for (code, expected) in [
+        ("[(R.watch('a') { KILL; R.multi { |m| m.set('a', 1) } } rescue $!.class), R.get('a')]", CONNECTION_NIL),
+        ("R.watch('a'); KILL; [(R.get('b') rescue $!.class), R.get('a')]", CONNECTION_NIL),
+        ("R.call('watch', 'a'); KILL; [(R.multi { |m| m.get('a') } rescue $!.class), R.get('a')]", CONNECTION_NIL),
+        ("R.watch('a') { R.multi { |m| m.get('a') } }; KILL; R.multi { |m| m.get('a') }", "[nil]"),
+        ("R.watch('a'); R.unwatch; KILL; R.multi { |m| m.get('a') }", "[nil]"),
+        ("R.multi(watch: ['a']) { |m| m.get('a') } rescue $!.class", "ArgumentError"),
+        ("[(R.select(99) rescue $!.class), R.db, (KILL; R.get('a'))]", "[Redis::CommandError, 0, nil]"),
+        ("[R.select(3), R.db, R.set('c', 'in three'), (KILL; R.get('c'))]", r#"["OK", 3, "OK", "in three"]"#),
+    ] {
+        assert_eq!(value(&app, &code.replace("KILL", kill)), expected, "{code}");
+    }
+}
+
 /// A server that answers a command in the way that its first word names.
 fn hostile() -> Peer {
     Peer::start(|stream| {

@@ -149,6 +149,12 @@ run ->(env) {
     DB.execute('begin immediate'); DB.execute('insert into t values (1)')
     return [200, {}, ['left open']]
   when '/open' then $s = DB.prepare('select 1 union select 2'); $s.step; return [200, {}, ['left open']]
+  when '/close'
+    other = SQLite3::Database.new(DB.filename)
+    other.execute('begin immediate')
+    $s = other.prepare('insert into t values (6)')
+    other.close
+    return [200, {}, ['left open']]
   when '/lock' then DB.execute('begin immediate'); sleep
   when '/write' then DB.execute('insert into t values (2)'); DB.execute('delete from t')
   when '/busy'
@@ -212,7 +218,7 @@ fn functions_on_long_texts_do_not_take_for_ever() {
 #[test]
 fn what_a_request_leaves_open_ends_with_it() {
     let app = app(HOSTILE, settings());
-    for path in ["/begin", "/open"] {
+    for path in ["/begin", "/open", "/close"] {
         assert_eq!(app.body(path), "left open");
         for _ in 0..4 {
             assert_eq!(app.got(within("/write", 2000)).body, "fine", "after {path}");

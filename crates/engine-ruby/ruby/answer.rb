@@ -113,8 +113,12 @@ module FoolsGold
         out.finish
       end
       Thread.handle_interrupt(RequestTimeout => :never) do
-        @slot.send_now(Frames::END_OF_BODY, @later ? "\x01" : "")
-        @ended = @slot.seq
+        # As in `head`: an exception in between would be sent behind the end.
+        Thread.handle_interrupt(Channel::WHOLLY) do
+          @slot.add(Frames::END_OF_BODY, @later ? "\x01" : "")
+          @ended = @slot.seq
+        end
+        @slot.flush
       end
     end
 
@@ -139,6 +143,8 @@ module FoolsGold
     rescue RequestTimeout
       raise
     rescue Exception => error
+      raise unless @slot.own_process? # In a child that the application has forked.
+
       Log.exception(error, "the body of an answer could not be closed")
     end
   end

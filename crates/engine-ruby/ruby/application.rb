@@ -84,7 +84,7 @@ module FoolsGold
 
       connections, others = @descriptors.opened.partition { |one| one.kind == :connection }
       tell(others) unless @has_told
-      words = connections.map { |one| "#{one.words}#{Owners.of(one.number)&.prepend(': ')}" }
+      words = connections.map { |one| [one.words, Owners.of(one.number)].compact.join(": ") }
       return words unless @setup["preload"] == "force"
 
       Log.warn("workers share connections (--preload=force): #{words.join('; ')}") unless words.empty? || @has_told
@@ -110,14 +110,15 @@ module FoolsGold
       end
     end
 
-    # Collects garbage of the load and moves the rest to where workers share it for long.
+    # Number of collections after which an object counts as old.
+    UNTIL_OLD = 3
+
+    # Collects garbage of the load, so that workers share the rest for long. Ruby's own way since 3.3 also compacts the
+    # heap. On older Rubies that is not done: extensions of their time that do not pin what they keep crash afterwards.
     def warm_up
       return Process.warmup if Process.respond_to?(:warmup)
 
-      GC.start
-      GC.compact if GC.respond_to?(:compact)
-    rescue NotImplementedError
-      nil # Compaction is not for every machine.
+      UNTIL_OLD.times { GC.start }
     end
 
     # Whether the native worker is loaded, which defines FoolsGold::NativeSlot (see slot.rb).

@@ -115,6 +115,22 @@ module FoolsGold
       end
     end
 
+    # Calls the block, which sends the path of a file as an answer, and returns when the front has opened the file. It
+    # tells that as it tells the end of a loan. What the application does after the answer may remove the file.
+    def until_opened
+      Thread.handle_interrupt(WAITING) do
+        loan = Loan.new(nil, Queue.new)
+        @loans << loan
+        begin
+          yield
+        rescue BadAnswer
+          @loans.pop # Nothing was sent.
+          raise
+        end
+        loan.taken.pop
+      end
+    end
+
     # Called by Control: ends the oldest loan, of which the front has read `taken` bytes.
     def release(taken)
       @loans.shift&.taken&.push(taken)

@@ -36,13 +36,18 @@ module FoolsGold
     def take(kind, payload)
       case kind
       when Frames::STOP then @worker.stop
-      when Frames::PING then Log.frame(Frames::PING, "")
+      when Frames::PING then pong
       when Frames::TITLE then @worker.title(payload.force_encoding(Encoding::UTF_8))
       when Frames::THREADS then Log.frame(Frames::THREADS, payload + threads.b.byteslice(0, 1_000_000))
       when Frames::OUT_OF_BAND then go_out
       when Frames::RELEASE then release(*payload.unpack("NQ>"))
       else about(kind, *payload.unpack("NN"))
       end
+    end
+
+    def pong
+      Log.frame(Frames::PING, "")
+      OutOfBand.look
     end
 
     def release(slot, taken)

@@ -61,8 +61,9 @@ module FoolsGold
       path unless status == 206 && headers.content_length && headers.content_length.to_i != File.size(path)
     end
 
-    # Sends a file. The body is closed before the front opens the file, and may remove it then. A file that this request
-    # may have written is sent from here: the next request may write to the same path before the client has all of it.
+    # Sends a file. The body is closed before the front opens the file, and may remove it then; blocks after the answer
+    # run when it is open. A file that this request may have written is sent from here: the next request may write to
+    # the same path before the client has all of it.
     def file(status, headers, path)
       File.open(path, "rb") do |file|
         next copy(status, headers, file) unless at_rest?(file)
@@ -71,10 +72,15 @@ module FoolsGold
         @later = @has_more # There is nothing left to close.
         next copy(status, headers, file) unless same?(file, path)
 
-        Thread.handle_interrupt(RequestTimeout => :never) do
-          head(status, headers, Frames::FILE, path)
-          @slot.flush
-        end
+        @has_more ? @slot.until_opened { name(status, headers, path) } : name(status, headers, path)
+      end
+    end
+
+    # Sends the path of a file instead of its bytes.
+    def name(status, headers, path)
+      Thread.handle_interrupt(RequestTimeout => :never) do
+        head(status, headers, Frames::FILE, path)
+        @slot.flush
       end
     end
 

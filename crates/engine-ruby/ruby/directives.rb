@@ -84,8 +84,12 @@ module FoolsGold
       said ? said.first || 0 : ENV["WEB_CONCURRENCY"]
     end
 
-    def blocks_of_mode
-      mode = ["", "0"].include?(workers.to_s) ? "single" : "cluster"
+    # The mode of Puma, as far as this file and the command line say.
+    def mode
+      ["", "0"].include?(workers.to_s) ? "single" : "cluster"
+    end
+
+    def blocks_of(mode)
       @calls.select { |call| call.name == mode && call.block }.map(&:block)
     end
 

@@ -29,16 +29,21 @@ class FoolsGold::OldFile
     @_said
   end
 
-  # Evaluates the file, then the blocks for the mode of Puma, which is known by then.
-  def _evaluate
+  # Evaluates the file, then the blocks for the mode of Puma: for the given one, or for that which is known by then.
+  def _evaluate(mode = nil)
     FoolsGold::Directives.current = @_said
-    path = @_said.path
-    instance_eval(File.read(path, encoding: "UTF-8"), path, 1)
-    @_said.blocks_of_mode.each { |block| instance_eval(&block) }
+    _run
+    @_said.blocks_of(mode || @_said.mode).each { |block| instance_eval(&block) }
     self
   end
 
   private
+
+  # Runs the file's own code. A method of its own, since it is this method that a `return` in the file ends.
+  def _run
+    path = @_said.path
+    instance_eval(File.read(path, encoding: "UTF-8"), path, 1)
+  end
 
   # An unknown name: the directive of a plugin, or a typing error or a directive of another version, which the file may
   # rescue.

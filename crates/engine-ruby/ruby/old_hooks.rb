@@ -53,7 +53,9 @@ module FoolsGold
       %w[etc socket tmpdir logger].each { |name| require name }
       # A process that became the mold after it had evaluated this file has run its code already.
       file = FoolsGold.evaluated[path] if FoolsGold.respond_to?(:evaluated)
-      @said = (file || OldFile.new(path, @kind, names: names)._evaluate)._said
+      # The mode may come from elsewhere, such as the command line.
+      mode = @is_single ? "single" : "cluster"
+      @said = (file || OldFile.new(path, @kind, names: names)._evaluate(mode))._said
       wanted.each { |name, key, block| register(name, key, block) }
     end
 

@@ -103,7 +103,7 @@ module FoolsGold
       @slot.flush
       work(env, status, headers, error)
     ensure
-      @slot.send_now(Frames::FREE, "") if owes_free || @answer.later?
+      @slot.send_now(Frames::FREE, "") if (owes_free || @answer.later?) && @slot.own_process?
     end
 
     # Runs the application's blocks after an answer, which can be interrupted like the request. An interruption
@@ -210,10 +210,12 @@ module FoolsGold
       Array(finished).reverse_each { |callable| guard { callable.call(*arguments) } }
     end
 
-    # Runs a block of the application. The blocks after it run whatever it raises.
+    # Runs a block of the application. The blocks after it run whatever it raises; in a child that it has forked, none.
     def guard
       yield
+      end_child unless @slot.own_process?
     rescue Exception => error # Also `exit`: other requests have nothing to do with it.
+      end_child(error) unless @slot.own_process?
       Log.exception(error, "#{name} failed after its answer")
     end
   end

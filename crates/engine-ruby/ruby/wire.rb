@@ -14,7 +14,13 @@ module FoolsGold
       @token = token
       @folder = ::File.dirname(path)
       @owner = ::File.lstat(@folder).uid
+      @user = Process.euid
       @held = hold
+    end
+
+    # Whether this process runs as the user with which the front has started its mold: a hook may have changed that.
+    def same_user?
+      Process.euid == @user
     end
 
     # Whether the front can be connected to.

@@ -95,10 +95,11 @@ module FoolsGold
     def open_slots
       environment = Environment.new(@setup)
       slot_class = @application.native? ? NativeSlot : Slot
+      own = @wire.same_user?
       Array.new([@setup["threads"].to_i, 1].max) do |number|
         slot = slot_class.new(@wire, @number, number, environment)
-        slot.names_files = !@setup["files"].empty?
-        slot.lends_memory = !@setup["memory"].empty? && Channel::HAS_ADDRESSES
+        slot.names_files = own && !@setup["files"].empty?
+        slot.lends_memory = own && !@setup["memory"].empty? && Channel::HAS_ADDRESSES
         Runner.new(@application.app, slot)
       end
     end
@@ -117,7 +118,7 @@ module FoolsGold
     end
 
     # Ends the worker when a slot ends, because the front counts on all of them. If the application has ended a slot's
-    # thread, the slot gets another.
+    # thread, the slot gets another; not in a child that it has forked, which ends.
     def guard(runner)
       FoolsGold.hooks.run(:before_thread_start)
       runner.run
@@ -126,7 +127,7 @@ module FoolsGold
       exit!(1)
     ensure
       FoolsGold.hooks.run(:before_thread_exit)
-      runner.ended? || $! ? stop : start(runner)
+      runner.ended? || $! ? stop : start(runner) if runner.slot.own_process?
     end
   end
 end

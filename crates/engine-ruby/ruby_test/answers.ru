@@ -55,6 +55,9 @@ run(lambda do |env|
   when "/gathered" then [200, { "Content-Length" => "2" }, Closing.new("a", "b")]
   when "/listed" then [200, text, Listed.new("a", "b")]
   when "/file" then [200, text, Filed.new(RbConfig.ruby)]
+  when "/file-after"
+    env["rack.after_reply"] << -> {}
+    [200, text, Filed.new(RbConfig.ruby)]
   when "/file-made"
     File.write("#{__dir__}/made", "made")
     [200, { "Content-Length" => "9", "a" => "" }, Filed.new("#{__dir__}/made")]

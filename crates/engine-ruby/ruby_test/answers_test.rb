@@ -106,6 +106,12 @@ module AnswersTest
       answer = worker.get("/file")
       H.same([F::FILE, File.realpath(RbConfig.ruby)], [answer.flags, File.realpath(answer.body)])
     end
+    H.check("what comes after an answer with a file waits until that is open") do
+      H.same(F::FILE | F::LATER, worker.get("/file-after").flags)
+      H.same(nil, IO.select(worker.slots, nil, nil, 0.2))
+      worker.control.write(F.frame(F::RELEASE, [0, 0].pack("NQ>")))
+      H.same([F::FREE, ""], Timeout.timeout(5) { F.read(worker.slots[0]) })
+    end
     H.check("a file that the request has made") do
       answer = worker.get("/file-made")
       H.same([F::LATER, [["a", ""], %w[content-length 4]], "made"], [answer.flags, answer.headers, answer.body])

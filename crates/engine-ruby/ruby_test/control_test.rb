@@ -119,3 +119,33 @@ Front.run(BUSY, hooks: SEEN, threads: "2") do |front|
     Harness.match(/\AFoolsGold::Cancelled/, worker.answer.body)
   end
 end
+
+# A collector as of Ruby 3.4, by which a major collection is always due.
+COLLECTOR = <<~'RUBY'
+  module GC
+    def self.config(*)
+      { rgengc_allow_full_mark: true }
+    end
+
+    def self.latest_gc_info(*)
+      :newobj
+    end
+
+    def self.start(*, **)
+      $majors = $majors.to_i + 1
+    end
+  end
+  run ->(_) { [200, {}, [$majors.to_i.to_s]] }
+RUBY
+
+Front.run(COLLECTOR, oob_gc: "yes") do |front|
+  Harness.check("a major collection comes at a heartbeat where there is no pause for it") do
+    worker = front.fork
+    before = worker.get("/").body.to_i
+    [0, 1, 2].each do |majors|
+      worker.control.write(FoolsGold::Frames.frame(FoolsGold::Frames::PING, ""))
+      front.await(worker.control, FoolsGold::Frames::PING)
+      Harness.eventually("#{majors} collections") { worker.get("/").body.to_i == before + majors }
+    end
+  end
+end

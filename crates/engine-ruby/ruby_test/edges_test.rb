@@ -16,24 +16,27 @@ EDGES = <<~'RUBY'
     end
   end
 
-  # A time-out that comes when an answer has just been added.
-  module TimesOut
+  # An exception that comes when a frame of this kind has just been added.
+  module Interrupted
     def add(kind, payload)
       super
-      return unless kind == FoolsGold::Frames::ANSWER && $times_out
+      return unless $comes && $comes[0] == kind
 
-      $times_out = false
-      Thread.current.raise(FoolsGold::RequestTimeout)
+      error = $comes[1]
+      $comes = nil
+      Thread.current.raise(error)
     end
   end
 
   run(lambda do |env|
     case env["PATH_INFO"]
-    when "/times-out"
-      FoolsGold::Slot.prepend(TimesOut)
-      FoolsGold::NativeSlot.prepend(TimesOut) if defined?(FoolsGold::NativeSlot)
-      $times_out = true
-      [200, {}, %w[a b]]
+    when "/times-out", "/stray"
+      FoolsGold::Slot.prepend(Interrupted)
+      FoolsGold::NativeSlot.prepend(Interrupted) if defined?(FoolsGold::NativeSlot)
+      is_stray = env["PATH_INFO"] == "/stray"
+      $comes = is_stray ? [FoolsGold::Frames::END_OF_BODY, IndexError] :
+        [FoolsGold::Frames::ANSWER, FoolsGold::RequestTimeout]
+      [200, {}, is_stray ? %w[a b].each : %w[a b]]
     when "/caf\xC3\xA9".b, "/raise" then raise "gr\u00F6\u00DFe"
     when "/mute" then raise Mute
     when "/reply"
@@ -143,6 +146,10 @@ module EdgesTest
   def self.timed_out(worker)
     H.check("a time-out that comes just behind an answer is no second answer") do
       H.same("ab", worker.get("/times-out").body)
+      H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
+    end
+    H.check("an exception that comes just behind the end of a body is no second end") do
+      H.same("ab", worker.text("/stray"))
       H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
     end
   end

@@ -4,7 +4,13 @@
 
 mod support;
 
-use support::{Server, settings};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Reply;
+use support::{Server, full, settings};
 
 /// (input, statuses in order, requests that the engine may see)
 type Case = (&'static str, &'static [u16], &'static [&'static str]);
@@ -219,4 +225,32 @@ fn a_request_with_random_bytes_in_it_is_called_once_or_refused_and_always_answer
     }
     assert!(called > 50 && refused > 50, "{called} calls, {refused} refusals");
     assert_eq!(server.connect().get("/").status, 200);
+}
+
+/// Its address is unknown from then on, and a client without an address is one on this machine for the application.
+#[test]
+fn who_has_reset_the_connection_before_it_is_served_makes_no_call() {
+    let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote_ip)))));
+    let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
+    let front::Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
+    let mut reset = TcpStream::connect(address).unwrap();
+    // Behind the request comes more than is read ahead while it is served: the reset after that goes unnoticed.
+    write!(reset, "GET /reset HTTP/1.1\r\nHost: a\r\n\r\n{}", "x".repeat(50_000)).unwrap();
+    rustix::net::sockopt::set_socket_linger(&reset, Some(Duration::ZERO)).unwrap();
+    drop(reset);
+
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let io_threads = front::IoThreads::start(1).unwrap();
+    let (engine, stop) = (kept.engine.clone(), front::Stop::new());
+    let ending = stop.clone();
+    let serving =
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(b"GET /second HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert!(answer.ends_with("Some(\"127.0.0.1\")"), "{answer}");
+    assert_eq!(*kept.engine.targets.lock().unwrap(), ["GET /second"]);
+    stop.drain();
+    runtime.block_on(serving).unwrap();
 }

@@ -5,12 +5,12 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Fault, Reply, Responder, body, reply};
-use support::{Server, Shelf, eventually, settings, with};
+use support::{Client, SOON, Server, Shelf, eventually, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
 
@@ -80,6 +80,49 @@ fn idle_and_silent_connections_are_closed_without_a_word() {
     assert_eq!(client.get("/").status, 200);
     assert!(client.is_closed());
     assert!(server.connect().is_closed());
+}
+
+/// The only I/O thread is held up just when an idle connection is due to be closed, and its next request comes then.
+#[test]
+fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
+    let (entered, has_entered) = mpsc::channel();
+    let (go, may_go) = mpsc::channel::<()>();
+    let gate = Mutex::new((entered, may_go));
+    let kept = Server::start(move |request| {
+        if request.path == "/held" {
+            let gate = gate.lock().unwrap();
+            gate.0.send(()).unwrap();
+            gate.1.recv_timeout(SOON).unwrap();
+        }
+        Reply::ready(Ok(support::full(&request.path)))
+    });
+    let mut settings = settings();
+    settings.limits.keep_alive = SHORT * 6;
+    let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
+    let front::Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let io_threads = front::IoThreads::start(1).unwrap();
+    let (engine, stop) = (kept.engine.clone(), front::Stop::new());
+    let ending = stop.clone();
+    let serving =
+        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings), ending).await });
+    let [mut first, mut second, mut idle] = [(); 3].map(|()| Client::new(address));
+    for client in [&mut first, &mut second, &mut idle] {
+        assert_eq!(client.get("/").status, 200);
+    }
+    let held = "GET /held HTTP/1.1\r\nHost: a\r\n\r\n";
+    first.send(held);
+    has_entered.recv_timeout(SOON).unwrap();
+    // When the thread is free again, it finds both at once: this request, and that the idle connection is due.
+    second.send(held);
+    std::thread::park_timeout(SHORT * 7);
+    go.send(()).unwrap();
+    has_entered.recv_timeout(SOON).unwrap();
+    idle.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+    go.send(()).unwrap();
+    assert_eq!(idle.response().text(), "/late");
+    stop.drain();
+    runtime.block_on(serving).unwrap();
 }
 
 /// Milliseconds of the first request in a log of JSON.

@@ -78,6 +78,30 @@ fn keep_alive_is_what_each_version_says() {
 }
 
 #[test]
+fn an_old_client_is_not_told_to_keep_a_connection_that_ends() {
+    let mut settings = settings();
+    settings.limits.body_bytes = 10;
+    let sinks: Mutex<Vec<Sink>> = Mutex::default();
+    let server = Server::with(settings, move |request| {
+        if request.path == "/close" {
+            return Reply::ready(Ok(with(200, &[("connection", "close")], Body::Empty)));
+        }
+        let (sink, source) = body::stream(1 << 16);
+        sinks.lock().unwrap().push(sink);
+        Reply::ready(Ok(with(200, &[], Body::Stream(source))))
+    });
+    for (request, connection) in [
+        ("GET /close HTTP/1.0\r\n", Some("close")),
+        ("GET /of-unknown-length HTTP/1.0\r\n", None),
+        ("POST /too-long HTTP/1.0\r\nContent-Length: 11\r\n", Some("close")),
+    ] {
+        let mut client = server.connect();
+        client.send(format!("{request}Connection: keep-alive\r\n\r\n"));
+        assert_eq!(client.head().header("connection"), connection, "{request}");
+    }
+}
+
+#[test]
 fn an_expectation_is_met_before_the_body_is_sent() {
     let server = Server::echo(settings());
     let mut client = server.connect();
@@ -204,6 +228,22 @@ fn an_old_client_gets_a_stream_up_to_the_close() {
     sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
     sink.finish();
     assert_eq!(client.rest(), "abc");
+}
+
+#[test]
+fn a_stream_to_an_old_client_that_a_stop_cuts_off_does_not_look_complete() {
+    use std::io::{ErrorKind, Read};
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[]);
+    let mut client = server.connect();
+    client.send("GET / HTTP/1.0\r\n\r\n");
+    assert_eq!(client.head().status, 200);
+    let sink = sinks.lock().unwrap().pop().unwrap();
+    sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
+    assert_eq!(client.exactly(3), b"abc");
+    server.stop.now();
+    let end = client.stream.read(&mut [0]);
+    assert_eq!(end.map_err(|error| error.kind()), Err(ErrorKind::ConnectionReset));
 }
 
 #[test]
@@ -571,6 +611,36 @@ fn a_full_hijack_has_the_connection_to_itself() {
     }
 }
 
+/// The application answers with a file that is yet to be opened, and another of its threads takes the connection.
+#[test]
+fn a_connection_that_is_taken_while_its_answer_is_made_is_not_taken_at_the_next_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page");
+    std::fs::write(&file, "gold").unwrap();
+    let server = Server::start(move |mut request| {
+        if request.path == "/plain" {
+            return path(&request);
+        }
+        let takeover = request.takeover.take().unwrap();
+        std::thread::spawn(move || {
+            // After the front has looked for a takeover, and before it opens the file, 20 ms later.
+            std::thread::park_timeout(Duration::from_millis(5));
+            shout(takeover.take());
+        });
+        Reply::ready(Ok(with(200, &[], Body::Unopened(file.clone()))))
+    });
+    for _ in 0..5 {
+        let mut client = server.connect();
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /plain HTTP/1.1\r\nHost: a\r\n\r\n");
+        let first = client.until("\r\n\r\n");
+        // On a busy machine it may have been taken in time, and then shouts back the second request.
+        if first.starts_with("HTTP/1.1 200 ") {
+            assert_eq!(client.exactly(4), b"gold");
+            assert_eq!(client.response().text(), "/plain");
+        }
+    }
+}
+
 #[test]
 fn a_fault_shows_itself_in_development_only() {
     for development in [false, true] {
@@ -686,6 +756,28 @@ fn a_drain_is_over_after_its_time() {
     eventually("the call", || server.calls() == 1);
     server.stop.drain();
     assert_eq!(server.ended().cut, 1);
+    assert!(client.is_closed());
+}
+
+/// As by two commands `stop`, of which the second has nothing to do.
+#[test]
+fn a_drain_that_is_requested_again_is_still_cut_off_at_once() {
+    let kept: Mutex<Vec<Responder>> = Mutex::default();
+    let mut server = Server::start(move |_| {
+        let (responder, reply) = reply::pair();
+        kept.lock().unwrap().push(responder);
+        reply
+    });
+    let mut client = server.connect();
+    client.send("GET /busy HTTP/1.1\r\nHost: a\r\n\r\n");
+    eventually("the call", || server.calls() == 1);
+    for _ in 0..3 {
+        server.stop.drain();
+        // Not a wait for anything: the connection is to notice each request by itself.
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    server.stop.now();
+    assert_eq!(server.ended().cut, 1, "nothing else wakes this connection for ten seconds");
     assert!(client.is_closed());
 }
 

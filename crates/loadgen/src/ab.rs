@@ -1,17 +1,21 @@
 //! ab: a closed loop on one thread that speaks HTTP/1.0. It checks the status, and compares the length of each response
 //! with that of the first one, unless `-l` is given. It ignores Content-Length: an incomplete response, or even none at
-//! all, counts as complete if the first one was no longer. So the length of the right response is compared here.
+//! all, counts as complete if the first one was no longer. So the length of the right response is compared here. Where
+//! the first one had another, and some were refused, ab has compared all with what may be a refusal: that run is void,
+//! unless all lengths together show which were right. A refusal of another length is counted under both.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use super::open_files::too_many;
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolOutput, number, number_after};
+use super::tool::{LoadTool, ToolOutput, number, number_after};
 use crate::metric;
 use crate::outcome::Outcome;
+use crate::scenario::ASKED;
 
-const AB: Tool = Tool { name: "ab", get: "on Debian: apt install apache2-utils", without: &[] };
+const AB: LoadTool = LoadTool { name: "ab", get: "on Debian: apt install apache2-utils", without: &[] };
 /// Requests after which ab stops; with `-t` it would stop at 50 000 otherwise.
 const ENDLESS: u64 = 5_000_000;
 
@@ -45,6 +49,9 @@ pub enum AbUntil {
 
 /// Loads a path of the server on this port.
 pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
+    if let Some(why) = too_many(plan.clients) {
+        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+    }
     let scratch = Scratch::new()?;
     let table = scratch.file("percent.csv");
     // -r: counts errors instead of ending at the first one.
@@ -65,6 +72,11 @@ pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     let table = fs::read_to_string(&table).unwrap_or_default();
     let outcome = read(&output, &table, plan.length);
     let mut outcome = outcome.ok_or_else(|| AB.not_understood("requests, time taken or percentiles", &output))?;
+    // A wrong answer counts whatever the clock did.
+    if outcome.wrong.is_none() {
+        let was_set = outcome.numbers.get("elapsed_s").and_then(|elapsed_s| output.clock_was_set(*elapsed_s));
+        outcome.void = outcome.void.take().or(was_set);
+    }
     // ab has a single thread.
     output.tell_processors(&mut outcome, 1);
     Ok(outcome)
@@ -80,28 +92,62 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
     let first = number_after(text, "Document Length:");
     let nothing_came = number_after(text, "Total transferred:")? == 0.0;
     if nothing_came && errors.is_empty() && made > 0.0 {
-        errors.insert("closed early".into(), made as u64);
+        errors.insert(CLOSED.into(), made as u64);
     }
-    let wrong = match (first, length) {
+    let refused = errors.get(BAD_STATUS).copied().unwrap_or(0);
+    let unlike = errors.get(LENGTH).copied().unwrap_or(0);
+    // Where the first connection was closed early, ab counts whatever has a body as of another length than that. Only
+    // the sum of their lengths shows whether they had the right one.
+    let is_empty = first == Some(0.0) && length.is_some_and(|right| right > 0) && unlike > 0;
+    let came = number_after(text, "HTML transferred:");
+    let sum = length.map(|right| right as f64 * unlike as f64);
+    let is_closed = is_empty && errors.len() == 1 && came == sum;
+    if is_closed {
+        errors = BTreeMap::from([(CLOSED.to_owned(), (made as u64).saturating_sub(unlike))]);
+    }
+    // So it is with a first one that was refused: all that were not are of another length than that. A run in which
+    // many are refused would otherwise be void again and again, and nobody would see how many.
+    let sum = sum.zip(first).map(|(sum, first)| sum + first * refused as f64);
+    let is_of_two_kinds = errors.len() == 2 && unlike > 0 && refused > 0 && (unlike + refused) as f64 == made;
+    let is_refusal = is_of_two_kinds && first != length.map(|right| right as f64) && came.is_some() && came == sum;
+    if is_refusal {
+        errors.remove(LENGTH);
+    }
+    let first = if is_closed || is_refusal { length.map(|right| right as f64) } else { first };
+    let told = match (first, length) {
         _ if nothing_came => None,
         (Some(first), Some(right)) if first != right as f64 => {
             Some(format!("ab was given a body of {first} bytes first, not of {right}"))
         }
         _ => None,
     };
-    // ab counts a request that broke under several kinds, and bad status and bad length separately. Only what is surely
-    // right counts as right: failures are the sum, but no more than the requests.
-    let failed = errors.values().sum::<u64>() as f64;
-    let failed = if wrong.is_some() { made } else { failed.min(made) };
-    let right = (made - failed).max(0.0);
+    // The first response may have been a refusal, or cut, which is no wrong answer. ab has held all others against its
+    // length.
+    let (wrong, void) = match refused {
+        0 if is_empty => (None, told.map(|told| format!("{told}; {unlike} had another length"))),
+        0 => (told, None),
+        some if (some as f64) < made => (None, told.map(|told| format!("{told}; {some} had another status than 2xx"))),
+        _ => (None, None),
+    };
+    // ab counts a request that broke under several kinds, and bad status and bad length separately. It does not say how
+    // many are both. Only what is surely right counts as right, and only what surely failed as failed.
+    let twice = errors.get(LENGTH).copied().unwrap_or(0).min(refused);
+    let sum = errors.values().sum::<u64>();
+    let right = if wrong.is_some() { 0.0 } else { (made - sum as f64).max(0.0) };
+    let failed = if wrong.is_some() { made } else { ((sum - twice) as f64).min(made) };
     let mut numbers = BTreeMap::from([
         ("requests".to_owned(), right),
         (metric::FAILED.into(), failed),
         (metric::RATE.into(), if elapsed_s > 0.0 { right / elapsed_s } else { 0.0 }),
         ("elapsed_s".into(), elapsed_s),
     ]);
-    if right + failed > 0.0 {
-        numbers.insert("availability_pct".into(), right * 100.0 / (right + failed));
+    let mut told = Vec::new();
+    if twice > 0 {
+        numbers.insert(ASKED.into(), made);
+        told.push(format!("up to {twice} responses were counted under two failures: a bad status and another length"));
+    }
+    if made > 0.0 {
+        numbers.insert("availability_pct".into(), right * 100.0 / made);
     }
     if let Some(bytes) = first {
         numbers.insert("bytes_per_answer".into(), bytes);
@@ -111,10 +157,12 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
         numbers.insert("mean_ms".into(), number_after(mean, "Time per request:")?);
         percentiles(table, &mut numbers)?;
     }
-    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, wrong, told, void, ..Outcome::default() })
 }
 
 const BAD_STATUS: &str = "status not 2xx";
+const LENGTH: &str = "another length";
+const CLOSED: &str = "closed early";
 
 fn errors(text: &str, failed: f64) -> Option<BTreeMap<String, u64>> {
     let mut errors = BTreeMap::new();
@@ -125,7 +173,7 @@ fn errors(text: &str, failed: f64) -> Option<BTreeMap<String, u64>> {
             let kind = match kind {
                 "Connect" => "connect",
                 "Receive" => "read",
-                "Length" => "another length",
+                "Length" => LENGTH,
                 // "Exceptions": errors of a socket that is neither readable nor writable.
                 _ => "exception",
             };
@@ -214,7 +262,9 @@ mod tests {
     fn failures_are_found_also_those_that_ab_calls_complete() {
         let seen = outcome(SOME, Some(6)).unwrap();
         assert_eq!(seen.errors, BTreeMap::from([("another length".into(), 4), (BAD_STATUS.into(), 8)]));
-        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (18.0, 12.0));
+        // Of the 4 some or all may be among the 8.
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"], seen.numbers[ASKED]), (18.0, 8.0, 30.0));
+        assert_eq!(seen.told, ["up to 4 responses were counted under two failures: a bad status and another length"]);
         let seen = outcome(BAD, Some(6)).unwrap();
         assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (0.0, 30.0));
         let seen = outcome(CLOSED, Some(6)).unwrap();
@@ -223,6 +273,56 @@ mod tests {
         assert_eq!((seen.errors["read"], seen.numbers["failed"]), (30, 30.0));
         let seen = outcome(RIGHT, Some(100)).unwrap();
         assert!(seen.wrong.unwrap().contains("6 bytes first, not of 100") && seen.numbers["requests"] == 0.0);
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_early_and_came_first_is_no_wrong_answer() {
+        // Of 30 requests 28 had an answer, of which all are of another length than the first.
+        let of = |bytes: u32| {
+            let text = RIGHT.replace("Document Length:        6 bytes", "Document Length:        0 bytes");
+            let kinds = "Failed requests:        28\n   (Connect: 0, Receive: 0, Length: 28, Exceptions: 0)";
+            let text = text.replace("Failed requests:        0", kinds);
+            let text = text.replace("HTML transferred:       180 bytes", &format!("HTML transferred: {bytes} bytes"));
+            outcome(&text, Some(6)).unwrap()
+        };
+        let seen = of(28 * 6);
+        assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([("closed early".into(), 2)])));
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (28.0, 2.0));
+        assert_eq!(seen.numbers["bytes_per_answer"], 6.0);
+        // One of them had another length than the right one, and it is not known how many had.
+        let seen = of(28 * 6 - 1);
+        let why = "ab was given a body of 0 bytes first, not of 6; 28 had another length";
+        assert_eq!((seen.wrong, seen.void.as_deref()), (None, Some(why)));
+        // Where all are empty, and not for a closed connection, the answer is wrong.
+        let empty = RIGHT.replace("Document Length:        6 bytes", "Document Length:        0 bytes");
+        assert!(outcome(&empty, Some(6)).is_some_and(|seen| seen.wrong.is_some() && seen.void.is_none()));
+    }
+
+    #[test]
+    fn a_refusal_that_came_first_is_no_wrong_answer() {
+        // Of 30 responses 8 were refusals, and it is not known whether the first one was.
+        let seen = outcome(SOME, Some(100)).unwrap();
+        let why = "ab was given a body of 6 bytes first, not of 100; 8 had another status than 2xx";
+        assert_eq!((seen.wrong, seen.void.as_deref()), (None, Some(why)));
+        let seen = outcome(BAD, Some(100)).unwrap();
+        assert_eq!((seen.wrong, seen.void, seen.numbers["requests"]), (None, None, 0.0));
+        assert!(outcome(SOME, Some(6)).is_some_and(|seen| seen.void.is_none()));
+        // Where 20 refusals of 9 bytes and 10 right answers of 6 are all that there was, it is known.
+        let of = |bytes: u32| {
+            let text = RIGHT.replace("Document Length:        6 bytes", "Document Length:        9 bytes");
+            let kinds = "Failed requests:        10\n   (Connect: 0, Receive: 0, Length: 10, Exceptions: 0)\n\
+                         Non-2xx responses:      20";
+            let text = text.replace("Failed requests:        0", kinds);
+            let text = text.replace("HTML transferred:       180 bytes", &format!("HTML transferred: {bytes} bytes"));
+            outcome(&text, Some(6)).unwrap()
+        };
+        let seen = of(20 * 9 + 10 * 6);
+        assert_eq!((seen.wrong, seen.void, seen.errors), (None, None, BTreeMap::from([(BAD_STATUS.into(), 20)])));
+        assert_eq!((seen.numbers["requests"], seen.numbers["failed"]), (10.0, 20.0));
+        assert_eq!((seen.numbers["bytes_per_answer"], seen.numbers.get(ASKED)), (6.0, None));
+        let why = "ab was given a body of 9 bytes first, not of 6; 20 had another status than 2xx";
+        assert_eq!(of(20 * 9 + 10 * 6 - 1).void.as_deref(), Some(why));
+        assert!(outcome(RIGHT, Some(100)).is_some_and(|seen| seen.void.is_none() && seen.wrong.is_some()));
     }
 
     #[test]

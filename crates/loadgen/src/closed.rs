@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
+use super::open_files::too_many;
 use super::tally::{Seen, Tally, Watch};
 use super::work::Work;
 use super::{Share, on_this_thread, on_threads, own_s};
@@ -82,6 +83,9 @@ impl Closed {
 
 fn made(port: u16, workload: &Workload, plan: &Closed, watch: &Watch) -> Result<Seen, String> {
     let span = plan.span()?;
+    if let Some(why) = too_many(plan.clients) {
+        return Err(why);
+    }
     let begun = Instant::now();
     let end = span.map(|span| begun + span);
     // Shared by all threads.

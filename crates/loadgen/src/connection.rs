@@ -14,8 +14,8 @@ use super::ask::{Ask, BodyRule, Workload};
 use super::fault::Fault;
 use super::judge::judge_parts;
 
-/// Bytes of a long body that are kept for rules that search it.
-const KEPT_BYTES: usize = 4 << 20;
+/// Bytes at the beginning of a long body that are kept for rules that search it.
+pub const SEARCHED_BYTES: usize = 4 << 20;
 
 /// A request with everything that is the same each time it is sent.
 pub(crate) struct Prepared {
@@ -62,21 +62,11 @@ impl Prepared {
     }
 
     fn of(port: u16, ask: &Ask, keep: bool) -> Result<Prepared, http::Error> {
-        let mut headers = HeaderMap::new();
-        headers.insert(HOST, HeaderValue::try_from(format!("127.0.0.1:{port}"))?);
-        if !keep {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        for (name, value) in &ask.headers {
-            headers.insert(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
-        }
-        if !ask.body.is_empty() {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
-        }
+        let headers = headers(port, ask, keep)?;
         let keep_bytes = match &ask.expect.body {
             BodyRule::Any | BodyRule::Length(_) => 1_024,
             BodyRule::Exactly(right) => right.len().max(1_024),
-            BodyRule::Contains(_) | BodyRule::Matches(_) => KEPT_BYTES,
+            BodyRule::Contains(_) | BodyRule::Matches(_) => SEARCHED_BYTES,
         };
         let method = Method::try_from(ask.method.as_str())?;
         let uri = Uri::try_from(&ask.path)?;
@@ -91,6 +81,30 @@ impl Prepared {
         *request.headers_mut() = self.headers.clone();
         request
     }
+}
+
+/// Header fields of a request: ours, and those that it asks for, each as often as it does. The first of a name replaces
+/// one of ours.
+pub(crate) fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
+    let mut headers = HeaderMap::new();
+    headers.insert(HOST, HeaderValue::try_from(format!("127.0.0.1:{port}"))?);
+    if !keep {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    for (at, (name, value)) in ask.headers.iter().enumerate() {
+        let is_another = ask.headers[..at].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name));
+        let name = HeaderName::try_from(name)?;
+        let value = HeaderValue::try_from(value)?;
+        if is_another {
+            headers.append(name, value);
+        } else {
+            headers.insert(name, value);
+        }
+    }
+    if !ask.body.is_empty() {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
+    }
+    Ok(headers)
 }
 
 impl Connection {
@@ -165,5 +179,25 @@ impl Connection {
         }
         let verdict = judge_parts(&prepared.ask, status, length, &self.body).map(|()| length);
         Ok(Arrived { at, verdict })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_sent_as_often_as_it_is_asked_for() {
+        let asked = [("cookie", "a=1"), ("host", "localhost"), ("Cookie", "b=2")];
+        let asked = asked.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let ask = Ask { headers: asked, body: b"body".to_vec(), ..Ask::get("/") };
+        let of = |keep: bool, name: &str| -> Vec<String> {
+            let all = headers(80, &ask, keep).unwrap();
+            all.get_all(name).iter().map(|value| value.to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(of(true, "cookie"), ["a=1", "b=2"]);
+        assert_eq!(of(true, "host"), ["localhost"]);
+        assert_eq!(of(true, "content-length"), ["4"]);
+        assert!(of(true, "connection").is_empty() && of(false, "connection") == ["close"]);
     }
 }

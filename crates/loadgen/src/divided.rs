@@ -15,7 +15,6 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
@@ -28,6 +27,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::ask::{Ask, Workload};
+use super::connection::headers;
 use super::fault::Fault;
 use super::judge::judge;
 use super::on_this_thread;
@@ -104,7 +104,7 @@ fn now_ns() -> u64 {
 
 /// The parts of a request's time, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Parts {
+struct TimeParts {
     /// Time until its first byte was written, on an open connection.
     sending: u64,
     before: u64,
@@ -117,7 +117,7 @@ struct Parts {
 /// Sums over all requests.
 #[derive(Debug, Clone, Default)]
 struct Sums {
-    parts: Parts,
+    parts: TimeParts,
     /// Number of requests in `parts`.
     counted: u64,
     /// Number of right responses.
@@ -154,7 +154,7 @@ impl From<String> for NotCounted {
 }
 
 impl Sums {
-    fn add(&mut self, one: Parts) {
+    fn add(&mut self, one: TimeParts) {
         let sum = &mut self.parts;
         sum.sending += one.sending;
         sum.before += one.before;
@@ -273,21 +273,6 @@ async fn probe(begun: Instant, plan: &Division, shared: &Shared) -> Result<f64, 
     }
 }
 
-fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
-    let mut headers = HeaderMap::new();
-    headers.insert(HOST, format!("127.0.0.1:{port}").try_into()?);
-    if !keep {
-        headers.insert(CONNECTION, "close".try_into()?);
-    }
-    for (name, value) in &ask.headers {
-        headers.insert(http::HeaderName::try_from(name)?, value.try_into()?);
-    }
-    if !ask.body.is_empty() {
-        headers.insert(CONTENT_LENGTH, ask.body.len().into());
-    }
-    Ok(headers)
-}
-
 /// A connection, and the cell with the time at which a request was first written to it.
 struct TimedConnection {
     sender: SendRequest<Full<Bytes>>,
@@ -319,7 +304,7 @@ async fn client(shared: Rc<Shared>) {
 
 impl Shared {
     /// One request and its answer.
-    async fn one(&self, connection: &mut Option<TimedConnection>) -> Result<Parts, NotCounted> {
+    async fn one(&self, connection: &mut Option<TimedConnection>) -> Result<TimeParts, NotCounted> {
         let words = |error: hyper::Error| Fault::of_exchange(&error);
         let place = self.rng.borrow_mut().place(&self.weights);
         let (ask, headers) = &self.asks[place];
@@ -366,14 +351,14 @@ impl Shared {
 }
 
 /// The parts of a request's time. `times` is the value of the middleware's header.
-fn parts([from, connected, written, read]: [u64; 4], times: &str) -> Result<Parts, String> {
+fn parts([from, connected, written, read]: [u64; 4], times: &str) -> Result<TimeParts, String> {
     let numbers: Vec<u64> = times.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [entered, left, processor] = numbers[..] else {
         return Err(format!("{HEADER}: {times}: its Ruby does not tell the processor time of a thread"));
     };
     let in_app = left.saturating_sub(entered);
     let processor = processor.min(in_app);
-    Ok(Parts {
+    Ok(TimeParts {
         sending: written.saturating_sub(connected),
         before: connected.saturating_sub(from) + entered.saturating_sub(written),
         processor,
@@ -471,7 +456,7 @@ mod tests {
         let one = parts([1_000, 1_000, 1_100, 9_000], "3000 7000 1500").unwrap();
         assert_eq!(
             one,
-            Parts { sending: 100, before: 1_900, processor: 1_500, waiting: 2_500, after: 2_000, all: 8_000 }
+            TimeParts { sending: 100, before: 1_900, processor: 1_500, waiting: 2_500, after: 2_000, all: 8_000 }
         );
         let connecting = parts([1_000, 1_500, 1_600, 9_000], "3000 7000 9999").unwrap();
         assert_eq!((connecting.before, connecting.processor, connecting.waiting), (1_900, 4_000, 0));
@@ -482,7 +467,8 @@ mod tests {
     fn means_add_up_and_a_queue_takes_no_more_than_there_is() {
         let mut sums = Sums { answered: 10, over_s: 1.0, late_ns: 3e6, ..Sums::default() };
         let ms = |ms: u64| ms * 1_000_000;
-        let one = Parts { sending: ms(1), before: ms(10), processor: ms(2), waiting: ms(3), after: ms(4), all: ms(20) };
+        let one =
+            TimeParts { sending: ms(1), before: ms(10), processor: ms(2), waiting: ms(3), after: ms(4), all: ms(20) };
         (0..10).for_each(|_| sums.add(one));
         for (length, accept) in [(0.05, 5.0), (9.0, 10.0)] {
             let numbers = sums.numbers(length).unwrap();

@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use tokio::task::JoinSet;
 
 use super::ask::Workload;
+use super::open_files::allowed;
 use super::queue::{Job, Queue};
 use super::real_time::RealTime;
 use super::rng::SeededRng;
@@ -107,7 +108,7 @@ impl Steps {
 }
 
 /// Results of one thread.
-struct Part {
+struct ThreadResults {
     tally: Tally,
     offered: u64,
     latest: Duration,
@@ -130,13 +131,16 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     }
     let seconds: f64 = plan.phases.iter().map(|phase| phase.seconds).sum();
     let span = Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"))?;
+    // A connection beyond the limit would fail at once, and with it one waiting request after the other.
+    let wanted = plan.connections;
+    let plan = &Steps { connections: allowed(wanted, 0).max(1), ..plan.clone() };
     let begun = Instant::now();
     let parts = on_threads((watch.threads, plan.connections), |share| {
         let tally = Tally::new(begun, Some(begun + span), watch);
         on_this_thread(run(port, workload, (plan, share), watch, (begun, tally)))?
     })?;
-    let whole = parts.into_iter().reduce(Part::with).ok_or_else(|| "a load without a thread".to_owned())?;
-    let Part { mut tally, offered, latest, lateness, priority } = whole;
+    let whole = parts.into_iter().reduce(ThreadResults::with).ok_or_else(|| "a load without a thread".to_owned())?;
+    let ThreadResults { mut tally, offered, latest, lateness, priority } = whole;
     // How far the load generator itself was behind: a reader can tell whether the machine was too small for both.
     let how = match priority {
         Priority::Normal => "",
@@ -146,16 +150,19 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     let words = format!("requests were sent at most {:.1} ms late{how}", latest.as_secs_f64() * 1_000.0);
     let mut seen = tally.seen(plan.in_words(watch));
     seen.outcome.told.push(words);
+    let most = plan.connections;
+    let fewer = format!("{most} connections at most, not {wanted}: more files may not be open here (ulimit -n)");
+    seen.outcome.told.extend((most < wanted).then_some(fewer));
     seen.outcome.numbers.insert("offered_per_s".into(), offered as f64 / seconds);
     seen.outcome.numbers.insert(metric::LATE.into(), lateness.value_at_quantile(0.99) as f64 / 1_000.0);
     Ok(seen)
 }
 
-impl Part {
-    fn with(mut self, other: Part) -> Part {
+impl ThreadResults {
+    fn with(mut self, other: ThreadResults) -> ThreadResults {
         // It cannot fail: both have the same bounds.
         let _ = self.lateness.add(&other.lateness);
-        Part {
+        ThreadResults {
             tally: self.tally.with(other.tally),
             offered: self.offered + other.offered,
             latest: self.latest.max(other.latest),
@@ -173,7 +180,7 @@ async fn run(
     (plan, share): (&Steps, Share),
     watch: &Watch,
     (begun, tally): (Instant, Tally),
-) -> Result<Part, String> {
+) -> Result<ThreadResults, String> {
     let own = own_s();
     let mut real_time = plan.is_real_time.then(RealTime::begin).flatten();
     let mut priority = if real_time.is_some() { Priority::RealTime } else { Priority::Normal };
@@ -185,7 +192,7 @@ async fn run(
     let mut offered = 0_u64;
     let mut latest = Duration::ZERO;
     let mut lateness = Histogram::<u32>::new_with_max(LATE_MOST_US, 2).map_err(|error| error.to_string())?;
-    for (after, owner) in Times::new(plan).zip((0..share.of).cycle()) {
+    for (after, owner) in Schedule::new(plan).zip((0..share.of).cycle()) {
         let place = work.draw();
         if owner != share.place {
             continue;
@@ -213,7 +220,7 @@ async fn run(
     while senders.join_next().await.is_some() {}
     let tally = work.tally.replace(Tally::new(Instant::now(), None, watch)).took(own_s() - own);
     drop(real_time);
-    Ok(Part { tally, offered, latest, lateness, priority })
+    Ok(ThreadResults { tally, offered, latest, lateness, priority })
 }
 
 async fn sender(work: Rc<Work>, queue: Rc<Queue>) {
@@ -224,7 +231,7 @@ async fn sender(work: Rc<Work>, queue: Rc<Queue>) {
 }
 
 /// Iterator over the times of requests, from the start of the load.
-struct Times<'a> {
+struct Schedule<'a> {
     phases: std::slice::Iter<'a, Phase>,
     now: Option<Phase>,
     rng: SeededRng,
@@ -233,15 +240,15 @@ struct Times<'a> {
     end: f64,
 }
 
-impl<'a> Times<'a> {
-    fn new(plan: &'a Steps) -> Times<'a> {
+impl<'a> Schedule<'a> {
+    fn new(plan: &'a Steps) -> Schedule<'a> {
         // Not the seed of the choice of requests, so that a rare request does not always follow a short gap.
         let rng = SeededRng::from_seed(plan.seed ^ 0x5bd1_e995);
-        Times { phases: plan.phases.iter(), now: None, rng, at: 0.0, end: 0.0 }
+        Schedule { phases: plan.phases.iter(), now: None, rng, at: 0.0, end: 0.0 }
     }
 }
 
-impl Iterator for Times<'_> {
+impl Iterator for Schedule<'_> {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -273,13 +280,13 @@ mod tests {
     #[test]
     fn times_have_the_rates_they_were_drawn_for() {
         let plan = steps(&[(200.0, 100.0), (1_000.0, 10.0)], 1);
-        let times: Vec<Duration> = Times::new(&plan).collect();
+        let times: Vec<Duration> = Schedule::new(&plan).collect();
         let early = times.iter().filter(|at| at.as_secs_f64() < 100.0).count();
         assert!((19_400..20_600).contains(&early), "{early}");
         assert!((9_500..10_500).contains(&(times.len() - early)), "{}", times.len());
         assert!(times.is_sorted() && times.iter().all(|at| at.as_secs_f64() < 110.0));
-        assert!(Times::new(&plan).eq(times.iter().copied()));
-        assert!(!Times::new(&steps(&[(200.0, 100.0)], 2)).eq(Times::new(&steps(&[(200.0, 100.0)], 1))));
+        assert!(Schedule::new(&plan).eq(times.iter().copied()));
+        assert!(!Schedule::new(&steps(&[(200.0, 100.0)], 2)).eq(Schedule::new(&steps(&[(200.0, 100.0)], 1))));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::{Entry, note};
+use crate::process::{LedgerEntry, note};
 
 /// A temporary folder.
 pub(crate) struct Scratch(PathBuf);
@@ -17,7 +17,7 @@ impl Scratch {
             // An existing folder belongs to another process.
             match fs::create_dir(&folder) {
                 Ok(()) => {
-                    note(&Entry::Made(folder.clone()));
+                    note(&LedgerEntry::Made(folder.clone()));
                     return Ok(Scratch(folder));
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -49,6 +49,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // The system cleans up what is left in the folder for temporary files.
         let _ = fs::remove_dir_all(&self.0);
-        note(&Entry::Removed(self.0.clone()));
+        note(&LedgerEntry::Removed(self.0.clone()));
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::open_files::too_many;
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolError, ToolOutput};
+use super::tool::{LoadTool, ToolError, ToolOutput};
 use crate::metric;
 use crate::outcome::Outcome;
 
@@ -17,7 +18,7 @@ const HUNG_S: u32 = 20;
 /// Least share of its time that a timed run must have lasted.
 const LEAST_SHARE: f64 = 0.9;
 
-const SIEGE: Tool = Tool { name: "siege", get: "on Debian: apt install siege", without: &[] };
+const SIEGE: LoadTool = LoadTool { name: "siege", get: "on Debian: apt install siege", without: &[] };
 /// All settings that the user's own file could change. As in the original study: a new connection for each request, a
 /// time-out of 30 s, and the end after 1024 failures.
 const SETTINGS: &str = "\
@@ -76,6 +77,9 @@ pub enum SiegeUntil {
 
 /// Loads a path of the server on this port.
 pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String> {
+    if let Some(why) = too_many(plan.clients) {
+        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+    }
     let scratch = Scratch::new()?;
     let settings = scratch.write("siegerc", SETTINGS)?;
     let mut words = vec![format!("--rc={}", settings.display()), format!("-c{}", plan.clients)];

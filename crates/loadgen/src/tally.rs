@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use super::fault::Fault;
 use super::usable_by;
 use crate::metric;
-use crate::outcome::Outcome;
+use crate::outcome::{Course, Outcome};
 
 /// Number of threads for a load that measures a server's capacity, in our loops and in wrk: they share the processors
 /// with the server, and one thread alone is too slow for a fast server.
@@ -276,20 +276,24 @@ impl Seen {
         Seen { outcome: Outcome { command, void: Some(why), ..Outcome::default() }, timeline: Vec::new() }
     }
 
-    /// The outcome with its courses over time. Leaves out the last second, which may be incomplete.
+    /// The outcome with its courses over time.
     pub fn with_course(self) -> Outcome {
-        let whole = &self.timeline[..self.timeline.len().saturating_sub(1)];
-        let middle = |at: usize| at as f64 + 0.5;
-        let rates = whole.iter().enumerate().map(|(at, second)| (middle(at), second.times_us.len() as f64));
-        let tails = whole.iter().enumerate().filter_map(|(at, second)| Some((middle(at), second.p99_ms()?)));
-        let course = [(metric::RATE.to_owned(), rates.collect()), (metric::P99.to_owned(), tails.collect())];
-        Outcome { course: course.into(), ..self.outcome }
+        Outcome { course: course_of(&self.timeline), ..self.outcome }
     }
 
     /// The number with this name.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.outcome.numbers.get(name).copied()
     }
+}
+
+/// Rate and p99 of each second. Leaves out the last one, which may be incomplete.
+pub fn course_of(timeline: &[Second]) -> Course {
+    let whole = &timeline[..timeline.len().saturating_sub(1)];
+    let middle = |at: usize| at as f64 + 0.5;
+    let rates = whole.iter().enumerate().map(|(at, second)| (middle(at), second.times_us.len() as f64));
+    let tails = whole.iter().enumerate().filter_map(|(at, second)| Some((middle(at), second.p99_ms()?)));
+    [(metric::RATE.to_owned(), rates.collect()), (metric::P99.to_owned(), tails.collect())].into()
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ use super::scratch::Scratch;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
-use crate::process::{Entry, gate, note};
+use crate::process::{LedgerEntry, gate, note};
 
 /// An external load generator.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tool {
+pub(crate) struct LoadTool {
     /// Name of its program.
     pub name: &'static str,
     /// Instructions to install it.
@@ -36,6 +36,8 @@ pub(crate) struct ToolOutput {
     pub command: String,
     pub out: String,
     pub err: String,
+    /// Seconds for which its process ran, by a clock that nobody sets; `None` if that is not known.
+    pub took_s: Option<f64>,
     /// Processors that all its threads together used on average; `None` if that is not known.
     pub processors: Option<f64>,
 }
@@ -54,7 +56,21 @@ impl From<String> for ToolError {
     }
 }
 
+/// Difference between the time that a tool says and that of its process, in seconds and as a share of the latter, above
+/// which the clock was set meanwhile: its start and end take less, also on a busy machine.
+const CLOCK_OFF_S: f64 = 1.0;
+const CLOCK_OFF_SHARE: f64 = 0.1;
+
 impl ToolOutput {
+    /// Why a run is void, if the time that the tool says is not that of its process. wrk and ab measure by the clock of
+    /// the day; where that was set meanwhile, their time and all that follows from it are wrong, and may be absurd.
+    pub fn clock_was_set(&self, elapsed_s: f64) -> Option<String> {
+        let took_s = self.took_s?;
+        let is_off = (elapsed_s - took_s).abs() > CLOCK_OFF_S + took_s * CLOCK_OFF_SHARE;
+        let words = format!("the tool says {elapsed_s:.2} s and ran for {took_s:.2} s: was the clock set meanwhile?");
+        is_off.then_some(words)
+    }
+
     /// Adds the processors that the tool used to its outcome, and the number that its `threads` could have used.
     pub fn tell_processors(&self, outcome: &mut Outcome, threads: u32) {
         let Some(used) = self.processors else { return };
@@ -63,7 +79,7 @@ impl ToolOutput {
     }
 }
 
-impl Tool {
+impl LoadTool {
     /// Runs the tool. It must succeed within `limit`.
     pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, String> {
         self.attempt(words, scratch, limit).map_err(|error| match error {
@@ -93,17 +109,17 @@ impl Tool {
         let mut child = {
             let _gate = gate();
             let child = command.spawn().map_err(|error| self.missing(&error))?;
-            note(&Entry::Started(child.id()));
+            note(&LedgerEntry::Started(child.id()));
             child
         };
         let began = Instant::now();
         let ended = wait(&mut child, limit);
         let took_s = began.elapsed().as_secs_f64().max(1e-3);
-        note(&Entry::Ended(child.id()));
+        note(&LedgerEntry::Ended(child.id()));
         let (ended, used_s) = ended.map_err(|error| format!("{}: {error}", self.name))?;
         let processors = used_s.map(|used_s| used_s / took_s);
         let command = format!("{} {}", self.name, words.join(" "));
-        let output = ToolOutput { command, out: text(&out)?, err: text(&err)?, processors };
+        let output = ToolOutput { command, out: text(&out)?, err: text(&err)?, took_s: Some(took_s), processors };
         match ended {
             Some(status) if status.success() => Ok(output),
             Some(status) => Err(ToolError::Failed(self.failed(&output, &status.to_string()))),
@@ -215,7 +231,7 @@ pub(super) mod tests {
 
     fn run(name: &'static str, words: &[&str], limit: Duration) -> Result<ToolOutput, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Tool { name, get: "on Debian: apt install some-package", without: &[] }.run(
+        LoadTool { name, get: "on Debian: apt install some-package", without: &[] }.run(
             &words,
             &Scratch::new().unwrap(),
             limit,
@@ -233,6 +249,15 @@ pub(super) mod tests {
         assert!(error.contains("apt install some-package"), "{error}");
         let error = run("sleep", &["60"], Duration::from_millis(50)).unwrap_err();
         assert!(error.contains("did not end within"), "{error}");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_seen() {
+        let output = run("sleep", &["0.1"], Duration::from_secs(20)).unwrap();
+        assert!(output.took_s.is_some_and(|took_s| (0.1..20.0).contains(&took_s)), "{output:?}");
+        let of = |took_s, elapsed_s| ToolOutput { took_s, ..ToolOutput::default() }.clock_was_set(elapsed_s).is_some();
+        assert!(!of(Some(10.2), 10.0) && !of(Some(61.0), 60.0) && !of(Some(0.05), 0.0) && !of(None, 1e12));
+        assert!(of(Some(10.2), 1.8e13) && of(Some(10.2), 3_610.0) && of(Some(10.2), 5.0));
     }
 
     #[test]

@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::open_files::too_many;
 use super::scratch::Scratch;
-use super::tool::{Tool, ToolOutput, number, number_after, word_after};
+use super::tool::{LoadTool, ToolOutput, number, number_after, word_after};
 use crate::metric;
 use crate::outcome::Outcome;
 
-const WRK: Tool = Tool { name: "wrk", get: "on Debian: apt install wrk", without: &[] };
+const WRK: LoadTool = LoadTool { name: "wrk", get: "on Debian: apt install wrk", without: &[] };
 /// Seconds beyond its duration after which wrk is killed.
 const GRACE_S: u32 = 30;
 /// A script that prints what wrk knows and does not print. It runs once, at the end: it costs requests nothing.
@@ -25,7 +26,7 @@ end
 /// Options of a run of wrk.
 #[derive(Debug, Clone)]
 pub struct WrkPlan {
-    /// Number of threads (`-t`); never more than connections.
+    /// Number of threads (`-t`), at most: as many as the connections can be divided among.
     pub threads: u32,
     /// Number of connections (`-c`).
     pub connections: u32,
@@ -37,11 +38,15 @@ pub struct WrkPlan {
 
 /// Loads a path of the server on this port.
 pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
+    if let Some(why) = too_many(plan.connections) {
+        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+    }
     let scratch = Scratch::new()?;
     let script = scratch.write("numbers.lua", SCRIPT)?;
+    let threads = plan.even_threads();
     let words: Vec<String> = [
         "--latency".to_owned(),
-        format!("-t{}", plan.threads.min(plan.connections)),
+        format!("-t{threads}"),
         format!("-c{}", plan.connections),
         format!("-d{}s", plan.seconds),
         format!("--timeout={}s", plan.timeout_s),
@@ -55,8 +60,17 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     output.command = output.command.replace(&format!("--script={} ", script.display()), "");
     let outcome = read(&output, plan.connections);
     let mut outcome = outcome.ok_or_else(|| WRK.not_understood("Requests/sec, requests or latencies", &output))?;
-    output.tell_processors(&mut outcome, plan.threads.min(plan.connections));
+    output.tell_processors(&mut outcome, threads);
     Ok(outcome)
+}
+
+impl WrkPlan {
+    /// The most threads among which the connections can be divided evenly: wrk gives each thread the whole part of its
+    /// share, and never opens what is left (`connections / threads` in its `main`).
+    fn even_threads(&self) -> u32 {
+        let most = self.threads.min(self.connections).max(1);
+        (1..=most).rev().find(|threads| self.connections.is_multiple_of(*threads)).unwrap_or(1)
+    }
 }
 
 /// Parses what wrk printed for another program that ran it, with `--latency`. `None` if the output is not wrk's.
@@ -72,6 +86,7 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
         Some((number(many)?, elapsed / 1_000.0))
     });
     let ((made, elapsed_s), per_s) = (made?, number_after(text, "Requests/sec:")?);
+    let void = output.clock_was_set(elapsed_s);
     let mut errors = errors(text)?;
     if made == 0.0 && errors.is_empty() {
         // No response and no error: each connection was still waiting in the end.
@@ -100,7 +115,7 @@ fn read(output: &ToolOutput, connections: u32) -> Option<Outcome> {
     let twice = (overlap > 0.0)
         .then(|| format!("up to {overlap:.0} responses may be counted as two failures: late, and with a bad status"));
     let told = twice.into_iter().collect();
-    Some(Outcome { command: output.command.clone(), numbers, errors, told, ..Outcome::default() })
+    Some(Outcome { command: output.command.clone(), numbers, errors, told, void, ..Outcome::default() })
 }
 
 /// Kind of the responses that wrk calls neither 2xx nor 3xx.
@@ -180,6 +195,14 @@ mod tests {
     }
 
     #[test]
+    fn as_many_connections_are_opened_as_are_asked_for() {
+        let of = |threads, connections| WrkPlan { threads, connections, seconds: 1, timeout_s: 1 }.even_threads();
+        assert_eq!([of(2, 16), of(2, 1), of(1, 7), of(0, 4)], [2, 1, 1, 1]);
+        // Of 25 on two threads wrk would open 24; of 15 on eight only eight.
+        assert_eq!([of(2, 25), of(8, 15), of(8, 12)], [1, 5, 6]);
+    }
+
+    #[test]
     fn its_errors_are_not_counted_as_answers() {
         let seen = outcome(SOME).unwrap();
         assert_eq!(seen.errors, BTreeMap::from([("read".into(), 2_400), (BAD_STATUS.into(), 4_800)]));
@@ -210,6 +233,17 @@ mod tests {
         assert_eq!(both(20, 10), (0.0, 26.0, 1));
         assert_eq!(both(6, 4), (14.0, 12.0, 1));
         assert_eq!(both(0, 4), (20.0, 6.0, 0));
+    }
+
+    #[test]
+    fn a_run_whose_clock_was_set_is_void_and_has_no_rate_of_0() {
+        let read = |text: &str| read(&ToolOutput { out: text.into(), took_s: Some(1.2), ..ToolOutput::default() }, 8);
+        // As wrk prints it where its end came before its beginning.
+        let set = RIGHT.replace("requests in 1.10s", "requests in 307445734491.24m");
+        assert_ne!(set, RIGHT);
+        let why = read(&set).unwrap().void.unwrap();
+        assert!(why.ends_with("s and ran for 1.20 s: was the clock set meanwhile?"), "{why}");
+        assert_eq!(read(RIGHT).unwrap().void, None);
     }
 
     #[test]

@@ -216,6 +216,15 @@ static mrb_value take_chunk(mrb_state *mrb, mrb_value self)
   return mrb_nil_value();
 }
 
+/* FoolsGold.current_run?(number): whether the request with this number is under way. */
+static mrb_value is_current(mrb_state *mrb, mrb_value module)
+{
+  mrb_value run;
+  (void)module;
+  mrb_get_args(mrb, "o", &run);
+  return mrb_bool_value(mrb_integer_p(run) && mrb_integer(run) == fg_of(mrb)->run);
+}
+
 /* FoolsGold::Stream#write(*texts) → bytes written */
 static mrb_value stream_write(mrb_state *mrb, mrb_value self)
 {
@@ -474,6 +483,7 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm)
   vm->symbols.call = mrb_intern_lit(mrb, "call");
   vm->symbols.close = mrb_intern_lit(mrb, "close");
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");
+  mrb_define_module_function(mrb, module, "current_run?", is_current, MRB_ARGS_REQ(1));
   struct RClass *stream = mrb_define_class_under(mrb, module, "Stream", mrb->object_class);
   mrb_define_method(mrb, stream, "write", stream_write, MRB_ARGS_ANY());
   mrb_define_method(mrb, stream, "flush", stream_flush, MRB_ARGS_NONE());

@@ -64,19 +64,16 @@ struct RProc *fg_compile(mrb_state *mrb, const char *source, size_t length, cons
   return proc;
 }
 
-#ifdef FG_IREP_CORE
 /* Says that code is the core's own, which calls its own methods (mruby/patches, core-calls). */
 static void mark_core(const mrb_irep *irep)
 {
+#ifdef FG_IREP_CORE
   ((mrb_irep *)irep)->flags |= FG_IREP_CORE;
   for (int i = 0; i < irep->rlen; i++) mark_core(irep->reps[i]);
-}
 #else
-static void mark_core(const mrb_irep *irep)
-{
   (void)irep;
-}
 #endif
+}
 
 static mrb_value run(mrb_state *mrb, struct RProc *proc, mrb_value self)
 {

@@ -11,11 +11,18 @@ use std::rc::Rc;
 
 use ruby_native::{Handles, Native};
 
-use sqlite::SqliteConnection;
+use sqlite::{SqliteConnection, Statement};
 
-/// Rolls back the transactions that the finished request has left open, and returns their number.
+/// Rolls back the transactions that the finished request has left open, and returns their number. A database that was
+/// closed lives on, with its transaction and its locks, as long as one of its statements does.
 pub fn roll_back(handles: &Handles) -> usize {
-    handles.things::<Rc<SqliteConnection>>().filter(|connection| connection.settle()).count()
+    let mut connections: Vec<&Rc<SqliteConnection>> = handles.things().collect();
+    for connection in handles.things::<Statement>().map(Statement::connection) {
+        if !connections.iter().any(|known| Rc::ptr_eq(known, connection)) {
+            connections.push(connection);
+        }
+    }
+    connections.into_iter().filter(|connection| connection.settle()).count()
 }
 
 /// All native functions of this crate.

@@ -22,6 +22,7 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use regex_automata::util::primitives::NonMaxUsize;
@@ -150,20 +151,40 @@ impl Pattern {
             return Ok(false);
         }
         match self.way(how.bytes || self.parsed.binary) {
-            Ok(Way::Plain(plain)) => Ok(plain_search(plain, text, start, how.anchored, slots)),
-            Ok(Way::Machine(program)) => {
-                let mut found = machine::search(program, text, start, how.anchored, tick)?;
-                if let Some([begin, end, ..]) = found.as_deref_mut() {
-                    // `\K` in a look-around may put the begin before the start, or behind the end.
-                    *begin = (*begin).clamp(start.min(*end), *end);
-                }
-                for (slot, position) in slots.iter_mut().zip(found.iter().flatten()) {
-                    *slot = *position;
-                }
-                Ok(found.is_some())
+            Ok(Way::Plain(plain)) if plain.is_long(text.len() - start) => {
+                self.long_search(plain, text, start, how, slots, tick)
             }
+            Ok(Way::Plain(plain)) => Ok(plain_search(plain, text, start..text.len(), how.anchored, slots)),
+            Ok(Way::Machine(program)) => machine_search(program, text, start, how.anchored, slots, tick),
             // The pattern compiled for text or for bytes, and is too large for the other.
             Err(_) => Err(Stop::Stack),
+        }
+    }
+
+    /// A search that may take long as an automaton, which cannot be stopped: it is done in pieces, where matches are
+    /// short enough, or by the machine.
+    fn long_search(
+        &self,
+        plain: &Plain,
+        text: &[u8],
+        start: usize,
+        how: How,
+        slots: &mut [usize],
+        tick: Tick<'_>,
+    ) -> Result<bool, Stop> {
+        if let Some(width) = plain.width {
+            return search_in_pieces(plain, width, text, start, how.anchored, slots, tick);
+        }
+        let bytes = how.bytes || self.parsed.binary;
+        let program = plain.instead.get_or_init(|| program::compile(&self.parsed, bytes).ok().map(Box::new));
+        let found = match program {
+            Some(program) => machine_search(program, text, start, how.anchored, slots, tick),
+            None => Err(Stop::Stack),
+        };
+        match found {
+            // An automaton needs no stack.
+            Err(Stop::Stack) => Ok(plain_search(plain, text, start..text.len(), how.anchored, slots)),
+            found => found,
         }
     }
 }
@@ -177,10 +198,61 @@ pub struct How {
     pub bytes: bool,
 }
 
-fn plain_search(plain: &Plain, text: &[u8], start: usize, anchored: bool, slots: &mut [usize]) -> bool {
+fn machine_search(
+    program: &Program,
+    text: &[u8],
+    start: usize,
+    anchored: bool,
+    slots: &mut [usize],
+    tick: Tick<'_>,
+) -> Result<bool, Stop> {
+    let mut found = machine::search(program, text, start, anchored, tick)?;
+    if let Some([begin, end, ..]) = found.as_deref_mut() {
+        // `\K` in a look-around may put the begin before the start, or behind the end.
+        *begin = (*begin).clamp(start.min(*end), *end);
+    }
+    for (slot, position) in slots.iter_mut().zip(found.iter().flatten()) {
+        *slot = *position;
+    }
+    Ok(found.is_some())
+}
+
+/// Looks for a match of at most `width` bytes, in one piece of the text after the other. Those that begin in a piece
+/// end within `width` bytes behind it, so that they are the same as in the whole text, whose rest is seen by `$` and
+/// `\b` as well.
+fn search_in_pieces(
+    plain: &Plain,
+    width: usize,
+    text: &[u8],
+    start: usize,
+    anchored: bool,
+    slots: &mut [usize],
+    tick: Tick<'_>,
+) -> Result<bool, Stop> {
+    let mut at = start;
+    loop {
+        let next = at + plain.piece;
+        if next.saturating_add(width) >= text.len() {
+            return Ok(plain_search(plain, text, at..text.len(), anchored, slots));
+        }
+        // Not within a character.
+        let next = next - (0..3_usize).take_while(|back| text[next - back] & 0xc0 == 0x80).count();
+        let mut place = [UNSET; 2];
+        if plain_search(plain, text, at..next + width, anchored, &mut place) && place[0] < next {
+            return Ok(slots.is_empty() || plain_search(plain, text, at..next + width, anchored, slots));
+        }
+        if anchored {
+            return Ok(false);
+        }
+        at = next;
+        tick()?;
+    }
+}
+
+fn plain_search(plain: &Plain, text: &[u8], range: Range<usize>, anchored: bool, slots: &mut [usize]) -> bool {
     const INLINE: usize = 16;
     let anchored = if anchored { Anchored::Yes } else { Anchored::No };
-    let input = Input::new(text).range(start..).anchored(anchored);
+    let input = Input::new(text).range(range).anchored(anchored);
     let behind_all = |at: usize| plain.line_first && at == text.len() && text.last() == Some(&b'\n');
     if slots.is_empty() && !plain.line_first {
         return plain.regex.is_match(input);

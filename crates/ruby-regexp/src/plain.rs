@@ -1,16 +1,28 @@
 //! Patterns that are regular in the strict sense, as automata of regex-automata, which search in linear time. Patterns
 //! that are not regular, or that regex-automata takes differently, run on the machine of `machine.rs`.
 
+use std::sync::OnceLock;
+
 use regex_automata::meta;
 use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, ClassUnicode, Hir, Look, Repetition};
 
 use super::charset;
+use super::steps::Program;
 use super::syntax::{Kind, Node, Parsed, Place};
 
 /// Most bytes of an automaton's states. A pattern that needs more runs on the machine, which counts repetitions.
 const NFA_BYTES: usize = 2 << 20;
 /// Most bytes of the states that one search caches.
 const CACHE_BYTES: usize = 1 << 20;
+/// Copies of a part up to which an automaton is fast in any text. With more it may be in most of them at once, which
+/// costs time for each at each byte.
+const COPIES: usize = 100;
+/// Copies times bytes of text above which a search is taken for a long one: seconds at tens of nanoseconds for each.
+const LONG: usize = 1 << 27;
+/// Copies times bytes of text between two looks at the time.
+const PIECE: usize = 1 << 25;
+/// Least bytes of text between two looks at the time.
+const PIECE_BYTES: usize = 1024;
 
 /// A pattern compiled to an automaton.
 #[derive(Debug)]
@@ -19,6 +31,20 @@ pub struct Plain {
     pub regex: meta::Regex,
     /// Whether every match begins with `^`. Then a match behind a line feed that ends the text is none in Ruby.
     pub line_first: bool,
+    /// Most bytes of a match; None where there is no maximum, or where it is so large that pieces are of no use.
+    pub width: Option<usize>,
+    /// Bytes of text between two looks at the time, in a long search.
+    pub piece: usize,
+    /// The program for the machine, for long searches that cannot be done in pieces; None where it is too large.
+    pub instead: OnceLock<Option<Box<Program>>>,
+    copies: usize,
+}
+
+impl Plain {
+    /// Whether a search in so many bytes may take long. The automaton cannot be stopped.
+    pub fn is_long(&self, length: usize) -> bool {
+        self.copies > COPIES && self.copies.saturating_mul(length) > LONG
+    }
 }
 
 /// The automaton of a pattern; None where the machine must run it. `bytes` is for text that is not UTF-8.
@@ -36,7 +62,12 @@ pub fn compile(parsed: &Parsed, bytes: bool) -> Option<Plain> {
         .onepass_size_limit(Some(NFA_BYTES))
         .hybrid_cache_capacity(CACHE_BYTES);
     let regex = meta::Builder::new().configure(config).build_from_hir(&hir).ok()?;
-    Some(Plain { regex, line_first })
+    let copies = parsed.node.copies();
+    // A character has up to four bytes.
+    let width = parsed.node.width().1.map(|characters| (characters as usize).saturating_mul(4));
+    let width = width.filter(|width| copies.saturating_mul(*width) <= LONG);
+    let piece = (PIECE / copies).max(width.unwrap_or(0)).max(PIECE_BYTES);
+    Some(Plain { regex, line_first, width, piece, instead: OnceLock::new(), copies })
 }
 
 /// Whether every match of the node begins with `^`.

@@ -108,6 +108,16 @@ impl Node {
         }
     }
 
+    /// How many copies of one part the repetitions with a maximum may need: 1000 for `.{0,1000}`, and the product where
+    /// one is inside of another.
+    pub fn copies(&self) -> usize {
+        let inner = self.parts().into_iter().map(Node::copies).max().unwrap_or(1);
+        match self {
+            Node::Repeat { min, max, .. } => inner.saturating_mul(max.unwrap_or(*min).max(1) as usize),
+            _ => inner,
+        }
+    }
+
     /// The direct children of the node.
     pub fn parts(&self) -> Vec<&Node> {
         match self {

@@ -165,6 +165,69 @@ fn a_search_that_takes_too_long_is_stopped() {
     }
 }
 
+#[test]
+fn a_search_piece_by_piece_finds_the_same() {
+    let sources = [
+        "a",
+        "a|b",
+        "(a)(b)?",
+        "(a|ab)(c|bcd)(d{0,3})",
+        "a{1,3}?b",
+        "^b",
+        "b$",
+        r"\bb",
+        r"\Bb",
+        r"\Aa",
+        r"b\n\z",
+        "ä{1,2}",
+        "",
+        "(?m).b",
+        r"\w{2,3}",
+        "[^a]{2}",
+        "x{0,2}",
+    ];
+    let texts = ["", "xxxxxxxxab", "aaaaaaaaaaaaaaab\nb\n", "äöüäöüäöä b ab abc abcd", "ccccccc\n", "x\nx\nx\nx\nb"];
+    for source in sources {
+        let pattern = Pattern::new(source.as_bytes(), 0).unwrap();
+        let mut plain = plain::compile(&pattern.parsed, false).unwrap();
+        plain.piece = 5;
+        let width = plain.width.unwrap();
+        for text in texts {
+            for start in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+                for anchored in [false, true] {
+                    let mut ours = vec![UNSET; (pattern.groups as usize + 1) * 2];
+                    let mut whole = ours.clone();
+                    let bytes = text.as_bytes();
+                    let found = search_in_pieces(&plain, width, bytes, start, anchored, &mut ours, &mut go_on());
+                    let is_there = plain_search(&plain, bytes, start..text.len(), anchored, &mut whole);
+                    assert_eq!(found, Ok(is_there), "{source} {text:?} from {start}");
+                    assert!(!is_there || ours == whole, "{source} {text:?} from {start}: {ours:?}, not {whole:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn automata_of_many_copies_can_be_stopped_in_long_texts() {
+    let text = vec![b'a'; 1_000_000];
+    // In pieces, and on the machine.
+    for source in [".{0,1000}foo", ".{0,1000}foo.*"] {
+        let pattern = Pattern::new(source.as_bytes(), 0).unwrap();
+        assert!(pattern.is_linear(), "{source}");
+        let stopped = pattern.search(&text, 0, How::default(), &mut [], &mut some_ticks(1));
+        assert_eq!(stopped, Err(Stop::Timeout), "{source}");
+    }
+    let text = format!("{}xäfoobar", "ä".repeat(100_000));
+    assert_eq!(find("x.{0,1000}foo", text.as_bytes()), Some(vec![200_000, 200_006]));
+    assert_eq!(find("x.{0,1000}foo.*", text.as_bytes()), Some(vec![200_000, 200_009]));
+    assert_eq!(find("(x)ä.{0,1000}foo", text.as_bytes()), Some(vec![200_000, 200_006, 200_000, 200_001]));
+    assert_eq!(find("(x)ä.{0,1000}foo.*", text.as_bytes()), Some(vec![200_000, 200_009, 200_000, 200_001]));
+    // The machine has too few places for this one.
+    let text = format!("{}d", "ab".repeat(1_200_000));
+    assert_eq!(find("(?:ab|ba)*c{0,200}d", text.as_bytes()), Some(vec![0, 2_400_001]));
+}
+
 /// The number of calls of the tick in a search that begins at the start of the text, and whether it found a match.
 fn ticks_of(source: &str, options: u32, text: &[u8]) -> (u32, Result<bool, Stop>) {
     let pattern = Pattern::new(source.as_bytes(), options).unwrap_or_else(|error| panic!("{error}"));

@@ -131,6 +131,7 @@ pub static TABLE: &[Native] = &[
     Native::function(c"adler32", zlib::adler32),
     Native::function(c"temporary_new", temporary::new),
     Native::function(c"temporary_path", temporary::path_of),
+    Native::function(c"temporary_unlink", temporary::unlink),
     Native::function(c"temporary_read", temporary::read),
     Native::function(c"temporary_write", temporary::write),
     Native::function(c"temporary_size", temporary::size),

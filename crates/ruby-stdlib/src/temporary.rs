@@ -1,13 +1,13 @@
 //! Native functions for Tempfile. A temporary file is deleted when its object is freed, and at the latest at the end of
 //! the request that made it.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, TempPath};
 
 use ruby_native::Life;
 use ruby_native::errno::exception;
@@ -24,19 +24,29 @@ const READ_BYTES_MAX: u64 = 1 << 20;
 const HANDLE_BYTES: usize = 256;
 
 struct Temporary {
-    file: NamedTempFile,
+    file: File,
+    /// The file's name, which goes with this value; None once Ruby has deleted it.
+    path: Option<TempPath>,
     length: u64,
     folders: Folders,
 }
 
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        self.folders.forget(self.file.path());
+impl Temporary {
+    fn delete(&mut self) {
+        if let Some(path) = self.path.take() {
+            self.folders.forget(&path);
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> Raise {
+        exception(error, &self.path.as_ref().map_or(String::new(), |path| format!(" - {}", path.display())))
     }
 }
 
-fn failed(error: &io::Error, file: &NamedTempFile) -> Raise {
-    exception(error, &format!(" - {}", file.path().display()))
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        self.delete();
+    }
 }
 
 /// `temporary_new(prefix, suffix, folder or nil)`: creates a file and returns a handle; nil is the system's folder for
@@ -59,17 +69,28 @@ pub fn new(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     // Not `tempfile_in`, whose errors have lost their number.
     let made = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
     let file = Builder::new().prefix(prefix).suffix(suffix).rand_bytes(12).make_in(&folder, made);
-    let file = file.map_err(|error| folders::failed(&error, &folder))?;
+    let (file, path) = file.map_err(|error| folders::failed(&error, &folder))?.into_parts();
     let life = if context.work.is_request() { Life::Request } else { Life::Object };
     let folders = context.folders.clone();
-    folders.allow_file(file.path());
-    Ok(Value::Handle(context.handles.hold(Temporary { file, length: 0, folders }, life), HANDLE_BYTES))
+    folders.allow_file(&path);
+    let held = Temporary { file, path: Some(path), length: 0, folders };
+    Ok(Value::Handle(context.handles.hold(held, life), HANDLE_BYTES))
 }
 
-/// `temporary_path(handle)`: the path of a temporary file.
+/// `temporary_path(handle)`: the path of a temporary file; nil once it was deleted.
 pub fn path_of(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let held = context.handles.get::<Temporary>(arg(args, 0).handle()?)?;
-    Ok(Value::Str(held.file.path().as_os_str().as_bytes().to_vec()))
+    Ok(held.path.as_ref().map_or(Value::Nil, |path| Value::Str(path.as_os_str().as_bytes().to_vec())))
+}
+
+/// `temporary_unlink(handle)`: deletes the name of a temporary file, which stays open. A file that has gone with its
+/// request has no name any more.
+pub fn unlink(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    context.tick()?;
+    if let Ok(held) = context.handles.get::<Temporary>(arg(args, 0).handle()?) {
+        held.delete();
+    }
+    Ok(Value::Nil)
 }
 
 /// `temporary_read(handle, position, length)`: up to `length` bytes from `position` on; an empty String at the end.
@@ -79,7 +100,7 @@ pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let position = u64::try_from(arg(args, 1).int()?).unwrap_or(0);
     let wanted = u64::try_from(arg(args, 2).int()?).unwrap_or(0).min(READ_BYTES_MAX);
     let mut out = vec![0; wanted.min(held.length.saturating_sub(position)) as usize];
-    held.file.as_file().read_exact_at(&mut out, position).map_err(|error| failed(&error, &held.file))?;
+    held.file.read_exact_at(&mut out, position).map_err(|error| held.failed(&error))?;
     Ok(Value::Bytes(out))
 }
 
@@ -95,7 +116,7 @@ pub fn write(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     if all - held.length + length > BYTES_MAX {
         return Err(raise("Errno::ENOSPC", format!("the temporary files of an interpreter hold {BYTES_MAX} bytes")));
     }
-    held.file.as_file().write_all_at(bytes, position).map_err(|error| failed(&error, &held.file))?;
+    held.file.write_all_at(bytes, position).map_err(|error| held.failed(&error))?;
     held.length = length;
     Ok(Value::Int(bytes.len() as i64))
 }
@@ -110,7 +131,7 @@ pub fn truncate(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
     let length = u64::try_from(arg(args, 1).int()?).unwrap_or(0).min(BYTES_MAX);
     let held = context.handles.get::<Temporary>(arg(args, 0).handle()?)?;
-    held.file.as_file().set_len(length).map_err(|error| failed(&error, &held.file))?;
+    held.file.set_len(length).map_err(|error| held.failed(&error))?;
     held.length = length;
     Ok(Value::Int(0))
 }

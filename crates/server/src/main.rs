@@ -27,7 +27,7 @@ use config::invocation::Invocation;
 use config::{compat, help, settings};
 use doctor::effective;
 use machine::Machine;
-use process::exit::{CANNOT_START, fail, refuse, refuse_to, show};
+use process::exit::{CANNOT_START, fail, refuse_to, show};
 use process::program::Program;
 
 #[cfg(feature = "jemalloc")]
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     match typed.command {
         Command::Help => show(&help::help()),
         Command::Version => show(&format!("{}\n", serve::versions())),
-        Command::OptionsPage if !typed.problems.is_empty() => refuse(&typed.problems),
+        Command::OptionsPage if !typed.problems.is_empty() => refuse_to("print the options", &typed.problems),
         Command::OptionsPage => show(&help::markdown()),
         Command::Native => build_native(invocation.asked()),
         Command::Config { json, check } => show_settings(invocation.asked(), &invocation, json, check),
@@ -73,7 +73,8 @@ fn show_settings(asked: Arguments, invocation: &Invocation, json: bool, check: b
         Ok(settings) if check => show(&settings.summary()),
         Ok(settings) if json => show(&settings.json()),
         Ok(settings) => show(&settings.table()),
-        Err(problems) => refuse(&problems),
+        Err(problems) if check => refuse_to("use these settings", &problems),
+        Err(problems) => refuse_to("show the settings", &problems),
     }
 }
 
@@ -100,7 +101,7 @@ fn explain(asked: &Arguments) -> ExitCode {
 fn build_native(asked: Arguments) -> ExitCode {
     let ruby = match settings::resolve(asked, Machine::here()) {
         Ok(settings) => settings.apps[0].ruby.program.clone(),
-        Err(problems) => return refuse(&problems),
+        Err(problems) => return refuse_to("build the native worker", &problems),
     };
     match native::build(&ruby) {
         Ok(path) => {

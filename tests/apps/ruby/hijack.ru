@@ -51,6 +51,14 @@ run paths(
     io.close
     [200, { "content-type" => "text/plain" }, []]
   end,
+  "/full-stays" => lambda do |env|
+    io = env["rack.hijack"].call
+    io.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n")
+    wait_for("go1")
+    io.write("later")
+    io.close
+    [200, { "content-type" => "text/plain" }, []]
+  end,
   "/full-thread" => lambda do |env|
     io = env["rack.hijack"].call
     Thread.new do

@@ -95,7 +95,7 @@ fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
     seen.number(loadgen::metric::RATE).unwrap_or(0.0)
 }
 
-fn judge(seen: &loadgen::scenario::Told, capacity: f64, told: &mut Told) {
+fn judge(seen: &loadgen::scenario::ScenarioReport, capacity: f64, told: &mut Told) {
     let number = |name: &str| seen.outcome.numbers.get(name).copied();
     let mut count = Count { right: number("requests").unwrap_or(0.0) as u64, ..Count::default() };
     count.errors.clone_from(&seen.outcome.errors);

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::home::Home;
 use super::run::{How, passed};
-use crate::study::{Asked, Challenge, Context};
+use crate::study::{Challenge, Context, RunRequest};
 
 /// Runs a study with a contender of your own settings, against ours of the same server and FoolsGold.
 ///
@@ -16,7 +16,7 @@ use crate::study::{Asked, Challenge, Context};
 /// hold to be wrong, and send us both the file and the run folder.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub struct Request {
+pub struct ChallengeCommand {
     /// The recipe: NAME.toml.
     recipe: PathBuf,
     /// The study that it takes part in.
@@ -38,10 +38,10 @@ pub struct Request {
     how: How,
 }
 
-impl Request {
+impl ChallengeCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let environment = self.how.source.open()?;
-        let (catalogue, recipes, figures) = home.read()?;
+        let (catalogue, studies, figures) = home.read()?;
         let path = self.recipe.display();
         let is_recipe = self.recipe.extension().is_some_and(|extension| extension == "toml");
         let stem = self.recipe.file_stem().filter(|_| is_recipe);
@@ -54,13 +54,13 @@ impl Request {
             threads: self.threads,
             against: self.against.clone(),
         };
-        let study = recipes.get(&self.study)?;
+        let study = studies.get(&self.study)?;
         let (study, catalogue) = challenge.join(study, &catalogue)?;
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let command = format!("arena challenge {}.toml {}{}", challenge.name, study.name, self.in_words());
         let must = [challenge.name_in(&study)];
-        let asked = Asked { challenge: Some(challenge), ..self.how.asked(&study, command)? };
+        let asked = RunRequest { challenge: Some(challenge), ..self.how.asked(&study, command)? };
         passed(self.how.begin(asked, &study, (&context, home), &must, out)?)
     }
 

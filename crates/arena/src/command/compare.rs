@@ -13,7 +13,7 @@ use crate::study::shown;
 
 /// Compares two runs of the same study.
 #[derive(Debug, Args)]
-pub struct Compare {
+pub struct CompareCommand {
     /// The folder of the earlier run.
     before: PathBuf,
     /// The folder of the later run.
@@ -23,7 +23,7 @@ pub struct Compare {
     html: Option<PathBuf>,
 }
 
-impl Compare {
+impl CompareCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let (before, after) = (Folder::open(&self.before)?, Folder::open(&self.after)?);
         let is_same =

@@ -14,8 +14,8 @@ use super::words::{above_0, print, say, seed, write_page};
 use super::{interrupt, run};
 use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
-use crate::duel::plan::{Plan, RATE_LEAST, too_low};
-use crate::duel::{self, DuelOptions, Listener, Now, Ready, TimeLeft};
+use crate::duel::plan::{DuelPlan, RATE_LEAST, too_low};
+use crate::duel::{DuelOptions, DuelWorkload, Listener, Now, ReadyDuel, TimeLeft};
 use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::study::Watcher;
@@ -26,7 +26,7 @@ const RATE_MOST: f64 = 100_000.0;
 
 /// Starts the application on every server that is installed, checks and loads it, and recommends one.
 #[derive(Debug, Args)]
-pub struct Duel {
+pub struct DuelCommand {
     /// The application's config.ru, or its folder.
     rackup: PathBuf,
     /// Requests to send: /path, '/path*3' (three times as often), 'POST /orders body=@file type=application/json'
@@ -79,7 +79,7 @@ pub struct Duel {
     seed: Option<u64>,
 }
 
-impl Duel {
+impl DuelCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let rackup = if self.rackup.is_dir() { self.rackup.join("config.ru") } else { self.rackup.clone() };
         if !rackup.is_file() {
@@ -92,7 +92,7 @@ impl Duel {
             let _ = writeln!(std::io::stderr(), "reading the access log from standard input (Ctrl-D ends it)");
         }
         let source =
-            duel::Source::gather(&self.requests, Path::new("."), self.urls.as_deref(), self.log.as_deref(), PATHS_MOST)
+            DuelWorkload::gather(&self.requests, Path::new("."), self.urls.as_deref(), self.log.as_deref(), PATHS_MOST)
                 .map_err(|errors| errors.join("\n"))?;
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
         let command = self.in_words();
@@ -108,7 +108,7 @@ impl Duel {
             rate: self.rate.map(Rate::said).or(source.rate),
             now: self.now.clone(),
             p99_max_ms: self.p99,
-            plan: if self.quick { Plan::QUICK } else { Plan::FULL },
+            plan: if self.quick { DuelPlan::QUICK } else { DuelPlan::FULL },
             is_quick: self.quick,
             budget_minutes: self.budget,
             env: self.env.iter().cloned().collect::<BTreeMap<_, _>>(),
@@ -125,14 +125,14 @@ impl Duel {
                 "--load k6: {what}: k6 unpacks answers unchecked: leave accept-encoding out, or --load"
             ));
         }
-        let ready = Ready::make(&options)?;
+        let ready = ReadyDuel::make(&options)?;
         let asked = json!({ "study": "duel", "command": options.command });
         let folder = Folder::create(&parent, "duel", &asked)?;
         options.logs = folder.logs();
         options.k6 = k6.map(|version| K6Here::with(version, folder.path().join("k6")));
         let _lock = folder.lock()?;
         interrupt::measures(folder.path(), None);
-        let mut told = Told { folder: &folder, progress: Progress::new() };
+        let mut told = Recorder { folder: &folder, progress: Progress::new() };
         let fought = ready.run(&options, &mut told);
         told.progress.ends();
         let path = folder.path().display();
@@ -166,12 +166,12 @@ impl Duel {
 }
 
 /// Stores the samples, and shows the progress.
-struct Told<'a> {
+struct Recorder<'a> {
     folder: &'a Folder,
     progress: Progress,
 }
 
-impl Listener for Told<'_> {
+impl Listener for Recorder<'_> {
     fn says(&mut self, words: &str) {
         self.progress.said(words);
     }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::contender::Catalogue;
 use crate::environment::{Environment, EnvironmentOptions};
-use crate::study::{Figures, Recipe, Recipes, surroundings};
+use crate::study::{Figures, Studies, Study, surroundings};
 
 /// Options that choose where contenders come from.
 #[derive(Debug, Clone, Default, Args)]
@@ -56,16 +56,16 @@ impl Home {
     }
 
     /// Reads all contenders, studies and published figures. All errors are reported at once.
-    pub fn read(&self) -> Result<(Catalogue, Recipes, Figures), String> {
+    pub fn read(&self) -> Result<(Catalogue, Studies, Figures), String> {
         let contenders = Catalogue::read(&self.0.join("arena/contenders"));
         let folder = self.0.join("arena/studies");
-        let (studies, mut complaints) = Recipes::read(&folder);
+        let (studies, mut complaints) = Studies::read(&folder);
         let figures = Figures::read(&self.0.join("arena/published.toml"));
         let apps = self.0.join("apps");
         let none = Figures::default();
         for study in &studies.0 {
             // Without figures every name of a published figure would be reported as wrong.
-            let study = Recipe { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
+            let study = Study { published: study.published.clone().filter(|_| figures.is_ok()), ..study.clone() };
             let found = surroundings(&study, &apps, figures.as_ref().unwrap_or(&none), contenders.as_ref().ok());
             let file = folder.join(format!("{}.toml", study.name));
             complaints.extend(found.into_iter().map(|words| format!("{}: {words}", file.display())));

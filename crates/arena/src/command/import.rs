@@ -10,7 +10,7 @@ use super::run::How;
 use super::words::{print, say, write_page};
 use crate::environment::{Environment, EnvironmentOptions};
 use crate::record::folder::Folder;
-use crate::study::{Asked, Context, Import};
+use crate::study::{Context, Import, RunRequest};
 
 /// Makes a run of what k6 counted on other machines with a run's script (k6/CASE.js).
 ///
@@ -18,7 +18,7 @@ use crate::study::{Asked, Context, Import};
 /// same server and case is its next round; --into adds it to the run.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
-pub struct Request {
+pub struct ImportCommand {
     /// The study of the script.
     study: String,
     /// Output files of the script, one for each machine.
@@ -44,16 +44,16 @@ pub struct Request {
     out: Option<PathBuf>,
 }
 
-impl Request {
+impl ImportCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let (catalogue, recipes, figures) = home.read()?;
-        let study = recipes.get(&self.study)?;
+        let (catalogue, studies, figures) = home.read()?;
+        let study = studies.get(&self.study)?;
         let environment = Environment::open(&EnvironmentOptions::default())?;
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         let asked = How::default().asked(study, format!("arena import {} …", study.name))?;
         let import = Import {
-            asked: Asked { machine: Some(self.machine.clone()), ..asked },
+            asked: RunRequest { machine: Some(self.machine.clone()), ..asked },
             files: self.files.clone(),
             contender: self.contender.clone(),
             version: self.version.clone(),

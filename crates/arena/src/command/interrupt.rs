@@ -19,10 +19,10 @@ use loadgen::process::{PATIENCE, dismiss, halt, post};
 pub(super) const GUARD: &str = "guard";
 
 static HURRIED: AtomicBool = AtomicBool::new(false);
-static SHOWN: Mutex<Shown> = Mutex::new(Shown { bar: None, folder: None, goes_on: None });
+static SHOWN: Mutex<CurrentRun> = Mutex::new(CurrentRun { bar: None, folder: None, goes_on: None });
 
 /// What the user sees of the run.
-struct Shown {
+struct CurrentRun {
     bar: Option<ProgressBar>,
     folder: Option<PathBuf>,
     /// Command that resumes the run.
@@ -48,7 +48,7 @@ pub(super) fn measures(folder: &Path, goes_on: Option<String>) {
     shown(|shown| (shown.folder, shown.goes_on) = (Some(folder.to_owned()), goes_on));
 }
 
-fn shown<T>(with: impl FnOnce(&mut Shown) -> T) -> T {
+fn shown<T>(with: impl FnOnce(&mut CurrentRun) -> T) -> T {
     with(&mut SHOWN.lock())
 }
 

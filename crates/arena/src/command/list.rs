@@ -11,12 +11,12 @@ use loadgen::k6_version;
 
 /// Lists contenders and studies.
 #[derive(Debug, Args)]
-pub struct List {
+pub struct ListCommand {
     #[command(flatten)]
     source: Source,
 }
 
-impl List {
+impl ListCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let environment = self.source.open()?;
         // Errors in recipes are reported before anything else.

@@ -34,21 +34,21 @@ pub struct Arena {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Says which contenders and studies there are, and what is missing.
-    List(list::List),
+    List(list::ListCommand),
     /// Runs a study, several, or all of them.
-    Run(run::Run),
+    Run(run::RunCommand),
     /// Runs a study with your own settings of a server, beside ours.
-    Challenge(challenge::Request),
+    Challenge(challenge::ChallengeCommand),
     /// Finds the best server and settings for your own application.
-    Duel(duel::Duel),
+    Duel(duel::DuelCommand),
     /// Makes a run of what k6 counted on other machines.
-    Import(import::Request),
+    Import(import::ImportCommand),
     /// Sets two runs of the same study side by side.
-    Compare(compare::Compare),
+    Compare(compare::CompareCommand),
     /// Makes the page of a run again, an index of several, or the tables of a README.
-    Report(report::Report),
+    Report(report::ReportCommand),
     /// Builds a root folder with today's Ruby servers, entered by chroot (Debian, as root).
-    Ring(ring::Ring),
+    Ring(ring::RingCommand),
     /// Ends what another arena has started, when that is gone.
     #[command(name = interrupt::GUARD, hide = true)]
     Guard {

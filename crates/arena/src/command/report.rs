@@ -10,12 +10,12 @@ use super::words::{print, say, write_page};
 use crate::record::folder::Folder;
 use crate::record::summary::Summary;
 use crate::report;
-use crate::report::splice::Shown;
+use crate::report::splice::ShownRun;
 use crate::study::shown;
 
 /// Writes pages and tables of finished runs.
 #[derive(Debug, Args)]
-pub struct Report {
+pub struct ReportCommand {
     /// Folders of runs.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
@@ -30,13 +30,13 @@ pub struct Report {
     index: Option<PathBuf>,
 }
 
-impl Report {
+impl ReportCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
-        let mut all: Vec<Run> = Vec::new();
+        let mut all: Vec<ReportedRun> = Vec::new();
         for path in &self.runs {
             let folder = Folder::open(path)?;
             let summary = if self.check { shown(&home.0, &folder)? } else { write_page(home, &folder)? };
-            all.push(Run { path: path.clone(), summary });
+            all.push(ReportedRun { path: path.clone(), summary });
         }
         if let Some(file) = &self.splice {
             return self.splice(file, &all, out);
@@ -50,11 +50,11 @@ impl Report {
         std::fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    fn splice(&self, file: &Path, all: &[Run], out: &mut dyn Write) -> Result<(), String> {
+    fn splice(&self, file: &Path, all: &[ReportedRun], out: &mut dyn Write) -> Result<(), String> {
         let told = |error: std::io::Error| format!("{}: {error}", file.display());
         let before = std::fs::read_to_string(file).map_err(told)?;
         let mut text = before.clone();
-        for Run { path, summary } in all {
+        for ReportedRun { path, summary } in all {
             if !summary.shortcomings.is_empty() {
                 say(out, &format!("{}: shown with a mark: {}", path.display(), summary.shortcomings.join("; ")))?;
             }
@@ -66,7 +66,7 @@ impl Report {
             }
             let link = link(file, path);
             for name in names {
-                text = report::splice::splice(&text, &name, Shown { summary, link: &link })?;
+                text = report::splice::splice(&text, &name, ShownRun { summary, link: &link })?;
             }
         }
         if text == before {
@@ -84,7 +84,7 @@ impl Report {
 }
 
 /// A run that is reported.
-struct Run {
+struct ReportedRun {
     path: PathBuf,
     summary: Summary,
 }

@@ -9,13 +9,13 @@ use crate::environment::ring;
 
 /// Builds a ring.
 #[derive(Debug, Args)]
-pub struct Ring {
+pub struct RingCommand {
     /// The root folder; what is there already is kept.
     #[arg(default_value = "/opt/ring")]
     folder: PathBuf,
 }
 
-impl Ring {
+impl RingCommand {
     pub(super) fn obey(&self, out: &mut dyn Write) -> Result<(), String> {
         ring::build(&self.folder, out)
     }

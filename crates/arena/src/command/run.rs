@@ -14,12 +14,12 @@ use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
-use crate::study::{Asked, Context, Effort, Origin, Ready, Recipe, Recipes};
+use crate::study::{Context, Effort, Origin, ReadyRun, RunRequest, Studies, Study};
 use loadgen::k6_version;
 
 /// Runs studies.
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct RunCommand {
     /// Names of studies, or all.
     #[arg(required_unless_present = "resume", value_name = "STUDY")]
     studies: Vec<String>,
@@ -72,18 +72,18 @@ pub struct How {
     seed: Option<u64>,
 }
 
-impl Run {
+impl RunCommand {
     pub(super) fn obey(&self, home: &Home, out: &mut dyn Write) -> Result<(), String> {
         let environment = self.how.source.open()?;
-        let (catalogue, recipes, figures) = home.read()?;
+        let (catalogue, studies, figures) = home.read()?;
         let apps = home.0.join("apps");
         let context = Context { catalogue: &catalogue, environment: &environment, apps: &apps, figures: &figures };
         if let Some(path) = &self.resume {
-            return self.resume(path, &recipes, (&context, home), out);
+            return self.resume(path, &studies, (&context, home), out);
         }
-        let chosen: Vec<&Recipe> = match self.studies.iter().any(|name| name == "all") {
-            true => recipes.0.iter().collect(),
-            false => self.studies.iter().map(|name| recipes.get(name)).collect::<Result<_, _>>()?,
+        let chosen: Vec<&Study> = match self.studies.iter().any(|name| name == "all") {
+            true => studies.0.iter().collect(),
+            false => self.studies.iter().map(|name| studies.get(name)).collect::<Result<_, _>>()?,
         };
         for name in &self.must {
             if !chosen.iter().any(|recipe| recipe.contenders.iter().any(|entry| entry.name() == name)) {
@@ -96,7 +96,7 @@ impl Run {
             let choice: String = only.chain(self.without.iter().map(|word| format!(" --without {word}"))).collect();
             let command = format!("arena run {}{}{choice}", recipe.name, self.how.in_words());
             let begun = self.how.asked(recipe, command).and_then(|asked| {
-                let asked = Asked { only: self.only.clone(), without: self.without.clone(), ..asked };
+                let asked = RunRequest { only: self.only.clone(), without: self.without.clone(), ..asked };
                 self.how.begin(asked, recipe, (&context, home), &self.must, out)
             });
             match begun {
@@ -110,25 +110,25 @@ impl Run {
     fn resume(
         &self,
         path: &Path,
-        recipes: &Recipes,
+        studies: &Studies,
         (context, home): (&Context, &Home),
         out: &mut dyn Write,
     ) -> Result<(), String> {
         let told = |error: String| format!("--resume {}: {error}", path.display());
         let folder = Folder::open(path)?;
         let _lock = folder.lock().map_err(told)?;
-        let asked: Asked = serde_json::from_value(folder.plan()?)
+        let asked: RunRequest = serde_json::from_value(folder.plan()?)
             .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
         if asked.machine.is_some() {
             return Err(told("it was loaded elsewhere: arena import --into adds to it".to_owned()));
         }
         let earlier = folder.read_who()?;
-        let study = recipes.get(&asked.study)?;
+        let study = studies.get(&asked.study)?;
         let joined = asked.challenge.as_ref().map(|challenge| challenge.join(study, context.catalogue)).transpose();
         let joined = joined.map_err(told)?;
         let (study, catalogue) = joined.as_ref().map_or((study, context.catalogue), |(study, all)| (study, all));
         let context = &Context { catalogue, ..*context };
-        let ready = Ready::make(&asked, study, context, &earlier)?;
+        let ready = ReadyRun::make(&asked, study, context, &earlier)?;
         let mut differences = ready.differences(&earlier);
         if !folder.is_whole() {
             differences.extend(ready.other_machine());
@@ -153,7 +153,7 @@ impl Run {
 
 impl How {
     /// What these options ask of a study, for all its contenders.
-    pub(super) fn asked(&self, recipe: &Recipe, command: String) -> Result<Asked, String> {
+    pub(super) fn asked(&self, recipe: &Study, command: String) -> Result<RunRequest, String> {
         let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
         if let Some(rounds) = self.rounds {
             (effort.rounds, effort.rounds_most) = (rounds, None);
@@ -165,7 +165,7 @@ impl How {
             return Err(complaints.join("\n"));
         }
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Ok(Asked {
+        Ok(RunRequest {
             study: recipe.name.clone(),
             is_quick: self.quick,
             effort,
@@ -184,15 +184,15 @@ impl How {
     /// Runs one study from its beginning. Returns the reasons why it has not passed.
     pub(super) fn begin(
         &self,
-        asked: Asked,
-        recipe: &Recipe,
+        asked: RunRequest,
+        recipe: &Study,
         (context, home): (&Context, &Home),
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
-        let asked = Asked { origin: Some(Origin::of(recipe, context)), ..asked };
+        let asked = RunRequest { origin: Some(Origin::of(recipe, context)), ..asked };
         // A study that cannot run leaves no folder behind.
-        let ready = Ready::make(&asked, recipe, context, &[])?;
+        let ready = ReadyRun::make(&asked, recipe, context, &[])?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
         if let Some(words) = machine::company() {
             let _ = writeln!(std::io::stderr(), "{words}");
@@ -205,7 +205,7 @@ impl How {
 
     fn measure(
         &self,
-        ready: Ready,
+        ready: ReadyRun,
         (folder, home): (&Folder, &Home),
         must: &[String],
         out: &mut dyn Write,

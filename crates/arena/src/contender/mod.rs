@@ -18,6 +18,6 @@ pub use observe::Observation;
 pub use plan::Allocator;
 pub use presence::{Presence, detect};
 pub use recipe::{
-    Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, Runtime, Shape, Step, Stop,
+    Count, Door, Find, GeneratedFile, Get, Needs, Part, Question, Recipe, Reload, ReloadStep, Runtime, Shape, Stop,
 };
 pub use server::{Server, Wanted};

@@ -23,7 +23,8 @@ impl Observation {
     /// failed ones, but not by those that were never sent.
     pub fn end(self, server: &Server, outcome: &mut Outcome) {
         let seen = self.sampler.stop();
-        let cpu_us = server.usage().cpu_us.saturating_sub(self.cpu_us) as f64;
+        // A process whose time no other takes over has used it all the same.
+        let cpu_us = (server.usage().cpu_us + seen.lost_us).saturating_sub(self.cpu_us) as f64;
         let requests = requests(outcome);
         let numbers = &mut outcome.numbers;
         if requests > 0.0 {

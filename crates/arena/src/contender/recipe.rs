@@ -248,13 +248,13 @@ pub struct Reload {
     pub new_workers: String,
     /// Steps, in this order.
     #[serde(rename = "step")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReloadStep>,
 }
 
 /// A step of a reload: a signal or a command.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct ReloadStep {
     /// Signal to send.
     pub signal: Option<String>,
     /// Matches the title of the process that gets the signal. Without it, the process that was started last gets it.

@@ -1,14 +1,13 @@
 //! Reloads a server's application as its own documentation says, and waits until that is done where it can be observed.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
 use std::time::Duration;
 
 use regex::Regex;
 
-use super::recipe::{Step, signal};
+use super::recipe::{ReloadStep, signal};
 use super::server::Server;
-use loadgen::process::{self, until};
+use loadgen::process::{self, output_within, until};
 
 impl Server {
     /// Performs the steps of the recipe's reload.
@@ -47,7 +46,7 @@ impl Server {
         self.workers_among(&self.members()).into_iter().map(|member| member.id).collect()
     }
 
-    fn step(&self, step: &Step) -> Result<(), String> {
+    fn step(&self, step: &ReloadStep) -> Result<(), String> {
         self.wait_for(step)?;
         if !step.command.is_empty() {
             return self.run(&step.command);
@@ -65,7 +64,7 @@ impl Server {
         process::signal_one(to.id, signal)
     }
 
-    fn wait_for(&self, step: &Step) -> Result<(), String> {
+    fn wait_for(&self, step: &ReloadStep) -> Result<(), String> {
         let (Some(number), Some(pattern)) = (&step.when, &step.to_see) else { return Ok(()) };
         let number = self.words.number(number)? as usize;
         let pattern: Regex = self.words.pattern(pattern)?;
@@ -76,7 +75,8 @@ impl Server {
         Err(format!("there never were {number} processes like {pattern}. {}", self.processes_in_words()))
     }
 
-    /// Runs a command in the server's environment, and in its PID namespace if it has one.
+    /// Runs a command in the server's environment, and in its PID namespace if it has one. It may take as long as the
+    /// server to start: one that hangs must not hold up the run.
     fn run(&self, words: &[String]) -> Result<(), String> {
         let filled: Result<Vec<String>, String> = words.iter().map(|word| self.words.fill(word)).collect();
         let words: Vec<String> = filled?.into_iter().filter(|word| !word.is_empty()).collect();
@@ -89,7 +89,8 @@ impl Server {
         let env = self.words.fill_all(&self.recipe.env)?;
         let mut command =
             self.environment.command_behind(&before, &self.environment.program(program)?, &self.words.folder, &env);
-        let output = command.args(rest).stdin(Stdio::null()).output().map_err(|error| format!("`{line}`: {error}"))?;
+        let limit = Duration::from_secs(u64::from(self.recipe.ready_s));
+        let output = output_within(command.args(rest), limit).map_err(|error| format!("`{line}`: {error}"))?;
         if output.status.success() {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use loadgen::process::{self, Launch, MemoryGroup, Ports, Process};
 /// Variable from which Rails takes the size of its connection pool.
 const RAILS_MAX_THREADS: &str = "RAILS_MAX_THREADS";
 
-struct Prepared {
+struct PreparedServer {
     words: Words,
     /// The ports in its words.
     ports: Ports,
@@ -22,7 +22,7 @@ struct Prepared {
     folder: PathBuf,
 }
 
-fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
+fn prepare(wanted: &Wanted<'_>) -> Result<PreparedServer, String> {
     let recipe = wanted.recipe;
     let environment = wanted.environment;
     let app = wanted.rackup.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -58,13 +58,13 @@ fn prepare(wanted: &Wanted<'_>) -> Result<Prepared, String> {
     for part in &recipe.processes {
         lines.extend(words.lines(recipe, part, &wanted.extra)?);
     }
-    Ok(Prepared { words, ports, lines, folder: outside })
+    Ok(PreparedServer { words, ports, lines, folder: outside })
 }
 
-fn launch(wanted: &Wanted<'_>, prepared: Prepared) -> Result<Server, String> {
+fn launch(wanted: &Wanted<'_>, prepared: PreparedServer) -> Result<Server, String> {
     let recipe = wanted.recipe;
     let environment = wanted.environment;
-    let Prepared { words, ports, lines, folder } = prepared;
+    let PreparedServer { words, ports, lines, folder } = prepared;
     let mark = format!("{}-{}-{}", std::process::id(), words.port, wanted.label);
     let group = wanted
         .memory_limit

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, Read};
 
 use super::access_line;
-use super::asked::{Asked, check_method, clean_path, is_safe, shortened};
 use super::pace::{Pace, Times};
+use super::request::{DuelRequest, check_method, clean_path, is_safe, shortened};
 
 /// Most paths of a workload: learning each path's answer from each contender takes time, so the most frequent ones
 /// stand for the rest.
@@ -28,7 +28,7 @@ const REASONS_MAX: usize = 40;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// The workload, most frequent first; weights are counts.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<DuelRequest>,
     /// Number of lines read.
     pub lines: u64,
     /// Number of requests that can be repeated.
@@ -44,11 +44,11 @@ pub struct Recorded {
 }
 
 /// Counts of each method and path, by status.
-type Seen = HashMap<(String, String), BTreeMap<u16, u64>>;
+type StatusCounts = HashMap<(String, String), BTreeMap<u16, u64>>;
 
 #[derive(Default)]
-struct Tally {
-    seen: Seen,
+struct LogTally {
+    seen: StatusCounts,
     fit: u64,
     left_out: BTreeMap<String, u64>,
     times: Times,
@@ -56,7 +56,7 @@ struct Tally {
 
 /// Reads a whole log and keeps its `most` most frequent requests.
 pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
-    let mut tally = Tally::default();
+    let mut tally = LogTally::default();
     let mut lines = 0;
     let mut bytes = Vec::new();
     loop {
@@ -80,7 +80,7 @@ pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
     tally.settled(lines, most)
 }
 
-impl Tally {
+impl LogTally {
     fn leave(&mut self, why: &str) {
         let is_new = !self.left_out.contains_key(why);
         let why = if is_new && self.left_out.len() >= REASONS_MAX { "other reasons" } else { why };
@@ -119,11 +119,12 @@ impl Tally {
             let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
             return Err(format!(
                 "the access log has no request that can be asked again: {why}. Wanted are lines in the common or \
-                 combined format, or in that of foolsgold"
+                 combined format, or in that of foolsgold, of Heroku's router, or in JSON of nginx, Caddy, Traefik or \
+                 pino-http"
             ));
         }
         let paths = self.seen.len();
-        let mut counted: Vec<(u64, Asked)> = self.seen.into_iter().map(weighted).collect();
+        let mut counted: Vec<(u64, DuelRequest)> = self.seen.into_iter().map(weighted).collect();
         // The path breaks ties, so that the same log always gives the same workload.
         counted.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
         counted.truncate(most.max(1));
@@ -144,10 +145,12 @@ fn expected(status: u16) -> Option<u16> {
     }
 }
 
-fn weighted(((method, path), statuses): ((String, String), BTreeMap<u16, u64>)) -> (u64, Asked) {
+fn weighted(((method, path), statuses): ((String, String), BTreeMap<u16, u64>)) -> (u64, DuelRequest) {
     let count = statuses.values().sum();
-    let usual = statuses.iter().max_by_key(|(_, count)| **count).map(|(status, _)| *status);
-    (count, Asked { weight: count as f64, status: usual, ..Asked::new(&method, &path) })
+    // Of equally frequent ones rather a success, which is the work of the application.
+    let worth = |status: u16| ((200..300).contains(&status), std::cmp::Reverse(status));
+    let usual = statuses.iter().max_by_key(|(status, count)| (**count, worth(**status))).map(|(status, _)| *status);
+    (count, DuelRequest { weight: count as f64, status: usual, ..DuelRequest::new(&method, &path) })
 }
 
 impl Recorded {
@@ -218,7 +221,7 @@ mod tests {
         ]) + "no request\n\n";
         let found = read(text.as_bytes(), 10).unwrap();
         assert_eq!((found.lines, found.fit, found.paths, found.covered), (12, 5, 4, 5));
-        assert_eq!(found.asked[0], Asked { weight: 2.0, status: Some(200), ..Asked::new("GET", "/a") });
+        assert_eq!(found.asked[0], DuelRequest { weight: 2.0, status: Some(200), ..DuelRequest::new("GET", "/a") });
         let left: u64 = found.left_out.iter().map(|(_, count)| count).sum();
         assert_eq!(left, 6, "{:?}", found.left_out);
         let words = found.in_words().join("\n");
@@ -240,6 +243,13 @@ mod tests {
     fn the_usual_status_of_a_path_is_the_expected_one() {
         let found = read(log(&[("GET", "/a", 302), ("GET", "/a", 200), ("GET", "/a", 302)]).as_bytes(), 9).unwrap();
         assert_eq!(found.asked[0].status, Some(302));
+        let of = |statuses: &[u16]| {
+            let lines: Vec<(&str, &str, u16)> = statuses.iter().map(|status| ("GET", "/a", *status)).collect();
+            read(log(&lines).as_bytes(), 9).unwrap().asked[0].status
+        };
+        // As often as others.
+        assert_eq!([of(&[404, 200]), of(&[201, 302, 410]), of(&[302, 404])], [Some(200), Some(201), Some(302)]);
+        assert_eq!(of(&[404, 200, 404]), Some(404));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 /// Number from which on a time is in milliseconds: in seconds it would be the year 5138.
 const MILLISECONDS: f64 = 1e11;
 /// Names under which JSON lines have their time.
-const NAMES: [&str; 9] =
-    ["time", "timestamp", "@timestamp", "ts", "time_iso8601", "time_local", "msec", "datetime", "date"];
+const NAMES: [&str; 10] =
+    ["time", "timestamp", "@timestamp", "ts", "time_iso8601", "time_local", "msec", "datetime", "date", "StartUTC"];
 
 /// Parses the format of nginx and Apache: `10/Oct/2000:13:55:36 -0700`.
 pub fn common(text: &str) -> Option<u64> {

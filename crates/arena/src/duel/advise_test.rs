@@ -7,7 +7,7 @@ use super::super::cases;
 use super::*;
 
 /// Server, workers, threads, rates of three rounds, p99 at 80 % load, and memory.
-struct Figures(&'static str, u32, u32, [f64; 3], f64, f64);
+struct Results(&'static str, u32, u32, [f64; 3], f64, f64);
 
 fn three(numbers: [f64; 3]) -> Spread {
     let mut sorted = numbers;
@@ -19,11 +19,11 @@ fn near(number: f64) -> Spread {
     three([number * 0.99, number, number * 1.01])
 }
 
-fn summary(rows: &[Figures]) -> Summary {
+fn summary(rows: &[Results]) -> Summary {
     let mut summary = Summary { rounds: 3, ..Summary::default() };
     let mut capacity = Case { name: cases::CAPACITY.into(), ..Case::default() };
     let mut loaded = Case { name: cases::load(80), x: Some(80.0), ..Case::default() };
-    for Figures(server, workers, threads, rates, p99, memory) in rows {
+    for Results(server, workers, threads, rates, p99, memory) in rows {
         let name = format!("{server} -w {workers} -t {threads}");
         let commands = vec![format!("{server} --start")];
         let workers = *workers;
@@ -45,9 +45,9 @@ fn now(name: &str) -> Wishes {
 #[test]
 fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
     let summary = summary(&[
-        Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),
-        Figures("foolsgold", 2, 3, [1390.0, 1400.0, 1410.0], 12.0, 150.0),
-        Figures("thin", 4, 1, [690.0, 700.0, 710.0], 20.0, 300.0),
+        Results("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),
+        Results("foolsgold", 2, 3, [1390.0, 1400.0, 1410.0], 12.0, 150.0),
+        Results("thin", 4, 1, [690.0, 700.0, 710.0], 20.0, 300.0),
     ]);
     let advice = advise(&summary, &now("puma"));
     assert_eq!(
@@ -68,8 +68,8 @@ fn the_fastest_within_bounds_is_recommended_against_what_the_user_has() {
 #[test]
 fn whoever_is_best_is_said_to_be() {
     let summary = summary(&[
-        Figures("foolsgold", 2, 3, [990.0, 1000.0, 1010.0], 12.0, 150.0),
-        Figures("puma", 2, 5, [1990.0, 2000.0, 2010.0], 12.0, 200.0),
+        Results("foolsgold", 2, 3, [990.0, 1000.0, 1010.0], 12.0, 150.0),
+        Results("puma", 2, 5, [1990.0, 2000.0, 2010.0], 12.0, 200.0),
     ]);
     let advice = advise(&summary, &now("foolsgold"));
     assert!(advice.sentence.contains("use puma with -w 2 -t 5; it serves 2.0× what foolsgold"), "{}", advice.sentence);
@@ -81,8 +81,8 @@ fn whoever_is_best_is_said_to_be() {
 #[test]
 fn a_p99_out_of_bounds_is_no_recommendation() {
     let rows = [
-        Figures("fast", 2, 16, [1990.0, 2000.0, 2010.0], 400.0, 150.0),
-        Figures("steady", 2, 1, [990.0, 1000.0, 1010.0], 20.0, 200.0),
+        Results("fast", 2, 16, [1990.0, 2000.0, 2010.0], 400.0, 150.0),
+        Results("steady", 2, 1, [990.0, 1000.0, 1010.0], 20.0, 200.0),
     ];
     let advice = advise(&summary(&rows), &Wishes::default());
     assert!(advice.sentence.contains("use steady"), "{}", advice.sentence);
@@ -103,8 +103,8 @@ fn a_p99_out_of_bounds_is_no_recommendation() {
 #[test]
 fn the_speed_of_the_fastest_does_not_count_against_it() {
     let rows = [
-        Figures("foolsgold", 2, 5, [1990.0, 2000.0, 2010.0], 80.0, 150.0),
-        Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 20.0, 200.0),
+        Results("foolsgold", 2, 5, [1990.0, 2000.0, 2010.0], 80.0, 150.0),
+        Results("puma", 2, 5, [990.0, 1000.0, 1010.0], 20.0, 200.0),
     ];
     let slow = advise(&summary(&rows), &now("puma"));
     assert!(slow.sentence.contains("stay with puma"), "{}", slow.sentence);
@@ -130,7 +130,7 @@ fn the_speed_of_the_fastest_does_not_count_against_it() {
 
 #[test]
 fn ties_are_called_ties_and_broken_in_order() {
-    let row = |server, p99, memory| Figures(server, 2, 3, [980.0, 1000.0, 1020.0], p99, memory);
+    let row = |server, p99, memory| Results(server, 2, 3, [980.0, 1000.0, 1020.0], p99, memory);
     let by_p99 = advise(&summary(&[row("a", 12.0, 90.0), row("b", 9.0, 200.0)]), &now("a"));
     assert!(
         by_p99.sentence.contains("use b with -w 2 -t 3; it serves as much as a -w 2 -t 3 at 0.8× its p99"),
@@ -145,7 +145,7 @@ fn ties_are_called_ties_and_broken_in_order() {
     let by_habit = advise(&summary(&[row("a", 9.0, 90.0), row("b", 9.0, 90.0)]), &now("b"));
     assert!(by_habit.sentence.contains("stay with b with -w 2 -t 3; it serves as much as a"), "{by_habit:?}");
     assert!(by_habit.reasons.iter().any(|reason| reason.contains("no gain")));
-    let larger = Figures("a", 4, 3, [980.0, 1000.0, 1020.0], 9.0, 90.0);
+    let larger = Results("a", 4, 3, [980.0, 1000.0, 1020.0], 9.0, 90.0);
     let by_simplicity = advise(&summary(&[larger, row("b", 9.0, 90.0), row("c", 9.0, 90.0)]), &Wishes::default());
     assert!(by_simplicity.sentence.contains("use b"), "{by_simplicity:?}");
     assert!(by_simplicity.reasons.iter().any(|reason| reason.contains("fewest processes")));
@@ -156,8 +156,8 @@ fn the_noisiest_setting_is_not_recommended_for_its_noise() {
     // As seen on a busy machine: rates, and p99 at 80 % load; equal memory.
     let rows = |now: [f64; 2], noisy: [f64; 2]| {
         let mut seen = summary(&[
-            Figures("puma", 2, 5, [now[0], now[0], now[1]], 0.0, 48.0),
-            Figures("puma", 2, 16, [noisy[0], noisy[0], noisy[1]], 0.0, 60.0),
+            Results("puma", 2, 5, [now[0], now[0], now[1]], 0.0, 48.0),
+            Results("puma", 2, 16, [noisy[0], noisy[0], noisy[1]], 0.0, 60.0),
         ]);
         for (at, p99) in [[479.0, 2738.0], [258.0, 3047.0]].into_iter().enumerate() {
             seen.cases[0].results[at].numbers.insert(RATE.into(), Spread::of(&[now, noisy][at]).unwrap());
@@ -181,7 +181,7 @@ type OfFive = (&'static str, u32, [f64; 5], f64, f64);
 
 fn five(rows: &[OfFive]) -> Summary {
     let figures = |&(server, size, rates, p99, memory): &OfFive| {
-        Figures(server, size, size, [rates[0], rates[1], rates[2]], p99, memory)
+        Results(server, size, size, [rates[0], rates[1], rates[2]], p99, memory)
     };
     let mut seen = summary(&rows.iter().map(figures).collect::<Vec<_>>());
     for (result, (_, _, rates, ..)) in seen.cases[0].results.iter_mut().zip(rows) {
@@ -229,9 +229,9 @@ fn what_is_not_shown_to_beat_the_present_server_is_not_recommended_for_being_lev
 #[test]
 fn the_disqualified_and_the_failing_do_not_count() {
     let mut both = summary(&[
-        Figures("liar", 2, 3, [1990.0, 2000.0, 2010.0], 1.0, 90.0),
-        Figures("dropper", 2, 3, [1490.0, 1500.0, 1510.0], 1.0, 90.0),
-        Figures("honest", 2, 3, [990.0, 1000.0, 1010.0], 9.0, 90.0),
+        Results("liar", 2, 3, [1990.0, 2000.0, 2010.0], 1.0, 90.0),
+        Results("dropper", 2, 3, [1490.0, 1500.0, 1510.0], 1.0, 90.0),
+        Results("honest", 2, 3, [990.0, 1000.0, 1010.0], 9.0, 90.0),
     ]);
     both.cases[1].results[0].disqualified = Some("GET / is answered with 404".into());
     // The same rule as in all studies: more than 1 of 100 failed, not 1 of 1000.
@@ -255,7 +255,7 @@ fn the_disqualified_and_the_failing_do_not_count() {
 #[test]
 fn whoever_has_no_rate_does_not_count_and_why_is_said() {
     let reasons = |rate: Option<f64>, right: f64| {
-        let mut one = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0)]);
+        let mut one = summary(&[Results("a", 1, 1, [100.0; 3], 5.0, 50.0)]);
         let numbers = &mut one.cases[0].results[0].numbers;
         numbers.remove(RATE);
         numbers.extend(rate.map(|rate| (RATE.to_owned(), near(rate))));
@@ -274,11 +274,11 @@ fn whoever_has_no_rate_does_not_count_and_why_is_said() {
 
 #[test]
 fn alone_or_with_itself_only() {
-    let one = summary(&[Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0)]);
+    let one = summary(&[Results("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0)]);
     assert!(advise(&one, &now("puma")).sentence.contains("stay with puma with -w 2 -t 5; nobody else"));
     let own = summary(&[
-        Figures("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),
-        Figures("puma", 4, 5, [1490.0, 1500.0, 1510.0], 24.0, 200.0),
+        Results("puma", 2, 5, [990.0, 1000.0, 1010.0], 24.0, 200.0),
+        Results("puma", 4, 5, [1490.0, 1500.0, 1510.0], 24.0, 200.0),
     ]);
     let advice = advise(&own, &now("puma -w 2 -t 5"));
     assert!(advice.sentence.contains("stay with puma with -w 4 -t 5; it serves 1.5× what puma -w 2 -t 5 does"));
@@ -287,7 +287,7 @@ fn alone_or_with_itself_only() {
 
 #[test]
 fn caveats_and_the_quick_form_are_told() {
-    let mut quick = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0), Figures("b", 1, 1, [50.0; 3], 5.0, 50.0)]);
+    let mut quick = summary(&[Results("a", 1, 1, [100.0; 3], 5.0, 50.0), Results("b", 1, 1, [50.0; 3], 5.0, 50.0)]);
     quick.is_quick = true;
     for result in quick.cases.iter_mut().flat_map(|case| &mut case.results) {
         for spread in result.numbers.values_mut() {
@@ -303,17 +303,17 @@ fn caveats_and_the_quick_form_are_told() {
 
 #[test]
 fn a_missing_p99_is_survived() {
-    let mut odd = summary(&[Figures("a", 1, 1, [100.0; 3], 5.0, 50.0), Figures("b", 1, 1, [100.0; 3], 5.0, 50.0)]);
+    let mut odd = summary(&[Results("a", 1, 1, [100.0; 3], 5.0, 50.0), Results("b", 1, 1, [100.0; 3], 5.0, 50.0)]);
     odd.cases.truncate(1);
     let advice = advise(&odd, &Wishes::default());
     assert!(advice.sentence.contains("it serves as much as"), "{advice:?}");
 }
 
 /// A name; multiples of the rate, each with the number of rounds of three that broke; p99 and memory at the rate.
-type AtRate<'a> = (&'a str, &'a [(u32, u32)], f64, f64);
+type CarriedRow<'a> = (&'a str, &'a [(u32, u32)], f64, f64);
 
 /// Adds what each contender carries of 120 requests/s, and its p99 and memory there.
-fn at_rate(mut summary: Summary, rows: &[AtRate]) -> Summary {
+fn at_rate(mut summary: Summary, rows: &[CarriedRow]) -> Summary {
     let mut traffic = Traffic { per_s: 120.0, cores: 2, ..Traffic::default() };
     let mut case = Case { name: cases::traffic(1), x: Some(120.0), ..Case::default() };
     for (name, steps, p99, memory) in rows {
@@ -336,8 +336,8 @@ fn at_rate(mut summary: Summary, rows: &[AtRate]) -> Summary {
 
 fn two() -> Summary {
     summary(&[
-        Figures("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
-        Figures("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
+        Results("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
+        Results("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
     ])
 }
 
@@ -365,9 +365,9 @@ fn at_a_rate_that_all_carry_memory_decides_and_capacity_does_not() {
 fn at_a_rate_too_only_what_is_shown_to_beat_the_present_server_is_recommended() {
     const WELL: &[(u32, u32)] = &[(1, 0), (2, 0), (4, 3)];
     let three = summary(&[
-        Figures("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
-        Figures("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
-        Figures("noisy", 1, 1, [790.0, 800.0, 810.0], 9.0, 90.0),
+        Results("quick", 2, 3, [1990.0, 2000.0, 2010.0], 8.0, 300.0),
+        Results("small", 1, 3, [790.0, 800.0, 810.0], 9.0, 90.0),
+        Results("noisy", 1, 1, [790.0, 800.0, 810.0], 9.0, 90.0),
     ]);
     let rows = [
         ("quick -w 2 -t 3", WELL, 8.0, 200.0),

@@ -2,9 +2,9 @@
 //! the other contenders. What stays the same is compared in every later answer; what varies is not. Only another status
 //! or another kind of body disqualifies a contender. Pure; `fetch` sends the requests.
 
-use super::asked::Asked;
 use super::glob::Glob;
 use super::kind::Kind;
+use super::request::DuelRequest;
 
 /// The parts of a response that are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,7 +23,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownAnswer {
     /// The request that is answered.
-    pub asked: Asked,
+    pub asked: DuelRequest,
     /// Status of a right answer.
     pub status: u16,
     /// Kind of body of a right answer.
@@ -49,7 +49,7 @@ pub enum Unfit {
 
 /// Result of comparing an answer with what was learned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum AnswerVerdict {
     /// Everything that stays the same is there.
     Right,
     /// Right status and kind, but other content; it is reported and learned.
@@ -60,7 +60,7 @@ pub enum Verdict {
 
 impl KnownAnswer {
     /// Learns from several answers of the reference server.
-    pub fn from_answers(asked: &Asked, answers: &[Answer]) -> Result<KnownAnswer, Unfit> {
+    pub fn from_answers(asked: &DuelRequest, answers: &[Answer]) -> Result<KnownAnswer, Unfit> {
         let words = asked.in_words();
         let Some(first) = answers.first() else { return Err(Unfit::Unsteady(format!("{words} was never answered"))) };
         if let Some(fault) = answers.iter().find(|answer| answer.status >= 500) {
@@ -79,7 +79,7 @@ impl KnownAnswer {
             lengths: (first.body.len(), first.body.len()),
         };
         for answer in &answers[1..] {
-            if let Verdict::Wrong(_) = learned.judge(answer) {
+            if let AnswerVerdict::Wrong(_) = learned.judge(answer) {
                 let (one, other) = (in_words(first), in_words(answer));
                 return Err(Unfit::Unsteady(format!("{words} is answered now with {one}, now with {other}")));
             }
@@ -89,27 +89,30 @@ impl KnownAnswer {
     }
 
     /// Compares this answer with what was learned.
-    pub fn judge(&self, answer: &Answer) -> Verdict {
+    pub fn judge(&self, answer: &Answer) -> AnswerVerdict {
         let words = self.asked.in_words();
         let found = kind(answer);
         if answer.status != self.status || found != self.kind {
             let wanted = format!("{} and {}", self.status, self.kind.in_words());
             let found = in_words(answer);
-            return Verdict::Wrong(format!("{words} is answered with {found}, not with {wanted}: {}", start(answer)));
+            return AnswerVerdict::Wrong(format!(
+                "{words} is answered with {found}, not with {wanted}: {}",
+                start(answer)
+            ));
         }
         if !self.location.matches(answer.location.as_bytes()) {
-            return Verdict::Differs(format!("{words} leads to {}", answer.location.escape_debug()));
+            return AnswerVerdict::Differs(format!("{words} leads to {}", answer.location.escape_debug()));
         }
         if !self.body.matches(&answer.body) {
             let length = answer.body.len();
             let at = self.body.before_first_difference(&answer.body);
-            return Verdict::Differs(format!("{words}: {length} bytes, which differ after `{at}`"));
+            return AnswerVerdict::Differs(format!("{words}: {length} bytes, which differ after `{at}`"));
         }
         if !self.is_of_usual_length(answer.body.len()) {
             let (length, (low, high)) = (answer.body.len(), self.lengths);
-            return Verdict::Differs(format!("{words}: {length} bytes, where {low} to {high} are usual"));
+            return AnswerVerdict::Differs(format!("{words}: {length} bytes, where {low} to {high} are usual"));
         }
-        Verdict::Right
+        AnswerVerdict::Right
     }
 
     /// Learns that this answer is right, too. Its status and kind must be right.
@@ -174,7 +177,7 @@ fn in_words(answer: &Answer) -> String {
 fn start(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(answer.body.get(..200).unwrap_or(&answer.body)).into_owned();
     let words: Vec<&str> = text.split_whitespace().collect();
-    super::asked::shortened(&words.join(" "))
+    super::request::shortened(&words.join(" "))
 }
 
 #[cfg(test)]

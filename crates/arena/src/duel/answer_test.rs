@@ -7,15 +7,15 @@ fn page(body: &str) -> Answer {
 }
 
 fn learned(answers: &[Answer]) -> KnownAnswer {
-    KnownAnswer::from_answers(&Asked::new("GET", "/a"), answers).unwrap()
+    KnownAnswer::from_answers(&DuelRequest::new("GET", "/a"), answers).unwrap()
 }
 
 #[test]
 fn what_stays_is_checked_byte_for_byte() {
     let known = learned(&[page("<p>one</p>"), page("<p>one</p>")]);
     assert!(known.body.is_exact() && !known.is_loose());
-    assert_eq!(known.judge(&page("<p>one</p>")), Verdict::Right);
-    assert!(matches!(known.judge(&page("<p>two</p>")), Verdict::Differs(_)));
+    assert_eq!(known.judge(&page("<p>one</p>")), AnswerVerdict::Right);
+    assert!(matches!(known.judge(&page("<p>two</p>")), AnswerVerdict::Differs(_)));
     assert_eq!(known.in_words(), "GET /a: 200, a page of HTML, all 10 bytes");
 }
 
@@ -23,10 +23,10 @@ fn what_stays_is_checked_byte_for_byte() {
 fn what_varies_is_masked_and_told() {
     let with = |token: &str| page(&format!("<html><title>the shop</title><input value=\"{token}\"><p>more</p></html>"));
     let known = learned(&[with("aaa"), with("bb-b"), with("c")]);
-    assert_eq!(known.judge(&with("something else")), Verdict::Right);
+    assert_eq!(known.judge(&with("something else")), AnswerVerdict::Right);
     assert!(known.in_words().contains("one place that varies, the first after"), "{}", known.in_words());
     let half = page("<html><title>the shop</title><input value=\"c\"></html>");
-    assert!(matches!(known.judge(&half), Verdict::Differs(_)));
+    assert!(matches!(known.judge(&half), AnswerVerdict::Differs(_)));
 }
 
 #[test]
@@ -34,8 +34,8 @@ fn what_varies_wholly_is_held_to_its_length() {
     let known = learned(&[page("aaaa bbbb"), page("cccc(dddd"), page("x")]);
     assert!(known.is_loose());
     assert!(known.in_words().contains("not checked"), "{}", known.in_words());
-    assert_eq!(known.judge(&page("zzzz")), Verdict::Right);
-    let Verdict::Differs(words) = known.judge(&page(&"z ".repeat(500))) else { panic!("a long one passed") };
+    assert_eq!(known.judge(&page("zzzz")), AnswerVerdict::Right);
+    let AnswerVerdict::Differs(words) = known.judge(&page(&"z ".repeat(500))) else { panic!("a long one passed") };
     assert!(words.contains("1000 bytes, where 1 to 9 are usual"), "{words}");
 }
 
@@ -43,11 +43,11 @@ fn what_varies_wholly_is_held_to_its_length() {
 fn another_status_or_kind_disqualifies() {
     let known = learned(&[page("<p>one</p>")]);
     let other = Answer { status: 404, ..page("<p>one</p>") };
-    let Verdict::Wrong(words) = known.judge(&other) else { panic!("it passed") };
+    let AnswerVerdict::Wrong(words) = known.judge(&other) else { panic!("it passed") };
     assert!(words.contains("GET /a is answered with 404") && words.contains("not with 200"), "{words}");
-    assert!(matches!(known.judge(&page("")), Verdict::Wrong(_)));
+    assert!(matches!(known.judge(&page("")), AnswerVerdict::Wrong(_)));
     let json = Answer { content_type: "application/json".into(), ..page("{\"error\":\"no\"}") };
-    assert!(matches!(known.judge(&json), Verdict::Wrong(_)));
+    assert!(matches!(known.judge(&json), AnswerVerdict::Wrong(_)));
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn redirects_and_missing_pages_are_right_when_they_stay() {
     let there = |place: &str| Answer { status: 302, location: place.into(), ..page("") };
     let known = learned(&[there("/login"), there("/login")]);
     assert_eq!(known.in_words(), "GET /a: 302, to /login, no body");
-    assert_eq!(known.judge(&there("/login")), Verdict::Right);
-    assert!(matches!(known.judge(&there("/logout")), Verdict::Differs(_)));
+    assert_eq!(known.judge(&there("/login")), AnswerVerdict::Right);
+    assert!(matches!(known.judge(&there("/logout")), AnswerVerdict::Differs(_)));
     let missing = Answer { status: 404, ..page("<p>no</p>") };
     assert_eq!(learned(&[missing.clone(), missing]).status, 404);
 }
@@ -64,7 +64,7 @@ fn redirects_and_missing_pages_are_right_when_they_stay() {
 #[test]
 fn what_cannot_be_learned_says_why() {
     let ask = |status: Option<u16>, answers: &[Answer]| {
-        KnownAnswer::from_answers(&Asked { status, ..Asked::new("GET", "/a") }, answers).unwrap_err()
+        KnownAnswer::from_answers(&DuelRequest { status, ..DuelRequest::new("GET", "/a") }, answers).unwrap_err()
     };
     let failing = Answer { status: 500, ..page("oh") };
     assert_eq!(ask(None, &[page("a"), failing]), Unfit::Broken("GET /a is answered with 500".into()));
@@ -79,7 +79,7 @@ fn what_cannot_be_learned_says_why() {
 fn a_difference_that_was_learned_is_right() {
     let mut known = learned(&[page("<p>served by one, with the rest of the page</p>")]);
     let other = page("<p>served by another, with the rest of the page</p>");
-    assert!(matches!(known.judge(&other), Verdict::Differs(_)));
+    assert!(matches!(known.judge(&other), AnswerVerdict::Differs(_)));
     known.widen(&other);
-    assert_eq!(known.judge(&other), Verdict::Right);
+    assert_eq!(known.judge(&other), AnswerVerdict::Right);
 }

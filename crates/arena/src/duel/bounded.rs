@@ -1,13 +1,15 @@
 //! Bounded reading of what a user names: a device that never ends, or a pipe that has no writer, is an error instead of
 //! an endless wait.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 
 /// Reads all of a regular file of at most `most` bytes. `what` names its purpose in each error message.
 pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
@@ -23,6 +25,13 @@ pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
         return Err(complaint(&format!("it has more than {most} bytes, which is the most")));
     }
     Ok(bytes)
+}
+
+/// Opens a file for reading. Does not wait for somebody who opens a pipe for writing: a [`TimeoutReader`] waits for
+/// what is written to it.
+pub fn open_at_once(path: &Path) -> io::Result<File> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// Reader that fails when no bytes arrive for a time.
@@ -51,8 +60,14 @@ impl<R: Read + AsFd> TimeoutReader<R> {
 
 impl<R: Read + AsFd> Read for TimeoutReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.wait()?;
-        self.input.read(bytes)
+        loop {
+            self.wait()?;
+            match self.input.read(bytes) {
+                // Another reader was faster.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
     }
 }
 

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::measure::QUEUE_LEFT;
 use loadgen::process::until;
-use loadgen::{Ask, BodyRule, Expect, Workload, is_busy};
+use loadgen::{Ask, BodyRule, Expect, SEARCHED_BYTES, Workload, is_busy};
 
-use super::answer::{Answer, KnownAnswer, Unfit, Verdict};
-use super::asked::Asked;
+use super::answer::{Answer, AnswerVerdict, KnownAnswer, Unfit};
 use super::fetch::{HOST, Unanswered, fetch, fetch_with_notice};
-use super::plan::Plan;
+use super::plan::DuelPlan;
+use super::request::DuelRequest;
 
 /// Timeout of one answer in a check.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -42,12 +42,12 @@ pub struct AnswerTimeout<'a> {
 
 impl<'a> AnswerTimeout<'a> {
     /// Those of a plan.
-    pub fn of(plan: &Plan, tell: &'a mut dyn FnMut(&str)) -> AnswerTimeout<'a> {
+    pub fn of(plan: &DuelPlan, tell: &'a mut dyn FnMut(&str)) -> AnswerTimeout<'a> {
         let [limit, apart] = [plan.answer_s, plan.apart_s].map(Duration::from_secs_f64);
         AnswerTimeout { limit, apart, tell }
     }
 
-    fn fetch(&mut self, port: u16, asked: &Asked, times: u32) -> Result<Answer, Unanswered> {
+    fn fetch(&mut self, port: u16, asked: &DuelRequest, times: u32) -> Result<Answer, Unanswered> {
         let limit = self.limit * times;
         let slow = self.limit.mul_f64(SLOW);
         let mut told = || {
@@ -84,7 +84,7 @@ pub enum CaptureError {
 /// allowed and most of the weight remains.
 pub fn from_reference(
     port: u16,
-    asked: &[Asked],
+    asked: &[DuelRequest],
     may_leave_out: bool,
     timeout: &mut AnswerTimeout<'_>,
 ) -> Result<Capture, CaptureError> {
@@ -122,16 +122,16 @@ pub fn from_other(
     learned: &mut [KnownAnswer],
     timeout: &mut AnswerTimeout<'_>,
 ) -> Result<Vec<String>, String> {
-    let asked: Vec<Asked> = learned.iter().map(|one| one.asked.clone()).collect();
+    let asked: Vec<DuelRequest> = learned.iter().map(|one| one.asked.clone()).collect();
     let answers = several(port, &asked, timeout).map_err(|error| error.words)?;
     let mut differences = Vec::new();
     for (known, answers) in learned.iter_mut().zip(answers) {
         let mut told = None;
         for answer in answers {
             match known.judge(&answer) {
-                Verdict::Right => {}
-                Verdict::Wrong(why) => return Err(why),
-                Verdict::Differs(how) => {
+                AnswerVerdict::Right => {}
+                AnswerVerdict::Wrong(why) => return Err(why),
+                AnswerVerdict::Differs(how) => {
                     known.widen(&answer);
                     told.get_or_insert(how);
                 }
@@ -167,12 +167,12 @@ pub fn check(port: u16, learned: &mut [KnownAnswer], limit: Duration) -> Checked
         let answer = fetch_when_free(port, known, retry_until).map_err(|error| error.words);
         end.get_or_insert_with(|| Instant::now() + limit);
         match answer.map(|answer| (known.judge(&answer), answer)) {
-            Ok((Verdict::Right, _)) => {}
-            Ok((Verdict::Differs(how), answer)) => {
+            Ok((AnswerVerdict::Right, _)) => {}
+            Ok((AnswerVerdict::Differs(how), answer)) => {
                 known.widen(&answer);
                 checked.changed.push(how);
             }
-            Ok((Verdict::Wrong(why), _)) | Err(why) => {
+            Ok((AnswerVerdict::Wrong(why), _)) | Err(why) => {
                 checked.wrong = Some(why);
                 break;
             }
@@ -196,7 +196,7 @@ fn fetch_when_free(port: u16, known: &KnownAnswer, retry_until: Instant) -> Resu
 }
 
 /// Whether the server answers at all; used as the condition of `when_ready`.
-pub fn answers(port: u16, known: &Asked, timeout: &mut AnswerTimeout<'_>) -> Result<(), Unanswered> {
+pub fn answers(port: u16, known: &DuelRequest, timeout: &mut AnswerTimeout<'_>) -> Result<(), Unanswered> {
     let answer = timeout.fetch(port, known, FIRST)?;
     // A proxy answers with these while the server behind it still starts.
     if [502, 503, 504].contains(&answer.status) {
@@ -228,14 +228,23 @@ fn rule(known: &KnownAnswer) -> BodyRule {
     if known.body.is_exact() {
         return BodyRule::Exactly(longest.to_vec());
     }
-    match std::str::from_utf8(longest) {
+    // A load searches the beginning of a long body alone, and such a body may become longer.
+    let is_all_searched = known.lengths.1 <= SEARCHED_BYTES / 2;
+    let piece = if is_all_searched { longest } else { beginning(known.body.start()) };
+    match std::str::from_utf8(piece) {
         Ok(text) if text.len() >= PIECE_BYTES_MIN => BodyRule::Contains(text.to_owned()),
         _ => BodyRule::Any,
     }
 }
 
+/// As much of a piece at the beginning of a body as a load searches, without a character that is cut off.
+fn beginning(piece: &[u8]) -> &[u8] {
+    let cut = &piece[..piece.len().min(SEARCHED_BYTES)];
+    cut.utf8_chunks().next().map_or(&[], |chunk| chunk.valid().as_bytes())
+}
+
 /// Answers of several passes, by request. The second pass begins a while after the first.
-fn several(port: u16, asked: &[Asked], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
+fn several(port: u16, asked: &[DuelRequest], timeout: &mut AnswerTimeout<'_>) -> Result<Vec<Vec<Answer>>, Unanswered> {
     let begin = Instant::now();
     let mut answers: Vec<Vec<Answer>> = vec![Vec::new(); asked.len()];
     for pass in 0..PASSES {
@@ -269,7 +278,7 @@ mod tests {
     fn learned(bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&Asked::new("GET", "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&DuelRequest::new("GET", "/a"), &answers).unwrap()
     }
 
     #[test]
@@ -278,6 +287,12 @@ mod tests {
         let varying = rule(&learned(&["the page says (1)", "the page says (2)"]));
         assert!(matches!(varying, BodyRule::Contains(text) if text == "the page says ("));
         assert!(matches!(rule(&learned(&["1", "2"])), BodyRule::Any));
+        // Most of it lies behind what a load keeps of a body.
+        let long = |number: u32| format!("the page says ({number}) {}", "x".repeat(SEARCHED_BYTES));
+        let start = rule(&learned(&[&long(1), &long(2)]));
+        assert!(matches!(start, BodyRule::Contains(text) if text == "the page says ("));
+        assert_eq!(beginning(&"é".repeat(SEARCHED_BYTES).as_bytes()[1..]), b"");
+        assert_eq!(beginning(format!("x{}", "é".repeat(SEARCHED_BYTES)).as_bytes()).len(), SEARCHED_BYTES - 1);
         let ask = ask(&learned(&["one"]));
         assert_eq!(ask.headers, [("host".to_owned(), "localhost".to_owned())]);
         assert!(workload(&[]).is_err() && workload(&[learned(&["x"])]).is_ok());
@@ -296,10 +311,10 @@ mod tests {
         let port = loadgen::process::free_ports(1).unwrap().numbers[0];
         let mut timeout = AnswerTimeout { limit: Duration::from_secs(1), apart: Duration::ZERO, tell: &mut |_| {} };
         assert!(matches!(
-            from_reference(port, &[Asked::new("GET", "/")], false, &mut timeout),
+            from_reference(port, &[DuelRequest::new("GET", "/")], false, &mut timeout),
             Err(CaptureError::Silent(_))
         ));
         assert!(check(port, &mut [learned(&["x"])], Duration::from_secs(1)).wrong.is_some());
-        assert!(answers(port, &Asked::new("GET", "/"), &mut timeout).is_err());
+        assert!(answers(port, &DuelRequest::new("GET", "/"), &mut timeout).is_err());
     }
 }

@@ -1,9 +1,9 @@
 //! Caveats of a duel: what it cannot know or did not check. Pure.
 
-use crate::measure::KEPT_UP;
+use crate::measure::{KEPT_UP, share_in_time};
 use crate::record::Sample;
 use crate::record::summary::Who;
-use loadgen::metric::{FAILED, OFFERED, RATE, REQUESTS};
+use loadgen::metric::{FAILED, REQUESTS};
 
 use super::answer::KnownAnswer;
 use super::capture::Capture;
@@ -100,7 +100,8 @@ pub fn of_samples(samples: &[Sample]) -> Vec<String> {
 /// Caveat about contenders that served less than was offered, although that was a share of their capacity just before.
 fn not_kept_up(samples: &[Sample]) -> Option<String> {
     let loads = [cases::load(50), cases::load(80)];
-    let behind = |sample: &&Sample| sample.number(RATE) < sample.number(OFFERED) * KEPT_UP;
+    let behind =
+        |sample: &&Sample| share_in_time(|name| sample.numbers.get(name).copied()).is_some_and(|share| share < KEPT_UP);
     let counting = samples.iter().filter(|one| loads.contains(&one.case) && one.disqualified.is_none());
     let mut names: Vec<&str> = counting.filter(behind).map(|sample| sample.contender.as_str()).collect();
     names.sort_unstable();
@@ -131,14 +132,16 @@ fn few_requests(samples: &[Sample]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use loadgen::metric::RATE;
+
     use super::super::answer::Answer;
-    use super::super::asked::Asked;
+    use super::super::request::DuelRequest;
     use super::*;
 
     fn learned(method: &str, bodies: &[&str]) -> KnownAnswer {
         let answer = |body: &&str| Answer { status: 200, body: body.as_bytes().to_vec(), ..Answer::default() };
         let answers: Vec<Answer> = bodies.iter().map(answer).collect();
-        KnownAnswer::from_answers(&Asked::new(method, "/a"), &answers).unwrap()
+        KnownAnswer::from_answers(&DuelRequest::new(method, "/a"), &answers).unwrap()
     }
 
     #[test]
@@ -165,7 +168,7 @@ mod tests {
     fn a_page_that_only_asks_for_a_login_is_told() {
         let answered = |path: &str, status: u16, location: &str| {
             let answer = Answer { status, location: location.into(), ..Answer::default() };
-            KnownAnswer::from_answers(&Asked::new("GET", path), &[answer.clone(), answer]).unwrap()
+            KnownAnswer::from_answers(&DuelRequest::new("GET", path), &[answer.clone(), answer]).unwrap()
         };
         let words = of_pages_that_are_none(&[answered("/", 302, "/login")]).unwrap();
         assert!(words.contains("1 of 1 requests get no page: GET / only leads to /login (302)"), "{words}");
@@ -194,5 +197,12 @@ mod tests {
         };
         assert!(of_samples(&[at(980.0)]).is_empty());
         assert!(of_samples(&[at(980.0), at(700.0), at(600.0)])[0].starts_with("a -w 1 -t 1 did not keep up"));
+        // Each answer takes half a second of the four that the load took.
+        let slow = |rate: f64| {
+            let mut slow = at(rate);
+            slow.numbers.insert("shortest_ms".to_owned(), 500.0);
+            slow
+        };
+        assert!(of_samples(&[slow(870.0)]).is_empty() && !of_samples(&[slow(700.0)]).is_empty());
     }
 }

@@ -12,22 +12,22 @@ use super::choice::Wishes;
 use super::contenders::Contender;
 use super::run::Duel;
 use super::settings::Setting;
-use super::successive_halving::{Candidate, Shown, best, finalists};
-use super::traffic_turn::Shape;
+use super::successive_halving::{Candidate, HeatResult, best, finalists};
+use super::traffic_turn::TrafficShape;
 use super::turn::{Account, LoadStage};
 use super::{cases, caveats, strain, summing, traffic};
 
 /// A contender, by its index in the list, with a setting.
-type Entry = (usize, Setting);
+type DuelEntry = (usize, Setting);
 
 impl Duel<'_> {
     /// Tries all settings briefly and the better ones longer. Returns the finalists of the rounds.
-    pub(super) fn heats(&mut self, stage: &LoadStage<'_>, here: &mut [Contender]) -> Result<Vec<Entry>, String> {
+    pub(super) fn heats(&mut self, stage: &LoadStage<'_>, here: &mut [Contender]) -> Result<Vec<DuelEntry>, String> {
         let now = |duel: &Self, one: &Contender| {
             duel.options.now.as_ref().filter(|now| now.server == one.name()).and_then(|now| now.setting)
         };
         let all = here.iter().enumerate().flat_map(|(at, one)| one.settings.iter().map(move |setting| (at, *setting)));
-        let mut entries: Vec<Entry> = all.collect();
+        let mut entries: Vec<DuelEntry> = all.collect();
         let mut shown = self.heat(stage, here, &mut entries, 1)?;
         if self.plan.second_heat_s > 0.0 {
             let mut better = Vec::new();
@@ -46,8 +46,9 @@ impl Duel<'_> {
         for (at, one) in here.iter().enumerate() {
             finalists.extend(best(&shown[at], 1, now(self, one)).into_iter().map(|setting| (at, setting)));
         }
-        let rate =
-            |(at, setting): &Entry| shown[*at].iter().find(|one| one.setting == *setting).map_or(0.0, |one| one.rate);
+        let rate = |(at, setting): &DuelEntry| {
+            shown[*at].iter().find(|one| one.setting == *setting).map_or(0.0, |one| one.rate)
+        };
         self.thin_out(here, finalists, &rate)
     }
 
@@ -56,12 +57,12 @@ impl Duel<'_> {
         &mut self,
         stage: &LoadStage<'_>,
         here: &mut [Contender],
-        entries: &mut [Entry],
+        entries: &mut [DuelEntry],
         number: u32,
-    ) -> Result<Vec<Vec<Shown>>, String> {
+    ) -> Result<Vec<Vec<HeatResult>>, String> {
         let load_s = if number == 1 { self.plan.first_heat_s } else { self.plan.second_heat_s };
         let planned_s = self.plan.heat_s(load_s);
-        let mut shown: Vec<Vec<Shown>> = vec![Vec::new(); here.len()];
+        let mut shown: Vec<Vec<HeatResult>> = vec![Vec::new(); here.len()];
         self.rng.shuffle(entries);
         for (at, setting) in entries.iter().copied() {
             let name = here[at].name_with(setting);
@@ -70,7 +71,7 @@ impl Duel<'_> {
             let turn = |stage: &LoadStage<'_>, one: &mut Contender| stage.heat(one, setting, &plan, (number, load_s));
             let account = self.fair_turn(stage, here, at, &turn);
             if let Some((rate, p99_ms)) = account.full() {
-                shown[at].push(Shown { setting, rate, p99_ms });
+                shown[at].push(HeatResult { setting, rate, p99_ms });
             }
             self.record(&here[at], setting, account)?;
             self.ends(since, planned_s);
@@ -82,12 +83,12 @@ impl Duel<'_> {
     fn thin_out(
         &mut self,
         here: &[Contender],
-        mut entries: Vec<Entry>,
-        rate: &dyn Fn(&Entry) -> f64,
-    ) -> Result<Vec<Entry>, String> {
+        mut entries: Vec<DuelEntry>,
+        rate: &dyn Fn(&DuelEntry) -> f64,
+    ) -> Result<Vec<DuelEntry>, String> {
         entries.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
         let fastest = entries.first().map_or(0.0, rate);
-        let candidate = |entry: &Entry| {
+        let candidate = |entry: &DuelEntry| {
             let one = &here[entry.0];
             let is_own = self.options.now.as_ref().is_some_and(|now| now.server == one.name());
             Candidate { server: one.server(), rate: rate(entry), is_own }
@@ -125,9 +126,9 @@ impl Duel<'_> {
         &mut self,
         stage: &LoadStage<'_>,
         here: &mut [Contender],
-        finalists: &[Entry],
+        finalists: &[DuelEntry],
     ) -> Result<(), String> {
-        let mut left: Vec<(Entry, bool)> = finalists.iter().map(|entry| (*entry, false)).collect();
+        let mut left: Vec<(DuelEntry, bool)> = finalists.iter().map(|entry| (*entry, false)).collect();
         // One finalist has a second turn in each round, as if it were another: any difference between the two is noise.
         let original = finalists.get(self.rng.below(finalists.len())).filter(|_| self.plan.has_twin());
         self.twin_of = original.map(|(at, setting)| here[*at].name_with(*setting));
@@ -167,7 +168,7 @@ impl Duel<'_> {
         &mut self,
         stage: &LoadStage<'_>,
         here: &mut [Contender],
-        (at, setting): Entry,
+        (at, setting): DuelEntry,
         is_twin: bool,
         round: u32,
     ) -> Result<bool, String> {
@@ -176,7 +177,7 @@ impl Duel<'_> {
         let rounds = self.plan.rounds;
         let per_s = rate_in_words(rate.per_s);
         let since = self.begins(format!("round {round} of {rounds}: {name} at {per_s}/s{}", again(is_twin)));
-        let shape = Shape {
+        let shape = TrafficShape {
             round,
             times: strain::multiples(rate.per_s, self.capacity_of(&name)),
             smaller: strain::smaller(machine::cores()),

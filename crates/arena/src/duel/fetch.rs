@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::answer::Answer;
-use super::asked::Asked;
+use super::request::DuelRequest;
 
 /// `Host` of every request, whatever the port: pages that contain their own address stay the same.
 pub const HOST: &str = "localhost";
@@ -40,14 +40,14 @@ pub struct Unanswered {
 }
 
 /// Fetches the answer of the server on this port of 127.0.0.1, within `limit`.
-pub fn fetch(port: u16, asked: &Asked, limit: Duration) -> Result<Answer, Unanswered> {
+pub fn fetch(port: u16, asked: &DuelRequest, limit: Duration) -> Result<Answer, Unanswered> {
     fetch_with_notice(port, asked, limit, (limit, &mut || {}))
 }
 
 /// Fetches an answer and calls the function in `slow` once if none has come after that time.
 pub fn fetch_with_notice(
     port: u16,
-    asked: &Asked,
+    asked: &DuelRequest,
     limit: Duration,
     slow: (Duration, &mut dyn FnMut()),
 ) -> Result<Answer, Unanswered> {
@@ -63,7 +63,7 @@ pub fn fetch_with_notice(
 
 fn exchange(
     port: u16,
-    asked: &Asked,
+    asked: &DuelRequest,
     limit: Duration,
     slow: (Duration, &mut dyn FnMut()),
     is_late: &mut bool,
@@ -87,7 +87,7 @@ fn exchange(
     }
 }
 
-fn head(asked: &Asked) -> Vec<u8> {
+fn head(asked: &DuelRequest) -> Vec<u8> {
     let mut text = format!("{} {} HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n", asked.method, asked.path);
     for (name, value) in &asked.headers {
         text.push_str(&format!("{name}: {value}\r\n"));
@@ -101,9 +101,15 @@ fn head(asked: &Asked) -> Vec<u8> {
 
 impl Reader<'_> {
     fn answer(&mut self, method: &str) -> Result<Answer, String> {
-        let end = self.read_until("the head", |buffer| find(buffer, b"\r\n\r\n"))?;
-        let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
-        let (mut answer, mut length) = read_head(&head)?;
+        let (mut answer, mut length) = loop {
+            let end = self.read_until("the head", |buffer| find(buffer, b"\r\n\r\n"))?;
+            let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
+            let (answer, length) = read_head(&head)?;
+            // An interim response, such as 103 with early hints, has no body; the answer comes after it.
+            if !matches!(answer.status, 100 | 102..=199) {
+                break (answer, length);
+            }
+        };
         // For HEAD some servers close the connection, others give the length that the body would have.
         if method == "HEAD" {
             length = Length::Bytes(0);
@@ -191,20 +197,24 @@ fn read_head(head: &[u8]) -> Result<(Answer, Length), String> {
     let status = first.get(9..12).filter(|_| is_http).and_then(|digits| digits.parse().ok());
     let status: u16 = status.ok_or_else(|| format!("no HTTP: it begins with {first:?}"))?;
     let mut answer = Answer { status, ..Answer::default() };
-    let mut length = Length::UntilTheEnd;
+    let (mut bytes, mut encoding) = (None, None);
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = Length::Bytes(value.parse().map_err(|_| format!("a length of {value:?}"))?),
-            "transfer-encoding" => length = Length::Chunked,
+            "content-length" => bytes = Some(value),
+            "transfer-encoding" => encoding = Some(value),
             "content-type" => answer.content_type = value.to_owned(),
             "location" => answer.location = value.to_owned(),
             _ => {}
         }
     }
-    if status == 204 || status == 304 {
-        length = Length::Bytes(0);
-    }
+    // Where both are there, the encoding counts, and the length does not.
+    let length = match (encoding, bytes) {
+        _ if status == 204 || status == 304 => Length::Bytes(0),
+        (Some(encoding), _) if encoding.to_ascii_lowercase().ends_with("chunked") => Length::Chunked,
+        (Some(_), _) | (None, None) => Length::UntilTheEnd,
+        (None, Some(bytes)) => Length::Bytes(bytes.parse().map_err(|_| format!("a length of {bytes:?}"))?),
+    };
     Ok((answer, length))
 }
 
@@ -240,18 +250,23 @@ mod tests {
         let rows = [
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\ncontent-type: text/x\r\n\r\none", 200, "one"),
             ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3;a=b\r\ntwo\r\n1\r\n!\r\n0\r\n\r\n", 200, "two!"),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n1\r\n!\r\n0\r\n\r\n", 200, "!"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: x\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n", 200, ""),
+            ("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip\r\ncontent-length: 3\r\n\r\nthe rest", 200, "the rest"),
             ("HTTP/1.0 404 No\r\n\r\nthe rest", 404, "the rest"),
             ("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", 302, ""),
             ("HTTP/1.1 204 None\r\n\r\n", 204, ""),
+            ("HTTP/1.1 103 Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none", 200, "one"),
+            ("HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 404 No\r\n\r\nthe rest", 404, "the rest"),
         ];
         for (text, status, body) in rows {
             let (port, served) = serve(text);
-            let answer = fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap();
+            let answer = fetch(port, &DuelRequest::new("GET", "/a"), LIMIT).unwrap();
             assert_eq!((answer.status, answer.body.as_slice()), (status, body.as_bytes()), "{text}");
             assert!(served.join().unwrap().starts_with("GET /a HTTP/1.1\r\nhost: localhost\r\n"));
         }
         let (port, served) = serve("HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n");
-        assert_eq!(fetch(port, &Asked::new("HEAD", "/a"), LIMIT).unwrap().body, b"");
+        assert_eq!(fetch(port, &DuelRequest::new("HEAD", "/a"), LIMIT).unwrap().body, b"");
         served.join().unwrap();
     }
 
@@ -259,7 +274,7 @@ mod tests {
     fn bodies_and_headers_are_sent() {
         let (port, served) = serve("HTTP/1.1 201 OK\r\ncontent-length: 0\r\n\r\n");
         let headers = vec![("content-type".to_owned(), "a/b".to_owned())];
-        let asked = Asked { headers, body: b"{}".to_vec(), ..Asked::new("POST", "/a") };
+        let asked = DuelRequest { headers, body: b"{}".to_vec(), ..DuelRequest::new("POST", "/a") };
         fetch(port, &asked, LIMIT).unwrap();
         let request = served.join().unwrap();
         assert!(request.contains("content-type: a/b\r\ncontent-length: 2\r\n"), "{request}");
@@ -274,16 +289,16 @@ mod tests {
             ("HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "a length of"),
         ] {
             let (port, served) = serve(text);
-            let error = fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err();
+            let error = fetch(port, &DuelRequest::new("GET", "/a"), LIMIT).unwrap_err();
             assert!(error.words.starts_with("GET /a: ") && error.words.contains(part), "{error:?}");
             assert!(!error.is_late);
             served.join().unwrap();
         }
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let error = fetch(port, &Asked::new("GET", "/a"), Duration::from_millis(50)).unwrap_err();
+        let error = fetch(port, &DuelRequest::new("GET", "/a"), Duration::from_millis(50)).unwrap_err();
         assert!(error.is_late && error.words.contains("no answer within"), "{error:?}");
         drop(listener);
-        assert!(fetch(port, &Asked::new("GET", "/a"), LIMIT).unwrap_err().words.contains("no connection"));
+        assert!(fetch(port, &DuelRequest::new("GET", "/a"), LIMIT).unwrap_err().words.contains("no connection"));
     }
 }

@@ -48,6 +48,11 @@ impl Glob {
         self.fixed.iter().max_by_key(|piece| piece.len()).map_or(&[], Vec::as_slice)
     }
 
+    /// The common piece at the beginning; empty if that varies.
+    pub fn start(&self) -> &[u8] {
+        self.fixed.first().map_or(&[], Vec::as_slice)
+    }
+
     /// The last characters before the first gap, for messages.
     pub fn before_first_gap(&self) -> String {
         end_in_words(self.fixed.first().map_or(&[], Vec::as_slice))

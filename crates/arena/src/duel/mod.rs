@@ -1,7 +1,7 @@
 //! The duel: finds the best server for a user's own application, from its workload, the learned answers, the settings
 //! worth trying and the measurements. Only `fetch` and `run` with its parts do I/O; all else is pure.
 
-pub mod asked;
+pub mod request;
 pub mod urls;
 
 pub mod access_line;
@@ -9,7 +9,7 @@ pub mod access_log;
 pub mod access_time;
 pub mod bounded;
 pub mod pace;
-pub mod source;
+pub mod workload;
 
 pub mod answer;
 pub mod fetch;
@@ -43,5 +43,5 @@ mod traffic_turn;
 mod turn;
 
 pub use options::{DuelOptions, Listener, Now, TimeLeft};
-pub use run::{Ready, run};
-pub use source::Source;
+pub use run::{ReadyDuel, run};
+pub use workload::DuelWorkload;

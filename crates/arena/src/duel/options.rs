@@ -7,9 +7,9 @@ use crate::environment::EnvironmentOptions;
 use crate::record::Sample;
 use loadgen::K6Here;
 
-use super::asked::Asked;
 use super::pace::Rate;
-use super::plan::Plan;
+use super::plan::DuelPlan;
+use super::request::DuelRequest;
 use super::settings::Setting;
 
 /// Options of a duel.
@@ -24,7 +24,7 @@ pub struct DuelOptions {
     /// Names of the contenders; empty for all recipes of the folder.
     pub contenders: Vec<String>,
     /// The requests of the workload.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<DuelRequest>,
     /// Sentences on where the workload comes from.
     pub workload: Vec<String>,
     /// Whether the workload was recorded in a log. Then requests that are answered differently here are left out and
@@ -36,8 +36,8 @@ pub struct DuelOptions {
     pub now: Option<Now>,
     /// The highest p99 at 80 % load, in milliseconds, that is good enough.
     pub p99_max_ms: Option<f64>,
-    /// Durations: `Plan::FULL` or `Plan::QUICK`.
-    pub plan: Plan,
+    /// Durations: `DuelPlan::FULL` or `DuelPlan::QUICK`.
+    pub plan: DuelPlan,
     /// Whether this is the quick form of a minute or two.
     pub is_quick: bool,
     /// Most minutes that the whole duel may take.

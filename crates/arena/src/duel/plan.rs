@@ -29,7 +29,7 @@ const TWIN_ROUNDS: u32 = 3;
 
 /// Planned durations and counts of a duel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+pub struct DuelPlan {
     /// Settings tried of each contender, at most.
     pub settings: usize,
     /// Seconds of load for each setting in the first heat.
@@ -69,9 +69,9 @@ pub fn too_low() -> String {
     format!("below {RATE_LEAST}/s even a load of {LONGEST_S} s has fewer than {REQUESTS_LEAST} requests")
 }
 
-impl Plan {
+impl DuelPlan {
     /// The full form, whose figures are to be relied on.
-    pub const FULL: Plan = Plan {
+    pub const FULL: DuelPlan = DuelPlan {
         settings: 5,
         first_heat_s: 5.0,
         second_heat_s: 10.0,
@@ -86,7 +86,7 @@ impl Plan {
     };
 
     /// The quick form, which shows that everything works.
-    pub const QUICK: Plan = Plan {
+    pub const QUICK: DuelPlan = DuelPlan {
         settings: 2,
         first_heat_s: 1.5,
         second_heat_s: 0.0,
@@ -102,8 +102,8 @@ impl Plan {
 
     /// The longest plan, not longer than `wished`, with which these contenders fit into the budget of seconds. An error
     /// names the budget that would do.
-    pub fn within(wished: Plan, contenders: usize, finalists: usize, budget_s: f64) -> Result<Plan, String> {
-        let needs = |plan: &Plan| plan.seconds(contenders, finalists);
+    pub fn within(wished: DuelPlan, contenders: usize, finalists: usize, budget_s: f64) -> Result<DuelPlan, String> {
+        let needs = |plan: &DuelPlan| plan.seconds(contenders, finalists);
         let ladder = wished.ladder();
         let shortest = ladder.iter().map(needs).fold(f64::INFINITY, f64::min);
         ladder.into_iter().find(|plan| needs(plan) <= budget_s).ok_or_else(|| {
@@ -116,10 +116,10 @@ impl Plan {
     }
 
     /// Ever shorter plans: first less of each load, then fewer rounds, then fewer settings.
-    fn ladder(self) -> Vec<Plan> {
+    fn ladder(self) -> Vec<DuelPlan> {
         let mut plans = vec![self];
         let mut plan = self;
-        let mut step = |change: &dyn Fn(&mut Plan)| {
+        let mut step = |change: &dyn Fn(&mut DuelPlan)| {
             change(&mut plan);
             plans.push(plan);
         };
@@ -183,10 +183,10 @@ impl Plan {
 
     /// The same plan for pages that take this many seconds: a load at full speed may be over before the first of them
     /// is answered.
-    pub fn for_answers_of(self, answer_s: f64) -> Plan {
+    pub fn for_answers_of(self, answer_s: f64) -> DuelPlan {
         let least_s = (answer_s * ANSWERS_LEAST * 10.0).ceil() / 10.0;
         let longer = |seconds: f64| if seconds > 0.0 { seconds.max(least_s.clamp(0.0, LONGEST_S)) } else { seconds };
-        Plan {
+        DuelPlan {
             first_heat_s: longer(self.first_heat_s),
             second_heat_s: longer(self.second_heat_s),
             capacity_s: longer(self.capacity_s),
@@ -219,18 +219,20 @@ impl Plan {
     }
 }
 
-/// Estimate of the time left, from the plan and from how much longer than planned everything took so far.
+/// Estimate of the time left, from the plan and from how much longer than planned everything took so far. A duel begins
+/// no round after its budget of time, so no more is left than that has.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Clock {
     planned_s: f64,
+    budget_s: Option<f64>,
     done_s: f64,
     took_s: f64,
 }
 
 impl Clock {
-    /// A clock for a plan of this many seconds.
-    pub fn new(planned_s: f64) -> Clock {
-        Clock { planned_s, ..Clock::default() }
+    /// A clock for a plan of this many seconds, and a budget of them, if there is one.
+    pub fn new(planned_s: f64, budget_s: Option<f64>) -> Clock {
+        Clock { planned_s, budget_s, ..Clock::default() }
     }
 
     /// Sets the planned seconds that are still to come.
@@ -247,7 +249,8 @@ impl Clock {
     /// Estimated seconds until the end.
     pub fn left_s(&self) -> f64 {
         let slowness = if self.done_s > 0.0 { self.took_s / self.done_s } else { 1.0 };
-        (self.planned_s - self.done_s).max(0.0) * slowness
+        let left_s = (self.planned_s - self.done_s).max(0.0) * slowness;
+        self.budget_s.map_or(left_s, |budget_s| left_s.min((budget_s - self.took_s).max(0.0)))
     }
 }
 
@@ -257,24 +260,24 @@ mod tests {
 
     #[test]
     fn the_quick_form_of_two_is_well_under_two_minutes() {
-        let seconds = Plan::QUICK.seconds(2, 2);
+        let seconds = DuelPlan::QUICK.seconds(2, 2);
         assert!(seconds < 105.0, "{seconds}");
     }
 
     #[test]
     fn a_budget_holds_the_turns_at_the_users_rate_too() {
-        let wished = Plan { traffic: Some(AtRate { per_s: 120.0, smaller: 1 }), ..Plan::FULL };
-        assert!(wished.seconds(2, 2) > Plan::FULL.seconds(2, 2) + 2.0 * 5.0 * 40.0);
+        let wished = DuelPlan { traffic: Some(AtRate { per_s: 120.0, smaller: 1 }), ..DuelPlan::FULL };
+        assert!(wished.seconds(2, 2) > DuelPlan::FULL.seconds(2, 2) + 2.0 * 5.0 * 40.0);
         for minutes in [5.0, 15.0, 60.0] {
-            let plan = Plan::within(wished, 2, 2, minutes * 60.0).unwrap();
+            let plan = DuelPlan::within(wished, 2, 2, minutes * 60.0).unwrap();
             assert!(plan.seconds(2, 2) <= minutes * 60.0 && plan.traffic.is_some(), "{minutes}: {plan:?}");
         }
-        assert_eq!((wished.turns_in_round(2), Plan::FULL.turns_in_round(2)), (6, 3));
+        assert_eq!((wished.turns_in_round(2), DuelPlan::FULL.turns_in_round(2)), (6, 3));
     }
 
     #[test]
     fn at_a_low_rate_a_load_is_long_enough_for_some_requests() {
-        let at = |per_s: f64| Plan { traffic: Some(AtRate { per_s, smaller: 1 }), ..Plan::FULL };
+        let at = |per_s: f64| DuelPlan { traffic: Some(AtRate { per_s, smaller: 1 }), ..DuelPlan::FULL };
         let loads_s = |per_s: f64| [1, 2, 4, 256].map(|times| at(per_s).at_rate_s(times));
         assert_eq!(loads_s(120.0), [10.0, 10.0, 5.0, 5.0]);
         assert_eq!(loads_s(0.7), [29.0, 15.0, 8.0, 5.0]);
@@ -286,28 +289,28 @@ mod tests {
 
     #[test]
     fn a_load_at_full_speed_is_long_enough_for_slow_pages() {
-        assert_eq!(Plan::FULL.for_answers_of(0.01), Plan::FULL);
-        assert_eq!(Plan::QUICK.for_answers_of(f64::NAN), Plan::QUICK);
-        let slow = Plan::QUICK.for_answers_of(2.01);
+        assert_eq!(DuelPlan::FULL.for_answers_of(0.01), DuelPlan::FULL);
+        assert_eq!(DuelPlan::QUICK.for_answers_of(f64::NAN), DuelPlan::QUICK);
+        let slow = DuelPlan::QUICK.for_answers_of(2.01);
         assert_eq!((slow.first_heat_s, slow.second_heat_s, slow.capacity_s, slow.open_s), (6.1, 0.0, 6.1, 2.5));
     }
 
     #[test]
     fn budgets_are_kept_or_refused_with_what_it_takes() {
         for minutes in [3.0, 5.0, 10.0, 30.0, 120.0] {
-            let plan = Plan::within(Plan::FULL, 3, 4, minutes * 60.0).unwrap();
+            let plan = DuelPlan::within(DuelPlan::FULL, 3, 4, minutes * 60.0).unwrap();
             assert!(plan.seconds(3, 4) <= minutes * 60.0 && plan.rounds >= 1, "{minutes}: {plan:?}");
         }
-        assert_eq!(Plan::within(Plan::FULL, 3, 4, 7200.0).unwrap(), Plan::FULL);
-        assert!(Plan::within(Plan::FULL, 3, 4, 600.0).unwrap().rounds >= 2);
-        let error = Plan::within(Plan::FULL, 9, 10, 60.0).unwrap_err();
+        assert_eq!(DuelPlan::within(DuelPlan::FULL, 3, 4, 7200.0).unwrap(), DuelPlan::FULL);
+        assert!(DuelPlan::within(DuelPlan::FULL, 3, 4, 600.0).unwrap().rounds >= 2);
+        let error = DuelPlan::within(DuelPlan::FULL, 9, 10, 60.0).unwrap_err();
         assert!(error.contains("1.0 minutes") && error.contains("9 contenders"), "{error}");
-        assert!(Plan::within(Plan::QUICK, 2, 2, 120.0).is_ok());
+        assert!(DuelPlan::within(DuelPlan::QUICK, 2, 2, 120.0).is_ok());
     }
 
     #[test]
     fn each_step_of_the_ladder_is_shorter() {
-        for wished in [Plan::FULL, Plan::QUICK] {
+        for wished in [DuelPlan::FULL, DuelPlan::QUICK] {
             let seconds: Vec<f64> = wished.ladder().iter().map(|plan| plan.seconds(3, 4)).collect();
             assert!(seconds.windows(2).all(|two| two[1] <= two[0]), "{seconds:?}");
         }
@@ -315,13 +318,22 @@ mod tests {
 
     #[test]
     fn the_clock_learns_how_slow_everything_is() {
-        let mut clock = Clock::new(100.0);
+        let mut clock = Clock::new(100.0, None);
         assert_eq!(clock.left_s(), 100.0);
         clock.done(10.0, 20.0);
         assert_eq!(clock.left_s(), 180.0);
         clock.replan(45.0);
         assert_eq!(clock.left_s(), 90.0);
         clock.done(100.0, 1.0);
+        assert_eq!(clock.left_s(), 0.0);
+    }
+
+    #[test]
+    fn no_more_time_is_left_than_the_budget_has() {
+        let mut clock = Clock::new(100.0, Some(120.0));
+        clock.done(30.0, 90.0);
+        assert_eq!(clock.left_s(), 30.0);
+        clock.done(10.0, 90.0);
         assert_eq!(clock.left_s(), 0.0);
     }
 }

@@ -23,7 +23,7 @@ use super::caveats;
 use super::compare::first_line;
 use super::contenders::{Contender, Contenders};
 use super::options::{DuelOptions, Listener, TimeLeft};
-use super::plan::{AtRate, CAPTURE_S, Clock, PROBE_S, Plan};
+use super::plan::{AtRate, CAPTURE_S, Clock, DuelPlan, PROBE_S};
 use super::settings::{Machine, ONE, Probe, worth_trying};
 use super::strain::{self, Limits};
 use super::turn::LoadStage;
@@ -40,7 +40,7 @@ pub(super) struct Duel<'a> {
     pub(super) options: &'a DuelOptions,
     pub(super) environment: &'a Environment,
     pub(super) listener: &'a mut dyn Listener,
-    pub(super) plan: Plan,
+    pub(super) plan: DuelPlan,
     pub(super) clock: Clock,
     pub(super) begin: Instant,
     pub(super) rng: SeededRng,
@@ -88,20 +88,20 @@ impl From<String> for ProbeError {
 }
 
 /// A duel whose options, environment and contenders have been checked and that can be run.
-pub struct Ready {
+pub struct ReadyDuel {
     environment: Environment,
     contenders: Contenders,
-    plan: Plan,
+    plan: DuelPlan,
 }
 
 /// Runs a whole duel. An error explains why there was none.
 pub fn run(options: &DuelOptions, listener: &mut dyn Listener) -> Result<Summary, String> {
-    Ready::make(options)?.run(options, listener)
+    ReadyDuel::make(options)?.run(options, listener)
 }
 
-impl Ready {
+impl ReadyDuel {
     /// Checks everything that can be checked before the application is started.
-    pub fn make(options: &DuelOptions) -> Result<Ready, String> {
+    pub fn make(options: &DuelOptions) -> Result<ReadyDuel, String> {
         if options.asked.is_empty() {
             return Err("nothing is asked: give paths, a file of them, or an access log".to_owned());
         }
@@ -111,12 +111,12 @@ impl Ready {
         let count = contenders.here.len();
         let smaller = strain::smaller(cores()).len();
         let traffic = options.rate.as_ref().map(|rate| AtRate { per_s: rate.per_s, smaller });
-        let wished = Plan { traffic, ..options.plan };
+        let wished = DuelPlan { traffic, ..options.plan };
         let plan = match options.budget_minutes {
-            Some(minutes) => Plan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
+            Some(minutes) => DuelPlan::within(wished, count, contenders.finalists(options), minutes * 60.0)?,
             None => wished,
         };
-        Ok(Ready { environment, contenders, plan })
+        Ok(ReadyDuel { environment, contenders, plan })
     }
 
     /// Runs all phases of the duel and returns its summary.
@@ -132,8 +132,8 @@ impl Ready {
 }
 
 impl<'a> Duel<'a> {
-    fn new(options: &'a DuelOptions, ready: &'a Ready, listener: &'a mut dyn Listener) -> Duel<'a> {
-        let Ready { environment, contenders, plan } = ready;
+    fn new(options: &'a DuelOptions, ready: &'a ReadyDuel, listener: &'a mut dyn Listener) -> Duel<'a> {
+        let ReadyDuel { environment, contenders, plan } = ready;
         let count = contenders.here.len();
         let finalists = contenders.finalists(options);
         for words in &options.workload {
@@ -142,7 +142,8 @@ impl<'a> Duel<'a> {
         for who in &contenders.missing {
             listener.says(&format!("{} takes no part: {}", who.name, who.missing.join("; ")));
         }
-        let clock = Clock::new(plan.seconds(count, finalists));
+        let budget_s = options.budget_minutes.map(|minutes| minutes * 60.0);
+        let clock = Clock::new(plan.seconds(count, finalists), budget_s);
         let turns = (0, count * (2 + plan.settings) + plan.turns_in_round(finalists) * plan.rounds as usize);
         Duel {
             options,

@@ -47,7 +47,7 @@ pub fn finalists_most(contenders: usize, servers: usize) -> usize {
 
 /// Result of a heat for one setting.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown {
+pub struct HeatResult {
     /// The setting.
     pub setting: Setting,
     /// Right answers per second.
@@ -58,14 +58,15 @@ pub struct Shown {
 
 /// The best `most` settings. Among those as fast as the fastest the lowest p99 comes first, and at an equal p99 the
 /// smaller setting. The user's own setting is always included.
-pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> {
-    let mut left: Vec<Shown> = shown.iter().copied().filter(|one| one.rate > 0.0).collect();
+pub fn best(shown: &[HeatResult], most: usize, now: Option<Setting>) -> Vec<Setting> {
+    let mut left: Vec<HeatResult> = shown.iter().copied().filter(|one| one.rate > 0.0).collect();
     let mut chosen: Vec<Setting> = Vec::new();
     while chosen.len() < most && !left.is_empty() {
         let fastest = left.iter().map(|one| one.rate).fold(0.0, f64::max);
         let level = left.iter().filter(|one| one.rate >= fastest * NEAR);
-        let order =
-            |a: &&Shown, b: &&Shown| a.p99_ms.total_cmp(&b.p99_ms).then(a.setting.at_once().cmp(&b.setting.at_once()));
+        let order = |a: &&HeatResult, b: &&HeatResult| {
+            a.p99_ms.total_cmp(&b.p99_ms).then(a.setting.at_once().cmp(&b.setting.at_once()))
+        };
         let Some(first) = level.min_by(order).map(|one| one.setting) else { break };
         chosen.push(first);
         left.retain(|one| one.setting != first);
@@ -80,8 +81,8 @@ pub fn best(shown: &[Shown], most: usize, now: Option<Setting>) -> Vec<Setting> 
 mod tests {
     use super::*;
 
-    fn shown(workers: u32, threads: u32, rate: f64, p99_ms: f64) -> Shown {
-        Shown { setting: Setting { workers, threads }, rate, p99_ms }
+    fn shown(workers: u32, threads: u32, rate: f64, p99_ms: f64) -> HeatResult {
+        HeatResult { setting: Setting { workers, threads }, rate, p99_ms }
     }
 
     #[test]

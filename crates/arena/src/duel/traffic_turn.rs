@@ -9,19 +9,19 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::measure::{Up, open_connections, seed, warm_up_at};
 use crate::record::{Outcome, Sample};
 use loadgen::metric::{CPU, ELAPSED, FAILED, GENERATOR, PROCESSORS, REQUESTS};
-use loadgen::{K6Load, Open, Workload};
+use loadgen::{DROPPED, K6Load, Open, Workload};
 
 use super::capture;
 use super::cases;
 use super::contenders::Contender;
-use super::plan::Plan;
+use super::plan::DuelPlan;
 use super::settings::Setting;
 use super::smaller::bound;
 use super::strain::{BOUND_TO, ENDED, IDLE, Limits, SECONDS};
 use super::turn::{Account, LoadStage};
 
 /// Loads of a turn at the user's rate.
-pub struct Shape {
+pub struct TrafficShape {
     /// Number of the round.
     pub round: u32,
     /// Multiples of the rate, rising.
@@ -35,7 +35,7 @@ pub struct Shape {
 }
 
 /// One load of a turn.
-struct Step {
+struct TrafficStep {
     case: String,
     per_s: f64,
     seconds: f64,
@@ -44,7 +44,7 @@ struct Step {
 
 impl LoadStage<'_> {
     /// Runs the whole turn.
-    pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &Plan, shape: &Shape) -> Account {
+    pub fn traffic(&self, one: &mut Contender, setting: Setting, plan: &DuelPlan, shape: &TrafficShape) -> Account {
         let load =
             |up: Up, one: &mut Contender, account: &mut Account| self.at_the_rate(up, one, (plan, shape), account);
         self.turn_of(one, setting, (&cases::traffic(1), shape.round), &load)
@@ -54,13 +54,13 @@ impl LoadStage<'_> {
         &self,
         mut up: Up,
         one: &mut Contender,
-        (plan, shape): (&Plan, &Shape),
+        (plan, shape): (&DuelPlan, &TrafficShape),
         account: &mut Account,
     ) -> Result<(), String> {
         account.commands = up.server.commands();
         self.check(&up.server, one, account)?;
         let workload = capture::workload(&one.learned)?;
-        let step = |case: String, times: u32, seconds: f64| Step {
+        let step = |case: String, times: u32, seconds: f64| TrafficStep {
             case,
             per_s: shape.per_s * f64::from(times),
             seconds,
@@ -73,7 +73,7 @@ impl LoadStage<'_> {
         self.right(warmth.wrong, &mut up.server, one, account)?;
         let counts = up.server.check_counts()?;
         account.counted = Some((counts.workers, counts.threads));
-        let mut load = |up: &mut Up, step: &Step, bound: Option<u32>| {
+        let mut load = |up: &mut Up, step: &TrafficStep, bound: Option<u32>| {
             let run = &mut |up: &mut Up| -> Result<Outcome, String> {
                 let mut outcome = self.asked_at(up, &workload, step)?;
                 outcome.numbers.extend(bound.map(|bound| (BOUND_TO.to_owned(), f64::from(bound))));
@@ -110,7 +110,7 @@ impl LoadStage<'_> {
 
     /// Runs an open loop at a rate. Adds what the machine and the load generator did meanwhile, and whether the server
     /// exited.
-    fn asked_at(&self, up: &mut Up, workload: &Workload, step: &Step) -> Result<Outcome, String> {
+    fn asked_at(&self, up: &mut Up, workload: &Workload, step: &TrafficStep) -> Result<Outcome, String> {
         let connections = open_connections(self.clients);
         let load = K6Load::Rate { per_s: step.per_s, seconds: step.seconds, connections };
         let before = idle();
@@ -143,7 +143,7 @@ impl LoadStage<'_> {
     }
 }
 
-impl Step {
+impl TrafficStep {
     /// Plan for the arena's own open loop, with connections for this many clients.
     fn open(&self, clients: u32) -> Open {
         let per_s = self.per_s;
@@ -153,10 +153,11 @@ impl Step {
     }
 }
 
-/// Number of processors that the server used, from the processor time of its requests.
+/// Number of processors that the server used, from the processor time of its requests: of those that it was sent.
 fn processors_used(sample: &Sample) -> f64 {
     let span_s = sample.number(ELAPSED).max(sample.number(SECONDS)).max(1e-3);
-    sample.number(CPU) * (sample.number(REQUESTS) + sample.number(FAILED)) / 1e6 / span_s
+    let dropped = sample.errors.get(DROPPED).copied().unwrap_or(0) as f64;
+    sample.number(CPU) * (sample.number(REQUESTS) + sample.number(FAILED) - dropped) / 1e6 / span_s
 }
 
 /// Seconds of processor time of this program.
@@ -178,4 +179,19 @@ fn idle() -> Option<(u64, u64)> {
     let free = ticks.idle + ticks.iowait.unwrap_or(0);
     let busy = ticks.user + ticks.nice + ticks.system;
     Some((free, free + busy + [ticks.irq, ticks.softirq, ticks.steal].iter().flatten().sum::<u64>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_k6_dropped_took_no_processor_of_the_server() {
+        let numbers = [(CPU, 1_000.0), (REQUESTS, 4_000.0), (FAILED, 6_000.0), (ELAPSED, 10.0), (SECONDS, 8.0)];
+        let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+        let answered = Sample { numbers, ..Sample::default() };
+        assert_eq!(processors_used(&answered), 1.0);
+        let errors = [(DROPPED.to_owned(), 5_000), ("timeout".to_owned(), 1_000)].into();
+        assert_eq!(processors_used(&Sample { errors, ..answered }), 0.5);
+    }
 }

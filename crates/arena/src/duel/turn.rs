@@ -17,7 +17,7 @@ use super::cases;
 use super::compare::first_line;
 use super::contenders::Contender;
 use super::options::DuelOptions;
-use super::plan::Plan;
+use super::plan::DuelPlan;
 use super::settings::Setting;
 
 /// Time limit of the checks before and after the load; under load every answer is checked as well.
@@ -121,8 +121,8 @@ impl LoadStage<'_> {
     }
 
     /// Runs a turn of a heat: its number, and seconds of full load.
-    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &Plan, (round, load_s): (u32, f64)) -> Account {
-        let shape = Shape {
+    pub fn heat(&self, one: &mut Contender, setting: Setting, plan: &DuelPlan, (round, load_s): (u32, f64)) -> Account {
+        let shape = TurnShape {
             case: cases::SETTINGS,
             round,
             warm_s: plan.heat_warm_s(),
@@ -134,16 +134,16 @@ impl LoadStage<'_> {
     }
 
     /// Runs a turn of a round: full load, then shares of it.
-    pub fn turn(&self, one: &mut Contender, setting: Setting, plan: &Plan, round: u32) -> Account {
+    pub fn turn(&self, one: &mut Contender, setting: Setting, plan: &DuelPlan, round: u32) -> Account {
         let warm_s = plan.warm_s;
         let capacity_s = plan.capacity_s;
         let open_s = plan.open_s;
         let loads = &cases::LOADS[..plan.loads.min(cases::LOADS.len())];
-        let shape = Shape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads };
+        let shape = TurnShape { case: cases::CAPACITY, round, warm_s, capacity_s, open_s, loads };
         self.once(one, setting, &shape)
     }
 
-    fn once(&self, one: &mut Contender, setting: Setting, shape: &Shape) -> Account {
+    fn once(&self, one: &mut Contender, setting: Setting, shape: &TurnShape) -> Account {
         let load = |up: Up, one: &mut Contender, account: &mut Account| self.loaded(up, one, setting, shape, account);
         self.turn_of(one, setting, (shape.case, shape.round), &load)
     }
@@ -190,7 +190,7 @@ impl LoadStage<'_> {
         mut up: Up,
         one: &mut Contender,
         setting: Setting,
-        shape: &Shape,
+        shape: &TurnShape,
         account: &mut Account,
     ) -> Result<(), String> {
         account.commands = up.server.commands();
@@ -226,7 +226,7 @@ impl LoadStage<'_> {
         &self,
         up: &mut Up,
         workload: &Workload,
-        (shape, percent, load): (&Shape, u32, K6Load),
+        (shape, percent, load): (&TurnShape, u32, K6Load),
         one: &mut Contender,
         account: &mut Account,
     ) -> Result<f64, String> {
@@ -322,7 +322,7 @@ impl LoadStage<'_> {
 }
 
 /// Loads of a turn.
-struct Shape<'a> {
+struct TurnShape<'a> {
     case: &'a str,
     round: u32,
     warm_s: f64,

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::asked::{Asked, check_method, clean_path, shortened};
 use super::bounded;
+use super::request::{DuelRequest, check_method, clean_path, shortened};
 
 /// Largest request body; larger ones would measure the network.
 const BODY_BYTES_MAX: u64 = 16 << 20;
@@ -14,21 +14,21 @@ const LIST_BYTES_MAX: u64 = 16 << 20;
 const FORM: &str = "[METHOD] PATH[*WEIGHT] [body=TEXT or body=@FILE] [type=TYPE] [header=NAME:VALUE] [status=NUMBER]";
 
 /// Parses requests of the command line, one per word. Body files are looked up in `folder`. Returns all errors at once.
-pub fn from_words(words: &[String], folder: &Path) -> Result<Vec<Asked>, Vec<String>> {
+pub fn from_words(words: &[String], folder: &Path) -> Result<Vec<DuelRequest>, Vec<String>> {
     let named = words.iter().map(|word| (format!("`{}`", shortened(word)), word.as_str()));
     gather(named, folder)
 }
 
 /// Parses a file with one request per line; empty lines and lines that begin with # do not count. Body files are looked
 /// up beside it. Returns all errors at once, each with its line number.
-pub fn from_file(path: &Path) -> Result<Vec<Asked>, Vec<String>> {
+pub fn from_file(path: &Path) -> Result<Vec<DuelRequest>, Vec<String>> {
     let bytes = bounded::file(path, "the requests in", LIST_BYTES_MAX).map_err(|error| vec![error])?;
     let text = String::from_utf8(bytes)
         .map_err(|error| vec![format!("cannot read the requests in {}: {error}", path.display())])?;
     from_text(&text, &path.display().to_string(), path.parent().unwrap_or(Path::new(".")))
 }
 
-fn from_text(text: &str, name: &str, folder: &Path) -> Result<Vec<Asked>, Vec<String>> {
+fn from_text(text: &str, name: &str, folder: &Path) -> Result<Vec<DuelRequest>, Vec<String>> {
     let lines = text.lines().enumerate().map(|(at, line)| (format!("{name}:{}", at + 1), line.trim()));
     let asked = gather(lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')), folder)?;
     if asked.is_empty() {
@@ -37,7 +37,7 @@ fn from_text(text: &str, name: &str, folder: &Path) -> Result<Vec<Asked>, Vec<St
     Ok(asked)
 }
 
-fn gather<'a>(lines: impl Iterator<Item = (String, &'a str)>, folder: &Path) -> Result<Vec<Asked>, Vec<String>> {
+fn gather<'a>(lines: impl Iterator<Item = (String, &'a str)>, folder: &Path) -> Result<Vec<DuelRequest>, Vec<String>> {
     let mut asked = Vec::new();
     let mut errors = Vec::new();
     for (place, line) in lines {
@@ -50,7 +50,7 @@ fn gather<'a>(lines: impl Iterator<Item = (String, &'a str)>, folder: &Path) -> 
 }
 
 /// Parses one request in the form of [`FORM`].
-fn read(line: &str, folder: &Path) -> Result<Asked, String> {
+fn read(line: &str, folder: &Path) -> Result<DuelRequest, String> {
     let words = words(line)?;
     let mut words = words.iter().map(String::as_str).peekable();
     let first = *words.peek().ok_or_else(|| format!("nothing is asked: write {FORM}"))?;
@@ -59,7 +59,7 @@ fn read(line: &str, folder: &Path) -> Result<Asked, String> {
     check_method(method)?;
     let target = words.next().ok_or_else(|| format!("no path after {method}: write {FORM}"))?;
     let (target, weight) = weighed(target)?;
-    let mut asked = Asked { weight, ..Asked::new(method, &clean_path(target)?) };
+    let mut asked = DuelRequest { weight, ..DuelRequest::new(method, &clean_path(target)?) };
     for word in words {
         add(&mut asked, word, folder)?;
     }
@@ -82,7 +82,7 @@ fn weighed(target: &str) -> Result<(&str, f64), String> {
     }
 }
 
-fn add(asked: &mut Asked, word: &str, folder: &Path) -> Result<(), String> {
+fn add(asked: &mut DuelRequest, word: &str, folder: &Path) -> Result<(), String> {
     let unknown = || format!("`{}` is not understood: write {FORM}", shortened(word));
     let (name, value) = word.split_once('=').ok_or_else(unknown)?;
     match name {
@@ -149,15 +149,15 @@ mod tests {
 
     use super::*;
 
-    fn one(line: &str) -> Result<Asked, String> {
+    fn one(line: &str) -> Result<DuelRequest, String> {
         read(line, Path::new("."))
     }
 
     #[test]
     fn requests_are_read_in_their_short_and_long_form() {
-        assert_eq!(one("/a").unwrap(), Asked::new("GET", "/a"));
-        assert_eq!(one("HEAD http://x:3000/a").unwrap(), Asked::new("HEAD", "/a"));
-        assert_eq!(one("/b?x=1*3").unwrap(), Asked { weight: 3.0, ..Asked::new("GET", "/b?x=1") });
+        assert_eq!(one("/a").unwrap(), DuelRequest::new("GET", "/a"));
+        assert_eq!(one("HEAD http://x:3000/a").unwrap(), DuelRequest::new("HEAD", "/a"));
+        assert_eq!(one("/b?x=1*3").unwrap(), DuelRequest { weight: 3.0, ..DuelRequest::new("GET", "/b?x=1") });
         assert_eq!(one("/b*0.5").unwrap().weight, 0.5);
         assert_eq!(one("/files/*.rb").unwrap().path, "/files/*.rb");
         assert_eq!(one("/old status=404").unwrap().status, Some(404));

@@ -8,15 +8,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use crate::record::fingerprint;
-use loadgen::process::{Entry, RUN, note, sweep};
+use loadgen::process::{LedgerEntry, RUN, note, output_within, sweep};
 
 /// Counter that makes the folders of several environments of one process distinct.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// Time in which a program must say its version, or whether it is there. One of them compiles before it says so, which
+/// may take a minute on a busy machine.
+const SAID_LIMIT: Duration = Duration::from_secs(180);
 
 /// Environment variables of the caller that programs on this machine get, so that they find their home, language, gems
 /// and Ruby. Nothing else reaches a server unseen: no variable that it, its Ruby or its allocator would read as a
@@ -98,7 +103,7 @@ impl Environment {
         let parent = ring.as_ref().map_or_else(|| PathBuf::from("/tmp"), |ring| ring.join("srv"));
         let own = parent.join(name);
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
-        note(&Entry::Made(own.clone()));
+        note(&LedgerEntry::Made(own.clone()));
         fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
         let variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
         let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, variables }) };
@@ -111,7 +116,7 @@ impl Environment {
     fn check_bundle(&self) -> Result<(), String> {
         let Some(gemfile) = &self.inner.gemfile else { return Ok(()) };
         let mut command = self.command("bundle", Path::new("/"));
-        let output = command.args(["exec", "ruby", "-e", "0"]).stdin(Stdio::null()).output();
+        let output = output_within(command.args(["exec", "ruby", "-e", "0"]), SAID_LIMIT);
         let output = output.map_err(|error| format!("bundle: {error}"))?;
         if output.status.success() {
             return Ok(());
@@ -245,7 +250,8 @@ impl Environment {
         if self.inner.gemfile.is_some() { &["bundle", "exec"] } else { &[] }
     }
 
-    /// Output of a program in the environment, without surrounding space; `None` if it fails or prints nothing.
+    /// Output of a program in the environment, without surrounding space; `None` if it fails, prints nothing, or
+    /// hangs.
     pub fn said(&self, words: &[&str]) -> Option<String> {
         self.said_with(words, &BTreeMap::new())
     }
@@ -256,7 +262,7 @@ impl Environment {
         let (program, rest) = words.split_first()?;
         let program = self.program(program).ok()?;
         let mut command = self.command_behind(&[], &program, Path::new("/"), variables);
-        let output = command.args(rest).stdin(Stdio::null()).output().ok()?;
+        let output = output_within(command.args(rest), SAID_LIMIT).ok()?;
         let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
         let text = String::from_utf8_lossy(&text).trim().to_owned();
         (output.status.success() && !text.is_empty()).then_some(text)
@@ -317,7 +323,7 @@ impl Environment {
 impl Drop for Inner {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.own);
-        note(&Entry::Removed(self.own.clone()));
+        note(&LedgerEntry::Removed(self.own.clone()));
     }
 }
 

@@ -11,8 +11,8 @@ use crate::record::date::now;
 use crate::record::summary::failed_share;
 use crate::record::{Course, Outcome, Sample};
 use loadgen::metric::{
-    ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, OFFERED, P50, P99, P99_OVER_P50,
-    RATE, REQUESTS,
+    ACTS, ACTS_PLANNED, CHECKED, CHECKED_FAILED_PPM, FAILED, FAILED_PPM, FIRST_ANSWER, OFFERED, OTHERS_RIGHT, P50, P99,
+    P99_OVER_P50, RATE, REQUESTS,
 };
 use loadgen::{Closed, Workload};
 
@@ -161,7 +161,7 @@ fn of_outcome(outcome: Outcome) -> Sample {
         numbers.insert(P99_OVER_P50.into(), ratio);
     }
     if let (Some(failed), Some(right)) = (numbers.get(FAILED), numbers.get(REQUESTS)) {
-        let share = failed_share(*failed, *right);
+        let share = failed_share(*failed, *right + numbers.get(OTHERS_RIGHT).copied().unwrap_or(0.0));
         // As if there had been as many kills or reloads as there should.
         let of = |name: &str| numbers.get(name).copied().filter(|count| *count > 0.0);
         let more = of(ACTS_PLANNED).zip(of(ACTS)).map_or(1.0, |(planned, acts)| planned / acts);
@@ -218,6 +218,10 @@ mod tests {
         let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
         let halved = of_outcome(Outcome { numbers, ..Outcome::default() }).number(FAILED_PPM);
         assert_eq!(halved, 2000.0, "half of the reloads, half of the failures");
+        let numbers = [(FAILED, 10.0), (REQUESTS, 90.0), (OTHERS_RIGHT, 9_900.0)];
+        let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+        let both = of_outcome(Outcome { numbers, ..Outcome::default() }).number(FAILED_PPM);
+        assert_eq!(both, 1000.0, "the failures of both loads, of the requests of both");
         // Thrice as many of thrice as many requests are no more.
         assert_eq!((of(30.0, 29_970.0), of(10.0, 9_990.0), of(0.0, 0.0)), (1000.0, 1000.0, 0.0));
     }

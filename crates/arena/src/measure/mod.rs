@@ -9,7 +9,7 @@ mod worth;
 pub use load::{Load, TOO_SHORT, Up, observed, shortened};
 pub use rounds::{measured, summed};
 pub use sitting::{Stray, leave_out, strays};
-pub use worth::{KEPT_UP, judge};
+pub use worth::{KEPT_UP, judge, share_in_time};
 
 use std::time::Duration;
 

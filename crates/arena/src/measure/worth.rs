@@ -4,7 +4,7 @@
 
 use super::rounds::not_shown;
 use crate::record::summary::{Case, Measured, Spread};
-use loadgen::metric::{CPU, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
+use loadgen::metric::{CPU, FAILED, Metric, OFFERED, P99_OVER_P50, PERCENTILES, RATE, REQUESTS};
 
 /// Number of requests of each round that must lie beyond a percentile for it to be shown. With fewer, it is nearly the
 /// longest request, which a single pause of the machine decides.
@@ -68,11 +68,28 @@ fn take_out_batches(result: &mut Measured, at_once: f64) {
 
 /// Share of the offered requests that it answered, the median of the rounds, if it did not keep up.
 fn served_share(result: &Measured) -> Option<f64> {
-    let offered = result.numbers.get(OFFERED)?;
     let served = result.numbers.get(RATE)?;
-    let shares = served.by_round().filter_map(|(round, rate)| Some((round, rate / offered.in_round(round)?)));
-    let share = Spread::of_rounds(&shares.filter(|(_, share)| share.is_finite()).collect::<Vec<_>>())?.median;
-    (share < KEPT_UP).then_some(share)
+    let of = |name: &str, round: u32| result.numbers.get(name)?.in_round(round);
+    let median = |share: &dyn Fn(u32) -> Option<f64>| {
+        let shares: Vec<(u32, f64)> = served.by_round().filter_map(|(at, _)| Some((at, share(at)?))).collect();
+        Some(Spread::of_rounds(&shares)?.median)
+    };
+    let in_time = median(&|round| share_in_time(|name| of(name, round)))?;
+    let all = median(&|round| Some(of(RATE, round)? / of(OFFERED, round)?))?;
+    (in_time < KEPT_UP).then_some(all)
+}
+
+/// Share of the offered requests that were answered by the end of a load, by its numbers: of those that could be. What
+/// is due before the end by less than the shortest answer takes nobody answers by then, and no queue has grown for
+/// that. `None` of a load that was offered at no rate.
+pub fn share_in_time(number: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    let offered = number(OFFERED).filter(|offered| *offered > 0.0)?;
+    let requests = number(REQUESTS).unwrap_or(0.0) + number(FAILED).unwrap_or(0.0);
+    let shortest_s = number("shortest_ms").unwrap_or(0.0) / 1_000.0;
+    // Of a load of so many requests at this rate, which took `requests / offered` seconds.
+    let too_late = if requests > 0.0 { (shortest_s * offered / requests).min(1.0) } else { 0.0 };
+    let share = number(RATE)? / offered / (1.0 - too_late);
+    share.is_finite().then_some(share)
 }
 
 /// Number of right answers in the round that has fewest.
@@ -91,10 +108,10 @@ mod tests {
     use crate::stats::ranking_by;
 
     /// A metric with the figures of three rounds.
-    type Figures<'a> = (&'a str, [f64; 3]);
+    type ThreeRounds<'a> = (&'a str, [f64; 3]);
 
-    fn case(results: &[(&str, &[Figures])]) -> Case {
-        let result = |(name, numbers): &(&str, &[Figures])| Measured {
+    fn case(results: &[(&str, &[ThreeRounds])]) -> Case {
+        let result = |(name, numbers): &(&str, &[ThreeRounds])| Measured {
             contender: (*name).to_owned(),
             numbers: numbers.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).unwrap())).collect(),
             ..Measured::default()
@@ -103,7 +120,7 @@ mod tests {
         Case { metrics, results: results.iter().map(result).collect(), ..Case::default() }
     }
 
-    fn judged(at_once: Option<u32>, numbers: &[Figures]) -> Measured {
+    fn judged(at_once: Option<u32>, numbers: &[ThreeRounds]) -> Measured {
         let mut case = case(&[("x", numbers)]);
         judge(&mut case, &|_| at_once);
         judge(&mut case, &|_| at_once);
@@ -156,6 +173,18 @@ mod tests {
         assert_eq!((rate_of(None, 60.0), rate_of(Some(512), 60.0)), (None, None));
         assert_eq!((rate_of(Some(1), 60.0), rate_of(Some(1), 9.0)), (Some(30.0), None));
         assert_eq!(rate_of(Some(6), 60.0), Some(30.0));
+    }
+
+    /// Of a page that takes a second, a tenth of the requests of ten seconds is answered after their end.
+    #[test]
+    fn who_answers_slowly_all_the_time_keeps_up() {
+        let served = |rate: f64, shortest_ms: f64| {
+            let numbers = [("offered_per_s", 100.0), ("requests_per_s", rate), ("shortest_ms", shortest_ms)];
+            let numbers = numbers.map(|(name, number)| (name, [number; 3]));
+            judged(None, &[&numbers[..], &[("requests", [990.0; 3]), ("failed", [10.0; 3])]].concat()).served_share
+        };
+        assert_eq!((served(89.5, 1_000.0), served(89.5, 5.0)), (None, Some(0.895)));
+        assert_eq!((served(80.0, 1_000.0), served(0.0, 90_000.0)), (Some(0.8), None));
     }
 
     #[test]

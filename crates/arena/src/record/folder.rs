@@ -197,7 +197,7 @@ impl Folder {
     /// its servers and of copies into a ring.
     fn portable(&self, text: &str) -> String {
         let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let text = text.replace(&path.display().to_string(), "RUN").replace(&self.path.display().to_string(), "RUN");
+        let text = without_folder(&without_folder(text, &path), &self.path);
         match Regex::new(r#"/[^\s"'\\:=]*/arena-[0-9]+-[0-9]+(/[0-9a-f]{16})?"#) {
             Ok(temporary) => temporary.replace_all(&text, "TMP").into_owned(),
             Err(_) => text,
@@ -254,6 +254,19 @@ fn read_line(line: &[u8]) -> Result<Sample, String> {
         let what = words.split(" at line ").next().unwrap_or_default();
         format!(", column {}: {what}", error.column())
     })
+}
+
+/// The text with RUN in the place of this folder. A relative path counts only before a slash and where it is not a part
+/// of a word: `.` is in each number, and a folder may have the name of a study.
+fn without_folder(text: &str, folder: &Path) -> String {
+    let path = folder.display().to_string();
+    if folder.is_absolute() {
+        return text.replace(&path, "RUN");
+    }
+    match Regex::new(&format!(r"(^|[^\w./-]){}/", regex::escape(&path))) {
+        Ok(place) => place.replace_all(text, "${1}RUN/").into_owned(),
+        Err(_) => text.to_owned(),
+    }
 }
 
 /// JSON with a line for each entry down to this depth, and all that lies deeper on one line.
@@ -331,6 +344,18 @@ mod tests {
         folder.write_summary(&summary).expect("a summary");
         let command = folder.read_summary().expect("the same").command;
         assert_eq!(command, "nginx -c TMP/thin-3/nginx.conf TMP/app RUN/logs/x.log");
+    }
+
+    #[test]
+    fn a_folder_that_is_named_by_a_relative_path_is_no_word_of_its_record() {
+        let of = |path: &str, text: &str| Folder { path: PathBuf::from(path) }.portable(text);
+        // As of `arena run --resume .` in the run's own folder.
+        let sample = r#"{"case":"a","took_s":12.5,"told":["[./logs/x.log] ended. data/a"]}"#;
+        let written = r#"{"case":"a","took_s":12.5,"told":["[RUN/logs/x.log] ended. data/a"]}"#;
+        assert_eq!(of(".", sample), written);
+        assert_eq!(of("a", &sample.replace("./", "a/")), written);
+        let study = r#"{"study":"same","log":"runs/same/logs"}"#;
+        assert_eq!(of("runs/same", study), r#"{"study":"same","log":"RUN/logs"}"#);
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! Facts of this machine and of the tools that load it, without which no figure can be judged. No host names, no paths.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
+use std::time::Duration;
 
+use loadgen::process::output_within;
 use procfs::{Current, LoadAverage, Meminfo};
 
 use super::date;
+
+/// Time in which a program must say its version.
+const SAID_LIMIT: Duration = Duration::from_secs(60);
 
 /// Facts with their names, in display order. Unknown ones are left out.
 pub fn facts() -> Vec<(String, String)> {
@@ -137,7 +142,7 @@ fn one_line(path: &str) -> Option<String> {
 
 /// First line that a program prints, on either stream.
 fn said(program: &str, words: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(words).stdin(Stdio::null()).output().ok()?;
+    let output = output_within(Command::new(program).args(words), SAID_LIMIT).ok()?;
     let is_complaint = program == "git" && !output.status.success();
     let text = [output.stdout, output.stderr].into_iter().find(|text| !text.trim_ascii().is_empty())?;
     let line = String::from_utf8_lossy(&text).trim().lines().next().map(|line| line.trim().to_owned());

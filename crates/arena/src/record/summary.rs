@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Course, TWIN};
 use loadgen::metric::{
-    CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, REQUESTS, counts_failures, is_of_latencies,
+    CHECKED, CHECKED_FAILED_PPM, Direction, FAILED, Metric, OTHERS_RIGHT, REQUESTS, counts_failures, is_of_latencies,
 };
 
 /// Format that this program writes. An older or newer one is refused with a clear error.
@@ -291,9 +291,9 @@ impl Measured {
         self.sum(FAILED)
     }
 
-    /// Requests with a right answer, over all rounds.
+    /// Requests with a right answer, over all rounds, also those of a second load whose failures count.
     pub fn right(&self) -> f64 {
-        self.sum(REQUESTS)
+        self.sum(REQUESTS) + self.sum(OTHERS_RIGHT)
     }
 
     fn sum(&self, name: &str) -> f64 {

@@ -23,8 +23,8 @@ struct Comparison<'a> {
     marks: String,
     title: &'a str,
     question: &'a str,
-    before: Run<'a>,
-    after: Run<'a>,
+    before: ComparedRun<'a>,
+    after: ComparedRun<'a>,
     verdict: String,
     changed: Vec<String>,
     cases: Vec<CaseDiff>,
@@ -35,7 +35,7 @@ struct Comparison<'a> {
 }
 
 #[derive(Serialize)]
-struct Run<'a> {
+struct ComparedRun<'a> {
     date: String,
     started: &'a str,
     machine: String,
@@ -155,8 +155,8 @@ fn compare<'a>(before: &'a Summary, after: &'a Summary) -> Result<Comparison<'a>
     })
 }
 
-fn run(summary: &Summary) -> Run<'_> {
-    Run {
+fn run(summary: &Summary) -> ComparedRun<'_> {
+    ComparedRun {
         date: date::day_in_words(&summary.started),
         started: &summary.started,
         machine: words::machine(summary),

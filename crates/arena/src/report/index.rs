@@ -9,11 +9,11 @@ use crate::record::summary::Summary;
 
 #[derive(Serialize)]
 struct Index {
-    runs: Vec<Entry>,
+    runs: Vec<IndexEntry>,
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct IndexEntry {
     link: String,
     started: String,
     date: String,
@@ -31,12 +31,12 @@ struct Entry {
 
 /// The index page of runs, each with the link to its own page.
 pub fn html(runs: &[(String, Summary)]) -> Result<String, String> {
-    let mut entries: Vec<Entry> = runs.iter().map(|(link, summary)| entry(link, summary)).collect();
+    let mut entries: Vec<IndexEntry> = runs.iter().map(|(link, summary)| entry(link, summary)).collect();
     entries.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.title.cmp(&b.title)));
     template::fill("index.html", &Index { runs: entries })
 }
 
-fn entry(link: &str, summary: &Summary) -> Entry {
+fn entry(link: &str, summary: &Summary) -> IndexEntry {
     let styles = Styles::of(summary);
     let present = summary.contenders.iter().filter(|who| who.missing.is_empty()).count();
     let winner = |verdict: &crate::record::summary::Verdict| {
@@ -52,7 +52,7 @@ fn entry(link: &str, summary: &Summary) -> Entry {
         Some(advice) => words::by_which_rule(advice).to_owned() + &words::sentence(&advice.sentence, summary, &styles),
         None => words::of_run(summary, &styles),
     };
-    Entry {
+    IndexEntry {
         link: link.to_owned(),
         started: summary.started.clone(),
         date: date::day_in_words(&summary.started),

@@ -15,3 +15,4 @@ pub mod table;
 mod template;
 pub mod traffic;
 pub mod words;
+pub mod worse;

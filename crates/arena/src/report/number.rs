@@ -5,8 +5,6 @@ use loadgen::metric::Metric;
 
 /// Narrow no-break space.
 const THIN: char = '\u{202f}';
-/// Factor from the median beyond which an end of an interval says nothing.
-const FAR_OFF: f64 = 100.0;
 /// Mark behind a ratio that decides nothing: neither shown to be worse than the best nor level with it.
 pub const UNDECIDED: &str = "\u{202f}?";
 /// Shown where there is no number.
@@ -103,16 +101,21 @@ pub fn times(number: f64) -> String {
     format!("{number:.digits$}×")
 }
 
-/// Formats a ratio with its interval: `1.38× (1.31–1.46)`. There is no interval with one round. An end a hundred times
-/// away, as with two rounds, is shown as unbounded: `0.75× (0–∞)`.
+/// Formats a ratio with its interval: `1.38× (1.31–1.46)`. There is no interval with one round. Ends far out, as of two
+/// rounds, are bounds: `0.75× (< 0.0001–> 9999)`.
 pub fn ratio(ratio: &Ratio) -> String {
     let median = times(ratio.median);
     let (low, high) = (times(ratio.low), times(ratio.high));
     if low == high || ratio.rounds < 2 {
         return median;
     }
-    let low = if ratio.low * FAR_OFF < ratio.median { "0" } else { low.trim_end_matches('×') };
-    let high = if ratio.high > ratio.median * FAR_OFF { "∞" } else { high.trim_end_matches('×') };
+    let low = match ratio.low {
+        tiny if tiny < 0.0001 => "< 0.0001".to_owned(),
+        // Two decimals would round it to 0.
+        small if small < 0.005 => significant(small),
+        _ => low.trim_end_matches('×').to_owned(),
+    };
+    let high = if ratio.high > 9999.0 { "> 9999" } else { high.trim_end_matches('×') };
     format!("{median} ({low}–{high})")
 }
 
@@ -189,7 +192,9 @@ mod tests {
         assert_eq!(ratio(&Ratio { median: 1.384, low: 1.31, high: 12.46, rounds: 3 }), "1.38× (1.31–12.5)");
         assert_eq!(ratio(&Ratio { median: 2.0, low: 0.0, high: f64::INFINITY, rounds: 1 }), "2.00×");
         let wild = Ratio { median: 0.75, low: 0.0003, high: 1824.0, rounds: 2 };
-        assert_eq!(ratio(&wild), "0.75× (0–∞)");
+        assert_eq!(ratio(&wild), "0.75× (0.00030–1824)");
+        let wilder = Ratio { median: 0.75, low: 0.000_03, high: 1e24, rounds: 2 };
+        assert_eq!(ratio(&wilder), "0.75× (< 0.0001–> 9999)");
         assert_eq!((tick(0.30000000000000004), tick(2_500_000.0).replace(THIN, " ")), ("0.3".into(), "2.5 M".into()));
         assert_eq!(duration(59.6).replace(THIN, " "), "60 s");
         assert_eq!(duration(7260.0).replace(THIN, " "), "2 h 1 min");

@@ -51,7 +51,7 @@ struct TrafficView {
     broken_when: String,
     curve: Option<Curve>,
     own: Option<CaseView>,
-    tables: Vec<traffic::Facts>,
+    tables: Vec<traffic::TrafficTable>,
 }
 
 /// One use with its winners.
@@ -88,7 +88,7 @@ struct CaseView {
     /// Parts of a request's time.
     parts: Option<Parts>,
     /// Plots over the seconds of the load.
-    times: Option<Times>,
+    times: Option<TimePlots>,
     has_published: bool,
     table: Table,
     errors: Vec<Errors>,
@@ -97,7 +97,7 @@ struct CaseView {
 
 /// Plots with a common legend.
 #[derive(Serialize)]
-struct Times {
+struct TimePlots {
     drawings: Vec<Drawing>,
     legend: Vec<Chip>,
 }
@@ -231,7 +231,7 @@ fn curve(summary: &Summary, plot: &Plot, styles: &Styles, at: usize) -> Result<C
     })
 }
 
-fn times(case: &Case, styles: &Styles, id: &str) -> Option<Times> {
+fn times(case: &Case, styles: &Styles, id: &str) -> Option<TimePlots> {
     let metrics = OVER_TIME.iter().filter_map(|name| Metric::of(name)).enumerate();
     let of = |(at, metric)| plot::over_time(case, metric, styles, &format!("{id}-t{at}"));
     let drawings: Vec<Drawing> = metrics.filter_map(of).collect();
@@ -241,7 +241,7 @@ fn times(case: &Case, styles: &Styles, id: &str) -> Option<Times> {
             legend.push(chip.clone());
         }
     }
-    (!drawings.is_empty()).then_some(Times { drawings, legend })
+    (!drawings.is_empty()).then_some(TimePlots { drawings, legend })
 }
 
 fn case_view(summary: &Summary, case: &Case, styles: &Styles, at: usize, is_in_curves: bool) -> CaseView {

@@ -10,13 +10,16 @@
 //! commas, and `NAME/METRIC/CASES/ROWS` only these contenders, in this order:
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
+//!
+//! `NAME/worse/BEGINNING` lists every figure in which the entries whose names begin so are shown to be worse than
+//! others.
 
 use std::collections::BTreeSet;
 
 use super::plot::pen;
 use super::rows::{self, Cell, Row};
 use super::rule::Rule;
-use super::{number, words};
+use super::{number, words, worse};
 use crate::record::summary::{CHECKED_ENOUGH, Case, Measured, Summary, failed_share};
 use crate::record::{date, machine};
 use crate::report::styles::Styles;
@@ -25,12 +28,14 @@ use loadgen::metric::{ELAPSED, FAILED, Metric};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
+/// In the place of a metric: the list of what is worse.
+const WORSE: &str = "worse";
 /// Most metrics in a table of one case.
 const MOST_METRICS: usize = 5;
 
 /// A run to show.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct ShownRun<'a> {
     /// Summary of the run.
     pub summary: &'a Summary,
     /// Link from the page to its folder.
@@ -38,20 +43,20 @@ pub struct Shown<'a> {
 }
 
 /// The page with the table of this run at its marks. An error describes missing or wrong marks.
-pub fn splice(markdown: &str, name: &str, shown: Shown) -> Result<String, String> {
+pub fn splice(markdown: &str, name: &str, shown: ShownRun) -> Result<String, String> {
     let (start, end) = place(markdown, name)?;
-    let table = table(shown, &Wanted::of(name))?;
+    let table = table(shown, &TableQuery::of(name))?;
     Ok(format!("{}\n{table}{}", &markdown[..start], &markdown[end..]))
 }
 
 /// Whether the page already has this table.
-pub fn is_current(markdown: &str, name: &str, shown: Shown) -> Result<bool, String> {
+pub fn is_current(markdown: &str, name: &str, shown: ShownRun) -> Result<bool, String> {
     Ok(splice(markdown, name, shown)? == markdown)
 }
 
 /// What a place asks for in its name.
 #[derive(Debug, Default)]
-struct Wanted<'a> {
+struct TableQuery<'a> {
     /// None: the one that ranks.
     metric: Option<&'a str>,
     /// How the names of the cases begin; empty: all cases.
@@ -60,10 +65,10 @@ struct Wanted<'a> {
     rows: Vec<&'a str>,
 }
 
-impl<'a> Wanted<'a> {
-    fn of(name: &'a str) -> Wanted<'a> {
+impl<'a> TableQuery<'a> {
+    fn of(name: &'a str) -> TableQuery<'a> {
         let mut parts = name.splitn(4, '/').skip(1);
-        Wanted {
+        TableQuery {
             metric: parts.next(),
             begin: parts.next().filter(|begin| !begin.is_empty()).map(listed).unwrap_or_default(),
             rows: parts.next().map(listed).unwrap_or_default(),
@@ -148,9 +153,12 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 }
 
 /// Markdown, with a line of its date, machine and folder below.
-fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
-    let Shown { summary, link } = shown;
+fn table(shown: ShownRun, wanted: &TableQuery) -> Result<String, String> {
+    let ShownRun { summary, link } = shown;
     let styles = Styles::of(summary);
+    if wanted.metric == Some(WORSE) {
+        return Ok(worse_list(shown, &styles, wanted.begin.first().unwrap_or(&"")));
+    }
     let chosen = match wanted.metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
@@ -170,9 +178,17 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
         _ => many_cases(&cases, metric, &styles, wanted),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
-    let mut shown_results = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
-    let failed = shown_results.any(|result| result.failed_share() > 0.0);
-    let failures = if failed { "Whoever failed more than 1 request in 100 is not ranked. " } else { "" };
+    let shown_results = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let failed = shown_results().any(|result| result.failed_share() > 0.0);
+    let counted = shown_results().any(|result| result.numbers.contains_key(FAILED));
+    // What failed of one whose server ended is in no figure.
+    let all_counted = shown_results().all(|result| result.disqualified.is_none());
+    let failures = match (failed, counted, all_counted) {
+        (true, ..) => "Whoever failed more than 1 request in 100 is not ranked. ",
+        (false, true, true) => "No request failed. ",
+        (false, true, false) => "Whoever is not disqualified failed no request. ",
+        (false, false, _) => "",
+    };
     let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
     let twins = twins.map_or_else(String::new, |twins| format!("{}. ", twins.words));
     let short = match &summary.shortcomings[..] {
@@ -214,6 +230,24 @@ fn table(shown: Shown, wanted: &Wanted) -> Result<String, String> {
     Ok(format!("\n{table}\n\n{settings}{place}{command}{}\n\n", busy(summary)))
 }
 
+/// Every figure in which the entries whose names begin so are shown to be worse than another one, folded away.
+fn worse_list(ShownRun { summary, link }: ShownRun, styles: &Styles, begin: &str) -> String {
+    let all = worse::list(summary, styles, begin);
+    let heads = ["Figure", "Entry", "Significantly better: ratio of the entry's figure to this one's"];
+    let row = |one: &worse::Worse| {
+        let cells = [one.metric.clone(), escaped(&one.entry), escaped(&one.rivals.join("; "))];
+        (one.case.clone(), cells.to_vec())
+    };
+    let table = lines("Case", heads.map(str::to_owned).to_vec(), all.iter().map(row)).join("\n");
+    let table = if all.is_empty() { "None.".to_owned() } else { table.replace("--: ", "--- ") };
+    let figures = words::count(all.len(), "figure", "figures");
+    let day = date::day_in_words(&summary.started);
+    format!(
+        "\n<details>\n<summary>{}, {day}: {figures}</summary>\n\n{table}\n\n[Run]({link}).\n\n</details>\n\n",
+        escaped(&summary.title)
+    )
+}
+
 /// Remark on a machine that was busy when the run began.
 fn busy(summary: &Summary) -> &'static str {
     match machine::company_then(&summary.machine) {
@@ -223,7 +257,7 @@ fn busy(summary: &Summary) -> &'static str {
 }
 
 /// Number of rounds of the figures: `3 rounds`, or `2–3 rounds` where they have different numbers.
-fn rounds(cases: &[&Case], metric: &Metric, wanted: &Wanted) -> String {
+fn rounds(cases: &[&Case], metric: &Metric, wanted: &TableQuery) -> String {
     let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
     let all = || shown().filter_map(|one| one.numbers.get(metric.name));
     let counts = || all().map(|spread| spread.all.len());
@@ -248,7 +282,7 @@ fn loads(cases: &[&Case]) -> String {
 
 /// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
 /// so few answers were checked after the load of a tool that checks none.
-fn checked_too_little(cases: &[&Case], wanted: &Wanted) -> String {
+fn checked_too_little(cases: &[&Case], wanted: &TableQuery) -> String {
     let shown = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
     let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
     let names = |is: fn(&Measured) -> bool| -> BTreeSet<&str> {
@@ -261,7 +295,7 @@ fn checked_too_little(cases: &[&Case], wanted: &Wanted) -> String {
 }
 
 /// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
-fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> String {
+fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery) -> String {
     let best = |case: &&Case| {
         let beside = Beside::of(case, metric);
         let best = case.results.iter().find(|result| beside.is_first(&result.contender))?;
@@ -274,7 +308,7 @@ fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) ->
 }
 
 /// How many entries of the run have no row here.
-fn further(cases: &[&Case], wanted: &Wanted) -> String {
+fn further(cases: &[&Case], wanted: &TableQuery) -> String {
     match names_in(cases).into_iter().filter(|name| !wanted.has(name)).count() {
         0 => String::new(),
         more => format!(
@@ -286,7 +320,7 @@ fn further(cases: &[&Case], wanted: &Wanted) -> String {
 }
 
 /// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
-fn settings(summary: &Summary, styles: &Styles, wanted: &Wanted) -> String {
+fn settings(summary: &Summary, styles: &Styles, wanted: &TableQuery) -> String {
     let mut all = words::settings(summary, styles);
     all.retain(|one| wanted.has(&one.name));
     all.sort_by_key(|one| wanted.rows.iter().position(|name| *name == one.name));
@@ -308,7 +342,7 @@ fn settings(summary: &Summary, styles: &Styles, wanted: &Wanted) -> String {
 }
 
 /// Contenders down, metrics across.
-fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
+fn one_case(case: &Case, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
     let mut data = rows::table(case, styles);
     data.rows = wanted.pick(data.rows);
     let count = data.columns.len().min(MOST_METRICS);
@@ -328,7 +362,7 @@ fn one_case(case: &Case, styles: &Styles, wanted: &Wanted) -> Vec<String> {
 
 /// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
 /// failed, their share over all of these cases stands beside it.
-fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted) -> Vec<String> {
+fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
     matrix.rows = wanted.pick(matrix.rows);
     let mut heads: Vec<String> = cases.iter().map(|case| words::with_rate(&case.title, case)).collect();
@@ -354,12 +388,8 @@ fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &Wanted
 /// Share of a contender's failed requests in all of these cases together.
 fn failed(cases: &[&Case], name: &str) -> String {
     let own = cases.iter().flat_map(|case| &case.results).filter(|result| result.contender == name);
-    let sum = |metric: &str| -> f64 {
-        let spreads = own.clone().filter_map(|result| result.numbers.get(metric));
-        spreads.flat_map(|spread| &spread.all).sum()
-    };
-    let failed = sum(FAILED);
-    let right = sum("requests");
+    let failed: f64 = own.clone().map(Measured::failed).sum();
+    let right: f64 = own.map(Measured::right).sum();
     number::failed(failed_share(failed, right))
 }
 
@@ -415,8 +445,8 @@ mod tests {
     use super::*;
     use crate::record::summary::{ALLOCATED_BY, Spread, Who};
 
-    fn shown<'a>(summary: &'a Summary, link: &'a str) -> Shown<'a> {
-        Shown { summary, link }
+    fn shown<'a>(summary: &'a Summary, link: &'a str) -> ShownRun<'a> {
+        ShownRun { summary, link }
     }
 
     fn summary() -> Summary {
@@ -518,6 +548,36 @@ mod tests {
     }
 
     #[test]
+    fn that_no_request_failed_is_said_where_failures_were_counted() {
+        let mut run = summary();
+        let page = "<!-- arena:begin s -->\n<!-- arena:end s -->";
+        assert!(!splice(page, "s", shown(&run, "x")).expect("a page").contains("No request failed"));
+        for result in &mut run.cases[0].results {
+            result.numbers.insert("failed".into(), Spread::of(&[0.0]).unwrap());
+        }
+        assert!(splice(page, "s", shown(&run, "x")).expect("a page").contains(" No request failed. "));
+        // Of one whose server ended nobody knows.
+        run.cases[0].results[1].disqualified = Some("the server ended in the middle of it".into());
+        run.cases[0].results[1].numbers.clear();
+        let new = splice(page, "s", shown(&run, "x")).expect("a page");
+        assert!(new.contains(" Whoever is not disqualified failed no request. "), "{new}");
+        assert!(!new.contains("No request failed"), "{new}");
+    }
+
+    #[test]
+    fn what_is_worse_is_listed_with_who_is_better() {
+        let run = summary();
+        let name = "s/worse/c";
+        let page = format!("<!-- arena:begin {name} -->\n<!-- arena:end {name} -->");
+        let new = splice(&page, name, shown(&run, "x")).expect("a page");
+        assert!(new.contains("2 January 2026: 1 figure</summary>"), "{new}");
+        assert!(new.contains(" | c: 50.0") && new.contains(" | a\\|b 0.50× |"), "{new}");
+        let best = name.replace('c', "a");
+        let page = format!("<!-- arena:begin {best} -->\n<!-- arena:end {best} -->");
+        assert!(splice(&page, &best, shown(&run, "x")).expect("a page").contains("0 figures</summary>\n\nNone."));
+    }
+
+    #[test]
     fn cases_are_chosen_by_the_start_of_their_names() {
         let mut run = summary();
         let case = |name: &str| Case { name: name.into(), title: name.into(), ..run.cases[0].clone() };
@@ -603,9 +663,9 @@ mod tests {
 
     #[test]
     fn cases_are_named_by_how_they_begin() {
-        let wanted = Wanted::of("s/p99_ms/a,bc");
+        let wanted = TableQuery::of("s/p99_ms/a,bc");
         assert_eq!(["a", "a-1", "bc=2", "b", "c"].map(|case| wanted.has_case(case)), [true, true, true, false, false]);
-        assert!(Wanted::of("s/p99_ms//x").has_case("any") && Wanted::of("s").has_case("any"));
+        assert!(TableQuery::of("s/p99_ms//x").has_case("any") && TableQuery::of("s").has_case("any"));
     }
 
     #[test]

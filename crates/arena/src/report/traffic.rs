@@ -9,20 +9,20 @@ use loadgen::metric::{Metric, P99, rate_in_words};
 
 /// A table of text and figures.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Facts {
+pub struct TrafficTable {
     /// Title above the table.
     pub title: String,
     /// Note below the table.
     pub note: String,
     /// Columns after that of the contenders.
-    pub heads: Vec<Head>,
+    pub heads: Vec<TrafficHead>,
     /// Rows, one for each contender.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TrafficRow>,
 }
 
 /// Head of a column.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Head {
+pub struct TrafficHead {
     /// Title of the column.
     pub title: String,
     /// Unit of the column; empty for none.
@@ -33,7 +33,7 @@ pub struct Head {
 
 /// A contender's row.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Row {
+pub struct TrafficRow {
     /// Title and mark of the contender.
     pub chip: Chip,
     /// Cells, one for each head.
@@ -41,8 +41,8 @@ pub struct Row {
 }
 
 /// Tables on what breaks first, on fewer processors, and on the cost of the rate.
-pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Facts> {
-    let mut all = vec![Facts {
+pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<TrafficTable> {
+    let mut all = vec![TrafficTable {
         title: "What breaks first when the rate doubles".to_owned(),
         note: String::new(),
         heads: vec![said("Carries"), said("Breaks at"), said("What broke, and why")],
@@ -50,7 +50,7 @@ pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Facts
     }];
     if traffic.cores == 1 {
         let note = "This machine has one processor: there is no smaller one to model.".to_owned();
-        all.push(Facts { title: "A smaller machine".to_owned(), note, ..Facts::default() });
+        all.push(TrafficTable { title: "A smaller machine".to_owned(), note, ..TrafficTable::default() });
     } else if !traffic.smaller_cases.is_empty() {
         all.push(smaller(summary, traffic, styles));
     }
@@ -61,7 +61,7 @@ pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Facts
         number("A million requests", "s of processor"),
         said("A machine that carries it"),
     ]);
-    all.push(Facts {
+    all.push(TrafficTable {
         title: "What the rate takes".to_owned(),
         note:
             "The machine has the fewest processors that were tried and held, and the next usual size of memory above \
@@ -74,17 +74,17 @@ pub fn facts(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Vec<Facts
     all
 }
 
-fn rows(traffic: &Traffic, styles: &Styles, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<Row> {
-    let row = |one: &Carried| Row { chip: styles.chip(&one.contender), cells: cells(one) };
+fn rows(traffic: &Traffic, styles: &Styles, cells: &dyn Fn(&Carried) -> Vec<String>) -> Vec<TrafficRow> {
+    let row = |one: &Carried| TrafficRow { chip: styles.chip(&one.contender), cells: cells(one) };
     traffic.carried.iter().map(row).collect()
 }
 
-fn said(title: &str) -> Head {
-    Head { title: title.to_owned(), ..Head::default() }
+fn said(title: &str) -> TrafficHead {
+    TrafficHead { title: title.to_owned(), ..TrafficHead::default() }
 }
 
-fn number(title: &str, unit: &str) -> Head {
-    Head { title: title.to_owned(), unit: unit.to_owned(), is_number: true }
+fn number(title: &str, unit: &str) -> TrafficHead {
+    TrafficHead { title: title.to_owned(), unit: unit.to_owned(), is_number: true }
 }
 
 fn rate(step: &Step) -> String {
@@ -106,7 +106,7 @@ fn broken(one: &Carried) -> Vec<String> {
     }
 }
 
-fn smaller(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Facts {
+fn smaller(summary: &Summary, traffic: &Traffic, styles: &Styles) -> TrafficTable {
     let mut sizes: Vec<u32> = traffic.carried.iter().flat_map(|one| &one.smaller).map(|step| step.of).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
@@ -131,7 +131,7 @@ fn smaller(summary: &Summary, traffic: &Traffic, styles: &Styles) -> Facts {
             }
         }
     };
-    Facts {
+    TrafficTable {
         title: format!("A smaller machine than this one of {} processors", traffic.cores),
         note: "A model: the server, all of its threads, was bound to fewer processors of this machine. The load \
                generator was not, and memory and caches stayed as they are."

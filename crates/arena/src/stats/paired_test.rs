@@ -39,16 +39,16 @@ const FAMILIES: usize = 7;
 const LEFT: f64 = 0.989;
 
 /// A machine that slowly becomes faster and slower.
-struct Machine {
+struct DriftingMachine {
     /// Present error of logarithms of figures.
     off: f64,
     /// Standard deviation of that error.
     drift: f64,
 }
 
-impl Machine {
-    fn new(drift: f64, rng: &mut SeededRng) -> Machine {
-        Machine { off: normal(rng) * drift, drift }
+impl DriftingMachine {
+    fn new(drift: f64, rng: &mut SeededRng) -> DriftingMachine {
+        DriftingMachine { off: normal(rng) * drift, drift }
     }
 
     /// Error this many turns later.
@@ -70,20 +70,20 @@ enum Order {
 
 /// Order of turns, and the drift of the machine.
 #[derive(Debug, Clone, Copy)]
-struct Setting {
+struct StudySetting {
     order: Order,
     drift: f64,
 }
 
-const OF_STUDIES: Setting = Setting { order: Order::ByFamily, drift: 0.15 };
-const BY_CONTENDER: Setting = Setting { order: Order::ByContender, drift: 0.15 };
-const CALM: Setting = Setting { order: Order::ByFamily, drift: 0.0 };
+const OF_STUDIES: StudySetting = StudySetting { order: Order::ByFamily, drift: 0.15 };
+const BY_CONTENDER: StudySetting = StudySetting { order: Order::ByContender, drift: 0.15 };
+const CALM: StudySetting = StudySetting { order: Order::ByFamily, drift: 0.0 };
 
 /// Figures of two servers after each round, of which the first has `truth` times the figure of the second. Other
 /// contenders stand between them, in random order.
-fn rounds(setting: Setting, rng: &mut SeededRng, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
+fn rounds(setting: StudySetting, rng: &mut SeededRng, noise: Noise, truth: f64) -> (Vec<f64>, Vec<f64>) {
     let (mut a, mut b) = (Vec::new(), Vec::new());
-    let mut machine = Machine::new(setting.drift, rng);
+    let mut machine = DriftingMachine::new(setting.drift, rng);
     let turns_between = if setting.order == Order::ByFamily { 1 } else { FAMILIES };
     for _ in 0..LAST_LOOK {
         let mut places: Vec<usize> = (0..CONTENDERS).collect();
@@ -108,7 +108,7 @@ fn standing(a: &[f64], b: &[f64]) -> Standing {
 }
 
 /// Percentage of pairs that are found different, with a fixed number of rounds.
-fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
+fn told_apart(setting: StudySetting, noise: Noise, truth: f64, count: usize) -> f64 {
     let mut rng = SeededRng::from_seed(count as u64 + 1);
     let apart = (0..TRIALS).filter(|_| {
         let (a, b) = rounds(setting, &mut rng, noise, truth);
@@ -118,7 +118,7 @@ fn told_apart(setting: Setting, noise: Noise, truth: f64, count: usize) -> f64 {
 }
 
 /// The same with a look after each round until it is decided or the rounds are used up; and the mean number of rounds.
-fn told_apart_by_looks(setting: Setting, noise: Noise, truth: f64) -> (f64, f64) {
+fn told_apart_by_looks(setting: StudySetting, noise: Noise, truth: f64) -> (f64, f64) {
     let mut rng = SeededRng::from_seed(9);
     let mut apart = 0;
     let mut took = 0;

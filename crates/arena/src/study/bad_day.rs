@@ -2,11 +2,11 @@
 
 use super::expect::Expected;
 use super::ladder::{ladder, unmeasured};
-use super::plan::{Case, Family};
+use super::plan::{Family, PlannedCase};
 use super::recipe::Tool;
 use crate::contender::Server;
 use crate::record::Outcome;
-use loadgen::scenario::{Act, Told, idle, killed, overload, reload, slow_clients, stuck, uneven};
+use loadgen::scenario::{Act, ScenarioReport, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, Open};
 
 /// Those that hang, for each request that the server serves at once: so that nothing would be left for others, however
@@ -17,7 +17,7 @@ pub(super) const DEADLINE_MS: u64 = 1000;
 
 /// Runs the scenario of this case.
 pub fn run(
-    case: &Case,
+    case: &PlannedCase,
     family: &Family,
     server: &mut Server,
     capacity: &mut Option<f64>,
@@ -57,7 +57,7 @@ pub fn run(
         Tool::Reload => {
             let act: Act = &mut || server.reload().map(|()| 0);
             let times = (seconds / 3.0).ceil() as u32;
-            reload::run(port, workload, &reload::Reload { clients, seconds, times, keep: true, seed }, act)?
+            reload::run(port, workload, &reload::Reloaded { clients, seconds, times, keep: true, seed }, act)?
         }
         _ => return over(port, (case, family), capacity, seed),
     };
@@ -75,12 +75,17 @@ fn asked(path: Option<&str>, expect: Option<&Expected>) -> Result<Ask, String> {
 }
 
 /// Requests at a rate that is the same for all contenders, so that their latencies can be compared.
-fn at_a_rate(case: &Case, family: &Family, seed: u64) -> Result<Open, String> {
+fn at_a_rate(case: &PlannedCase, family: &Family, seed: u64) -> Result<Open, String> {
     let per_s = family.recipe.per_s.ok_or_else(|| format!("case {} has no per_s", family.recipe.name))?;
     Ok(Open { per_s, seconds: case.seconds, connections: case.clients, keep: true, seed })
 }
 
-fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>, seed: u64) -> Result<Outcome, String> {
+fn over(
+    port: u16,
+    (case, family): (&PlannedCase, &Family),
+    capacity: &mut Option<f64>,
+    seed: u64,
+) -> Result<Outcome, String> {
     if case.load_pct == 0 {
         return ladder(port, (case, family), capacity, seed, None);
     }
@@ -105,21 +110,34 @@ fn over(port: u16, (case, family): (&Case, &Family), capacity: &mut Option<f64>,
 }
 
 /// Seconds of calm before an overload, of the overload, and after it.
-pub(super) fn overload_s(case: &Case) -> (u32, u32, u32) {
+pub(super) fn overload_s(case: &PlannedCase) -> (u32, u32, u32) {
     let whole = (case.seconds.round() as u32).max(1);
     ((whole / 3).max(2), whole, whole.max(4))
 }
 
-/// The outcome with the scenario's own sentences. They are of one contender and one round, and no part of the command.
-fn outcome(told: Told) -> Outcome {
-    let Told { mut outcome, words, .. } = told;
+/// The outcome with the scenario's own sentences, and with what ordinary clients saw second by second. The sentences
+/// are of one contender and one round, and no part of the command.
+fn outcome(told: ScenarioReport) -> Outcome {
+    let ScenarioReport { mut outcome, words, timeline, .. } = told;
     outcome.told.extend(words);
+    outcome.course = loadgen::course_of(&timeline);
     outcome
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadgen::Second;
+
+    #[test]
+    fn a_scenario_is_shown_over_time() {
+        let second = |ms: u32| Second { times_us: vec![ms * 1000; 400], failed: 0 };
+        let timeline = vec![second(1), second(30), second(1)];
+        let told = ScenarioReport { timeline, ..ScenarioReport::default() };
+        let course = outcome(told).course;
+        assert_eq!(course["p99_ms"], [(0.5, 1.0), (1.5, 30.0)]);
+        assert_eq!(course["requests_per_s"], [(0.5, 400.0), (1.5, 400.0)]);
+    }
 
     #[test]
     fn more_hang_than_a_server_serves_at_once() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::plan::{Case, Family, Plan};
+use super::plan::{Family, Plan, PlannedCase};
 use super::recipe::Tool;
 use loadgen::{K6Load, K6Plan};
 
@@ -43,7 +43,7 @@ fn title(family: &Family) -> &str {
 }
 
 /// The load of a case as a plan that both k6 and the arena's own loops understand.
-pub fn plan(case: &Case, family: &Family, per_s: f64, seed: u64) -> K6Plan {
+pub fn plan(case: &PlannedCase, family: &Family, per_s: f64, seed: u64) -> K6Plan {
     let clients = case.clients;
     let seconds = case.seconds;
     let counted = |requests: u64, delay_s: f64| K6Load::Requests { clients, requests, delay_s };

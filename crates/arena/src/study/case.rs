@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::bad_day;
 use super::ladder::ladder;
-use super::plan::{Case, Family};
+use super::plan::{Family, PlannedCase};
 use super::recipe::Tool;
 use crate::measure::Up;
 use crate::record::Outcome;
@@ -23,7 +23,7 @@ const TOOL_LIMIT_S: u32 = 900;
 
 /// Loads the server. Stores the capacity that the first step of a ladder measures, for its other steps.
 pub fn run(
-    case: &Case,
+    case: &PlannedCase,
     family: &Family,
     up: &mut Up,
     capacity: &mut Option<f64>,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::meaning;
-use super::recipe::{Entry, Recipe};
+use super::recipe::{Entry, Study};
 use crate::contender::Catalogue;
 
 /// Our server, which takes part in every challenge that names no opponents.
@@ -31,7 +31,7 @@ pub struct Challenge {
 
 impl Challenge {
     /// The study with this contender and its opponents only, and the catalogue with its recipe.
-    pub fn join(&self, study: &Recipe, catalogue: &Catalogue) -> Result<(Recipe, Catalogue), String> {
+    pub fn join(&self, study: &Study, catalogue: &Catalogue) -> Result<(Study, Catalogue), String> {
         let name =
             if catalogue.get(&self.name).is_some() { format!("{}{SUFFIX}", self.name) } else { self.name.clone() };
         let told = |found: Vec<String>| {
@@ -67,7 +67,7 @@ impl Challenge {
         }
         let others = against.into_iter().map(|entry| Entry { in_quick: true, ..entry.clone() });
         let contenders = std::iter::once(entry).chain(others).collect();
-        let joined = Recipe { contenders, ..study.clone() };
+        let joined = Study { contenders, ..study.clone() };
         let complaints = super::check::recipe(&joined);
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
@@ -78,7 +78,7 @@ impl Challenge {
     }
 
     /// The name that it has in the study that it joined.
-    pub fn name_in(&self, joined: &Recipe) -> String {
+    pub fn name_in(&self, joined: &Study) -> String {
         joined.contenders.first().map(|entry| entry.name().to_owned()).unwrap_or_default()
     }
 
@@ -88,7 +88,7 @@ impl Challenge {
     }
 }
 
-fn named<'a>(study: &'a Recipe, name: &str) -> Result<&'a Entry, String> {
+fn named<'a>(study: &'a Study, name: &str) -> Result<&'a Entry, String> {
     study.contenders.iter().find(|entry| entry.name() == name).ok_or_else(|| {
         let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
         format!("--against {name}: {} has {}", study.name, names.join(", "))

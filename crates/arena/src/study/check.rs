@@ -6,7 +6,7 @@ use std::path::Path;
 use super::effort::wrong_warm_up;
 use super::expect::Expected;
 use super::published::Figures;
-use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
+use super::recipe::{CaseRecipe, Entry, Study, Tool};
 use crate::contender::Catalogue;
 use crate::record::{TWIN, plain};
 use loadgen::metric::{METRICS, Metric};
@@ -25,7 +25,7 @@ const SEND_BYTES: RangeInclusive<usize> = 1..=16_777_216;
 const MEMORY_MIB: RangeInclusive<u64> = 16..=16_000_000;
 
 /// All errors in the recipe itself, each with what would be right.
-pub fn recipe(recipe: &Recipe) -> Vec<String> {
+pub fn recipe(recipe: &Study) -> Vec<String> {
     let mut found = recipe.full.complaints("full");
     found.extend(recipe.quick.complaints("quick"));
     if let Err(words) = plain(&recipe.name) {
@@ -55,7 +55,7 @@ pub fn recipe(recipe: &Recipe) -> Vec<String> {
 }
 
 /// All errors in the recipe's references to applications, contenders and published figures.
-pub fn surroundings(recipe: &Recipe, apps: &Path, figures: &Figures, contenders: Option<&Catalogue>) -> Vec<String> {
+pub fn surroundings(recipe: &Study, apps: &Path, figures: &Figures, contenders: Option<&Catalogue>) -> Vec<String> {
     let mut found = Vec::new();
     let app = apps.join(&recipe.app);
     match plain(&recipe.app) {
@@ -88,7 +88,7 @@ pub fn surroundings(recipe: &Recipe, apps: &Path, figures: &Figures, contenders:
     found
 }
 
-fn contenders(recipe: &Recipe, found: &mut Vec<String>) {
+fn contenders(recipe: &Study, found: &mut Vec<String>) {
     if recipe.contenders.is_empty() {
         found.push("contenders is empty: who takes part?".into());
     }
@@ -123,7 +123,7 @@ fn contenders(recipe: &Recipe, found: &mut Vec<String>) {
     }
 }
 
-fn cases(recipe: &Recipe, found: &mut Vec<String>) {
+fn cases(recipe: &Study, found: &mut Vec<String>) {
     if recipe.cases.is_empty() {
         found.push("there is no [[case]]: what is measured?".into());
     }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::case;
-use super::plan::{Case, Family, Plan};
-use super::recipe::{Entry, Recipe, Tool};
+use super::plan::{Family, Plan, PlannedCase};
+use super::recipe::{Entry, Study, Tool};
 use super::watcher::Watcher;
 use crate::contender::{self, Counts, Server, Wanted};
 use crate::environment::Environment;
@@ -20,15 +20,18 @@ use loadgen::{Closed, K6Here, Until, Warmth};
 
 /// Seconds of the first warm-up, before workers and threads are counted.
 const FIRST_WARM_UP_S: f64 = 0.3;
-/// Shortest and longest time limit of a checked load, in seconds.
-const CHECKED_S: (f64, f64) = (0.9, 30.0);
-/// Time limit of a checked load, as a multiple of the time of the load before it.
+/// Time limit of a checked load, in seconds.
+const CHECKED_S: f64 = 30.0;
+/// Below this length of a load, in seconds, as in the quick form of a study, the checked one has another limit: a
+/// multiple of that length, and no less than the last.
+const FULL_LOAD_S: f64 = 2.0;
 const CHECKED_TIMES: f64 = 1.5;
+const CHECKED_S_LEAST: f64 = 0.9;
 
 /// Everything that a turn needs.
 pub struct Turn<'a> {
     /// Recipe of the study.
-    pub study: &'a Recipe,
+    pub study: &'a Study,
     /// Plan of the run.
     pub plan: &'a Plan,
     /// The contender in the study.
@@ -46,7 +49,7 @@ pub struct Turn<'a> {
     /// Family of cases.
     pub family: &'a Family,
     /// Cases of the family that are left to run, in the order of the round.
-    pub cases: Vec<&'a Case>,
+    pub cases: Vec<&'a PlannedCase>,
     /// Capacity of the slowest contender in this family, if known.
     pub slowest: Option<f64>,
     /// Capacity of this contender, if it was measured before an interruption.
@@ -183,7 +186,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    fn measure(&self, case: &Case, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
+    fn measure(&self, case: &PlannedCase, up: &mut Up, capacity: &mut Option<f64>) -> Sample {
         // Each step is a share of the slowest capacity or of its own; cases come in any order.
         let mut whole = if case.slowest_pct > 0 { self.slowest.or(*capacity) } else { *capacity };
         let workload = &self.family.workload;
@@ -207,20 +210,20 @@ impl Turn<'_> {
     }
 
     /// Adds the names of case and contender and the round to a sample.
-    pub(super) fn sample(&self, case: &Case, sample: Sample) -> Sample {
+    pub(super) fn sample(&self, case: &PlannedCase, sample: Sample) -> Sample {
         let case = case.name.clone();
         let contender = self.entry.name().to_owned();
         Sample { case, contender, round: self.round, ..sample }
     }
 
-    fn refused(&self, case: &Case, why: &str) -> Sample {
+    fn refused(&self, case: &PlannedCase, why: &str) -> Sample {
         self.sample(case, Sample { started: now(), disqualified: Some(shortened(why)), ..Sample::default() })
     }
 }
 
 /// End of the load that checks all answers after a load of `load_s` seconds: enough answers, or its time limit.
 fn checked_until(load_s: f64) -> Until {
-    let seconds = (load_s * CHECKED_TIMES).clamp(CHECKED_S.0, CHECKED_S.1);
+    let seconds = if load_s < FULL_LOAD_S { (load_s * CHECKED_TIMES).max(CHECKED_S_LEAST) } else { CHECKED_S };
     Until::First { requests: CHECKED_ENOUGH, seconds }
 }
 
@@ -238,12 +241,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_checked_load_goes_on_until_enough_answers_were_checked_or_three_times_its_length() {
+    fn a_checked_load_goes_on_until_enough_answers_were_checked_or_for_half_a_minute() {
         let of = |load_s: f64| match checked_until(load_s) {
             Until::First { requests, seconds } => (requests, (seconds * 10.0).round() / 10.0),
             other => panic!("{other:?}"),
         };
-        assert_eq!([2.0, 10.0].map(of), [(4603, 3.0), (4603, 15.0)]);
-        assert_eq!([0.1, 600.0].map(of), [(4603, 0.9), (4603, 30.0)]);
+        assert_eq!([2.0, 10.0, 600.0].map(of), [(4603, 30.0); 3]);
+        assert_eq!([0.1, 1.0].map(of), [(4603, 0.9), (4603, 1.5)]);
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::bad_day::{DEADLINE_MS, HANGING, overload_s};
-use super::plan::{Case, Family};
+use super::plan::{Family, PlannedCase};
 use super::recipe::Tool;
 use crate::record::Sample;
 use loadgen::scenario::overload::CALM;
@@ -14,7 +14,7 @@ use loadgen::scenario::stuck::TIMES;
 const VARIANTS: usize = 3;
 
 /// Of a case in `family`, by what its timed loads were and by the plan.
-pub fn description(case: &Case, family: &Family, samples: &[Sample]) -> String {
+pub fn description(case: &PlannedCase, family: &Family, samples: &[Sample]) -> String {
     let path = &family.recipe.path;
     let own = samples.iter().filter(|one| one.case == case.name && one.is_timed() && !one.command.is_empty());
     let commands: BTreeSet<String> = own.map(|one| in_common(&one.command, path)).collect();
@@ -30,7 +30,7 @@ pub fn description(case: &Case, family: &Family, samples: &[Sample]) -> String {
 }
 
 /// Of loads whose numbers are each contender's own.
-fn as_planned(case: &Case, family: &Family, is_by_k6: bool) -> Option<String> {
+fn as_planned(case: &PlannedCase, family: &Family, is_by_k6: bool) -> Option<String> {
     let seconds = case.seconds;
     let percent = case.load_pct;
     match case.tool {
@@ -95,8 +95,8 @@ mod tests {
         Family { workload: Expected::default().workload("/a", None).unwrap(), recipe, cases: Vec::new() }
     }
 
-    fn case(tool: Tool, load_pct: u32, slowest_pct: u32) -> Case {
-        Case {
+    fn case(tool: Tool, load_pct: u32, slowest_pct: u32) -> PlannedCase {
+        PlannedCase {
             name: "c".into(),
             family: "c".into(),
             title: "C".into(),

@@ -3,7 +3,7 @@
 
 use super::behind;
 use super::contest::{Keep, Turn};
-use super::plan::{Case, divided_s};
+use super::plan::{PlannedCase, divided_s};
 use super::recipe::Tool;
 use super::watcher::Watcher;
 use crate::contender::Server;
@@ -48,7 +48,7 @@ impl Turn<'_> {
         Ok(self.ready(Server::start(self.wanted(&rackup, "-time"))?)?.server)
     }
 
-    fn divided(&self, case: &Case, seconds: f64, server: &Server) -> Sample {
+    fn divided(&self, case: &PlannedCase, seconds: f64, server: &Server) -> Sample {
         let since = std::time::Instant::now();
         let port = server.port();
         if let Err(not) = loadgen::judge_patiently(port, &self.family.workload, QUEUE_LEFT) {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::asked::Asked;
 use super::challenge::Challenge;
 use super::effort::Effort;
 use super::meaning::{self, STUDY};
 use super::origin::Origin;
 use super::plan::Plan;
 use super::published::Figures;
-use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
+use super::recipe::{CaseRecipe, Entry, Study, Tool};
+use super::request::RunRequest;
 use super::verdicts;
-use crate::duel::summing;
+use crate::duel::{cases, summing};
 use crate::measure::{judge, leave_out, strays};
 use crate::record::folder::Folder;
 use crate::record::summary::{Case, Summary, at_once};
@@ -40,8 +40,8 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
     let is_elsewhere = plan.get("machine").is_some_and(|machine| !machine.is_null());
     // Loads of other machines have the time of their import, not of the load.
     let samples = if is_elsewhere { Vec::new() } else { folder.samples()?.0 };
-    let study = Recipe::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
-    let asked: Option<Asked> = serde_json::from_value(plan).ok();
+    let study = Study::read(&home.join(format!("arena/studies/{}.toml", summary.study))).ok();
+    let asked: Option<RunRequest> = serde_json::from_value(plan).ok();
     if let (Some(study), Some(asked)) = (&study, &asked) {
         note_clients(&mut summary, study, asked);
     }
@@ -58,7 +58,7 @@ pub fn shown(home: &Path, folder: &Folder) -> Result<Summary, String> {
 }
 
 /// Fills in how many requests of a case's load were in progress at most, where an older program did not record it.
-fn note_clients(summary: &mut Summary, study: &Recipe, asked: &Asked) {
+fn note_clients(summary: &mut Summary, study: &Study, asked: &RunRequest) {
     let Ok(plan) = Plan::of(study, asked, &Figures::default()) else { return };
     for case in summary.cases.iter_mut().filter(|case| case.at_once_most.is_none()) {
         case.at_once_most = plan.cases().find(|one| one.name == case.name).map(|one| one.at_once_most());
@@ -66,7 +66,7 @@ fn note_clients(summary: &mut Summary, study: &Recipe, asked: &Asked) {
 }
 
 /// The page of an older run shows what today's rules make of its figures: who is ranked how, and who is best for what.
-fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Recipe>) {
+fn by_rules(summary: &mut Summary, samples: &[Sample], study: Option<&Study>) {
     let strays = strays(samples);
     // A duel decides by what it has, and its remarks say how much that is.
     let is_study = summary.study != DUEL;
@@ -93,7 +93,7 @@ fn shortcomings(
     samples: &[Sample],
     origin: Option<&Origin>,
     tree: &BTreeMap<String, Vec<String>>,
-    study: Option<&Recipe>,
+    study: Option<&Study>,
 ) -> Vec<String> {
     let mut found = Vec::new();
     let styles = Styles::of(summary);
@@ -119,22 +119,24 @@ fn shortcomings(
     found
 }
 
-/// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round.
+/// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round. The
+/// short trials of settings before a duel are no rounds.
 fn of_few_rounds(summary: &Summary) -> Option<String> {
     let least = ROUNDS_LEAST as usize;
     let rounds = |case: &Case| {
         let all = case.results.iter().flat_map(|one| &one.numbers);
         all.filter(|(name, _)| case.metrics.contains(name)).map(|(_, spread)| spread.rounds()).max()
     };
-    let few = summary.cases.iter().filter(|case| rounds(case).is_some_and(|rounds| rounds < least)).count();
+    let of_rounds = || summary.cases.iter().filter(|case| summary.study != DUEL || case.name != cases::SETTINGS);
+    let few = of_rounds().filter(|case| rounds(case).is_some_and(|rounds| rounds < least)).count();
     let have = if few == 1 { "has" } else { "have" };
-    let all = summary.cases.len();
+    let all = of_rounds().count();
     (few > 0 && summary.rounds >= ROUNDS_LEAST)
         .then(|| format!("{few} of {} {have} fewer than {least} rounds", words::count(all, "case", "cases")))
 }
 
 /// Shortcoming of a run whose timed loads were shorter than those of the study.
-fn shorter(summary: &Summary, study: &Recipe, effort: &Effort) -> Option<String> {
+fn shorter(summary: &Summary, study: &Study, effort: &Effort) -> Option<String> {
     let is_by_clock = |case: &&CaseRecipe| {
         let is_load = !matches!(case.tool, Tool::Start | Tool::Idle | Tool::IdleConnections);
         is_load && case.requests.is_none() && case.seconds.is_none()
@@ -155,7 +157,7 @@ fn without_twins(summary: &Summary, styles: &Styles) -> Option<String> {
 
 /// Whether a part of a study has samples, by its name as [`meaning::of_study`] gives it, or a server's recipe: a run
 /// may be without some of the study's contenders and cases. What is neither always counts.
-fn is_measured(part: &str, samples: &[Sample], study: Option<&Recipe>) -> bool {
+fn is_measured(part: &str, samples: &[Sample], study: Option<&Study>) -> bool {
     let entries = study.iter().flat_map(|study| &study.contenders).filter(|entry| entry.recipe == part);
     let names: Vec<&str> = entries.map(Entry::name).collect();
     if !names.is_empty() && !samples.is_empty() {
@@ -260,7 +262,7 @@ mod tests {
         let words = "these recipes are others by now: the study s, case c and the study s, contender thin";
         assert_eq!(of(&run, &samples, Some(&partial), &prints), words, "of those without samples nothing is said");
         // Nor of the recipe of a server that took no part, by whatever name.
-        let study: Recipe = toml::from_str(
+        let study: Study = toml::from_str(
             r#"
             title = "T"
             question = "Q?"
@@ -320,7 +322,10 @@ mod tests {
         let run = Summary { rounds: 3, cases, ..Summary::default() };
         assert_eq!(of_few_rounds(&run).as_deref(), Some("1 of 3 cases has fewer than 3 rounds"));
         assert_eq!(of_few_rounds(&Summary { rounds: 2, ..run.clone() }), None, "that is said of the run");
-        let study = |case: &str| -> Recipe {
+        let tried = vec![case(cases::SETTINGS, &[9.0]), case("capacity", &[9.0, 9.1, 9.2])];
+        let duel = Summary { study: DUEL.into(), rounds: 3, cases: tried, ..Summary::default() };
+        assert_eq!(of_few_rounds(&duel), None, "trials of settings are no rounds");
+        let study = |case: &str| -> Study {
             let head = r#"
                 title = "T"
                 question = "Q?"
@@ -348,7 +353,7 @@ mod tests {
 
     #[test]
     fn an_older_run_has_the_clients_of_its_study() {
-        let study: Recipe = toml::from_str(
+        let study: Study = toml::from_str(
             r#"
             title = "T"
             question = "Q?"
@@ -375,7 +380,7 @@ mod tests {
             "#,
         )
         .unwrap();
-        let asked: Asked = serde_json::from_value(serde_json::json!({
+        let asked: RunRequest = serde_json::from_value(serde_json::json!({
             "study": "s", "is_quick": false, "only": [], "cases": [], "seed": 1, "command": "",
             "effort": { "rounds": 3, "seconds": 1.0, "warm_up_s": 0.0, "clients": 16 },
         }))
@@ -416,7 +421,7 @@ mod tests {
             why: "an old rule".into(),
             ..Verdict::default()
         };
-        let study: Recipe = toml::from_str(
+        let study: Study = toml::from_str(
             r#"
             title = "T"
             question = "Q?"

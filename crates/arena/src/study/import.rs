@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::asked::Asked;
 use super::context::Context;
 use super::plan::Plan;
-use super::recipe::{Entry, Recipe};
+use super::recipe::{Entry, Study};
+use super::request::RunRequest;
 use super::summarize;
 use crate::record::folder::Folder;
 use crate::record::summary::{Summary, Who};
@@ -19,7 +19,7 @@ use loadgen::k6_counted;
 #[derive(Debug, Clone)]
 pub struct Import {
     /// The request, which names the study.
-    pub asked: Asked,
+    pub asked: RunRequest,
     /// Output file of each machine.
     pub files: Vec<PathBuf>,
     /// Name of the contender in the study.
@@ -34,7 +34,7 @@ pub struct Import {
 
 impl Import {
     /// Checks everything before a folder is created, and returns the sample and its contender.
-    pub fn sample(&self, study: &Recipe, context: &Context) -> Result<(Sample, Who), String> {
+    pub fn sample(&self, study: &Study, context: &Context) -> Result<(Sample, Who), String> {
         let plan = Plan::of(study, &self.asked, context.figures)?;
         let entry = study.contenders.iter().find(|entry| entry.name() == self.contender).ok_or_else(|| {
             let names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
@@ -77,7 +77,7 @@ impl Import {
     pub fn joins(&self, path: &Path) -> Result<Folder, String> {
         let told = |why: &str| format!("--into {}: {why}", path.display());
         let folder = Folder::open(path)?;
-        let asked: Asked = serde_json::from_value(folder.plan()?)
+        let asked: RunRequest = serde_json::from_value(folder.plan()?)
             .map_err(|error| told(&format!("its run.json is not that of a study: {error}")))?;
         match asked.machine {
             None => {
@@ -96,7 +96,7 @@ impl Import {
         &self,
         folder: &Folder,
         (mut sample, who): (Sample, Who),
-        study: &Recipe,
+        study: &Study,
         context: &Context,
     ) -> Result<Summary, String> {
         let mut all = folder.read_who()?;

@@ -1,7 +1,7 @@
 //! Measures the capacity of a server, then shares of it: by a loop of the arena's own, or by k6 in place of any tool.
 
 use super::by_k6::plan;
-use super::plan::{Case, Family};
+use super::plan::{Family, PlannedCase};
 use crate::measure::made;
 use crate::record::Outcome;
 use loadgen::metric::{RATE, REQUESTS};
@@ -11,7 +11,7 @@ use loadgen::{K6Here, Watch};
 /// server gave no right answer, and 0 if that step could not be made or was too short, so that the others cannot be.
 pub fn ladder(
     port: u16,
-    (case, family): (&Case, &Family),
+    (case, family): (&PlannedCase, &Family),
     capacity: &mut Option<f64>,
     seed: u64,
     k6: Option<&K6Here>,

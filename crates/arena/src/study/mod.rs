@@ -8,7 +8,6 @@
 //! makes a run of those that k6 made elsewhere; `challenge` adds a recipe that is not the arena's; `fit` looks at what
 //! a run lacks to be shown on a page.
 
-mod asked;
 mod bad_day;
 mod behind;
 mod by_k6;
@@ -30,16 +29,16 @@ mod plan;
 mod published;
 mod ready;
 mod recipe;
-mod recipes;
+mod request;
 mod run;
 mod service;
 mod services;
+mod studies;
 mod summarize;
 mod twin;
 mod verdicts;
 mod watcher;
 
-pub use asked::Asked;
 pub use challenge::Challenge;
 pub use check::surroundings;
 pub use context::Context;
@@ -47,10 +46,11 @@ pub use effort::Effort;
 pub use fit::shown;
 pub use import::Import;
 pub use origin::Origin;
-pub use plan::{Case, Plan};
+pub use plan::{Plan, PlannedCase};
 pub use published::Figures;
-pub use ready::Ready;
-pub use recipe::{Recipe, ServiceName, Tool};
-pub use recipes::Recipes;
+pub use ready::ReadyRun;
+pub use recipe::{ServiceName, Study, Tool};
+pub use request::RunRequest;
 pub use run::home;
+pub use studies::Studies;
 pub use watcher::Watcher;

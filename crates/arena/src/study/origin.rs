@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::meaning;
-use super::recipe::Recipe;
+use super::recipe::Study;
 use crate::record::machine;
 
 /// Origin of the servers and their settings, and the machine, as far as they can be compared later.
@@ -28,7 +28,7 @@ pub struct Origin {
 
 impl Origin {
     /// The present origin.
-    pub fn of(study: &Recipe, context: &Context) -> Origin {
+    pub fn of(study: &Study, context: &Context) -> Origin {
         let entries = || study.contenders.iter().filter_map(|entry| context.catalogue.get(&entry.recipe));
         let contenders = entries().map(|recipe| (recipe.name.clone(), meaning::of_recipe(&recipe.text)));
         let recipes = contenders.chain(meaning::of_study(&study.name, &study.text)).collect();

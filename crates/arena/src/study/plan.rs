@@ -7,17 +7,17 @@ use crate::stats::SeededRng;
 use loadgen::Workload;
 use loadgen::metric::{OFFERED, RATE};
 
-use super::asked::Asked;
 use super::effort::Effort;
 use super::published::Figures;
-use super::recipe::{CaseRecipe, Entry, Recipe, Tool};
+use super::recipe::{CaseRecipe, Entry, Study, Tool};
+use super::request::RunRequest;
 
 /// Metrics of a step of the ladder.
 const LADDER: [&str; 7] = ["p99_ms", "p50_ms", "p999_ms", "offered_per_s", "requests_per_s", "failed", "late_ms"];
 
 /// A case with all numbers resolved.
 #[derive(Debug, Clone)]
-pub struct Case {
+pub struct PlannedCase {
     /// Name in records; in a series with its number: `posts@32`.
     pub name: String,
     /// Name of the recipe's case to which it belongs.
@@ -52,7 +52,7 @@ const DIVIDED_S: (f64, f64) = (0.5, 3.0);
 const START_S: f64 = 3.0;
 const AROUND_S: f64 = 0.5;
 
-impl Case {
+impl PlannedCase {
     /// Rate of a step of a ladder, from the measured capacity.
     pub fn share(&self, capacity: Option<f64>) -> Result<f64, String> {
         let whole = capacity.ok_or("its capacity is not known: it gave no right answer")?;
@@ -95,7 +95,7 @@ pub struct Family {
     /// Request of all its cases, with the right answer.
     pub workload: Workload,
     /// Cases in the order of the recipe.
-    pub cases: Vec<Case>,
+    pub cases: Vec<PlannedCase>,
 }
 
 /// Plan of a run.
@@ -113,7 +113,7 @@ pub struct Plan {
 
 impl Plan {
     /// Derives the plan from a recipe, with the families that were selected by words in their names, or all.
-    pub fn of(recipe: &Recipe, asked: &Asked, figures: &Figures) -> Result<Plan, String> {
+    pub fn of(recipe: &Study, asked: &RunRequest, figures: &Figures) -> Result<Plan, String> {
         let only = &asked.cases;
         let effort = asked.effort.clone();
         let chosen = |case: &&CaseRecipe| match only.is_empty() {
@@ -144,7 +144,7 @@ impl Plan {
     }
 
     /// All cases, in the order of the recipe.
-    pub fn cases(&self) -> impl Iterator<Item = &Case> {
+    pub fn cases(&self) -> impl Iterator<Item = &PlannedCase> {
         self.families.iter().flat_map(|family| &family.cases)
     }
 
@@ -160,7 +160,7 @@ impl Plan {
 
     /// Order of a family's cases in this round, the same for all contenders: the capacity comes first, since the steps
     /// after it are shares of it.
-    pub fn order_of_cases(&self, round: u32, family: usize) -> Vec<&Case> {
+    pub fn order_of_cases(&self, round: u32, family: usize) -> Vec<&PlannedCase> {
         let Some(cases) = self.families.get(family).map(|family| &family.cases) else { return Vec::new() };
         let first = usize::from(cases.iter().any(|case| case.load_pct > 0)).min(cases.len());
         let (capacity, rest) = cases.split_at(first);
@@ -185,8 +185,8 @@ impl Plan {
     }
 
     /// Estimated seconds of one contender's turn with these cases, for the progress bar.
-    pub fn turn_s<'a>(&self, entry: &Entry, cases: impl Iterator<Item = &'a Case>) -> f64 {
-        let loads_s: f64 = cases.map(Case::load_s).sum();
+    pub fn turn_s<'a>(&self, entry: &Entry, cases: impl Iterator<Item = &'a PlannedCase>) -> f64 {
+        let loads_s: f64 = cases.map(PlannedCase::load_s).sum();
         // Usually the rate settles before the time for it is over, but not that of one that has a time of its own.
         let share = if entry.warm_up_s.is_some() { 1.0 } else { 0.5 };
         if loads_s > 0.0 { START_S + self.warm_up_s(entry) * share + loads_s } else { 0.0 }
@@ -194,8 +194,8 @@ impl Plan {
 }
 
 /// Estimated seconds of the loads that divide a request's time.
-pub fn divided_s<'a>(cases: impl Iterator<Item = &'a Case>) -> f64 {
-    let loads_s: f64 = cases.filter_map(Case::divided_s).map(|seconds| seconds + AROUND_S + 0.5).sum();
+pub fn divided_s<'a>(cases: impl Iterator<Item = &'a PlannedCase>) -> f64 {
+    let loads_s: f64 = cases.filter_map(PlannedCase::divided_s).map(|seconds| seconds + AROUND_S + 0.5).sum();
     if loads_s > 0.0 { START_S + loads_s } else { 0.0 }
 }
 
@@ -220,7 +220,7 @@ fn thinned(recipe: &CaseRecipe, is_quick: bool) -> CaseRecipe {
     }
 }
 
-fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figures) -> Vec<Case> {
+fn expand(recipe: &CaseRecipe, study: &Study, effort: &Effort, figures: &Figures) -> Vec<PlannedCase> {
     let seconds = recipe.seconds.map_or(effort.seconds, |seconds| seconds.min(effort.seconds * 4.0));
     let requests = recipe.requests.map(|requests| effort.requests.map_or(requests, |most| requests.min(most)));
     let metrics = if recipe.metrics.is_empty() { &study.metrics } else { &recipe.metrics };
@@ -239,7 +239,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         }
         rows
     };
-    let one = Case {
+    let one = PlannedCase {
         name: recipe.name.clone(),
         family: recipe.name.clone(),
         title: recipe.title.clone(),
@@ -254,7 +254,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         published: published(None),
     };
     if !recipe.users.is_empty() {
-        let with = |users: &u32| Case {
+        let with = |users: &u32| PlannedCase {
             name: format!("{}@{users}", recipe.name),
             title: format!("{}, {users} {}", recipe.title, if *users == 1 { "user" } else { "users" }),
             clients: *users,
@@ -273,7 +273,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
     if recipe.tool == Tool::Overload {
         cases[0].metrics = vec![RATE.into()];
     }
-    let step = |percent: u32, mark: &str, of: &str| Case {
+    let step = |percent: u32, mark: &str, of: &str| PlannedCase {
         name: format!("{}{mark}{percent}", recipe.name),
         title: format!("{}, open loop at {percent} % of {of}", recipe.title),
         load_pct: percent,
@@ -283,7 +283,7 @@ fn expand(recipe: &CaseRecipe, study: &Recipe, effort: &Effort, figures: &Figure
         ..one.clone()
     };
     cases.extend(recipe.load_pct.iter().map(|percent| step(*percent, "@", "its own capacity")));
-    cases.extend(recipe.slowest_pct.iter().map(|percent| Case {
+    cases.extend(recipe.slowest_pct.iter().map(|percent| PlannedCase {
         slowest_pct: *percent,
         ..step(*percent, "=", "the slowest one’s capacity, the same for all")
     }));
@@ -333,8 +333,8 @@ mod tests {
         in_quick = false
     "#;
 
-    fn asked(recipe: &Recipe, is_quick: bool, cases: &[&str]) -> Asked {
-        Asked {
+    fn asked(recipe: &Study, is_quick: bool, cases: &[&str]) -> RunRequest {
+        RunRequest {
             study: "t".into(),
             is_quick,
             effort: if is_quick { recipe.quick.clone() } else { recipe.full.clone() },
@@ -356,14 +356,14 @@ mod tests {
 
     #[test]
     fn series_become_cases_and_the_quick_form_has_fewer() {
-        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let recipe: Study = toml::from_str(STUDY).unwrap();
         let figures = Figures::default();
         let full = Plan::of(&recipe, &asked(&recipe, false, &[]), &figures).unwrap();
         assert_eq!(
             names(&full),
             ["users@1", "users@2", "users@4", "users@8", "steps", "steps@50", "steps@100", "steps=50"]
         );
-        let cases: Vec<&Case> = full.cases().collect();
+        let cases: Vec<&PlannedCase> = full.cases().collect();
         assert_eq!((cases[3].clients, cases[3].x, cases[3].requests), (8, Some(8.0), Some(500)));
         assert_eq!((cases[4].clients, cases[4].x, cases[4].load_pct), (7, None, 0));
         assert_eq!((cases[6].load_pct, cases[6].metrics[0].as_str()), (100, "p99_ms"));
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_order_is_another_in_each_round_and_the_same_when_resumed() {
-        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let recipe: Study = toml::from_str(STUDY).unwrap();
         let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
         let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round, 0, 6)).collect();
         assert!(orders.windows(2).any(|two| two[0] != two[1]));
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn cases_of_a_family_are_drawn_and_a_capacity_stays_before_its_shares() {
-        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let recipe: Study = toml::from_str(STUDY).unwrap();
         let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
         let names = |family: usize| -> Vec<Vec<&str>> {
             (1..=12).map(|round| plan.order_of_cases(round, family).iter().map(|case| &*case.name).collect()).collect()
@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_turn_is_that_of_the_cases_that_are_left() {
-        let recipe: Recipe = toml::from_str(STUDY).unwrap();
+        let recipe: Study = toml::from_str(STUDY).unwrap();
         let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
         let cases = &plan.families[1].cases;
         let mut entry = recipe.contenders[0].clone();

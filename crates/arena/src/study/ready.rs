@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Stdio;
 
-use super::asked::Asked;
 use super::by_k6;
 use super::context::Context;
 use super::origin::Origin;
 use super::plan::Plan;
-use super::recipe::{Entry, Recipe, Tool};
+use super::recipe::{Entry, Study, Tool};
+use super::request::RunRequest;
 use super::twin;
 use crate::contender::{self, Presence};
 use crate::environment::Environment;
@@ -19,9 +19,9 @@ use crate::record::summary::{ALLOCATED_BY, Who};
 use loadgen::k6_version;
 
 /// A run whose options, contenders and cases have been checked.
-pub struct Ready<'a> {
-    pub(super) asked: &'a Asked,
-    pub(super) study: &'a Recipe,
+pub struct ReadyRun<'a> {
+    pub(super) asked: &'a RunRequest,
+    pub(super) study: &'a Study,
     pub(super) context: &'a Context<'a>,
     pub(super) plan: Plan,
     pub(super) who: Vec<Who>,
@@ -31,14 +31,14 @@ pub struct Ready<'a> {
     pub(super) left_out: Vec<String>,
 }
 
-impl<'a> Ready<'a> {
+impl<'a> ReadyRun<'a> {
     /// Checks everything that can be wrong. `earlier` is what an interrupted run knew of its contenders.
     pub fn make(
-        asked: &'a Asked,
-        study: &'a Recipe,
+        asked: &'a RunRequest,
+        study: &'a Study,
         context: &'a Context<'a>,
         earlier: &[Who],
-    ) -> Result<Ready<'a>, String> {
+    ) -> Result<ReadyRun<'a>, String> {
         let mut plan = Plan::of(study, asked, context.figures)?;
         let entries = chosen(asked, study)?;
         let left_out = plan.leave_out(&|name| is_library(context.environment, "ruby", name));
@@ -56,7 +56,7 @@ impl<'a> Ready<'a> {
         let here: Vec<&Entry> = present(study, context, &who).into_iter().map(|one| one.entry).collect();
         let original = twin::original(&here, asked.effort.rounds, asked.seed);
         let twin = original.map(|entry| (twin::of(entry), entry.name().to_owned()));
-        Ok(Ready { asked, study, context, plan, who, twin, left_out })
+        Ok(ReadyRun { asked, study, context, plan, who, twin, left_out })
     }
 
     /// Differences between now and the beginning of the run, with which its samples must not be mixed.
@@ -151,7 +151,7 @@ fn is_library(environment: &Environment, ruby: &str, name: &str) -> bool {
 }
 
 /// All selected contenders, installed or missing.
-fn chosen<'a>(asked: &Asked, study: &'a Recipe) -> Result<Vec<&'a Entry>, String> {
+fn chosen<'a>(asked: &RunRequest, study: &'a Study) -> Result<Vec<&'a Entry>, String> {
     let has_one = |name: &str, words: &[String]| words.iter().any(|word| name.contains(word.as_str()));
     let chosen = |name: &str| (asked.only.is_empty() || has_one(name, &asked.only)) && !has_one(name, &asked.without);
     let is_in = |entry: &&Entry| !asked.only.is_empty() || entry.in_quick || !asked.is_quick;
@@ -235,7 +235,7 @@ fn numbered(who: Vec<Who>) -> Vec<Who> {
     who.into_iter().map(number).collect()
 }
 
-pub(super) fn present<'a>(study: &'a Recipe, context: &Context<'a>, who: &[Who]) -> Vec<Present<'a>> {
+pub(super) fn present<'a>(study: &'a Study, context: &Context<'a>, who: &[Who]) -> Vec<Present<'a>> {
     let here: BTreeSet<&str> = who.iter().filter(|one| one.missing.is_empty()).map(|one| one.name.as_str()).collect();
     let entries = study.contenders.iter().filter(|entry| here.contains(entry.name()));
     let with_recipes = entries.filter_map(|entry| {

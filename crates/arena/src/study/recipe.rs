@@ -16,7 +16,7 @@ const TIME_OUT_S: u32 = 30;
 /// A study.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recipe {
+pub struct Study {
     /// Name of its file, without `.toml`.
     #[serde(skip)]
     pub name: String,

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::contest::{Facts, Turn, can};
-use super::plan::{Case, Plan, divided_s};
-use super::ready::{Present, Ready, present};
-use super::recipe::Recipe;
+use super::plan::{Plan, PlannedCase, divided_s};
+use super::ready::{Present, ReadyRun, present};
+use super::recipe::Study;
 use super::services::Services;
 use super::summarize;
 use super::watcher::Watcher;
@@ -18,13 +18,13 @@ use crate::record::machine;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
-use loadgen::metric::RATE;
+use loadgen::metric::{RATE, REQUESTS};
 
-impl Ready<'_> {
+impl ReadyRun<'_> {
     /// Runs the study, or what is left of it, into this folder.
     pub fn run(self, folder: &Folder, watcher: &dyn Watcher) -> Result<Summary, String> {
         let since = Instant::now();
-        let Ready { asked, study, context, plan, mut who, twin, left_out } = self;
+        let ReadyRun { asked, study, context, plan, mut who, twin, left_out } = self;
         // Those of the beginning, whenever the run is gone on with or summarized again.
         let noted = asked.origin.as_ref().map(|origin| origin.machine.clone()).filter(|facts| !facts.is_empty());
         let facts_of_machine = match folder.read_summary() {
@@ -50,7 +50,7 @@ impl Ready<'_> {
         watcher.begins(first_rounds_s(&plan, &present, &done), 0.0);
         for round in 1..=plan.effort.most() {
             let earlier: Vec<Sample> = folder.samples()?.0.into_iter().filter(|sample| sample.round < round).collect();
-            let question = Question::of((round, study), &plan, &names, original.as_deref(), &earlier);
+            let question = RoundQuestion::of((round, study), &plan, &names, original.as_deref(), &earlier);
             if question.is_answered() {
                 break;
             }
@@ -113,7 +113,7 @@ impl Ready<'_> {
 }
 
 /// What a round is to decide.
-struct Question<'a> {
+struct RoundQuestion<'a> {
     /// Undecided families and contenders; `None` in the rounds in which everything is measured.
     open: Option<BTreeSet<(String, String)>>,
     /// Capacity of the slowest contender, by family.
@@ -121,24 +121,24 @@ struct Question<'a> {
     twin_of: Option<&'a str>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> RoundQuestion<'a> {
     /// Derives the question from the samples of earlier rounds.
     fn of(
-        (round, study): (u32, &Recipe),
+        (round, study): (u32, &Study),
         plan: &Plan,
         names: &[&str],
         twin_of: Option<&'a str>,
         earlier: &[Sample],
-    ) -> Question<'a> {
+    ) -> RoundQuestion<'a> {
         let open = (round > plan.effort.rounds).then(|| summarize::open(study, plan, names, earlier));
-        Question { open, slowest: summarize::slowest(plan, earlier), twin_of }
+        RoundQuestion { open, slowest: summarize::slowest(plan, earlier), twin_of }
     }
 
     fn is_answered(&self) -> bool {
         self.open.as_ref().is_some_and(BTreeSet::is_empty)
     }
 
-    fn is_about(&self, case: &Case, contender: &str) -> bool {
+    fn is_about(&self, case: &PlannedCase, contender: &str) -> bool {
         // A rate that is the same for all is known only when all capacities are.
         if case.slowest_pct > 0 && !self.slowest.contains_key(&case.family) {
             return false;
@@ -167,7 +167,8 @@ type Key = (String, String, u32);
 
 /// What has been measured, before an interruption or since.
 struct Done {
-    /// Loads made, with the rate if they had one.
+    /// Loads made, with the rate if they had one: 0 where that was not measured, none where the server gave no right
+    /// answer.
     loaded: BTreeMap<Key, Option<f64>>,
     /// Loads that could be made.
     with_numbers: BTreeSet<Key>,
@@ -195,7 +196,10 @@ impl Done {
         if !sample.numbers.is_empty() {
             self.with_numbers.insert(key.clone());
         }
-        self.loaded.insert(key, sample.numbers.get(RATE).copied().filter(|rate| *rate > 0.0));
+        let of = |name: &str| sample.numbers.get(name).copied().filter(|number| *number > 0.0);
+        let could_not_be_made = sample.numbers.is_empty() && sample.disqualified.is_none();
+        let is_unmeasured = could_not_be_made || of(REQUESTS).is_some();
+        self.loaded.insert(key, of(RATE).or(is_unmeasured.then_some(0.0)));
     }
 
     fn rate(&self, case: &str, contender: &str, round: u32) -> Option<f64> {
@@ -208,12 +212,12 @@ struct RemainingWork<'a> {
     plan: &'a Plan,
     round: u32,
     /// Whether a case of a contender is wanted at all.
-    is_about: &'a dyn Fn(&Case, &str) -> bool,
+    is_about: &'a dyn Fn(&PlannedCase, &str) -> bool,
 }
 
 impl<'a> RemainingWork<'a> {
     /// Cases of a family that a contender has still to run, in the order of the round.
-    fn to_load(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
+    fn to_load(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a PlannedCase> {
         let mut cases = self.plan.order_of_cases(self.round, family);
         cases.retain(|case| {
             let is_done = done.loaded.contains_key(&self.key(case, one));
@@ -230,7 +234,7 @@ impl<'a> RemainingWork<'a> {
     }
 
     /// Cases that were loaded and whose time is still to be divided.
-    fn to_divide(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a Case> {
+    fn to_divide(&self, family: usize, one: &Present, done: &Done) -> Vec<&'a PlannedCase> {
         if !self.is_divided(one) || done.is_whole {
             return Vec::new();
         }
@@ -242,7 +246,7 @@ impl<'a> RemainingWork<'a> {
         cases
     }
 
-    fn key(&self, case: &Case, one: &Present) -> Key {
+    fn key(&self, case: &PlannedCase, one: &Present) -> Key {
         (case.name.clone(), one.entry.name().to_owned(), self.round)
     }
 
@@ -265,7 +269,7 @@ impl<'a> RemainingWork<'a> {
 /// contender's rate.
 fn first_rounds_s(plan: &Plan, present: &[Present], done: &Done) -> f64 {
     let of = |round: u32| {
-        let is_about = |case: &Case, _: &str| case.slowest_pct == 0 || round > 1;
+        let is_about = |case: &PlannedCase, _: &str| case.slowest_pct == 0 || round > 1;
         RemainingWork { plan, round, is_about: &is_about }.seconds(present, done)
     };
     (1..=plan.effort.rounds).map(of).sum()
@@ -290,4 +294,26 @@ pub fn home() -> Result<PathBuf, String> {
     let is_home = |place: &PathBuf| place.join("arena/contenders").is_dir() && place.join("apps").is_dir();
     let found = places.into_iter().find(is_home);
     found.ok_or_else(|| "the folders arena/ and apps/ are not here: run arena in its repository, or give --home".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_that_was_not_measured_is_no_fault_of_the_server_after_an_interruption_either() {
+        let rate_of = |numbers: &[(&str, f64)], disqualified: Option<&str>| {
+            let numbers = numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+            let disqualified = disqualified.map(str::to_owned);
+            let (case, contender) = ("ladder".to_owned(), "x".to_owned());
+            let sample = Sample { case, contender, round: 1, numbers, disqualified, ..Sample::default() };
+            Done::of(&[sample], false).rate("ladder", "x", 1)
+        };
+        assert_eq!(rate_of(&[(RATE, 7.0), (REQUESTS, 70.0)], None), Some(7.0));
+        // A load that could not be made, and one that ended before its first answer came.
+        assert_eq!((rate_of(&[], None), rate_of(&[(RATE, 0.0), (REQUESTS, 16.0)], None)), (Some(0.0), Some(0.0)));
+        // One without an answer, and a server that did not start.
+        let silent = [(RATE, 0.0), (REQUESTS, 0.0)];
+        assert_eq!((rate_of(&silent, Some("no right answer")), rate_of(&[], Some("it ended"))), (None, None));
+    }
 }

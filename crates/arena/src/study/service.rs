@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use loadgen::process::{Entry, Ports, Process, free_ports, note, until};
+use loadgen::process::{LedgerEntry, Ports, Process, free_ports, note, until};
 
 const MISSING: &str =
     "there is no PostgreSQL: initdb is neither on PATH nor in /usr/lib/postgresql (apt install postgresql)";
@@ -32,7 +32,7 @@ impl Postgres {
         // The name shows a later run whose folder it was, so that it removes the folder of a killed run.
         let folder = std::env::temp_dir().join(format!("arena-{}-{NUMBER}", std::process::id()));
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-        note(&Entry::Made(folder.clone()));
+        note(&LedgerEntry::Made(folder.clone()));
         fs::create_dir_all(&folder).map_err(told)?;
         let ports = free_ports(1)?;
         let port = ports.numbers[0];
@@ -79,7 +79,7 @@ impl Drop for Postgres {
         // The server first, since it writes into the folder.
         drop(self.process.take());
         let _ = fs::remove_dir_all(&self.folder);
-        note(&Entry::Removed(self.folder.clone()));
+        note(&LedgerEntry::Removed(self.folder.clone()));
     }
 }
 

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::asked::Asked;
 use super::by_k6;
 use super::context::Context;
 use super::description::description;
-use super::plan::{Case, Plan};
-use super::recipe::{PlotRecipe, Recipe, Tool};
+use super::plan::{Plan, PlannedCase};
+use super::recipe::{PlotRecipe, Study, Tool};
+use super::request::RunRequest;
 use super::verdicts;
 use crate::measure::{Stray, judge, measured, strays, summed};
 use crate::record::Sample;
 use crate::record::date;
 use crate::record::machine::company_then;
-use crate::record::summary::{self, FORMAT, Plot, PlotKind, Summary, Who};
+use crate::record::summary::{self, Case, FORMAT, Plot, PlotKind, Summary, Who};
 use crate::report::words;
 use crate::stats;
 use loadgen::metric::{Direction, Metric, P99, RATE};
@@ -21,8 +21,8 @@ use loadgen::metric::{Direction, Metric, P99, RATE};
 /// Summarizes a run.
 #[expect(clippy::too_many_arguments, reason = "each is a different thing that a summary is made of, named once")]
 pub fn summary(
-    asked: &Asked,
-    study: &Recipe,
+    asked: &RunRequest,
+    study: &Study,
     plan: &Plan,
     context: &Context,
     (who, twin_of): (Vec<Who>, Option<String>),
@@ -35,7 +35,7 @@ pub fn summary(
     let strays = if asked.machine.is_none() { strays(samples) } else { Vec::new() };
     let cases = plan.cases().map(|case| one_case(case, plan, &names, samples, &strays));
     // In a run of one round the capacities are known too late for rates that are the same for all.
-    let mut cases: Vec<summary::Case> = cases.filter(|case| !case.results.is_empty()).collect();
+    let mut cases: Vec<Case> = cases.filter(|case| !case.results.is_empty()).collect();
     let at_once = summary::at_once(&who, twin_of.as_deref());
     for case in &mut cases {
         judge(case, &at_once);
@@ -85,7 +85,7 @@ pub fn summary(
     }
 }
 
-fn notes(study: &Recipe, context: &Context) -> Vec<String> {
+fn notes(study: &Study, context: &Context) -> Vec<String> {
     let Some(name) = &study.published else { return Vec::new() };
     let fact =
         |key: &str, words: &str| context.figures.fact(name, key).map(|fact| format!("the original's {words}: {fact}"));
@@ -94,7 +94,7 @@ fn notes(study: &Recipe, context: &Context) -> Vec<String> {
 }
 
 /// Sentence on the number of rounds, and why there were no fewer or more.
-fn rounds_in_words(asked: &Asked, study: &Recipe, plan: &Plan, cases: &[summary::Case], rounds: u32) -> Option<String> {
+fn rounds_in_words(asked: &RunRequest, study: &Study, plan: &Plan, cases: &[Case], rounds: u32) -> Option<String> {
     let (least, most) = (plan.effort.rounds, plan.effort.most());
     if least == most {
         let rounds = words::count(least as usize, "round was", "rounds were");
@@ -102,9 +102,8 @@ fn rounds_in_words(asked: &Asked, study: &Recipe, plan: &Plan, cases: &[summary:
             .then(|| format!("{rounds} asked for, and no further ones for what they leave undecided"));
     }
     // The best of a case is among the undecided ones that are compared with it.
-    let family =
-        |case: &summary::Case| plan.cases().find(|one| one.name == case.name).map_or("", |one| one.family.as_str());
-    let open = |case: &summary::Case| -> usize {
+    let family = |case: &Case| plan.cases().find(|one| one.name == case.name).map_or("", |one| one.family.as_str());
+    let open = |case: &Case| -> usize {
         let metrics = deciding(study, family(case), case);
         metrics.into_iter().map(|metric| undecided(case, metric).len().saturating_sub(1)).sum()
     };
@@ -150,7 +149,7 @@ fn apart_in_words<'a>(samples: &[Sample], title: impl Fn(&str) -> &'a str) -> Op
 
 /// Families and contenders for which another round is needed: the best of a case, and all that neither differ
 /// significantly from it nor are found level with it.
-pub fn open(study: &Recipe, plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
+pub fn open(study: &Study, plan: &Plan, names: &[&str], samples: &[Sample]) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     let strays = strays(samples);
     for case in plan.cases() {
@@ -163,7 +162,7 @@ pub fn open(study: &Recipe, plan: &Plan, names: &[&str], samples: &[Sample]) -> 
 }
 
 /// Metrics by which a case decides something: the one that ranks it, and those of the verdicts that use it.
-fn deciding(study: &Recipe, family: &str, case: &summary::Case) -> Vec<&'static Metric> {
+fn deciding(study: &Study, family: &str, case: &Case) -> Vec<&'static Metric> {
     let resting = study.verdicts.iter().filter(|verdict| verdict.cases.iter().any(|name| name == family));
     let others = resting.filter_map(|verdict| verdict.metric.as_ref()).filter(|name| case.metrics.contains(name));
     let mut metrics: Vec<&Metric> = Vec::new();
@@ -180,7 +179,7 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
     let families = plan.families.iter().filter(|family| family.cases.iter().any(|case| case.slowest_pct > 0));
     let rate = |family: &str| {
         let first = samples.iter().filter(|one| one.round == 1 && one.case == family && one.disqualified.is_none());
-        let counted = first.filter(|one| summary::Case::default().counts(&measured(&one.contender, &[*one]), RATE));
+        let counted = first.filter(|one| Case::default().counts(&measured(&one.contender, &[*one]), RATE));
         let rates = counted.filter_map(|one| one.numbers.get(RATE).copied()).filter(|rate| *rate > 0.0);
         rates.min_by(f64::total_cmp)
     };
@@ -188,7 +187,7 @@ pub fn slowest(plan: &Plan, samples: &[Sample]) -> BTreeMap<String, f64> {
 }
 
 /// Undecided contenders of one case by one metric, with the best one if there are any.
-fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
+fn undecided(case: &Case, metric: &Metric) -> Vec<String> {
     let figure = |name: &String| case.figures(metric.name).find(|(one, _)| one == name).map(|(_, spread)| spread);
     let ranking = stats::ranking_by(case, metric);
     let mut ranked = ranking.groups.iter().flatten();
@@ -201,10 +200,10 @@ fn undecided(case: &summary::Case, metric: &Metric) -> Vec<String> {
     open
 }
 
-fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays: &[Stray]) -> summary::Case {
+fn one_case(case: &PlannedCase, plan: &Plan, names: &[&str], samples: &[Sample], strays: &[Stray]) -> Case {
     let family = plan.families.iter().find(|family| family.recipe.name == case.family);
     let without_merit = case.metrics.iter().filter(|metric| !case.tool.is_merit(metric, case.requests.is_some()));
-    let found = summary::Case {
+    let found = Case {
         name: case.name.clone(),
         title: case.title.clone(),
         what: family.map_or_else(String::new, |family| description(case, family, samples)),
@@ -215,17 +214,17 @@ fn one_case(case: &Case, plan: &Plan, names: &[&str], samples: &[Sample], strays
         published: case.published.clone(),
         // Failures are the metric of these cases.
         is_about_failures: matches!(case.tool, Tool::Killed | Tool::Reload | Tool::Overload),
-        ..summary::Case::default()
+        ..Case::default()
     };
     summed(found, names.iter().copied(), samples, strays)
 }
 
-fn plots(study: &Recipe, plan: &Plan) -> Vec<Plot> {
+fn plots(study: &Study, plan: &Plan) -> Vec<Plot> {
     let given: Vec<Plot> = study.plots.iter().filter_map(|plot| of_recipe(plot, plan)).collect();
     if !given.is_empty() {
         return given;
     }
-    let cases: Vec<&Case> = plan.cases().filter(|case| case.x.is_none()).collect();
+    let cases: Vec<&PlannedCase> = plan.cases().filter(|case| case.x.is_none()).collect();
     let of = |metric: &str, title: &str| {
         let shown = cases.iter().filter(|case| case.metrics.iter().any(|name| name == metric));
         let shown: Vec<String> = shown.map(|case| case.name.clone()).collect();
@@ -284,8 +283,7 @@ mod tests {
         .concat();
         let results = ["best", "near", "equal", "slow"]
             .map(|name| measured(name, &all.iter().filter(|one| one.contender == name).collect::<Vec<_>>()));
-        let mut case =
-            summary::Case { metrics: vec![RATE.into()], results: results.into(), ..summary::Case::default() };
+        let mut case = Case { metrics: vec![RATE.into()], results: results.into(), ..Case::default() };
         stats::rank(&mut case);
         assert_eq!(case.ranking, [vec!["best", "equal", "near"], vec!["slow"]]);
         assert_eq!(undecided(&case, Metric::of(RATE).unwrap()), ["near", "best"]);
@@ -293,7 +291,7 @@ mod tests {
 
     #[test]
     fn further_rounds_go_by_what_a_verdict_rests_on_as_well() {
-        let study: Recipe = toml::from_str(
+        let study: Study = toml::from_str(
             r#"
             title = "T"
             question = "Q?"
@@ -316,7 +314,7 @@ mod tests {
         )
         .unwrap();
         let metrics = study.metrics.clone();
-        let case = summary::Case { metrics, ..summary::Case::default() };
+        let case = Case { metrics, ..Case::default() };
         let names = |family: &str| deciding(&study, family, &case).iter().map(|one| one.name).collect::<Vec<_>>();
         assert_eq!((names("c"), names("other")), (vec![RATE, P99], vec![RATE]));
     }

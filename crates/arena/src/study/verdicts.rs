@@ -2,7 +2,7 @@
 //! by round, so that differences are judged by the same intervals as in a single case.
 
 use super::plan::Plan;
-use super::recipe::{Recipe, VerdictNote, VerdictRecipe};
+use super::recipe::{Study, VerdictNote, VerdictRecipe};
 use crate::record::summary::{Case, Spread, Summary, Verdict, Who};
 use crate::report::{number, words};
 use crate::stats::{self, Place, Ranking};
@@ -12,7 +12,7 @@ use loadgen::metric::Metric;
 const LEAST_MS: f64 = 1e-3;
 
 /// Verdicts for all uses of the study that were measured.
-pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
+pub fn of(study: &Study, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdict> {
     let names = |recipe: &VerdictRecipe| -> Vec<&str> {
         let families = plan.families.iter().filter(|family| recipe.cases.contains(&family.recipe.name));
         families.flat_map(|family| &family.cases).map(|case| case.name.as_str()).collect()
@@ -26,7 +26,7 @@ pub fn of(study: &Recipe, plan: &Plan, cases: &[Case], who: &[Who]) -> Vec<Verdi
 
 /// Those of a run's record by today's rules: a verdict for each use that it has one for, as far as today's study names
 /// that use; and the uses that it names no more, of which nothing can be told.
-pub fn again(study: Option<&Recipe>, run: &Summary) -> (Vec<Verdict>, Vec<String>) {
+pub fn again(study: Option<&Study>, run: &Summary) -> (Vec<Verdict>, Vec<String>) {
     let recipes = study.map_or(&[][..], |study| &study.verdicts);
     let verdict = |old: &Verdict| {
         let recipe = recipes.iter().find(|recipe| recipe.use_case == old.use_case)?;

@@ -29,7 +29,8 @@ class Array
 
   def sample(count = nil, random: nil)
     return count ? __sample(count) : __sample unless random
-    count ? shuffle(random: random).first(count) : self[random.rand(size)]
+    return shuffle(random: random).first(count) if count
+    empty? ? nil : self[random.rand(size)]
   end
 
   def to_ary = self

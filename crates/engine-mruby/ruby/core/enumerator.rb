@@ -109,8 +109,9 @@ class Enumerator
   def self.produce(first = NONE, &block)
     raise ArgumentError, "no block given" unless block
     new(Float::INFINITY) do |out|
-      one = NONE.equal?(first) ? block.call : first
+      one = first
       loop do
+        one = block.call if NONE.equal?(one)
         out << one
         one = block.call(one)
       end

@@ -106,7 +106,11 @@ module Kernel
   alias __integer Integer
 
   def Integer(value, base = nil, exception: true)
-    return __integer(FoolsGold.string(value), base) if base
+    if base
+      text = String === value || (Kernel === value && value.respond_to?(:to_str))
+      raise ArgumentError, "base specified for non string value" unless text
+      return __integer(FoolsGold.string(value), base)
+    end
     FoolsGold.plain_number?(value) ? __integer(value) : FoolsGold.to_integer(value)
   rescue ArgumentError, TypeError
     raise if exception

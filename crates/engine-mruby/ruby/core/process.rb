@@ -46,16 +46,29 @@ class << ENV
   alias store []=
 
   def fetch(name, *default, &block)
+    name = FoolsGold.string(name)
     return self[name] if key?(name)
     return block.call(name) if block
     return default.first unless default.empty?
-    raise KeyError, "key not found: #{name.inspect}"
+    raise KeyError.new("key not found: #{name.inspect}", receiver: self, key: name)
   end
 
-  def to_h
-    {}.merge(self)
+  # Only `[]=` takes no values but Strings, and deletes a variable whose value is nil.
+  def update(*others)
+    others.each do |other|
+      other.each { |name, value| self[name] = block_given? && key?(name) ? yield(name, self[name], value) : value }
+    end
+    self
   end
-  alias to_hash to_h
+  alias merge! update
+
+  def to_h(&block)
+    all = {}.merge(self)
+    block ? all.to_h(&block) : all
+  end
+
+  def to_hash = to_h
+  def to_s = "ENV"
 
   def inspect
     to_h.inspect

@@ -25,13 +25,16 @@ module SecureRandom
       FoolsGold::Native.uuid
     end
 
-    # A random number below an Integer or Float, or in a Range of Integers; without a limit a Float from 0 to below 1.
+    # A random number below an Integer or Float, or in a Range; without a limit above 0 a Float from 0 to below 1.
     def random_number(limit = 0)
       case limit
       when nil, 0 then FoolsGold::Native.random_number(0)
       when Float then FoolsGold::Native.random_number(0) * limit
-      when Integer then limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
-      else limit.first + FoolsGold::Native.random_number(limit.size)
+      when Integer
+        return FoolsGold::Native.random_number(0) if limit < 0
+        limit.bit_length > 62 ? wide(limit) : FoolsGold::Native.random_number(limit)
+      when Range then within(limit.begin, limit.end, limit.exclude_end?)
+      else raise ArgumentError, "invalid argument - #{limit}"
       end
     end
     alias rand random_number
@@ -45,7 +48,14 @@ module SecureRandom
         return number if number < limit
       end
     end
-    private :wide
+
+    # As of Random::Formatter, an empty range is one from 0 to 1.
+    def within(low, high, open)
+      return low + FoolsGold::Native.random_number(0) * (high - low) if Float === low || Float === high
+      count = high - low + (open ? 0 : 1)
+      count > 0 ? low + random_number(count) : random_number
+    end
+    private :wide, :within
 
     def alphanumeric(count = nil, chars: ALPHANUMERIC)
       Array.new(count || 16) { chars[random_number(chars.size)] }.join

@@ -14,11 +14,10 @@ end
 
 # In CRuby, Array and Hash have their own versions of these methods, which do not call the `each` of a subclass.
 class Array
-  names = %i[
-    all? any? none? one? map compact count cycle drop drop_while find_index include? max min minmax reject reverse_each
-    select sum take take_while uniq zip
-  ]
-  (names - instance_methods(false)).each { |name| define_method(name, Enumerable.instance_method(name)) }
+  %i[
+    all? any? none? one? map count cycle drop drop_while find_index include? max min minmax reject select take
+    take_while zip
+  ].each { |name| define_method(name, Enumerable.instance_method(name)) }
   alias collect map
   alias filter select
 end

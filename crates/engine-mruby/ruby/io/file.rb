@@ -14,14 +14,20 @@ class File < IO
 
   class << self
     # The whole file or a part of it, with CRuby's errors (Errno::ENOENT, EACCES, EISDIR).
-    def read(path, length = nil, offset = nil, **)
-      return FoolsGold::Native.file_read(path_of(path)) unless length || offset
-      open(path) { |file| file.seek(offset || 0) && file.read(length) }
+    def read(path, length = nil, offset = nil, **options)
+      return FoolsGold::Native.file_read(path_of(path)) unless length || offset || !options.empty?
+      open(path, **options) do |file|
+        file.seek(offset) if offset
+        file.read(length)
+      end
     end
-    alias binread read
 
-    def readlines(path, separator = "\n", chomp: false, **)
-      lines = read(path).each_line(separator)
+    def binread(path, length = nil, offset = nil)
+      length || offset ? read(path, length, offset, mode: "rb") : read(path).__binary!(true)
+    end
+
+    def readlines(path, separator = "\n", chomp: false, **options)
+      lines = read(path, **options).each_line(separator)
       chomp ? lines.map { |line| line.chomp(separator) } : lines.to_a
     end
 

@@ -1,18 +1,20 @@
 # FoolsGold::Input, the class of rack.input: the request body, which is complete before the application is called.
 
 module FoolsGold
-  # The request body, read from memory or from a file by position.
+  # The request body, read from memory or from a file by position. `run` is the number of its request, which c/env.c
+  # sets: an object that is kept must not read the body of a later one.
   class Input
     include Reading
 
-    def initialize
+    def initialize(run = nil)
+      @run = run
       @position = 0
       @size = nil
       @binary = true
     end
 
     def size
-      @size ||= Native.input_size
+      @size ||= current! && Native.input_size
     end
     alias length size
 
@@ -36,7 +38,10 @@ module FoolsGold
     private
 
     def slice_at(position, length)
+      current!
       Native.input_read(position, length)
     end
+
+    def current! = FoolsGold.current_run?(@run) || raise(IOError, "closed stream")
   end
 end

@@ -48,6 +48,20 @@ module FoolsGold
     out.write(thing.end_with?("\n") ? thing : "#{thing}\n")
   end
 
+  # Whether a file that is opened with this mode and these options holds bytes and no text. Compared by name, since the
+  # constant Encoding would load the library.
+  def self.binary?(mode, options)
+    name = encoding_in(mode, options)
+    return %w[BINARY ASCII-8BIT].include?(name.split(":").first.to_s.upcase) unless name.empty?
+    options[:binmode] || (String === mode && mode.include?("b")) ? true : false
+  end
+
+  # The name of the encoding in a mode such as "r:bom|utf-8", or in the options; empty where there is none.
+  def self.encoding_in(mode, options)
+    name = mode.split(":", 2)[1] if String === mode
+    (name || options[:external_encoding] || options[:encoding]).to_s
+  end
+
   # Methods of a position in bytes, for any class with `@position` and `size`.
   module Positioned
     def rewind
@@ -92,7 +106,7 @@ module FoolsGold
     end
 
     def set_encoding(encoding, *)
-      @binary = encoding == Encoding::BINARY
+      @binary = FoolsGold.binary?("", encoding: encoding)
       self
     end
 

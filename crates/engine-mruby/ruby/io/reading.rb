@@ -5,7 +5,9 @@ module FoolsGold
   module Reading
     include Positioned
 
-    LINE_BYTES = 8192
+    # The first piece that is read for a line, at least, and the longest further one.
+    LINE_BYTES = 64
+    PIECE_BYTES = 1 << 20
 
     # Reads the rest ("" at the end), or at most `length` bytes (nil at the end); also into `buffer`.
     def read(length = nil, buffer = nil)
@@ -133,10 +135,11 @@ module FoolsGold
     end
 
     def next_line(separator, limit, chomp)
-      return (rest = read_rest).empty? ? nil : rest if separator.nil? && limit.nil?
+      # A limit of 0 reads nothing, even at the end.
+      return slice_at(@position, 0) if limit == 0
       skip_newlines if separator == ""
-      line = take_line(separator, limit)
-      return nil unless line
+      line = separator || limit ? take_line(separator, limit) : read_rest
+      return nil if line.nil? || line.empty?
       @lineno = lineno + 1
       return chomp ? line.chomp(separator) : line unless separator == ""
       end_paragraph(line)
@@ -152,20 +155,39 @@ module FoolsGold
     def end_paragraph(_line) = skip_newlines
 
     # Reads pieces until one has the separator. The position is then set back behind it: a piece may hold more lines.
+    # The first piece is twice as long as the line before, and each further one as long as all that is there. So the
+    # bytes that are read, and searched, are a few times those of the lines, however short or long these are.
     def take_line(separator, limit)
-      paragraph = separator == ""
-      separator = paragraph ? "\n\n" : separator
+      separator = "\n\n" if separator == ""
       line = nil
-      until (part = slice_at(@position, LINE_BYTES)).empty?
+      length = @line_piece || LINE_BYTES
+      from = 0
+      until (part = slice_at(@position, length)).empty?
         line = line ? line << part : part
-        stop = separator && (at = line.byteindex(separator)) ? at + separator.bytesize : nil
+        stop = separator && (at = line.byteindex(separator, from)) ? at + separator.bytesize : nil
         stop = limit if limit && (stop ? limit < stop : line.bytesize >= limit)
         @position += part.bytesize
+        length = [line.bytesize, PIECE_BYTES].min
+        # A separator may begin in one piece and end in the next.
+        from = [line.bytesize - separator.bytesize + 1, 0].max if separator
         next unless stop
+        stop = character_end(line, stop) if stop == limit && !line.__binary?
         @position -= line.bytesize - stop
+        @line_piece = [2 * stop, LINE_BYTES].max
         return line.byteslice(0, stop)
       end
       line
+    end
+
+    # The place in a line where the character ends that a limit would cut, as in CRuby. The line gets the bytes that
+    # this may need.
+    def character_end(line, limit)
+      more = slice_at(@position, 3)
+      @position += more.bytesize
+      line << more
+      begun = limit
+      begun -= 1 while begun > 0 && limit - begun < 3 && (line.getbyte(begun) || 0) & 0xc0 == 0x80
+      begun == limit ? limit : [limit, begun + line.__char_size(begun)].max
     end
   end
 end

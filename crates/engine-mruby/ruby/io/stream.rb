@@ -25,7 +25,7 @@ module FoolsGold
     end
 
     def input
-      @input ||= Input.new
+      @input ||= Input.new(@run)
     end
 
     def close_read

@@ -70,9 +70,18 @@ class StringIO
   def write_nonblock(text, *, **) = write(text)
 
   def truncate(length)
-    @string.replace(@string.byteslice(0, length))
+    raise IOError, "not opened for writing" if @closed || !@writable || @string.frozen?
+    raise Errno::EINVAL, "negative length" if length < 0
+    more = length - @string.bytesize
+    more > 0 ? @string << "\0" * more : @string.replace(@string.byteslice(0, length))
     0
   end
+
+  def eof?
+    opened!
+    super
+  end
+  def eof = eof?
 
   # Puts bytes before the position, where they overwrite the bytes that were read.
   def ungetbyte(bytes)
@@ -161,6 +170,7 @@ class StringIO
       @readable, @writable = way != File::WRONLY, way != File::RDONLY
     else
       mode = mode.nil? ? "" : FoolsGold.string(mode)
+      raise ArgumentError, "invalid access mode #{mode}" unless mode.empty? || mode.start_with?("r", "w", "a")
       @append, empty = mode.start_with?("a"), mode.start_with?("w")
       @readable = !mode.start_with?("w", "a") || mode.include?("+")
       @writable = mode.empty? ? !@string.frozen? : !mode.start_with?("r") || mode.include?("+")

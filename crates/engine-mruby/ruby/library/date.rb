@@ -250,8 +250,7 @@ class Date
 
     # The fields of a date and time in a text, as a Hash. `limit` is the most bytes, nil for no limit.
     def _parse(text, comp = true, limit: 128)
-      raise TypeError, "no implicit conversion of #{text.class} into String" unless text.is_a?(String)
-      __named(FoolsGold::Native.date_guess(text, comp, limit))
+      __named(FoolsGold::Native.date_guess(FoolsGold.string(text), comp, limit))
     end
 
     def _strptime(text, form = "%F")
@@ -259,7 +258,13 @@ class Date
       parts && __named(parts)
     end
 
-    def _iso8601(text, limit: 128) = _parse(text, limit: limit)
+    # The strict forms; the library redefines these methods.
+    %i[_iso8601 _xmlschema _rfc3339 _rfc2822 _rfc822 _httpdate _jisx0301].each do |name|
+      define_method(name) do |text, limit: 128|
+        FoolsGold::Loader.library("foolsgold/date/forms")
+        __send__(name, text, limit: limit)
+      end
+    end
 
     def parse(text = "-4712-01-01", comp = true, _start = ITALY, limit: 128)
       __from(_parse(text, comp, limit: limit))
@@ -271,8 +276,12 @@ class Date
       __from(parts)
     end
 
-    %i[iso8601 xmlschema rfc3339 rfc2822 rfc822 httpdate].each do |name|
-      define_method(name) { |text = "-4712-01-01", *, limit: 128| parse(text, limit: limit) }
+    { iso8601: "-4712-01-01", xmlschema: "-4712-01-01", jisx0301: "-4712-01-01", rfc3339: "-4712-01-01T00:00:00Z",
+      rfc2822: "1 Jan -4712 00:00 GMT", rfc822: "1 Jan -4712 00:00 GMT",
+      httpdate: "Mon, 01 Jan -4712 00:00:00 GMT" }.each do |name, first|
+      define_method(name) do |text = first, _start = ITALY, limit: 128|
+        __from(__send__("_#{name}", text, limit: limit))
+      end
     end
 
     def __named(parts)

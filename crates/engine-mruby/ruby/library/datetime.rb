@@ -27,11 +27,8 @@ class DateTime < Date
     def __timed(date, clock)
       given, most = date.size + clock.size, date.size + 5
       raise ArgumentError, "wrong number of arguments (given #{given}, expected 0..#{most})" if given > most
-      names = date.keys + %i[hour minute second]
-      numbers = date.values + clock.first(3)
-      wrong = numbers.index { |number| !number.is_a?(Numeric) }
-      raise TypeError, "invalid #{names[wrong]} (not numeric)" if wrong
-      whole = numbers.map(&:floor)
+      named = date.merge(%i[hour minute second].first(clock.size).zip(clock).to_h)
+      numbers, whole = named.values, __whole(named)
       # Only those from the day on count: a year has no fraction.
       broken = (date.size - 1...numbers.size).find { |at| numbers[at] != whole[at] }
       raise Date::Error, "invalid fraction" if broken && broken < numbers.size - 1
@@ -84,8 +81,8 @@ class DateTime < Date
       nanoseconds = ((parts[:sec_fraction] || 0) * 1_000_000_000).round
       return __at(parts[:seconds], nanoseconds, offset) if parts[:seconds]
       number = __number(parts) || raise(Date::Error, "invalid date")
-      seconds = (parts[:hour] || 0) * 3600 + (parts[:min] || 0) * 60 + [parts[:sec] || 0, 59].min
-      __at((number - Date::EPOCH) * 86_400 + seconds - offset, nanoseconds, offset)
+      clock = __seconds(parts[:hour] || 0, parts[:min] || 0, [parts[:sec] || 0, 59].min)
+      __at((number - Date::EPOCH) * 86_400 + clock - offset, nanoseconds, offset)
     end
 
     # Seconds of an offset, which is a part of a day or a text such as "+02:00"; 0 for more than a day.

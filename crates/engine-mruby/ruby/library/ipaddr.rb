@@ -31,11 +31,12 @@ class IPAddr
 
   # An address from a text such as "10.0.0.0/8" or "[::1]", or from a number and its family.
   def initialize(address = "::", family = 0)
-    if address.is_a?(Integer)
+    unless address.is_a?(String)
+      raise AddressFamilyError, "address family must be specified" if family == 0
       bits = BITS.fetch(family) { raise AddressFamilyError, "unsupported address family: #{family}" }
-      return take(address, family, bits)
+      return take(address.to_i, family, bits)
     end
-    @text = address.to_str
+    @text = address
     plain, prefix = @text.split("/", 2)
     plain, zone = plain.to_s.delete_prefix("[").delete_suffix("]").split("%", 2)
     plain = plain.to_s
@@ -77,7 +78,7 @@ class IPAddr
   def >>(count) = moved(@number >> count)
   def ~ = moved(~@number & all)
   def ipv4_mapped? = ipv6? && @number >> 32 == 0xffff
-  def native = ipv4_mapped? ? IPAddr.new(@number & 0xffffffff, INET) : self
+  def native = ipv4_mapped? || ipv4_compat? ? IPAddr.new(@number & 0xffffffff, INET) : self
   def ipv4_mapped = ipv4? ? with(@number | 0xffff00000000, INET6).tap { |six| six.prefix = prefix + 96 } : invalid!
   def ipv4_compat? = ipv6? && @number >> 32 == 0 && @number > 1
   def netmask = with(all - rest).to_string
@@ -134,7 +135,7 @@ class IPAddr
   def number_of(other) = other.is_a?(Integer) ? other : IPAddr.new(other.to_s).to_i
   def groups = 7.downto(0).map { |group| (@number >> (16 * group)) & 0xffff }
   def with(number, family = self.family) = IPAddr.new(number, family)
-  def address_of(other) = other.is_a?(IPAddr) ? other : IPAddr.new(other, other.is_a?(Integer) ? family : 0)
+  def address_of(other) = other.is_a?(IPAddr) ? other : IPAddr.new(other, other.is_a?(String) ? 0 : family)
   def holds_ipv4? = ipv4_mapped? || (ipv6? && @number >> 32 == 0 && @number >= 0x10000)
   def within?(networks) = networks[family].any? { |network| IPAddr.new(network).include?(self) }
 

@@ -93,9 +93,11 @@ module JSON
       end
       return FoolsGold::Native.json_parse(text, nil) if options.empty?
       # Other options are applied to the values afterwards, in Ruby.
-      found = FoolsGold::Native.json_parse(text, options.slice(:symbolize_names, :allow_nan, :max_nesting))
-      made = options[:object_class] || options[:array_class] || options[:freeze]
-      made ? shaped(found, options) : found
+      taken = options.slice(:symbolize_names, :allow_nan, :max_nesting)
+      # Numbers with a fraction then come as binary Strings, which are no other values.
+      taken[:decimals] = true if options[:decimal_class]
+      found = FoolsGold::Native.json_parse(text, taken)
+      %i[object_class array_class decimal_class freeze].any? { |name| options[name] } ? shaped(found, options) : found
     end
 
     def parse!(text, options = nil, **named)
@@ -154,9 +156,16 @@ module JSON
       when Hash
         made = (options[:object_class] || Hash).new
         value.each { |key, one| made[key] = shaped(one, options) }
+      when String then made = value.__binary? ? decimal(value.__binary!(false), options[:decimal_class]) : value
       else made = value
       end
       options[:freeze] ? made.freeze : made
+    end
+
+    # A number with a fraction as an object of a class: by its `new`, or by a function such as BigDecimal().
+    def decimal(text, type)
+      return type.try_convert(text) if type.respond_to?(:try_convert)
+      type.respond_to?(:new) ? type.new(text) : __send__(type.name, text)
     end
   end
 end

@@ -27,11 +27,12 @@ class Logger
     attr_accessor :datetime_format
 
     def call(severity, time, progname, msg)
-      stamp = time.strftime(@datetime_format || DatetimeFormat)
-      format(Format, severity, stamp, Process.pid, severity, progname, msg2str(msg))
+      format(Format, severity, format_datetime(time), Process.pid, severity, progname, msg2str(msg))
     end
 
     private
+
+    def format_datetime(time) = time.strftime(@datetime_format || DatetimeFormat)
 
     def msg2str(msg)
       case msg
@@ -104,7 +105,7 @@ class Logger
       message = block_given? ? yield : progname
       progname = @progname unless block_given?
     end
-    @logdev.write((@formatter || @default_formatter).call(label(severity), Time.now, progname, message))
+    @logdev.write(format_message(format_severity(severity), Time.now, progname, message))
     true
   end
   alias log add
@@ -129,5 +130,10 @@ class Logger
 
   def device(logdev) = logdev && logdev != File::NULL ? LogDevice.new(logdev) : nil
 
-  def label(severity) = SEV_LABEL[severity] || "ANY"
+  # Subclasses override these two.
+  def format_severity(severity) = SEV_LABEL[severity] || "ANY"
+
+  def format_message(severity, time, progname, msg)
+    (@formatter || @default_formatter).call(severity, time, progname, msg)
+  end
 end

@@ -38,10 +38,43 @@ class Monitor
 
   def mon_locked? = @count > 0
   def mon_owned? = @count > 0
-  def new_cond = Thread::ConditionVariable.new
+  def new_cond = MonitorMixin::ConditionVariable.new(self)
+
+  def mon_check_owner
+    raise ThreadError, "current thread not owner" if @count == 0
+  end
 end
 
 module MonitorMixin
+  # A condition of a Monitor. Nobody can signal it, so that waiting ends by its timeout, or raises.
+  class ConditionVariable
+    def initialize(monitor)
+      @monitor = monitor
+      @condition = Thread::ConditionVariable.new
+    end
+
+    def wait(timeout = nil)
+      @monitor.mon_check_owner
+      @condition.wait(@monitor, timeout)
+      false
+    end
+
+    def wait_while
+      wait while yield
+    end
+
+    def wait_until
+      wait until yield
+    end
+
+    %i[signal broadcast].each do |name|
+      define_method(name) do
+        @monitor.mon_check_owner
+        @condition.__send__(name)
+      end
+    end
+  end
+
   def self.extend_object(object)
     super
     object.__send__(:mon_initialize)

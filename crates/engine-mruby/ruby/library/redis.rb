@@ -109,11 +109,7 @@ class Redis
       send_command(command)
     end
 
-    def select(db)
-      @db = db
-      send_command(["SELECT", db])
-    end
-
+    def select(db) = send_command(["SELECT", db])
     def auth(*args) = send_command(["AUTH", *args])
     def flushdb(async: false) = send_command(async ? %w[FLUSHDB ASYNC] : ["FLUSHDB"])
     def flushall(async: false) = send_command(async ? %w[FLUSHALL ASYNC] : ["FLUSHALL"])
@@ -402,12 +398,20 @@ class Redis
   def close
     FoolsGold::Native.handle_close(@handle) if @handle
     @handle = nil
+    @watches = false
   end
   alias disconnect! close
   alias quit close
 
   # Sends any command: call("SET", "key", 1).
   def call(*command) = send_command(command)
+
+  # A new connection has this database too, once Redis has taken its number.
+  def select(db)
+    reply = super
+    @db = db
+    reply
+  end
 
   def send_command(command, wait = nil)
     reply = Redis.checked(exchange([Redis.plain(command)], wait).first)
@@ -423,7 +427,7 @@ class Redis
   end
 
   # Sends all commands of the block as a transaction (MULTI), and returns their replies.
-  def multi(**)
+  def multi
     pipeline = Pipeline.new
     yield pipeline
     return [] if pipeline.commands.empty?
@@ -433,7 +437,8 @@ class Redis
     replies.last && pipeline.settle(replies.last, true)
   end
 
-  # Makes the next transaction fail if another client changes one of these keys.
+  # Makes the next transaction fail if another client changes one of these keys. Where the connection is lost before
+  # that, the next command raises a ConnectionError.
   def watch(*keys)
     result = send_command(["WATCH", *keys])
     return result unless block_given?
@@ -478,15 +483,29 @@ class Redis
   def exchange(commands, wait = nil, tries = 0)
     fresh = @handle.nil?
     connect if fresh
-    FoolsGold::Native.redis_call(@handle, commands, wait ? @read_timeout + wait : @read_timeout)
+    replies = FoolsGold::Native.redis_call(@handle, commands, wait ? @read_timeout + wait : @read_timeout)
+    note_watches(commands)
+    replies
   rescue TypeError, ArgumentError
     raise
   rescue ::Exception => error
+    watches = @watches
     # Closed in any case: a part of the reply may still be on its way.
     close
-    # Only a connection that was kept is tried again: the server may have closed it meanwhile.
-    raise if fresh || !error.is_a?(ConnectionError) || tries >= @attempts
+    # Only a connection that was kept is tried again: the server may have closed it meanwhile. A new one would watch no
+    # keys, and its transaction would overwrite what others have changed.
+    raise if fresh || watches || !error.is_a?(ConnectionError) || tries >= @attempts
     exchange(commands, wait, tries + 1)
+  end
+
+  # Keys are watched until the end of a transaction, by this connection alone.
+  def note_watches(commands)
+    commands.each do |command|
+      case command.first.to_s.upcase
+      when "WATCH" then @watches = true
+      when "UNWATCH", "EXEC", "DISCARD", "RESET" then @watches = false
+      end
+    end
   end
 
   def connect

@@ -29,7 +29,7 @@ class Tempfile
   end
 
   # The basename may be a pair: begin and end of the file's name.
-  def initialize(basename = "", tmpdir = nil, mode: 0, **)
+  def initialize(basename = "", tmpdir = nil, mode: 0, **options)
     prefix, suffix = basename.is_a?(Array) ? basename : [basename, ""]
     prefix = prefix.to_str.delete("/\0")
     suffix = suffix.to_s.delete("/\0")
@@ -37,6 +37,7 @@ class Tempfile
     @path = FoolsGold::Native.temporary_path(@handle)
     @position = @lineno = 0
     @append = mode.is_a?(Integer) && mode & 1024 != 0
+    @binary = FoolsGold.binary?(mode, options)
   end
 
   attr_reader :path
@@ -67,6 +68,7 @@ class Tempfile
   def close(unlink_now = false)
     @closed = true
     unlink if unlink_now
+    give_back
     nil
   end
 
@@ -82,10 +84,12 @@ class Tempfile
     close(true)
   end
 
+  # Deletes the file's name. A file that is open can still be written and read.
   def unlink
-    FoolsGold::Native.handle_close(@handle) if @handle
-    @handle = @path = nil
-    @closed = true
+    return unless @path
+    FoolsGold::Native.temporary_unlink(@handle)
+    @path = nil
+    give_back
     true
   end
   alias delete unlink
@@ -95,11 +99,21 @@ class Tempfile
 
   private
 
+  # Drops the file once it is closed and has no name, so that nothing leads to it any more.
+  def give_back
+    return unless @closed && @path.nil? && @handle
+    FoolsGold::Native.handle_close(@handle)
+    @handle = nil
+  end
+
   def opened!
     raise IOError, "closed stream" if @closed || @handle.nil?
   end
 
-  def slice_at(position, length) = FoolsGold::Native.temporary_read(@handle, position, length)
+  # As text, unless `binmode` or an encoding says that the file holds bytes.
+  def slice_at(position, length)
+    FoolsGold::Native.temporary_read(@handle, position, length).__binary!(@binary)
+  end
 end
 
 class Dir

@@ -1,7 +1,9 @@
 # Parsing of Times: Time.parse, strptime, iso8601 and rfc2822 (`require "time"`).
 
 class Time
-  UTC = %w[Z UTC -00:00 -0000 -00].freeze
+  UTC = %w[Z UTC UT -00:00 -0000 -00].freeze
+  # One of these must be in a text: a zone, a day of the week or a week alone is no time.
+  FIELDS = %i[year yday mon mday hour min sec sec_fraction].freeze
   ZONES = { "UTC" => 0, "Z" => 0, "UT" => 0, "GMT" => 0, "EST" => -5, "EDT" => -4, "CST" => -6, "CDT" => -5,
             "MST" => -7, "MDT" => -6, "PST" => -8, "PDT" => -7 }.freeze
 
@@ -12,7 +14,7 @@ class Time
       parts = Date._parse(text, now != :comp)
       year = parts[:year]
       year = yield(year) if year && block_given?
-      raise ArgumentError, "no time information in #{text.inspect}" unless (parts.keys - %i[zone offset]).any?
+      informed!(parts, text)
       __from_parts(parts.merge({ year: year }.compact), now || self.now)
     end
 
@@ -25,8 +27,9 @@ class Time
       parts[:year] = yield(parts[:year]) if parts[:year] && block_given?
       if parts[:yday] || parts[:cweek] || parts[:wnum0] || parts[:wnum1]
         date = Date.strptime(text, form)
-        parts = parts.merge(year: date.year, mon: date.month, mday: date.day)
+        parts = parts.merge(year: date.year, mon: date.month, mday: date.day, yday: nil)
       end
+      informed!(parts, text)
       __from_parts(parts, now || self.now)
     end
 
@@ -42,7 +45,7 @@ class Time
     alias xmlschema iso8601
 
     def rfc2822(text)
-      form = /\A\s*(?:[a-z]{3}\s*,\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{2,})\s+(\d{2})\s*:\s*(\d{2})(?::\s*(\d\d))?\s*
+      form = /\A\s*(?:[a-z]{3}\s*,\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{2,})\s+(\d{2})\s*:\s*(\d{2})(?:\s*:\s*(\d\d))?\s*
               ([-+]\d{4}|[A-Z]+)/xi
       found = form.match(text) || raise(ArgumentError, "not RFC 2822 compliant date: #{text.inspect}")
       year = found[3].to_i
@@ -53,27 +56,36 @@ class Time
     end
     alias rfc822 rfc2822
 
-    # Seconds of an offset, or of a zone's name of RFC 2822; nil for other names.
-    def zone_offset(zone, _year = nil)
+    # Seconds of an offset, of a zone's name of RFC 2822, or of a name that the local zone has in the year; nil for
+    # other names.
+    def zone_offset(zone, year = nil)
       zone = zone.upcase
       found = /\A([-+])(\d\d):?(\d\d)(?::?(\d\d))?\z/.match(zone) || /\A([-+])(\d\d)\z/.match(zone)
       return letter(zone) if zone.size == 1 && zone != "Z" && zone != "J" && zone.between?("A", "Y")
-      return ZONES[zone] && ZONES[zone] * 3600 unless found
+      return ZONES[zone] * 3600 if ZONES[zone]
+      unless found
+        days = [1, 7].map { |month| local(year || now.year, month, 1) }
+        return days.find { |day| day.zone.to_s.upcase == zone }&.utc_offset
+      end
       seconds = found[2].to_i * 3600 + found[3].to_i * 60 + found[4].to_i
       found[1] == "-" ? -seconds : seconds
     end
 
     def __from_parts(parts, now)
+      if (day = parts[:yday])
+        year = parts[:year] || now.year
+        raise ArgumentError, "yday #{day} out of range" unless Date.valid_ordinal?(year, day)
+        date = Date.ordinal(year, day)
+        parts = parts.merge(mon: date.month, mday: date.day)
+      end
       name = parts[:zone]
-      zone = name && zone_offset(name)
+      zone = name && zone_offset(name, parts[:year] || now.year)
       now = now.getlocal(zone) if zone
       names = %i[year mon mday hour min sec]
       given = names.index { |name| parts[name] } || 6
       values = names.each_with_index.map do |name, at|
         parts[name] || (at < given ? now.__send__(name) : (at < 3 ? 1 : 0))
       end
-      # A day of the week alone means its next occurrence.
-      values[2] = now.mday + (parts[:wday] - now.wday) % 7 if given > 2 && parts[:wday] && given == 6
       fraction = parts[:sec_fraction]
       zone = "UTC" if name && UTC.include?(name.upcase)
       made = __made(values, nil, zone)
@@ -82,17 +94,31 @@ class Time
 
     def __made(fields, fraction, zone)
       all = [nil, 1, 1, 0, 0, 0].each_with_index.map { |otherwise, at| fields[at] || otherwise }
-      made = zone ? new(*all, zone) : local(*all)
+      made = zone ? __home(new(*all, zone)) : local(*all)
       fraction ? made.__fraction(fraction) : made
     end
 
+    # The time in the local zone where that has the same offset, as CRuby prefers a zone with a name.
+    def __home(time)
+      home = time.utc? ? time : time.getlocal
+      home.utc_offset == time.utc_offset ? home : time
+    end
+
     private
+
+    def informed!(parts, text)
+      return if FIELDS.any? { |name| parts[name] }
+      raise ArgumentError, "no time information in #{text.inspect}"
+    end
 
     def at_seconds(parts)
       made = at(parts[:seconds])
       part = parts[:sec_fraction]
       made += parts[:seconds] < 0 ? -part : part if part
-      parts[:offset] ? made.localtime(parts[:offset]) : made
+      zone = parts[:zone]
+      return made.utc if zone && UTC.include?(zone.upcase)
+      offset = zone && zone_offset(zone)
+      offset && offset != made.utc_offset ? made.localtime(offset) : made
     end
   end
 end

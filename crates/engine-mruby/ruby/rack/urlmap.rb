@@ -32,16 +32,18 @@ module FoolsGold
 
     private
 
-    # The rest of a path below a prefix; nil where the path is elsewhere. Several slashes in a row count as one.
+    # The rest of a path below a prefix, in which several slashes in a row count as one; nil where the path is
+    # elsewhere.
     def below(prefix, path)
       return path if prefix.empty?
-      unless path.start_with?(prefix)
-        # Squeezed only where needed: most paths have no double slash.
-        return nil unless path.include?("//")
-        path = path.squeeze("/")
-        return nil unless path.start_with?(prefix)
+      if path.start_with?(prefix)
+        rest = path[prefix.size..-1]
+      else
+        # A pattern only where it is needed: most paths have no double slash.
+        found = path.include?("//") && /\A#{Regexp.escape(prefix).gsub("/", "/+")}/.match(path)
+        return nil unless found
+        rest = found.post_match
       end
-      rest = path[prefix.size..-1]
       rest.empty? || rest.start_with?("/") ? rest : nil
     end
 

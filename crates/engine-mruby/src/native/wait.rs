@@ -6,6 +6,9 @@ use ruby_native::{Arg, Outcome, Value, Work, arg, raise};
 
 use super::Call;
 
+/// Time after which a sleep looks whether an order has ended its request.
+const NAP: Duration = Duration::from_millis(100);
+
 /// `timer_start(seconds)`: sets a time limit for a block and returns its number.
 pub fn timer_start(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     let seconds = arg(args, 0).number()?;
@@ -51,9 +54,17 @@ pub fn sleep(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     call.work.leave();
     call.work.flush();
     // From now on: the flush may have blocked.
-    let allowed = call.work.until().saturating_duration_since(Instant::now());
-    #[expect(clippy::disallowed_methods, reason = "to sleep is what the application asked for")]
-    std::thread::sleep(wanted.min(allowed));
+    let ends = Instant::now().checked_add(wanted);
+    loop {
+        // Anew each time: an order puts the deadline into the past.
+        let until = call.work.until();
+        let left = ends.map_or(until, |ends| ends.min(until)).saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        #[expect(clippy::disallowed_methods, reason = "to sleep is what the application asked for")]
+        std::thread::sleep(left.min(NAP));
+    }
     // After a short sleep, too: a Timeout that has expired meanwhile is reported only once, by this call.
     if let Some(late) = call.work.overdue() {
         return Err(late);

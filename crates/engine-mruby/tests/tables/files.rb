@@ -7,7 +7,7 @@ require "stringio"
 HERE = Dir.mktmpdir
 at_exit { FileUtils.rm_rf(HERE) }
 { "config.ru" => "", "notes.txt" => "one\ntwo\nthree", "views/a.erb" => "a", "views/b.erb" => "bb",
-  "views/sub/c.erb" => "c", "views/.hid/d.erb" => "" }.each do |name, text|
+  "views/sub/c.erb" => "c", "views/.hid/d.erb" => "", "views/.hid/marked.csv" => "\ufeffé,b\n" }.each do |name, text|
   path = File.join(HERE, name)
   FileUtils.mkdir_p(File.dirname(path))
   File.write(path, text)

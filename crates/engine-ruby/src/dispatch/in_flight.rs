@@ -93,6 +93,11 @@ impl SentRequest {
     /// gets the full time of a request to reach one.
     pub fn leave(&mut self, now: Instant) {
         self.is_left = true;
+        self.limit(now);
+    }
+
+    /// Gives a request without a deadline the full time of a request from now on.
+    pub fn limit(&mut self, now: Instant) {
         if self.until.is_none() {
             self.until = Some(now + self.time_allowed);
         }

@@ -407,6 +407,33 @@ async fn only_a_request_that_had_begun_has_been_running_for_too_long() {
     assert!(matches!(stood_behind.await.result, Err(Fault::QueueWait(_))));
 }
 
+/// What it does next may remove the file.
+#[tokio::test]
+async fn a_thread_with_work_after_its_answer_learns_that_the_file_it_named_is_open() {
+    let file = std::env::current_exe().unwrap();
+    for (flags, is_told) in [(flag::FILE, false), (flag::FILE | flag::LATER, true)] {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let (_reader, writer) = ours.into_split();
+        let (control, mut orders) = Control::new();
+        let thread = WorkerThread::new(1, 3, Arc::new(control), writer);
+        let (get, reply) = job(Method::GET);
+        thread.push(get).map_err(|_| ()).unwrap();
+        let answer = frame(kind::ANSWER, |out| {
+            out.put_u32(1);
+            out.put_u16(200);
+            out.put_slice(&[flags, 0, 0, 0, 0, 0, 0]);
+            out.put_slice(file.as_os_str().as_encoded_bytes());
+        });
+        drop(thread.receive(received(&answer)).unwrap());
+        assert!(matches!(reply.await.result.unwrap().body, Body::File(..)));
+        let opened = frame(kind::RELEASE, |out| {
+            out.put_u32(3);
+            out.put_u64(0);
+        });
+        assert_eq!(orders.try_recv().ok(), is_told.then_some(opened));
+    }
+}
+
 /// Its client has gone. It must not count as an error of the application.
 #[tokio::test]
 async fn a_request_that_was_cancelled_before_it_began_failed_by_its_client() {

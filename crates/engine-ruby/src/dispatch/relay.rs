@@ -43,8 +43,9 @@ impl Leaving {
 
 /// Relays until both directions have ended, the application has closed its socket, or the front accepts no more bytes.
 /// Then it closes the socket, so that a blocked write of the application fails. When the worker is to leave, tells the
-/// front, which closes the connection.
-pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>) {
+/// front, which closes the connection. Drops `while_open` when nothing more comes from the client, or the application
+/// wants nothing more.
+pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>, while_open: impl Send) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;
     let said = Notify::new();
@@ -81,24 +82,27 @@ pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>
     };
     let to_app = async move {
         let mut is_said = false;
-        loop {
+        let reads_on = loop {
             let next = poll_fn(|cx| incoming.poll_next(cx));
             let next = tokio::select! {
                 next = next => next,
                 () = until_look(said, &mut is_said) => {
                     if has_left(&writer).await {
-                        return;
+                        break false;
                     }
                     continue;
                 }
             };
-            let Some(Ok(bytes)) = next else { break };
+            let Some(Ok(bytes)) = next else { break true };
             if writer.write_all(&bytes).await.is_err() {
-                return;
+                break false;
             }
+        };
+        drop(while_open);
+        if reads_on {
+            // The application reads an end of file.
+            let _ = writer.shutdown().await;
         }
-        // The application reads an end of file.
-        let _ = writer.shutdown().await;
     };
     let (mut to_client, mut to_app) = (pin!(to_client), pin!(to_app));
     tokio::select! {

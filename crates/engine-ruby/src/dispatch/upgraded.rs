@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::pool::Pool;
 use super::relay::Leaving;
+use super::worker_thread::WorkerThread;
 
 /// Time for a worker that has nothing left, and was told to stop, to run its hooks and exit; as Puma's
 /// `worker_shutdown_timeout`.
@@ -19,6 +20,22 @@ impl Drop for Upgraded {
         if let Some(worker) = self.0.dispatch().worker(self.1) {
             worker.upgraded -= 1;
         }
+    }
+}
+
+/// A guard for a request whose connection the application has taken: while it is there, the request has no deadline.
+pub struct Taken(Arc<WorkerThread>, u32);
+
+impl Taken {
+    /// Creates the guard for the request with this number.
+    pub fn new(thread: Arc<WorkerThread>, seq: u32) -> Taken {
+        Taken(thread, seq)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.limit_taken(self.1, Instant::now());
     }
 }
 

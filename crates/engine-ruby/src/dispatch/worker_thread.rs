@@ -24,7 +24,7 @@ use super::buffered_response::BufferedResponse;
 use super::in_flight::{InFlight, Step};
 use super::job::Job;
 use super::worker_memory::{Lent, Pieces, WorkerMemory};
-use crate::wire::answer;
+use crate::wire::answer::{self, Answer};
 use crate::wire::control::Control;
 use crate::wire::frames::{Frame, Reader, WireError, flag, kind};
 use crate::wire::shapes::Shapes;
@@ -245,7 +245,15 @@ impl WorkerThread {
 
     fn handle(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
         match frame.kind {
-            kind::ANSWER => self.answer(state, frame),
+            kind::ANSWER => {
+                let answer = answer::read(frame.payload)?;
+                let awaits_opening = answer.awaits_opening();
+                let step = self.answer(state, answer)?;
+                if awaits_opening {
+                    self.control.release(self.number, 0);
+                }
+                Ok(step)
+            }
             kind::CHUNK => Ok(state.in_flight.first("CHUNK")?.chunk(frame.payload)),
             kind::MEMORY => {
                 let mut reader = Reader::new(frame.payload, "MEMORY");
@@ -293,21 +301,20 @@ impl WorkerThread {
         !self.state.lock().upgrades.is_empty()
     }
 
-    fn answer(&self, state: &mut State, frame: Frame) -> Result<Step, WireError> {
-        let answer = answer::read(frame.payload)?;
+    fn answer(&self, state: &mut State, answer: Answer) -> Result<Step, WireError> {
         let is_more = answer.is_open();
         let is_free_later = answer.is_free_later();
+        let is_upgrade = answer.is_upgrade();
         state.in_flight.skip_to(answer.seq)?;
         let sent = state.in_flight.first("ANSWER")?;
         let seq = answer.seq;
         let Some(job) = &mut sent.job else {
             // It was withdrawn, and ran all the same.
-            if let Some(duplex) = answer.orphan() {
-                state.await_takeover(seq, duplex);
+            if is_upgrade {
+                state.await_takeover(seq, answer::orphan());
             }
             return Ok(if is_more { Step::Nothing } else { state.in_flight.complete(is_free_later) });
         };
-        let orphan = answer.orphan();
         match answer.response(self.may_name_files) {
             Ok(made) => {
                 match made.first {
@@ -324,8 +331,8 @@ impl WorkerThread {
             Err(fault) => {
                 job.answer(Err(fault));
                 // The thread waits until its connection is the application's, which finds it closed then.
-                if let Some(duplex) = orphan {
-                    state.await_takeover(seq, duplex);
+                if is_upgrade {
+                    state.await_takeover(seq, answer::orphan());
                 }
                 if is_more {
                     self.control.cancel(self.number, seq);
@@ -498,14 +505,26 @@ impl WorkerThread {
         }
     }
 
-    /// Takes the client's connection over from HTTP, for `rack.hijack`.
+    /// Takes the client's connection over from HTTP, for `rack.hijack`. The application answers by itself, so from here
+    /// on the request has no deadline, as after the beginning of any answer.
     pub fn take_over(&self, seq: u32) -> Option<Duplex> {
         let mut state = self.state.lock();
         let sent = state.in_flight.sent.iter_mut().find(|sent| sent.seq == seq)?;
         let job = sent.job.as_mut().filter(|job| !job.is_answered())?;
         let takeover = job.request.takeover.take()?;
         job.is_taken = true;
+        sent.until = None;
         Some(takeover.take())
+    }
+
+    /// Limits the time of a request again whose connection the application has taken: that is closed, or its client has
+    /// gone.
+    pub fn limit_taken(&self, seq: u32, now: Instant) {
+        let mut state = self.state.lock();
+        let sent = state.in_flight.sent.iter_mut().find(|sent| sent.seq == seq);
+        if let Some(sent) = sent.filter(|sent| sent.job.as_deref().is_some_and(|job| !job.is_answered())) {
+            sent.limit(now);
+        }
     }
 
     /// Takes the application's end of an upgraded connection.

@@ -1,9 +1,9 @@
 //! The folder of the Ruby processes: the Ruby files that molds load, and the socket that all processes connect to.
 //! Programs that clean temporary folders may remove it, or a part of it, at any time.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -24,8 +24,9 @@ impl ProcessFolder {
     /// Creates the folder with its socket, accessible to processes of `user` if there is one.
     pub fn new(user: Option<&User>) -> Result<(ProcessFolder, UnixListener), StartError> {
         let (created, listener) = ProcessFolder::create().map_err(StartError::Machine)?;
-        if let Some(user) = user {
-            created.give_to(user).map_err(|error| StartError::User(user.name.clone(), error))?;
+        match user {
+            Some(user) => created.give_to(user).map_err(|error| StartError::User(user.name.clone(), error))?,
+            None => created.let_connect().map_err(StartError::Machine)?,
         }
         Ok((created, listener))
     }
@@ -48,6 +49,12 @@ impl ProcessFolder {
         }
         [&self.socket, &self.scripts].into_iter().try_for_each(|path| user.own(path))?;
         self.folder.let_in(user.gid)
+    }
+
+    /// Lets workers connect whose user a hook has changed. They reach the socket by a descriptor that they have
+    /// (wire.rb); by its name nobody else does, since no other user may enter the folder.
+    fn let_connect(&self) -> io::Result<()> {
+        fs::set_permissions(&self.socket, Permissions::from_mode(0o777))
     }
 
     /// Returns whether everything is there that a new process needs, in the folder that was created and not in another

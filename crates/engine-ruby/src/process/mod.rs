@@ -12,7 +12,7 @@ pub mod user;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 
 /// Number of molds, of all applications and generations of this process, that are loading their application.
 static LOADING: AtomicUsize = AtomicUsize::new(0);
@@ -42,6 +42,16 @@ impl Drop for Loading {
 /// Sends SIGKILL to a process. That it has ended already is no error.
 pub fn kill_now(pid: u32) {
     let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+}
+
+/// Returns whether a process runs as the user of this one; true where `/proc` does not say. The owner of its folder
+/// there says nothing: that is root once the process has changed its user (proc(5)).
+pub fn has_own_user(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    // The real user id, then the effective one.
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    let effective = ids.split_ascii_whitespace().nth(1).and_then(|id| id.parse::<u32>().ok());
+    effective.is_none_or(|id| id == geteuid().as_raw())
 }
 
 /// Returns whether a process is stopped by a signal (SIGSTOP) or a debugger; false where `/proc` does not say.

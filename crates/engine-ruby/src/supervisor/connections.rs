@@ -12,6 +12,7 @@ use crate::dispatch::worker::Worker;
 use crate::dispatch::worker_memory::WorkerMemory;
 use crate::dispatch::worker_thread::WorkerThread;
 use crate::fleet::{Event, Speaker};
+use crate::process::has_own_user;
 use crate::wire::control::Control;
 
 impl EventLoop {
@@ -69,7 +70,8 @@ impl EventLoop {
         let control = link.control.clone()?;
         let has_out_of_band = link.has_out_of_band;
         let (io_thread_number, io_thread) = self.pool.io_thread(id);
-        let has_same_rights = self.settings.user.is_none();
+        // A hook may have changed its user.
+        let has_same_rights = self.settings.user.is_none() && has_own_user(pid);
         let memory = has_same_rights.then(|| WorkerMemory::of(pid)).flatten().map(Arc::new);
         let mut threads = Vec::new();
         for (number, stream) in streams {

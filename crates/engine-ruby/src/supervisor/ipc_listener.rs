@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use engine::Duplex;
 use nix::sys::socket::{ControlMessage, MsgFlags, sendmsg};
+use nix::unistd::geteuid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,6 +18,7 @@ use tokio::time::timeout;
 
 use crate::dispatch::pool::Pool;
 use crate::dispatch::relay::relay;
+use crate::dispatch::upgraded::Taken;
 use crate::dispatch::worker_thread::WorkerThread;
 use crate::message::Message;
 use crate::wire::frames::{self, Frame, Hello, Role, WireError};
@@ -32,7 +34,7 @@ const HELLO_BYTES: usize = 1024;
 pub struct Handshake {
     /// The token that HELLO must contain.
     pub token: String,
-    /// The user id of the peer, if processes run as another user than this one.
+    /// The user id of the peer, if processes run as another user than this one from their start.
     pub uid: Option<u32>,
 }
 
@@ -77,11 +79,15 @@ impl Handshake {
         if hello.token != self.token {
             return Err(WireError("HELLO with a wrong token".into()));
         }
-        let Some(uid) = self.uid else { return Ok(()) };
-        // Another user's processes are killed by the ids that they report, with rights that they do not have.
         let peer = stream.peer_cred().map_err(|error| WireError(format!("nobody knows whose it is: {error}")))?;
+        if self.uid.is_none() && peer.uid() == geteuid().as_raw() {
+            return Ok(());
+        }
+        // By the ids that they report, another user's processes are killed with rights that they do not have, and a
+        // worker whose user a hook has changed would pass for one that has these rights.
+        let is_user = self.uid.is_none_or(|uid| uid == peer.uid());
         let is_it = peer.pid().is_none_or(|pid| pid.cast_unsigned() == hello.pid);
-        if peer.uid() != uid || !is_it {
+        if !is_user || !is_it {
             return Err(WireError(format!("HELLO of pid {}, from another process or user", hello.pid)));
         }
         Ok(())
@@ -159,14 +165,15 @@ async fn upgraded(thread: &WorkerThread, seq: u32) -> Option<Duplex> {
 
 async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::Result<()> {
     let thread = pool.thread(hello.worker, hello.slot);
-    let duplex = match (thread, hello.role) {
+    let duplex = match (&thread, hello.role) {
         (Some(thread), Role::Full) => thread.take_over(hello.seq),
-        (Some(thread), _) => upgraded(&thread, hello.seq).await,
+        (Some(thread), _) => upgraded(thread, hello.seq).await,
         (None, _) => None,
     };
     let Some(duplex) = duplex else {
         return Err(io::Error::other("there is no connection to take over: the request has been answered"));
     };
+    let taken = thread.filter(|_| hello.role == Role::Full).map(|thread| Taken::new(thread, hello.seq));
     // Before the worker goes on: one that is retired is stopped when it has nothing left.
     let (counted, leaving) = pool.count_upgraded(hello.worker);
     stream.write_all(&[1]).await?;
@@ -175,7 +182,7 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     let _in = io_thread.enter();
     let stream = UnixStream::from_std(stream)?;
     drop(io_thread.spawn(async move {
-        relay(stream, duplex, leaving).await;
+        relay(stream, duplex, leaving, taken).await;
         drop(counted);
     }));
     Ok(())

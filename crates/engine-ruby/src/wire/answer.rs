@@ -60,9 +60,16 @@ impl Answer {
         self.flags & flag::LATER != 0
     }
 
-    /// For an answer that nobody waits for: the application's end of an upgraded connection, without a client.
-    pub fn orphan(&self) -> Option<Duplex> {
-        (self.flags & flag::UPGRADE != 0).then(|| duplex(UPGRADE_BYTES).1)
+    /// Returns whether the thread waits for the application's end of an upgraded connection.
+    pub fn is_upgrade(&self) -> bool {
+        self.flags & flag::UPGRADE != 0
+    }
+
+    /// Returns whether the thread waits until the file that this answer names has been opened. What the application
+    /// does after the answer may remove it.
+    pub fn awaits_opening(&self) -> bool {
+        let both = flag::FILE | flag::LATER;
+        self.flags & both == both
     }
 
     /// Returns the response, or the fault if the answer is invalid.
@@ -77,7 +84,7 @@ impl Answer {
             head.add(name, value).map_err(bad)?;
         }
         let mut made = Made { head, body: Body::Empty, first: None, duplex: None };
-        if self.flags & flag::UPGRADE != 0 {
+        if self.is_upgrade() {
             let (theirs, ours) = duplex(UPGRADE_BYTES);
             (made.body, made.duplex) = (Body::Upgrade(theirs), Some(ours));
         } else if self.flags & flag::FILE != 0 {
@@ -96,6 +103,11 @@ impl Answer {
         }
         Ok(made)
     }
+}
+
+/// Returns the application's end of an upgraded connection without a client, for an answer that nobody waits for.
+pub fn orphan() -> Duplex {
+    duplex(UPGRADE_BYTES).1
 }
 
 fn file(path: &[u8]) -> Result<Body, Fault> {

@@ -87,7 +87,8 @@ impl Control {
         self.about(kind::INTERRUPT, slot, seq);
     }
 
-    /// Ends the oldest loan of a worker's thread: `taken` bytes of it have been read.
+    /// Ends the oldest loan of a worker's thread: `taken` bytes of it have been read, or the file of an answer has been
+    /// opened.
     pub fn release(&self, slot: u32, taken: u64) {
         self.send(frame(kind::RELEASE, |out| {
             out.put_u32(slot);

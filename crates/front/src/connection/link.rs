@@ -25,7 +25,7 @@ use crate::connection::raw_head::write_head;
 use crate::connection::state::{Stage, State, StateCell, Step};
 use crate::connection::table::{ConnectionTable, Evictable};
 use crate::drain::Stop;
-use crate::log::fault_log::RequestIdentity;
+use crate::log::fault_log::{self, RequestIdentity};
 use crate::log::log_line::{Entry, LoggedTarget};
 use crate::log::notices::Notices;
 use crate::parse::refusal::Refusal;
@@ -111,8 +111,7 @@ pub(crate) struct Handover {
 const TAKEN_BYTES: usize = 64 * 1024;
 
 impl Link {
-    pub(crate) fn new(common: Arc<Common>, socket: &Socket) -> Arc<Link> {
-        let peer = socket.peer();
+    pub(crate) fn new(common: Arc<Common>, peer: Peer, socket: &Socket) -> Arc<Link> {
         let is_trusted = trust::trusts(&common.settings.trusted, peer.remote, socket.is_unix());
         let number = common.connections.number();
         let opened = State::opened(common.connections.clock().now());
@@ -404,11 +403,15 @@ impl Link {
         if self.epoch.end() {
             // An engine's thread that has left something in this epoch holds the lock until it is done.
             let mut out_of_band = self.out_of_band.lock();
+            // A takeover that was left since the service last looked for one must not get the next request.
+            let too_late = out_of_band.taken.take();
             if !self.stage().is_flushed() {
                 // Bytes of an earlier response are still in hyper's buffer: the hints could come only after this
                 // response.
                 out_of_band.hints.clear();
             }
+            drop(out_of_band);
+            drop(too_late);
         }
     }
 
@@ -427,8 +430,8 @@ impl Link {
         if let Poll::Ready(Err(error)) = &sent
             && sendfile::is_of_file(error)
         {
-            tracing::error!(target: "front", "{request}: cannot read the file of a response: {error}");
             self.is_file_broken.store(true, Relaxed);
+            fault_log::write_unread_file(&self.cut_by(), request, error);
         }
         if part.is_sent() {
             out_of_band.parts.pop_front();

@@ -52,13 +52,18 @@ enum Turn {
     Upgraded,
     /// It has been idle for long enough to give its buffers back.
     Parked,
+    /// All connections are to be cut off.
+    Cut,
 }
 
 /// Serves a connection to its end. One that is idle is parked: it has no hyper and no buffers, which are most of what a
 /// connection takes, until something comes.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
-    let link = Link::new(common.clone(), &socket);
+    // What a client has sent before it resets its connection can still be read. Without an address it would pass for a
+    // client on this machine, which an application may trust.
+    let Ok(peer) = socket.peer() else { return End::Finished };
+    let link = Link::new(common.clone(), peer, &socket);
     let _ending = Ending(&link);
     let wire = Wire::new(socket, link.clone());
     let end = serve_turns(&link, wire).await;
@@ -83,10 +88,16 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         if wire.is_over() {
             return Box::pin(close(link, wire, Ok(()))).await;
         }
-        let Some((turn, io, unused)) = until_stopped(link, exchange(link, wire)).await else { return End::Cut };
+        let (turn, io, unused) = exchange(link, wire).await;
         wire = io;
         match turn {
             Turn::Parked => wire.park(&unused),
+            Turn::Cut => {
+                if link.ends_body() {
+                    wire.socket.reset_when_dropped();
+                }
+                return End::Cut;
+            }
             // These end a connection, and would make the task of every other one larger.
             Turn::Upgraded => return Box::pin(relay(link, wire, unused.to_vec())).await,
             Turn::Ended(ended) => return Box::pin(close(link, wire, ended)).await,
@@ -114,7 +125,7 @@ async fn exchange(link: &Arc<Link>, wire: Wire) -> (Turn, Wire, Bytes) {
         }
         if link.takes_parking() { Poll::Ready(Turn::Parked) } else { Poll::Pending }
     });
-    let turn = turn.await;
+    let turn = until_stopped(link, turn).await.unwrap_or(Turn::Cut);
     let parts = http.into_parts();
     (turn, parts.io, parts.read_buf)
 }
@@ -125,12 +136,12 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
     let stop = &link.common.stop;
     let mut work = pin!(work);
     let mut changed = pin!(stop.changed());
-    let mut seen = None;
+    let mut is_registered = false;
     poll_fn(|cx| {
-        // Registered once, and again only after a change, to stay off the hot path.
-        let level = (stop.is_draining(), stop.is_now());
-        if seen != Some(level) {
-            seen = Some(level);
+        // Registered once, to stay off the hot path. Each notification uses that up, and more than one may come before
+        // all connections are to be cut off: a drain may be requested again.
+        if !is_registered || stop.is_draining() {
+            is_registered = true;
             while changed.as_mut().poll(cx).is_ready() {
                 changed.set(stop.changed());
             }

@@ -264,7 +264,9 @@ impl Wire {
         };
         // Input in the kernel is a request: its event is on the way.
         let is_evicted = self.link.is_evicted() && !self.socket.has_unread();
-        if !is_evicted && !self.timer.is_over(cx, until) {
+        // It may have come while other tasks of this thread kept this one waiting, after its time was over.
+        let is_over = self.timer.is_over(cx, until) && !(is_between && self.socket.has_unread());
+        if !is_evicted && !is_over {
             return Poll::Pending;
         }
         if is_evicted {

@@ -1,6 +1,7 @@
 //! Log entries of requests that failed, before their response or in the middle of it.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -65,6 +66,18 @@ pub(crate) fn write(fault: &Fault, identity: &RequestIdentity, queued: Duration)
             tracing::debug!(target: "front", id, method, path, app, fault = name, "{identity}: {fault}");
         }
     }
+}
+
+/// Logs why the file of a response could not be read while it was sent; the response broke off with this fault.
+pub(crate) fn write_unread_file(fault: &Fault, identity: &RequestIdentity, error: &io::Error) {
+    let RequestIdentity { id, method, path, app } = identity;
+    let name = fault.name();
+    let app = app.as_deref();
+    tracing::error!(
+        target: "front",
+        id, method, path, app, fault = name,
+        "{identity}: cannot read the file of a response: {error}"
+    );
 }
 
 /// Whether the log is to say now that open files are short, which then counts as done.

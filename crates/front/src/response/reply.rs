@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use engine::{Body, Fault, Response, ResponseHead};
-use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{StatusCode, Version};
 
 use crate::connection::link::{Handover, Link};
 use crate::connection::raw_head::{reason, write_head};
@@ -96,10 +96,18 @@ pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Re
             }
         }
     };
+    let is_http_10 = context.is_http_10();
     let mut response = error(context, status, why, None, name);
     // The rest of the body may still arrive, and will not be read.
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    *response.version_mut() = version_of_last(is_http_10);
     response
+}
+
+/// Version of a response after which the connection ends. To a client of HTTP/1.0 that has asked to keep it, hyper
+/// answers that it does, whatever else the response says, unless that is of HTTP/1.0 itself.
+fn version_of_last(is_http_10: bool) -> Version {
+    if is_http_10 { Version::HTTP_10 } else { Version::HTTP_11 }
 }
 
 fn error(
@@ -258,6 +266,7 @@ fn finish(
     content: Content,
 ) -> http::Response<Out> {
     own_headers(&context, &mut headers);
+    let mut is_last = headers.contains_key(header::CONNECTION);
     if status == StatusCode::UPGRADE_REQUIRED && headers.contains_key(header::UPGRADE) {
         headers.append(header::CONNECTION, HeaderValue::from_static("upgrade"));
     } else {
@@ -296,13 +305,18 @@ fn finish(
     }
     // A body that is in memory cannot fail any more.
     let identity = matches!(kind, Kind::Spool(_) | Kind::File(_)).then(|| context.identity());
-    if context.is_http_10() && wanted.is_none() && matches!(kind, Kind::Spool(_)) {
+    let is_http_10 = context.is_http_10();
+    if is_http_10 && wanted.is_none() && matches!(kind, Kind::Spool(_)) {
         context.link.set_ends_body();
+        is_last = true;
     }
     let out = Out::new(kind, left, context.link.clone(), context.record.take());
     let mut response = http::Response::new(out.of(identity));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
+    if is_last {
+        *response.version_mut() = version_of_last(is_http_10);
+    }
     let reason = reason(status);
     if status.canonical_reason() != Some(reason) {
         response.extensions_mut().insert(hyper::ext::ReasonPhrase::from_static(reason.as_bytes()));

@@ -49,12 +49,13 @@ impl Socket {
         }
     }
 
-    /// Both addresses, if there are any.
-    pub(crate) fn peer(&self) -> Peer {
-        match self {
-            Socket::Tcp(stream) => Peer::new(stream.peer_addr().ok(), stream.local_addr().ok()),
+    /// Both addresses of a TCP connection; none on a Unix socket. An error if the client has reset the connection: its
+    /// address is unknown from then on.
+    pub(crate) fn peer(&self) -> io::Result<Peer> {
+        Ok(match self {
+            Socket::Tcp(stream) => Peer::new(Some(stream.peer_addr()?), stream.local_addr().ok()),
             Socket::Unix(_) => Peer::default(),
-        }
+        })
     }
 
     /// Whether this is a Unix socket, whose peer is on this machine and has no address.

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use super::ask::Workload;
 use super::outcome::Outcome;
 use super::scratch::Scratch;
-use super::tool::Tool;
+use super::tool::LoadTool;
 
 pub use report::{DROPPED, counted as k6_counted};
 pub use script::{K6Load, K6Plan};
@@ -24,7 +24,7 @@ const PROGRAM: &str = "k6";
 /// Instructions to install k6.
 pub const K6_GET: &str = "a package of https://grafana.com/docs/k6/latest/set-up/install-k6/, or go install \
                           go.k6.io/k6@latest";
-const K6: Tool = Tool { name: PROGRAM, get: K6_GET, without: &SETTINGS };
+const K6: LoadTool = LoadTool { name: PROGRAM, get: K6_GET, without: &SETTINGS };
 /// Environment variables that would take precedence over the script.
 const SETTINGS: [&str; 21] = [
     "K6_BATCH",

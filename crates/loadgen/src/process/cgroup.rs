@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::gate::note;
-use super::ledger::{Entry, sweep};
+use super::ledger::{LedgerEntry, sweep};
 use super::until;
 
 const ROOT: &str = "/sys/fs/cgroup";
@@ -48,7 +48,7 @@ impl MemoryGroup {
     fn made(folder: PathBuf, bounds: [&'static str; 2], bytes: u64) -> Result<MemoryGroup, String> {
         folder.parent().into_iter().for_each(sweep);
         fs::create_dir(&folder).map_err(|error| format!("{}: {error} (run as root)", folder.display()))?;
-        note(&Entry::Made(folder.clone()));
+        note(&LedgerEntry::Made(folder.clone()));
         let group = MemoryGroup { folder, bounds };
         write(&group.folder.join(bounds[0]), &bytes.to_string())?;
         Ok(group)
@@ -72,7 +72,7 @@ impl Drop for MemoryGroup {
     fn drop(&mut self) {
         // The kernel needs a moment after the last process has ended.
         until(Duration::from_secs(2), || fs::remove_dir(&self.folder).is_ok() || !self.folder.exists());
-        note(&Entry::Removed(self.folder.clone()));
+        note(&LedgerEntry::Removed(self.folder.clone()));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::guard;
-use super::ledger::{Entry, KILLING, Ledger};
+use super::ledger::{KILLING, Ledger, LedgerEntry};
 use super::until;
 
 /// The ledger of this program.
@@ -22,7 +22,7 @@ pub fn gate() -> MutexGuard<'static, ()> {
 }
 
 /// Records an entry in the ledger, here and in the guard process.
-pub fn note(entry: &Entry) {
+pub fn note(entry: &LedgerEntry) {
     let mut own = OWN.lock();
     own.change(entry);
     guard::tell(entry);

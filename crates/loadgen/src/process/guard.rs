@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::ledger::{Entry, Ledger};
+use super::ledger::{Ledger, LedgerEntry};
 
 /// Time for servers to end after SIGTERM.
 pub const PATIENCE: Duration = Duration::from_secs(2);
@@ -51,29 +51,29 @@ pub(super) fn id() -> Option<u32> {
     GUARD.lock().as_ref().map(Child::id)
 }
 
-pub(super) fn tell(entry: &Entry) {
+pub(super) fn tell(entry: &LedgerEntry) {
     let mut guard = GUARD.lock();
     let Some(pipe) = guard.as_mut().and_then(|child| child.stdin.as_mut()) else { return };
     // Without a guard the program still ends everything itself, unless it is killed.
     let _ = pipe.write_all(format!("{}\n", written(entry)).as_bytes());
 }
 
-fn written(entry: &Entry) -> String {
+fn written(entry: &LedgerEntry) -> String {
     match entry {
-        Entry::Started(id) => format!("started {id}"),
-        Entry::Ended(id) => format!("ended {id}"),
-        Entry::Made(folder) => format!("made {}", folder.display()),
-        Entry::Removed(folder) => format!("removed {}", folder.display()),
+        LedgerEntry::Started(id) => format!("started {id}"),
+        LedgerEntry::Ended(id) => format!("ended {id}"),
+        LedgerEntry::Made(folder) => format!("made {}", folder.display()),
+        LedgerEntry::Removed(folder) => format!("removed {}", folder.display()),
     }
 }
 
-fn read(line: &str) -> Option<Entry> {
+fn read(line: &str) -> Option<LedgerEntry> {
     let (what, which) = line.split_once(' ')?;
     match what {
-        "started" => which.parse().ok().map(Entry::Started),
-        "ended" => which.parse().ok().map(Entry::Ended),
-        "made" => Some(Entry::Made(PathBuf::from(which))),
-        "removed" => Some(Entry::Removed(PathBuf::from(which))),
+        "started" => which.parse().ok().map(LedgerEntry::Started),
+        "ended" => which.parse().ok().map(LedgerEntry::Ended),
+        "made" => Some(LedgerEntry::Made(PathBuf::from(which))),
+        "removed" => Some(LedgerEntry::Removed(PathBuf::from(which))),
         _ => None,
     }
 }
@@ -85,7 +85,12 @@ mod tests {
     #[test]
     fn entries_are_read_as_they_were_written() {
         let folder = PathBuf::from("/a b/c");
-        for entry in [Entry::Started(7), Entry::Ended(7), Entry::Made(folder.clone()), Entry::Removed(folder)] {
+        for entry in [
+            LedgerEntry::Started(7),
+            LedgerEntry::Ended(7),
+            LedgerEntry::Made(folder.clone()),
+            LedgerEntry::Removed(folder),
+        ] {
             assert_eq!(read(&written(&entry)), Some(entry));
         }
         for line in ["", "started", "started x", "other 7"] {

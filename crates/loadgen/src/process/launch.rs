@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::MemoryGroup;
 use super::gate::{gate, note};
-use super::ledger::Entry;
+use super::ledger::LedgerEntry;
 
 /// Lines of a log that are shown with an error.
 const TAIL_LINES: usize = 12;
@@ -72,7 +72,7 @@ impl Process {
         let program = command.get_program().to_string_lossy().into_owned();
         let _gate = gate();
         let child = command.spawn().map_err(|error| format!("cannot start {program}: {error}"))?;
-        note(&Entry::Started(child.id()));
+        note(&LedgerEntry::Started(child.id()));
         Ok(Process { child, name: name.to_owned(), log: log.to_path_buf() })
     }
 
@@ -126,7 +126,7 @@ impl Drop for Process {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
-        note(&Entry::Ended(self.child.id()));
+        note(&LedgerEntry::Ended(self.child.id()));
     }
 }
 

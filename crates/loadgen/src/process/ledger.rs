@@ -31,7 +31,7 @@ pub struct Ledger {
 
 /// A change of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum LedgerEntry {
     /// A process was started.
     Started(u32),
     /// A process has ended.
@@ -48,12 +48,12 @@ impl Ledger {
         Ledger { owner, guard: None, processes: BTreeSet::new(), folders: BTreeSet::new() }
     }
 
-    pub(super) fn change(&mut self, entry: &Entry) {
+    pub(super) fn change(&mut self, entry: &LedgerEntry) {
         match entry {
-            Entry::Started(id) => drop(self.processes.insert(*id)),
-            Entry::Ended(id) => drop(self.processes.remove(id)),
-            Entry::Made(folder) => drop(self.folders.insert(folder.clone())),
-            Entry::Removed(folder) => drop(self.folders.remove(folder)),
+            LedgerEntry::Started(id) => drop(self.processes.insert(*id)),
+            LedgerEntry::Ended(id) => drop(self.processes.remove(id)),
+            LedgerEntry::Made(folder) => drop(self.folders.insert(folder.clone())),
+            LedgerEntry::Removed(folder) => drop(self.folders.remove(folder)),
         }
     }
 
@@ -133,8 +133,8 @@ mod tests {
         command.args(["sh", "-c", "trap '' TERM; sh -c \"trap '' TERM; while :; do sleep 9; done\"; :"]);
         let mut child = command.spawn().expect("started");
         let mut ledger = Ledger::of(u32::MAX);
-        ledger.change(&Entry::Started(child.id()));
-        ledger.change(&Entry::Made(folder.clone()));
+        ledger.change(&LedgerEntry::Started(child.id()));
+        ledger.change(&LedgerEntry::Made(folder.clone()));
         assert!(until(KILLING, || ledger.running().len() >= 2), "{:?}", ledger.running());
         ledger.end(Duration::from_secs(60), &|| true);
         assert!(ledger.running().is_empty() && !folder.exists());

@@ -1,11 +1,12 @@
-//! Samples a server's memory every half second.
+//! Samples a server's memory and processor time every half second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::tree::{Tree, Usage};
+use super::lost::Lost;
+use super::tree::{Tree, spent_by};
 
 /// Short enough for a lasting peak, long enough not to disturb: a sample walks the page tables.
 const EVERY: Duration = Duration::from_millis(500);
@@ -27,6 +28,8 @@ pub struct Sampled {
     pub rss_peak_kib: u64,
     /// Most swapped memory.
     pub swap_peak_kib: u64,
+    /// Processor time of processes that have ended meanwhile, which no process of the server has taken over.
+    pub lost_us: u64,
     /// The samples in which the server had memory.
     pub samples: Vec<ProcessSample>,
 }
@@ -36,7 +39,7 @@ pub struct Sampled {
 pub struct ProcessSample {
     /// Seconds since the first sample.
     pub at_s: f64,
-    /// Processor time since the processes were started.
+    /// Processor time since the processes were started, with what was lost since the first sample.
     pub cpu_us: u64,
     /// Proportional set size: shared pages count in parts.
     pub pss_kib: u64,
@@ -73,20 +76,23 @@ impl Drop for Sampler {
 fn sample(tree: &Tree, is_over: &AtomicBool) -> Sampled {
     let mut sampled = Sampled::default();
     let mut sum = 0;
+    let mut lost = Lost::default();
     let begun = Instant::now();
     loop {
         let last = is_over.load(Ordering::Acquire);
-        let usage: Usage = tree.usage();
+        let (usage, each) = tree.look();
+        lost.note(each, &spent_by);
         // A server that has ended meanwhile has no memory to count.
         if usage.pss_kib > 0 {
             let at_s = begun.elapsed().as_secs_f64();
-            sampled.samples.push(ProcessSample { at_s, cpu_us: usage.cpu_us, pss_kib: usage.pss_kib });
+            sampled.samples.push(ProcessSample { at_s, cpu_us: usage.cpu_us + lost.us(), pss_kib: usage.pss_kib });
             sum += usage.pss_kib;
             sampled.pss_peak_kib = sampled.pss_peak_kib.max(usage.pss_kib);
             sampled.rss_peak_kib = sampled.rss_peak_kib.max(usage.rss_kib);
             sampled.swap_peak_kib = sampled.swap_peak_kib.max(usage.swap_kib);
         }
         if last {
+            sampled.lost_us = lost.us();
             sampled.pss_mean_kib = sum as f64 / sampled.samples.len().max(1) as f64;
             return sampled;
         }

@@ -7,6 +7,8 @@ use std::ffi::OsStr;
 use procfs::process::{Process, all_processes};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::lost::Spent;
+
 /// The process tree of a server.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
@@ -62,19 +64,23 @@ impl Tree {
 
     /// The resources that they use now, without those that only hold a namespace.
     pub fn usage(&self) -> Usage {
-        let mut all = Usage::default();
-        let tick_us = 1_000_000 / procfs::ticks_per_second();
-        for (id, parent) in self.ids() {
+        self.look().0
+    }
+
+    /// The same, with the processor time of each.
+    pub(super) fn look(&self) -> (Usage, BTreeMap<u32, Spent>) {
+        let ids = self.ids();
+        let seen = |(id, parent): &(u32, u32)| {
+            let spent = spent_by(*id)?;
+            // The first process of a namespace waits for those of the server's that end as orphans.
+            let own_us = if self.is_holder(*id, *parent) { 0 } else { spent.own_us };
+            Some((*id, Spent { own_us, ..spent }))
+        };
+        // Before their memory, which takes longer: one that ends meanwhile would be counted with its parent as well.
+        let each: BTreeMap<u32, Spent> = ids.iter().filter_map(seen).collect();
+        let mut all = Usage { cpu_us: each.values().map(Spent::all_us).sum(), ..Usage::default() };
+        for (id, _) in ids.into_iter().filter(|(id, parent)| !self.is_holder(*id, *parent)) {
             let Some(process) = process(id) else { continue };
-            let is_holder = self.is_holder(id, parent);
-            if let Ok(stat) = process.stat() {
-                // The first process of a namespace waits for those of the server's that end as orphans.
-                let own = if is_holder { 0 } else { stat.utime + stat.stime };
-                all.cpu_us += (own + (stat.cutime + stat.cstime).unsigned_abs()) * tick_us;
-            }
-            if is_holder {
-                continue;
-            }
             let memory = process.smaps_rollup().ok().and_then(|mut rollup| rollup.memory_map_rollup.0.pop());
             let kib = |name: &str| memory.as_ref().and_then(|all| all.extension.map.get(name)).map_or(0, |b| b / 1024);
             all.pss_kib += kib("Pss");
@@ -82,7 +88,7 @@ impl Tree {
             all.swap_kib += kib("SwapPss");
             all.delay_us += waited_us(&process);
         }
-        all
+        (all, each)
     }
 
     /// Sends a signal to all of them.
@@ -119,6 +125,19 @@ pub fn delay_us(id: u32) -> u64 {
 fn waited_us(process: &Process) -> u64 {
     let tasks = process.tasks().into_iter().flatten().flatten();
     tasks.filter_map(|task| Some(task.schedstat().ok()?.run_delay)).sum::<u64>() / 1000
+}
+
+/// Processor time of a process, which may have ended; `None` once somebody has waited for it.
+pub(super) fn spent_by(id: u32) -> Option<Spent> {
+    let stat = process(id)?.stat().ok()?;
+    let tick_us = 1_000_000 / procfs::ticks_per_second();
+    Some(Spent {
+        start: stat.starttime,
+        parent: stat.ppid.cast_unsigned(),
+        own_us: (stat.utime + stat.stime) * tick_us,
+        children_us: (stat.cutime + stat.cstime).unsigned_abs() * tick_us,
+        has_ended: matches!(stat.state, 'Z' | 'X'),
+    })
 }
 
 /// The process; `None` if it has ended.

@@ -2,9 +2,10 @@
 
 use std::thread;
 
-use super::{ASKED, Told, add_failures, failures_in_words, requests_of};
+use super::{ASKED, ScenarioReport, add_failures, failures_in_words, requests_of};
 use crate::metric;
-use crate::{Closed, Seen, Until, Watch, Workload, watch_closed};
+use crate::open_files::too_many;
+use crate::{Closed, Outcome, Seen, Until, Watch, Workload, watch_closed};
 
 /// Options of the scenario.
 #[derive(Debug, Clone)]
@@ -19,7 +20,11 @@ pub struct Big {
 
 /// Runs the scenario with a workload of large requests or responses. The outcome is that of the clients that keep their
 /// connection, with the failures of both.
-pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<ScenarioReport, String> {
+    if let Some(why) = too_many(plan.clients.saturating_mul(2)) {
+        let outcome = Outcome { void: Some(why), ..Outcome::default() };
+        return Ok(ScenarioReport { outcome, ..ScenarioReport::default() });
+    }
     let closed =
         |keep: bool, seed: u64| Closed { clients: plan.clients, until: Until::Seconds(plan.seconds), keep, seed };
     let keeping = closed(true, plan.seed);
@@ -36,7 +41,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<Told, String> {
     add_failures(&mut kept, fresh);
     kept.outcome.numbers.insert(ASKED.into(), all);
     kept.outcome.command = format!("{}; as many again with a new connection each", kept.outcome.command);
-    Ok(Told { outcome: kept.outcome, words, timeline: kept.timeline, acts: 0 })
+    Ok(ScenarioReport { outcome: kept.outcome, words, timeline: kept.timeline, acts: 0 })
 }
 
 fn sentence(seen: &Seen) -> String {

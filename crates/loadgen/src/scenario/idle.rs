@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit};
-
-use super::{FILES_KEPT, Told};
+use super::ScenarioReport;
 use crate::fault::Fault;
 use crate::metric;
+use crate::open_files::allowed;
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::work::Work;
@@ -26,9 +25,8 @@ pub struct Idle {
 
 /// Runs the scenario. `memory` returns the server's memory in KiB. The outcome has no [`metric::IDLE_KIB`] if the
 /// server kept fewer than half of the connections.
-pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<Told, String> {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(FILES_KEPT);
-    let wanted = plan.connections.min(u32::try_from(limit).unwrap_or(u32::MAX));
+pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64) -> Result<ScenarioReport, String> {
+    let wanted = allowed(plan.connections, 0);
     let mut words = Vec::new();
     if wanted < plan.connections {
         words.push(format!(
@@ -37,7 +35,8 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
         ));
     }
     let before = memory();
-    let Held { open, memory_kib: after, error, wrong } = on_this_thread(held(port, workload, wanted, memory))??;
+    let HeldConnections { open, memory_kib: after, error, wrong } =
+        on_this_thread(held(port, workload, wanted, memory))??;
     let mut outcome = Outcome {
         command: format!("{wanted} connections, a request on each, and {} s of rest", REST.as_secs()),
         wrong,
@@ -57,11 +56,11 @@ pub fn run(port: u16, workload: &Workload, plan: &Idle, memory: &dyn Fn() -> u64
     if let Some(error) = error {
         outcome.errors.insert(error, u64::from(wanted - open));
     }
-    Ok(Told { outcome, words, timeline: Vec::new(), acts: 0 })
+    Ok(ScenarioReport { outcome, words, timeline: Vec::new(), acts: 0 })
 }
 
 /// What was seen of them.
-struct Held {
+struct HeldConnections {
     /// How many are open after the rest.
     open: u32,
     /// The server's, then.
@@ -72,7 +71,12 @@ struct Held {
     wrong: Option<String>,
 }
 
-async fn held(port: u16, workload: &Workload, wanted: u32, memory: &dyn Fn() -> u64) -> Result<Held, String> {
+async fn held(
+    port: u16,
+    workload: &Workload,
+    wanted: u32,
+    memory: &dyn Fn() -> u64,
+) -> Result<HeldConnections, String> {
     let watch = Watch::default();
     let work = Work::new(port, workload, (true, 1), &watch, Tally::new(Instant::now(), None, &watch))?;
     let mut connections = Vec::new();
@@ -98,5 +102,5 @@ async fn held(port: u16, workload: &Workload, wanted: u32, memory: &dyn Fn() -> 
     tokio::time::sleep(REST).await;
     let memory_kib = memory();
     let open = connections.iter().filter(|connection| connection.is_open()).count();
-    Ok(Held { open: u32::try_from(open).unwrap_or(u32::MAX), memory_kib, error, wrong })
+    Ok(HeldConnections { open: u32::try_from(open).unwrap_or(u32::MAX), memory_kib, error, wrong })
 }

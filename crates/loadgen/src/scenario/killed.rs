@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Act, Told, acting, failures_in_words, note_acts, told_acts, told_after};
+use super::{Act, ScenarioReport, acting, failures_in_words, note_acts, told_acts, told_after};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 /// Time for the server to answer again.
@@ -24,7 +24,7 @@ pub struct Killed {
 }
 
 /// Runs the scenario. `kill` kills a worker and returns its process id.
-pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<Told, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<ScenarioReport, String> {
     let every = Duration::try_from_secs_f64(plan.every_s).ok().filter(|every| !every.is_zero());
     let every = every.ok_or_else(|| format!("a kill each {} s: give a number above 0", plan.every_s))?;
     let seconds = plan.seconds;
@@ -35,7 +35,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<T
     let planned = times.len() as u32;
     let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times.into_iter(), kill)?;
     if seen.outcome.void.is_some() {
-        return Ok(Told { outcome: seen.outcome, ..Told::default() });
+        return Ok(ScenarioReport { outcome: seen.outcome, ..ScenarioReport::default() });
     }
     let mut words = Vec::new();
     let acts = told_acts("a worker was killed", &acts, &mut words)?;
@@ -43,5 +43,5 @@ pub fn run(port: u16, workload: &Workload, plan: &Killed, kill: Act) -> Result<T
     told_after(port, workload, PATIENCE, &mut words);
     seen.outcome.command = format!("{}; a worker to be killed each {} s", seen.outcome.command, plan.every_s);
     note_acts(&mut seen.outcome, acts, planned);
-    Ok(Told { outcome: seen.outcome, words, timeline: seen.timeline, acts })
+    Ok(ScenarioReport { outcome: seen.outcome, words, timeline: seen.timeline, acts })
 }

@@ -22,12 +22,9 @@ use crate::{Open, Second, Seen, Watch, Workload, check, watch_open};
 /// server's processor time is spent on all.
 pub const ASKED: &str = "asked_in_all";
 
-/// Open files that this program needs beside its connections.
-const FILES_KEPT: u64 = 200;
-
 /// Report of a scenario.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Told {
+pub struct ScenarioReport {
     /// Results of the requests that count in it.
     pub outcome: Outcome,
     /// Findings for people, one sentence each.
@@ -124,11 +121,18 @@ pub(crate) fn requests_of(seen: &Seen) -> f64 {
     [metric::REQUESTS, metric::FAILED].into_iter().filter_map(|name| seen.number(name)).sum()
 }
 
-/// Adds the failures of other requests, so that failing those is no advantage. Where those could not be sent, both are
-/// void.
+/// Adds the failures of other requests, so that failing those is no advantage; and notes how many of these were right,
+/// since the share of failures is one of all. Where those could not be sent, both are void.
 pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
     let failed = seen.number(metric::FAILED).unwrap_or(0.0) + others.number(metric::FAILED).unwrap_or(0.0);
-    seen.outcome.numbers.insert(metric::FAILED.into(), failed);
+    let others_right = others.number(metric::REQUESTS).unwrap_or(0.0);
+    let right = seen.number(metric::REQUESTS).unwrap_or(0.0) + others_right;
+    let numbers = &mut seen.outcome.numbers;
+    numbers.insert(metric::FAILED.into(), failed);
+    numbers.insert(metric::OTHERS_RIGHT.into(), others_right);
+    if right + failed > 0.0 {
+        numbers.insert("availability_pct".into(), right * 100.0 / (right + failed));
+    }
     for (kind, many) in others.outcome.errors {
         *seen.outcome.errors.entry(kind).or_default() += many;
     }
@@ -155,4 +159,25 @@ pub(crate) fn compared(before: &Seen, now: &Seen) -> String {
     let then = p99(before);
     let there = p99(now);
     format!("the others: {there} and {} failed; before: {then} and {} failed", failed(now), failed(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_two_loads_are_a_share_of_the_requests_of_both() {
+        let load = |right: f64, failed: f64| {
+            let numbers = [(metric::REQUESTS, right), (metric::FAILED, failed), ("availability_pct", 100.0)];
+            let numbers = numbers.map(|(name, number)| (name.to_owned(), number)).into();
+            let errors = [("timeout".to_owned(), failed as u64)].into();
+            Seen { outcome: Outcome { numbers, errors, ..Outcome::default() }, timeline: Vec::new() }
+        };
+        let mut seen = load(90.0, 0.0);
+        add_failures(&mut seen, load(300.0, 10.0));
+        let of = |name: &str| seen.number(name);
+        let counts = [metric::REQUESTS, metric::FAILED, metric::OTHERS_RIGHT].map(of);
+        assert_eq!(counts, [Some(90.0), Some(10.0), Some(300.0)]);
+        assert_eq!((of("availability_pct"), seen.outcome.errors["timeout"]), (Some(97.5), 10));
+    }
 }

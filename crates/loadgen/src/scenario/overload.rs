@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Told, failures_in_words};
+use super::{ScenarioReport, failures_in_words};
 use crate::metric::{GOODPUT, OFFERED, P99_OVER_P50, PERCENTILES, RECOVERY};
 use crate::{LOAD_THREADS, Outcome, Phase, Second, Steps, Watch, Workload, watch_open};
 
@@ -42,7 +42,7 @@ pub struct Overload {
 }
 
 /// Runs the scenario, with a report for each factor.
-pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<ScenarioReport>, String> {
     if plan.calm_s < 2 || plan.over_s == 0 || plan.after_s == 0 {
         return Err("an overload needs 2 s before it, 1 s of its own and 1 s after it, at least".into());
     }
@@ -51,7 +51,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Overload) -> Result<Vec<Told>,
     Ok(plan.factors.iter().map(|factor| one(port, workload, plan, *factor, patience)).collect())
 }
 
-fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> Told {
+fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: Duration) -> ScenarioReport {
     let phase = |share: f64, seconds: u32| Phase { per_s: plan.capacity_per_s * share, seconds: f64::from(seconds) };
     let phases = vec![phase(CALM, plan.calm_s), phase(factor, plan.over_s), phase(CALM, plan.after_s)];
     let steps = Steps { phases, connections: plan.connections, keep: true, seed: plan.seed, is_real_time: false };
@@ -86,7 +86,7 @@ fn one(port: u16, workload: &Workload, plan: &Overload, factor: f64, patience: D
         }
     });
     words.push(failures_in_words(&seen));
-    Told { outcome, words, timeline: seen.timeline, acts: 0 }
+    ScenarioReport { outcome, words, timeline: seen.timeline, acts: 0 }
 }
 
 /// Recomputes the percentiles with failed requests as endless. A server that refuses excess requests at once would
@@ -113,13 +113,19 @@ fn part(timeline: &[Second], from: u32, seconds: u32) -> &[Second] {
 
 /// Seconds until p99 is near that of the worst second before, and that limit; or the reason why it is unknown.
 fn recovery(before: &[Second], after: &[Second]) -> Result<(usize, f64), String> {
-    // The first second opens the connections.
-    let calm: Option<Vec<f64>> = before.iter().skip(1).map(Second::p99_ms).collect();
-    let limit = calm.and_then(|calm| calm.into_iter().max_by(f64::total_cmp));
+    // The first second opens the connections. A second in which by chance nothing was asked says nothing.
+    let calm: Vec<&Second> = before.iter().skip(1).filter(|second| second.requests() > 0).collect();
+    if calm.is_empty() {
+        return Err("nothing was asked in the calm before: nothing can be said of a recovery".to_owned());
+    }
+    let tails: Option<Vec<f64>> = calm.into_iter().map(Second::p99_ms).collect();
+    let limit = tails.and_then(|tails| tails.into_iter().max_by(f64::total_cmp));
     let limit = limit.ok_or("requests failed already before: nothing can be said of a recovery")?;
     let limit = (limit * SLACK).max(UNNOTICED_MS);
-    let is_good = |second: &Second| second.p99_ms().is_some_and(|p99| p99 <= limit);
-    let first = after.windows(IN_A_ROW.min(after.len()).max(1)).position(|seconds| seconds.iter().all(is_good));
+    let is_empty = |second: &Second| second.requests() == 0;
+    let is_good = |second: &Second| is_empty(second) || second.p99_ms().is_some_and(|p99| p99 <= limit);
+    let are_good = |seconds: &[Second]| seconds.iter().all(is_good) && !seconds.iter().all(is_empty);
+    let first = after.windows(IN_A_ROW.min(after.len()).max(1)).position(are_good);
     let length = after.len();
     first
         .map(|seconds| (seconds, limit))
@@ -172,5 +178,17 @@ mod tests {
         assert!(recovery(&before, &[]).is_err());
         let failing = [Second::default(), Second { times_us: vec![1; 10], failed: 1 }];
         assert!(recovery(&failing, &before).unwrap_err().contains("already before"));
+    }
+
+    #[test]
+    fn a_second_in_which_nothing_was_asked_is_neither_good_nor_bad() {
+        let nothing = || vec![Second::default()];
+        let good = || seconds(&[18]);
+        let calm = [seconds(&[900, 15]), nothing(), seconds(&[18])].concat();
+        assert_eq!(recovery(&calm, &[seconds(&[100]), good(), nothing(), good()].concat()), Ok((1, 27.0)));
+        assert_eq!(recovery(&calm, &[seconds(&[100]), nothing(), nothing(), good()].concat()), Ok((2, 27.0)));
+        assert!(recovery(&calm, &[nothing(), nothing()].concat()).is_err());
+        let why = recovery(&[seconds(&[18]), nothing(), nothing()].concat(), &good()).unwrap_err();
+        assert!(why.starts_with("nothing was asked in the calm before"), "{why}");
     }
 }

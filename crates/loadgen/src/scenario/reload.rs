@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Act, Told, acting, failures_in_words, note_acts, told_acts, told_after};
+use super::{Act, ScenarioReport, acting, failures_in_words, note_acts, told_acts, told_after};
 use crate::{Closed, Until, Watch, Workload, watch_closed};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Options of the scenario.
 #[derive(Debug, Clone)]
-pub struct Reload {
+pub struct Reloaded {
     /// Number of clients.
     pub clients: u32,
     /// Duration in seconds.
@@ -23,7 +23,7 @@ pub struct Reload {
 }
 
 /// Runs the scenario. `reload` tells the server to reload, and need not wait for it.
-pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result<Told, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Reloaded, reload: Act) -> Result<ScenarioReport, String> {
     let gap = Duration::try_from_secs_f64(plan.seconds / f64::from(plan.times + 1));
     let gap = gap.map_err(|_| format!("{} s: give a number of seconds above 0", plan.seconds))?;
     let until = Until::Seconds(plan.seconds);
@@ -32,7 +32,7 @@ pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result
     let times = (1..=plan.times).map(|time| gap * time);
     let (mut seen, acts) = acting(|| watch_closed(port, workload, &closed, &watch), times, reload)?;
     if seen.outcome.void.is_some() {
-        return Ok(Told { outcome: seen.outcome, ..Told::default() });
+        return Ok(ScenarioReport { outcome: seen.outcome, ..ScenarioReport::default() });
     }
     let mut words = Vec::new();
     let acts = told_acts("it was reloaded", &acts, &mut words)?;
@@ -40,5 +40,5 @@ pub fn run(port: u16, workload: &Workload, plan: &Reload, reload: Act) -> Result
     told_after(port, workload, PATIENCE, &mut words);
     seen.outcome.command = format!("{}; to be reloaded {} times", seen.outcome.command, plan.times);
     note_acts(&mut seen.outcome, acts, plan.times);
-    Ok(Told { outcome: seen.outcome, words, timeline: seen.timeline, acts })
+    Ok(ScenarioReport { outcome: seen.outcome, words, timeline: seen.timeline, acts })
 }

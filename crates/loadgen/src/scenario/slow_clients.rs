@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit};
 use tokio::task::JoinSet;
 
-use super::trickle::{Counts, Style, trickle};
-use super::{ASKED, FILES_KEPT, Told, compared, fast, note_void, requests_of};
+use super::trickle::{SlowClientCounts, SlowStyle, trickle};
+use super::{ASKED, ScenarioReport, compared, fast, note_void, requests_of};
+use crate::open_files::allowed;
 use crate::{Ask, Open, Workload, on_this_thread};
 
 /// Time over which the slow clients arrive.
@@ -27,7 +27,7 @@ pub struct SlowClients {
 }
 
 /// Runs it. The outcome is that of the others; a wrong answer before them, or to a slow client, is one of the outcome.
-pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, String> {
+pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<ScenarioReport, String> {
     let Some(ask) = workload.asks.first() else { return Err("this workload asks nothing".into()) };
     let mut words = Vec::new();
     let slow = allowed(plan.slow, plan.others.connections);
@@ -54,13 +54,7 @@ pub fn run(port: u16, workload: &Workload, plan: &SlowClients) -> Result<Told, S
     words.push(counts);
     now.outcome.command =
         format!("{}; beside it {slow} slow clients, a piece each {} ms", now.outcome.command, plan.pace_ms);
-    Ok(Told { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
-}
-
-fn allowed(wanted: u32, others: u32) -> u32 {
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let most = limit.saturating_sub(FILES_KEPT + u64::from(others));
-    wanted.min(u32::try_from(most).unwrap_or(u32::MAX))
+    Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
 }
 
 /// What was seen of the slow clients.
@@ -75,9 +69,9 @@ struct Crowd {
 
 /// Runs all of them, until it is over.
 async fn crowd(port: u16, ask: &Ask, slow: u32, pace: Duration, end: Instant) -> Crowd {
-    let counts = Rc::new(Counts::default());
+    let counts = Rc::new(SlowClientCounts::default());
     let mut clients = JoinSet::new();
-    let styles = [Style::Head, Style::Body, Style::Reader];
+    let styles = [SlowStyle::Head, SlowStyle::Body, SlowStyle::Reader];
     for (number, style) in (0..slow).zip(styles.into_iter().cycle()) {
         let ask = ask.clone();
         let counts = Rc::clone(&counts);

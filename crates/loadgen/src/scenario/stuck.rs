@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{ASKED, Told, add_failures, compared, failures_in_words, fast, note_void, requests_of};
+use super::{ASKED, ScenarioReport, add_failures, compared, failures_in_words, fast, note_void, requests_of};
 use crate::{Ask, Closed, Open, Until, Watch, Workload, judge_patiently, watch_closed};
 
 /// The others ask for at least so many times as long as one request hangs. In less time most of what they see would be
@@ -23,7 +23,7 @@ pub struct Stuck {
 
 /// Runs it. The outcome is that of the others, with the failures of those that hang: nobody gains by failing these. A
 /// wrong answer of any of its loads is one of the outcome.
-pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<ScenarioReport, String> {
     let hangs = Workload::of(vec![plan.hangs.clone()])?;
     let asked = Instant::now();
     let alone = judge_patiently(port, &hangs, Duration::ZERO).err();
@@ -48,5 +48,5 @@ pub fn run(port: u16, workload: &Workload, plan: &Stuck) -> Result<Told, String>
     now.outcome.wrong = now.outcome.wrong.or(wrong);
     note_void(&mut now.outcome, before.outcome.void);
     now.outcome.command = format!("{}; beside it {} clients in {path}", now.outcome.command, plan.hanging);
-    Ok(Told { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
+    Ok(ScenarioReport { outcome: now.outcome, words, timeline: now.timeline, acts: 0 })
 }

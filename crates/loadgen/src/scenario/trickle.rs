@@ -26,7 +26,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The slow part of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum SlowStyle {
     /// Sends the head of its request slowly.
     Head,
     /// Sends the body of its request slowly.
@@ -37,7 +37,7 @@ pub(crate) enum Style {
 
 /// Results of all slow clients, on one thread.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct SlowClientCounts {
     open: Cell<u64>,
     most: Cell<u64>,
     refused: Cell<u64>,
@@ -59,7 +59,14 @@ enum End {
 }
 
 /// Asks again and again, slowly, until `end`.
-pub(crate) async fn trickle(port: u16, style: Style, ask: &Ask, pace: Duration, end: Instant, counts: &Counts) {
+pub(crate) async fn trickle(
+    port: u16,
+    style: SlowStyle,
+    ask: &Ask,
+    pace: Duration,
+    end: Instant,
+    counts: &SlowClientCounts,
+) {
     while Instant::now() < end {
         match timeout(CONNECT_LIMIT, connect(port, style)).await {
             Ok(Ok(stream)) => {
@@ -87,9 +94,9 @@ fn add(cell: &Cell<u64>, many: u64) {
     cell.set(cell.get() + many);
 }
 
-async fn connect(port: u16, style: Style) -> io::Result<TcpStream> {
+async fn connect(port: u16, style: SlowStyle) -> io::Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
-    if style == Style::Reader {
+    if style == SlowStyle::Reader {
         // With the default buffer the kernel would read the response for it.
         socket.set_recv_buffer_size(2_048)?;
     }
@@ -98,7 +105,7 @@ async fn connect(port: u16, style: Style) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duration, end: Instant) -> End {
+async fn exchange(mut stream: TcpStream, style: SlowStyle, path: &str, pace: Duration, end: Instant) -> End {
     let (at_once, slowly) = request(style, path);
     if stream.write_all(at_once.as_bytes()).await.is_err() {
         return End::Closed;
@@ -134,25 +141,25 @@ async fn exchange(mut stream: TcpStream, style: Style, path: &str, pace: Duratio
 }
 
 /// The part of a request that is sent at once, and the part that is sent slowly.
-fn request(style: Style, path: &str) -> (String, String) {
+fn request(style: SlowStyle, path: &str) -> (String, String) {
     let head = format!("{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n");
     let rest = "x".repeat(TRICKLED);
     match style {
-        Style::Head => (format!("GET {head}X-Slow: "), format!("{rest}\r\n\r\n")),
-        Style::Body => {
+        SlowStyle::Head => (format!("GET {head}X-Slow: "), format!("{rest}\r\n\r\n")),
+        SlowStyle::Body => {
             let about = format!("Content-Type: text/plain\r\nContent-Length: {TRICKLED}\r\n");
             (format!("POST {head}{about}\r\n"), rest)
         }
-        Style::Reader => (format!("GET {head}\r\n"), String::new()),
+        SlowStyle::Reader => (format!("GET {head}\r\n"), String::new()),
     }
 }
 
 /// Whether an answer that was read to its end is the right one. To a POST no right answer is known: an application that
 /// does not take it says so by its status, and only what pretends to be the right answer and is another one is wrong.
-async fn judged(ask: &Ask, style: Style, answer: &[u8]) -> Result<(), Fault> {
+async fn judged(ask: &Ask, style: SlowStyle, answer: &[u8]) -> Result<(), Fault> {
     let (status, body) = read(answer).await.map_err(|error| Fault::of_exchange(&error))?;
     match judge(ask, status, &body) {
-        Err(Fault::Status(..)) if style == Style::Body => Ok(()),
+        Err(Fault::Status(..)) if style == SlowStyle::Body => Ok(()),
         verdict => verdict,
     }
 }
@@ -178,7 +185,7 @@ async fn read(answer: &[u8]) -> Result<(u16, Bytes), hyper::Error> {
     read
 }
 
-impl Counts {
+impl SlowClientCounts {
     /// An answer was read to its end.
     fn note(&self, verdict: Result<(), Fault>) {
         let Err(fault) = verdict else { return };

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::{ASKED, Told, add_failures, failures_in_words, fast, requests_of};
+use super::{ASKED, ScenarioReport, add_failures, failures_in_words, fast, requests_of};
 use crate::{Ask, Open, Workload};
 
 /// Options of the scenario.
@@ -17,7 +17,7 @@ pub struct Uneven {
 }
 
 /// Runs the scenario. The outcome is that of the short requests, with the failures of both.
-pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<Told, String> {
+pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<ScenarioReport, String> {
     let long = Workload::of(vec![plan.long.clone()])?;
     let part = |share: f64, seed: u64| Open { per_s: plan.all.per_s * share, seed, ..plan.all.clone() };
     let of_long = part(plan.share, plan.all.seed.wrapping_add(1));
@@ -33,5 +33,5 @@ pub fn run(port: u16, workload: &Workload, plan: &Uneven) -> Result<Told, String
     let all = requests_of(&short) + requests_of(&long);
     add_failures(&mut short, long);
     short.outcome.numbers.insert(ASKED.into(), all);
-    Ok(Told { outcome: short.outcome, words, timeline: short.timeline, acts: 0 })
+    Ok(ScenarioReport { outcome: short.outcome, words, timeline: short.timeline, acts: 0 })
 }

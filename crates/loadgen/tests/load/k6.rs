@@ -10,19 +10,19 @@ use tempfile::TempDir;
 use crate::small::Small;
 use crate::{NOBODY, ask, number};
 
-struct K6 {
+struct InstalledK6 {
     here: K6Here,
     _scripts: TempDir,
 }
 
-impl K6 {
+impl InstalledK6 {
     /// k6 in a temporary folder; `None`, with a message, if it is not installed.
-    fn if_here() -> Option<K6> {
+    fn if_here() -> Option<InstalledK6> {
         let folder = tempfile::tempdir().expect("a folder");
         match k6_version() {
             Ok(version) => {
                 let here = K6Here::with(version, folder.path().join("k6"));
-                Some(K6 { here, _scripts: folder })
+                Some(InstalledK6 { here, _scripts: folder })
             }
             Err(error) => {
                 let _ = writeln!(std::io::stderr(), "left out: {error}");
@@ -41,7 +41,7 @@ const SECOND: K6Load = K6Load::Clients { clients: 2, seconds: 1.0 };
 
 #[test]
 fn k6_counts_right_answers_and_names_the_others() {
-    let Some(k6) = K6::if_here() else { return };
+    let Some(k6) = InstalledK6::if_here() else { return };
     let server = Small::start();
     let right = k6.load(server.port, vec![ask("/right")], SECOND);
     assert!(number(&right, "requests_per_s") > 20.0 && number(&right, "failed") == 0.0, "{right:?}");
@@ -73,7 +73,7 @@ fn k6_counts_right_answers_and_names_the_others() {
 
 #[test]
 fn every_rule_weight_and_body_is_that_of_the_workload() {
-    let Some(k6) = K6::if_here() else { return };
+    let Some(k6) = InstalledK6::if_here() else { return };
     let server = Small::start();
     let rules = [
         BodyRule::Any,
@@ -96,7 +96,7 @@ fn every_rule_weight_and_body_is_that_of_the_workload() {
 
 #[test]
 fn an_open_loop_offers_its_rate_and_counts_what_it_dropped() {
-    let Some(k6) = K6::if_here() else { return };
+    let Some(k6) = InstalledK6::if_here() else { return };
     let server = Small::start();
     let rate = |connections: u32| K6Load::Rate { per_s: 20.5, seconds: 2.0, connections };
     let seen = k6.load(server.port, vec![ask("/right")], rate(8));

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use loadgen::scenario::{ASKED, Act, Told, big, idle, killed, overload, reload, slow_clients, stuck, uneven};
+use loadgen::scenario::{ASKED, Act, ScenarioReport, big, idle, killed, overload, reload, slow_clients, stuck, uneven};
 use loadgen::{Ask, BodyRule, Division, Open, Workload, divide};
 
 use crate::small::{LARGE, Small, lock};
@@ -58,6 +58,7 @@ fn short_requests_are_measured_beside_long_ones() {
     assert!(server.asked("/slow") > 5 && server.asked("/right") > 40, "{told:?}");
     let all = server.asked("/right") + server.asked("/slow");
     assert_eq!(number(&told.outcome, ASKED) as u64, all, "the server computes for the long ones, too: {told:?}");
+    assert_eq!(number(&told.outcome, "others_right") as u64, server.asked("/slow"), "{told:?}");
     // A server that fails the long requests has failed.
     let plan = uneven::Uneven { long: ask("/garbage"), ..plan };
     let told = uneven::run(server.port, &workload("/right"), &plan).unwrap();
@@ -107,7 +108,7 @@ fn a_load_that_cannot_be_made_is_void_in_every_scenario_and_no_fault_of_the_serv
     };
     let nothing = Workload::default();
     let killed = killed::Killed { clients: 1, seconds: 0.5, every_s: 0.2, keep: true, seed: 1 };
-    let reload = reload::Reload { clients: 1, seconds: 0.5, times: 1, keep: true, seed: 1 };
+    let reload = reload::Reloaded { clients: 1, seconds: 0.5, times: 1, keep: true, seed: 1 };
     for told in [
         uneven(0.2, &none),
         // Only the long requests cannot be sent.
@@ -129,7 +130,7 @@ fn a_pause_while_it_reloads_is_the_longest_answer() {
         server.freeze_for(Duration::from_millis(300));
         Ok(1)
     };
-    let plan = reload::Reload { clients: 4, seconds: 1.2, times: 1, keep: true, seed: 1 };
+    let plan = reload::Reloaded { clients: 4, seconds: 1.2, times: 1, keep: true, seed: 1 };
     let told = reload::run(server.port, &workload("/right"), &plan, pause).unwrap();
     assert_eq!((number(&told.outcome, "failed"), told.acts), (0.0, 1), "{told:?}");
     assert!((200.0..600.0).contains(&number(&told.outcome, "max_ms")), "{told:?}");
@@ -169,7 +170,7 @@ fn overload_costs_goodput_and_passes() {
 }
 
 /// Whether a wrong answer was seen that disqualifies.
-fn is_wrong(told: &Told) -> bool {
+fn is_wrong(told: &ScenarioReport) -> bool {
     told.outcome.wrong.as_ref().is_some_and(|wrong| wrong.contains("not the right one"))
 }
 
@@ -223,7 +224,7 @@ fn a_wrong_answer_is_seen_in_every_other_scenario() {
     assert!(is_wrong(&told) && number(&told.outcome, "failed") == 2.0, "{told:?}");
     let plan = killed::Killed { clients: 2, seconds: 0.5, every_s: 0.2, keep: true, seed: 1 };
     assert!(is_wrong(&killed::run(port, &liar, &plan, &mut || Ok(7)).unwrap()));
-    let plan = reload::Reload { clients: 2, seconds: 0.5, times: 1, keep: true, seed: 1 };
+    let plan = reload::Reloaded { clients: 2, seconds: 0.5, times: 1, keep: true, seed: 1 };
     assert!(is_wrong(&reload::run(port, &liar, &plan, &mut || Ok(0)).unwrap()));
     let plan = overload::Overload {
         capacity_per_s: 100.0,

@@ -7,9 +7,12 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
+use ureq::unversioned::transport::{Connector, DefaultConnector};
 use ureq::{Agent, Body, BodyReader, Error, Timeout};
 
 use super::agents::{Agents, Trust};
+use super::limits::{Limits, read_until};
 use ruby_native::Tree;
 use ruby_native::errno::exception;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
@@ -125,19 +128,18 @@ fn agent(context: &mut Context<'_>, trust: Trust) -> Result<Agent, Raise> {
         None => system_roots(),
     };
     let tls = TlsConfig::builder().root_certs(roots).disable_verification(!trust.verify).build();
-    let agent = Agent::new_with_config(
-        Agent::config_builder()
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .allow_non_standard_methods(true)
-            .user_agent("Ruby")
-            .accept("*/*")
-            .max_idle_connections(16)
-            .max_idle_connections_per_host(4)
-            .build(),
-    );
+    let config = Agent::config_builder()
+        .tls_config(tls)
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .allow_non_standard_methods(true)
+        .user_agent("Ruby")
+        .accept("*/*")
+        .max_idle_connections(16)
+        .max_idle_connections_per_host(4)
+        .build();
+    let agent = Agent::with_parts(config, DefaultConnector::new().chain(Limits), DefaultResolver::default());
     if context.handles.own(Agents::new).len() >= AGENTS_MAX {
         context.handles.own(Agents::new).remove(0);
     }
@@ -223,9 +225,10 @@ pub fn head(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 /// `http_read(handle)`: the next part of the response body; an empty String at its end.
 pub fn read(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     context.tick()?;
+    let until = context.until();
     let answer = context.handles.get::<Answer>(arg(args, 0).handle()?)?;
     let mut out = vec![0; READ_BYTES_MAX];
-    match answer.body.read(&mut out) {
+    match read_until(until, || answer.body.read(&mut out)) {
         Ok(count) => {
             out.truncate(count);
             Ok(Value::Str(out))

@@ -2,3 +2,4 @@
 
 mod agents;
 pub mod calls;
+mod limits;

@@ -13,6 +13,9 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
 use error::too_much;
 use ruby_native::Tree;
 
@@ -46,7 +49,7 @@ impl RedisConnection {
     /// Connects to a server until `until` at the latest.
     pub fn open(place: &Place<'_>, until: Instant) -> Result<RedisConnection, RedisError> {
         let stream = match place {
-            Place::Unix(path) => UnixStream::connect(path).map(Stream::Unix),
+            Place::Unix(path) => unix(path, until).map(Stream::Unix),
             Place::Tcp(host, port) => tcp(host, *port, until).map(Stream::Tcp),
         };
         let stream = stream.map_err(|error| match error.kind() {
@@ -113,14 +116,35 @@ impl RedisConnection {
     }
 }
 
+/// Connects to a Unix socket. `connect` waits where too many others wait there, for as long as the server accepts none;
+/// on Linux the time limit for sending ends that wait as well.
+fn unix(path: &Path, until: Instant) -> io::Result<UnixStream> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    set_socket_timeout(&socket, Timeout::Send, Some(left))?;
+    let address = SocketAddrUnix::new(path)?;
+    rustix::io::retry_on_intr(|| connect(&socket, &address))?;
+    Ok(UnixStream::from(socket))
+}
+
 fn tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {
+    first_that_accepts(&addresses(host, port, until)?, until)
+}
+
+/// Connects to the first of these addresses that accepts. Each has an equal share of the time that is left: one that
+/// does not answer (IPv6 behind a firewall that drops) leaves the others theirs.
+fn first_that_accepts(addresses: &[SocketAddr], until: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for address in addresses(host, port, until)? {
+    for (address, others) in addresses.iter().zip((0..addresses.len()).rev()) {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        match TcpStream::connect_timeout(&address, left) {
+        let share = left / u32::try_from(others + 1).unwrap_or(u32::MAX);
+        match TcpStream::connect_timeout(address, share.max(Duration::from_millis(1))) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
                 return Ok(stream);
@@ -164,4 +188,56 @@ pub fn encode(command: &[Tree], out: &mut Vec<u8>) -> Result<(), String> {
         out.extend_from_slice(b"\r\n");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "test code: a panic is how a test says no")]
+
+    use std::net::TcpListener;
+
+    use rustix::net::{bind, listen};
+
+    use super::*;
+
+    #[test]
+    fn an_address_that_does_not_answer_leaves_the_others_their_time() {
+        let full = TcpListener::bind("127.0.0.1:0").unwrap();
+        // The kernel drops what comes once the queue is full.
+        listen(&full, 0).unwrap();
+        let silent = full.local_addr().unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = TcpStream::connect_timeout(&silent, Duration::from_millis(200)) {
+            waiting.push(stream);
+        }
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let accepts = server.local_addr().unwrap();
+        let begin = Instant::now();
+        let stream = first_that_accepts(&[silent, silent, accepts], begin + Duration::from_millis(900)).unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), accepts);
+        assert!(begin.elapsed() >= Duration::from_millis(300), "{:?}", begin.elapsed());
+        let error = first_that_accepts(&[silent], Instant::now() + Duration::from_millis(100)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_unix_socket_whose_server_accepts_nothing_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let server = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+        bind(&server, &SocketAddrUnix::new(&path).unwrap()).unwrap();
+        listen(&server, 0).unwrap();
+        let open = || RedisConnection::open(&Place::Unix(&path), Instant::now() + Duration::from_millis(100));
+        // The kernel keeps one or a few connections until they are accepted.
+        let begin = Instant::now();
+        let mut waiting = Vec::new();
+        let error = loop {
+            match open() {
+                Ok(connection) => waiting.push(connection),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, RedisError::Time), "{error:?} after {} connections", waiting.len());
+        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    }
 }

@@ -119,7 +119,7 @@ fn piece(columns: Option<Vec<Vec<u8>>>, rows: Rows) -> Value {
 /// `sqlite_prepare(database, sql)`: a handle of the first statement of `sql`; nil where the SQL is empty.
 pub fn prepare(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
     let connection = begin(context, arg(args, 0))?;
-    match connection.statement(arg(args, 1).bytes()?).map_err(|error| failed(context, error))? {
+    match connection.fresh_statement(arg(args, 1).bytes()?).map_err(|error| failed(context, error))? {
         Some(statement) => hold(context, statement),
         None => Ok(Value::Nil),
     }

@@ -50,11 +50,33 @@ pub struct Statement {
 
 impl SqliteConnection {
     /// The first statement of `sql`, taken from the kept ones or prepared; None where the SQL is empty.
+    ///
+    /// A kept one learns of a changed schema in its first step: only then are its columns right.
     pub fn statement(self: &Rc<SqliteConnection>, sql: &[u8]) -> Result<Option<Statement>, SqliteError> {
-        let known = self.cache.borrow().iter().position(|(text, _)| text == sql);
-        if let Some(at) = known {
-            let (_, raw) = self.cache.borrow_mut().remove(at);
-            return Ok(Some(Statement::new(self.clone(), raw, sql.len(), Some(sql.to_vec()))));
+        match self.kept(sql) {
+            Some(raw) => Ok(Some(Statement::new(self.clone(), raw, sql.len(), Some(sql.to_vec())))),
+            None => self.new_statement(sql),
+        }
+    }
+
+    /// The first statement of `sql`, prepared now, so that its columns are right before its first step too.
+    pub fn fresh_statement(self: &Rc<SqliteConnection>, sql: &[u8]) -> Result<Option<Statement>, SqliteError> {
+        if let Some(old) = self.kept(sql) {
+            self.finalize(old);
+        }
+        self.new_statement(sql)
+    }
+
+    fn kept(&self, sql: &[u8]) -> Option<NonNull<ffi::sqlite3_stmt>> {
+        let mut cache = self.cache.borrow_mut();
+        let at = cache.iter().position(|(text, _)| text == sql)?;
+        Some(cache.remove(at).1)
+    }
+
+    fn new_statement(self: &Rc<SqliteConnection>, sql: &[u8]) -> Result<Option<Statement>, SqliteError> {
+        if let Some(answer) = self.watch.busy_pragma(sql) {
+            let (raw, _) = self.prepare(answer.as_bytes(), false)?;
+            return Ok(raw.map(|raw| Statement::new(self.clone(), raw, sql.len(), None)));
         }
         let may_last = sql.len() <= CACHE_SQL_BYTES;
         let (raw, used) = self.prepare(sql, may_last)?;

@@ -65,6 +65,22 @@ impl Watch {
         self.busy.set(busy);
     }
 
+    /// What to run in the place of `PRAGMA busy_timeout`, alone or with a number, which is set here: SQLite's own knows
+    /// nothing of our handler. The row is as SQLite's. None for other SQL.
+    pub fn busy_pragma(&self, sql: &[u8]) -> Option<String> {
+        let text = without(sql.trim_ascii(), "pragma")?;
+        let text = text.first().is_some_and(u8::is_ascii_whitespace).then(|| text.trim_ascii())?;
+        let text = text.strip_suffix(b";").unwrap_or(text);
+        let value = without(without(text, "main.").unwrap_or(text), BUSY)?.trim_ascii();
+        if !value.is_empty() {
+            let in_brackets = || value.strip_prefix(b"(")?.strip_suffix(b")");
+            let number = value.strip_prefix(b"=").or_else(in_brackets)?.trim_ascii();
+            let number: i64 = std::str::from_utf8(number).ok()?.parse().ok()?;
+            self.set_busy(Duration::from_millis(u64::try_from(number).unwrap_or(0)));
+        }
+        Some(format!("SELECT {} AS timeout", self.busy.get().as_millis()))
+    }
+
     fn is_over(&self) -> bool {
         let now = Instant::now();
         now >= self.until.get() || (self.obeys.get() && (self.end)(now))
@@ -144,7 +160,14 @@ const REFUSED: [&str; 5] =
 /// Pragmas that are ignored: a file that is mapped into memory and then truncated would kill the process.
 const IGNORED: [&str; 1] = ["mmap_size"];
 /// The pragma that sets the wait for a lock. SQLite's own would put a handler without a deadline in the place of ours.
-const BUSY: [&str; 1] = ["busy_timeout"];
+/// It comes here where [`Watch::busy_pragma`] does not know it: behind a comment, or in a row of statements.
+const BUSY: &str = "busy_timeout";
+
+/// What follows a word that the text begins with, in capitals or not.
+fn without<'a>(text: &'a [u8], word: &str) -> Option<&'a [u8]> {
+    let (begin, rest) = text.split_at_checked(word.len())?;
+    begin.eq_ignore_ascii_case(word.as_bytes()).then_some(rest)
+}
 
 /// The time of `PRAGMA busy_timeout = N`: none where it is not a number above 0, as in SQLite.
 fn milliseconds(text: &CStr) -> Duration {
@@ -176,14 +199,38 @@ unsafe extern "C" fn on_action(
         return if may { ffi::SQLITE_OK } else { ffi::SQLITE_DENY };
     }
     let is = |names: &[&str]| names.iter().any(|name| first.to_bytes().eq_ignore_ascii_case(name.as_bytes()));
-    if is(&BUSY) && !second.is_null() {
+    if is(&[BUSY]) && !second.is_null() {
         // SAFETY: SQLite's texts end in NUL, and it passes the pointer that `attach` gave to sqlite3_set_authorizer.
         unsafe { watch(data).set_busy(milliseconds(CStr::from_ptr(second))) };
     }
     match () {
         () if is(&REFUSED) => ffi::SQLITE_DENY,
-        () if is(&BUSY) => ffi::SQLITE_IGNORE,
+        () if is(&[BUSY]) => ffi::SQLITE_IGNORE,
         () if is(&IGNORED) => ffi::SQLITE_IGNORE,
         () => ffi::SQLITE_OK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pragma_for_the_wait_answers_with_the_time_that_counts() {
+        let watch = Watch::new(Box::new(|_| false), Folders::default());
+        for (sql, answer) in [
+            ("PRAGMA busy_timeout", Some("SELECT 5000 AS timeout")),
+            (" pragma\n main.Busy_Timeout = 250 ; ", Some("SELECT 250 AS timeout")),
+            ("PRAGMA busy_timeout(70);", Some("SELECT 70 AS timeout")),
+            ("PRAGMA busy_timeout=-1", Some("SELECT 0 AS timeout")),
+            ("PRAGMA busy_timeout = many", None),
+            ("PRAGMA busy_timeout; SELECT 1", None),
+            ("PRAGMA busy_timeouts", None),
+            ("PRAGMAbusy_timeout", None),
+            ("PRAGMA", None),
+            ("", None),
+        ] {
+            assert_eq!(watch.busy_pragma(sql.as_bytes()).as_deref(), answer, "{sql}");
+        }
     }
 }

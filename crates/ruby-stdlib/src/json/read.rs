@@ -16,6 +16,8 @@ struct Parser<'a, 'c, 'd> {
     out: Vec<u8>,
     symbolize: bool,
     allow_nan: bool,
+    /// Whether numbers with a fraction or an exponent stay texts, as bytes.
+    decimals: bool,
     nesting_max: usize,
     bytes_max: usize,
 }
@@ -32,6 +34,7 @@ pub fn read(bytes: &[u8], options: &Options, context: &mut Context<'_>) -> Resul
         out: Vec::with_capacity(bytes.len()),
         symbolize: options.is_on("symbolize_names"),
         allow_nan: options.is_on("allow_nan"),
+        decimals: options.is_on("decimals"),
         // `fg_tree_decode` takes no deeper values.
         nesting_max: options.nesting().min(2 * DEPTH_MAX - 8),
         bytes_max,
@@ -121,7 +124,9 @@ impl Parser<'_, '_, '_> {
         let rest = &self.bytes[self.at..];
         let (length, is_float) = number::scan(rest).ok_or_else(|| self.unexpected())?;
         let text = std::str::from_utf8(&rest[..length]).map_err(|_| self.unexpected())?;
-        number::value(text, is_float).encode(&mut self.out);
+        let as_text = is_float && self.decimals;
+        let value = if as_text { Tree::Bytes(text.into()) } else { number::value(text, is_float) };
+        value.encode(&mut self.out);
         self.at += length;
         Ok(())
     }

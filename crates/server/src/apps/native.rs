@@ -56,8 +56,11 @@ pub fn choose(wanted: RubyWorker, ruby: &Path, user: Option<&User>) -> Result<Op
         None => build(ruby),
     };
     let told = |error| {
-        let (by, remedy) = (by(user), remedy(ruby, user));
-        format!("the native worker cannot be built{by}: {error}; {remedy}say --ruby-worker plain to go without it")
+        format!(
+            "the native worker cannot be built{}: {error}; {}say --ruby-worker plain to go without it",
+            by(user),
+            remedy(ruby, user)
+        )
     };
     built.map(Some).map_err(told)
 }
@@ -89,7 +92,7 @@ pub fn advice(wanted: RubyWorker, is_native: bool, description: &str) -> Option<
 /// can be, Ruby is not asked.
 fn search(ruby: &Path, user: Option<&User>) -> Option<PathBuf> {
     let own = user.map_or_else(cache, |user| Ok(cache_in(user.home.join(".cache"))));
-    let own = own.ok().filter(|cache| cache.is_dir());
+    let own = own.ok().filter(|folder| folder.is_dir());
     let of_all = Some(PathBuf::from(OF_ALL)).filter(|folder| is_of_root(folder));
     let caches: Vec<PathBuf> = own.into_iter().chain(of_all).collect();
     if caches.is_empty() || !may_have_one(ruby) {

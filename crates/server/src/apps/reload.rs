@@ -136,7 +136,15 @@ impl App {
                 probe::ask(&**new.engine(), &new.settings, path, time)
             }
             // In development, an error page is what the user wants to see.
-            Probe::Usual if new.is_in_development() => Ok(()),
+            Probe::Usual if new.is_in_development() => {
+                let (name, number) = (self.name(), new.number);
+                info!(
+                    target: "server",
+                    "reload of {name}: generation {number} is not probed, since this is development; with --probe PATH \
+                     it would be"
+                );
+                Ok(())
+            }
             Probe::Usual => {
                 let time = new.settings.request_time.clamp(PROBE_TIME_MIN, PROBE_TIME_MAX);
                 let old = self.current();

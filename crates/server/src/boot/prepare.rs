@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rustix::fs::Mode;
 
-use crate::config::operating::{Operating, fixed};
-use crate::config::settings::LogForm;
+use crate::config::operating::fixed;
+use crate::config::settings::Settings;
 use crate::log::files::LogFiles;
 use crate::process::daemon;
 use crate::process::exit::NotServing;
@@ -54,13 +54,9 @@ pub fn arrive(environment: &[(OsString, OsString)]) -> Result<Arrived, String> {
 
 /// Applies umask, folders and log files. `None` when the server was started in the background, so that this process is
 /// done.
-pub fn prepare(
-    program: Program,
-    arrived: Arrived,
-    operating: &Operating,
-    form: LogForm,
-) -> Result<Option<Prepared>, NotServing> {
+pub fn prepare(program: Program, arrived: Arrived, settings: &Settings) -> Result<Option<Prepared>, NotServing> {
     let Arrived { parent, sockets } = arrived;
+    let operating = &settings.operating;
     let (stdout, stderr) = (fixed(operating.stdout.as_deref()), fixed(operating.stderr.as_deref()));
     if let Some(identity) = &operating.identity {
         let (pidfile, state) = (fixed(operating.pidfile.as_deref()), fixed(operating.state.as_deref()));
@@ -79,7 +75,8 @@ pub fn prepare(
         // A folder that cannot be made is reported when its file is opened.
         files.filter_map(|file| file.parent()).for_each(|folder| drop(std::fs::create_dir_all(folder)));
     }
-    let log_files = LogFiles::open(stdout.as_deref(), stderr.as_deref(), operating.logs_to_stderr, form)
+    let (stdout, stderr) = (stdout.as_deref(), stderr.as_deref());
+    let log_files = LogFiles::open(stdout, stderr, operating.logs_to_stderr, settings.log_form, settings.links())
         .map_err(NotServing::Failed)?;
     Ok(Some(Prepared { program, parent, sockets, log_files: Arc::new(log_files) }))
 }

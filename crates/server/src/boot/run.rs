@@ -59,7 +59,7 @@ fn run(invocation: Invocation, program: Program, arrived: Arrived) -> Result<(),
     }
     let engines: Vec<_> = specs.iter().map(|one| one.engine).collect();
     workers::fit(&settings, &engines).map_err(|problem| NotServing::refused(&[problem]))?;
-    let prepared = prepare::prepare(program, arrived, &settings.operating, settings.log_form)?;
+    let prepared = prepare::prepare(program, arrived, &settings)?;
     let Some(prepared) = prepared else { return Ok(()) };
     let log_files = prepared.log_files.clone();
     let log = writer::open(settings.log_form, &settings.log_filter, log_files.own_lines(), log_files.dropped())

@@ -34,6 +34,8 @@ pub struct SourcePosition {
     pub written: String,
     /// Whether the file is another server's: it then counts more than variables that are not this program's own.
     pub is_compat: bool,
+    /// Whether another server, whose file is Ruby, would do the same without the file.
+    pub is_assumed: bool,
 }
 
 /// An option's value before it is checked.
@@ -110,6 +112,9 @@ pub struct Arguments {
     pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
+    /// Host and port of another server's configuration: `--port` alone, or `--host` alone, replaces one of the two.
+    pub file_host: Option<String>,
+    pub file_port: Option<u16>,
     /// Another server's configuration that exists and is not read, as messages show it.
     pub unread: Option<String>,
     pub given: Vec<RawValue>,
@@ -161,9 +166,9 @@ impl RawValue {
         }
     }
 
-    /// Whether it is only a default of another server: directives in Ruby files have a line.
+    /// Whether it is only a default of another server.
     pub fn is_assumed(&self) -> bool {
-        matches!(&self.origin, Origin::File(place) if place.line.is_none() && place.file.ends_with(".rb"))
+        matches!(&self.origin, Origin::File(place) if place.is_assumed)
     }
 
     /// The setting as it was written: `-t 0`, `FOOLS_GOLD_THREADS=0`, `foolsgold.toml:3: threads = 0`.
@@ -335,7 +340,7 @@ impl Arguments {
                 _ => return self.refuse(format!("{spelt}: needs a value: {spelt} {}", row.value)),
             }
         } else {
-            parser.optional_value()
+            optional_value(row, parser)
         };
         match row.kind {
             Kind::Refused(why) => self.refuse(format!("{spelt}: {why}")),
@@ -350,14 +355,15 @@ impl Arguments {
             let mut others = false;
             for name in row.variables() {
                 // An empty variable counts as absent: container tools cannot remove one.
-                let Some(value) = find(&name).filter(|value| !value.is_empty()) else { continue };
+                let counts = |value: &&OsString| !value.is_empty() && !is_service_link(&name, value);
+                let Some(value) = find(&name).filter(counts) else { continue };
                 if name.starts_with(OWN_VARIABLES) || !std::mem::replace(&mut others, true) {
                     self.take(row, value, Origin::Variable(name));
                 }
             }
         }
-        for (key, _) in environment {
-            if let Some(notice) = key.to_str().and_then(unknown_variable) {
+        for (key, value) in environment {
+            if let Some(notice) = key.to_str().filter(|key| !is_service_link(key, value)).and_then(unknown_variable) {
                 self.notices.push(notice);
             }
         }
@@ -385,12 +391,34 @@ impl Arguments {
     }
 }
 
+/// The value of an option that may go without one: behind an equals sign, or as the next word, if that is one of the
+/// option's words, as in Puma's `--bind-to-activated-sockets only`.
+fn optional_value(row: &Row, parser: &mut lexopt::Parser) -> Option<OsString> {
+    if let Some(value) = parser.optional_value() {
+        return Some(value);
+    }
+    let Kind::Choice(words) = row.kind else { return None };
+    let is_one = |next: &OsStr| next.to_str().is_some_and(|next| words.contains(&next));
+    parser.try_raw_args()?.next_if(is_one)
+}
+
 fn unknown_flag(spelt: &str) -> String {
     let word = spelt.trim_start_matches('-');
     let known = TABLE.iter().map(|row| row.long).chain(["help", "version"]);
     match nearest(word, known).filter(|_| spelt.starts_with("--")) {
         Some(near) => format!("{spelt}: there is no such option; --{near} is the nearest"),
         None => format!("{spelt}: there is no such option; see foolsgold --help"),
+    }
+}
+
+/// Whether a variable is one of those that Kubernetes sets in every container for a service of the name `fools-gold`,
+/// as Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others say where that service is, and
+/// nothing of this server.
+fn is_service_link(key: &str, value: &OsStr) -> bool {
+    match key.strip_prefix(OWN_VARIABLES) {
+        Some("PORT") => value.to_str().is_some_and(|value| value.contains("://")),
+        Some(rest) => rest.starts_with("PORT_") || rest.starts_with("SERVICE_HOST") || rest.starts_with("SERVICE_PORT"),
+        None => false,
     }
 }
 
@@ -469,6 +497,22 @@ mod tests {
     }
 
     #[test]
+    fn the_word_of_an_option_that_may_go_without_one_may_follow_it() {
+        let said = |arguments: &[&str]| {
+            let asked = ask(arguments, &[]);
+            assert_eq!(asked.problems, [], "{arguments:?}");
+            let value = asked.values(Name::BindToActivatedSockets)[0].value.clone();
+            (value, asked.rackup.map(|path| path.display().to_string()))
+        };
+        let with = |value: &str, rackup: &str| (value.to_owned(), Some(rackup.to_owned()));
+        assert_eq!(said(&["--bind-to-activated-sockets", "only", "app.ru"]), with("only", "app.ru"));
+        assert_eq!(said(&["--bind-to-activated-sockets=only", "app.ru"]), with("only", "app.ru"));
+        assert_eq!(said(&["--bind-to-activated-sockets", "app.ru"]), with("", "app.ru"));
+        assert_eq!(said(&["--bind-to-activated-sockets=yes", "only"]), with("yes", "only"));
+        assert_eq!(said(&["--bind-to-activated-sockets"]), (String::new(), None));
+    }
+
+    #[test]
     fn commands_are_recognised() {
         assert_eq!(ask(&["-h"], &[]).command, Command::Help);
         assert_eq!(ask(&["--version"], &[]).command, Command::Version);
@@ -481,6 +525,24 @@ mod tests {
         assert_eq!(both.command, Command::Config { json: true, check: true });
         assert_eq!(both.rackup, Some(PathBuf::from("shop")));
         assert_eq!(ask(&["explain", "config/puma.rb"], &[]).command, Command::Explain);
+    }
+
+    #[test]
+    fn variables_of_a_service_of_our_name_are_no_settings() {
+        let of_kubernetes = [
+            ("FOOLS_GOLD_PORT", "tcp://10.96.0.7:80"),
+            ("FOOLS_GOLD_SERVICE_HOST", "10.96.0.7"),
+            ("FOOLS_GOLD_SERVICE_PORT_HTTP", "80"),
+            ("FOOLS_GOLD_PORT_80_TCP_ADDR", "10.96.0.7"),
+            ("PORT", "3000"),
+        ];
+        let asked = ask(&[], &of_kubernetes);
+        assert!(asked.notices.is_empty() && asked.problems.is_empty(), "{:?} {:?}", asked.notices, asked.problems);
+        let ports: Vec<&str> = asked.given.iter().map(|one| one.value.as_str()).collect();
+        assert_eq!(ports, ["3000"], "PORT counts as if that variable were not there");
+        assert!(TABLE.iter().flat_map(Row::variables).all(|name| !is_service_link(&name, OsStr::new("1"))));
+        let asked = ask(&[], &[("FOOLS_GOLD_PORT", "4000")]);
+        assert_eq!(asked.given.len(), 1);
     }
 
     #[test]

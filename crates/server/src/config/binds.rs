@@ -9,6 +9,9 @@ use crate::config::bind_query;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 
+/// The port of `--host` alone.
+const PORT: u16 = 9292;
+
 /// An address to listen on, as it was configured.
 pub struct Said {
     pub given: RawValue,
@@ -68,19 +71,23 @@ impl SettingsReader<'_> {
         wanted
     }
 
-    /// The address that `--host` and `--port` make together.
+    /// The address that `--host` and `--port` make together, with what another server's file says of the one that is
+    /// missing: who listens on this machine only must not listen for others because of another port.
     fn port_address(&mut self) -> Option<Said> {
+        let asked = self.asked;
         let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));
         let shown = if host.value.is_empty() { port.clone() } else { host.clone() };
-        let name = match host.value.as_str() {
+        let named = if host.value.is_empty() { asked.file_host.as_deref().unwrap_or("") } else { &host.value };
+        let name = match named {
             "" => "[::]".to_owned(),
             // An IPv6 address has brackets in a URI.
             address if address.contains(':') && !address.starts_with('[') => format!("[{address}]"),
             name => name.to_owned(),
         };
         let before = self.problems.len();
-        let number = if port.value.is_empty() { 9292 } else { self.number_of(&port, &port.value) };
-        let is_port = host.value.is_empty();
+        let usual = u64::from(asked.file_port.unwrap_or(PORT));
+        let number = if port.value.is_empty() { usual } else { self.number_of(&port, &port.value) };
+        let is_port = named.is_empty();
         (self.problems.len() == before).then(|| Said { given: shown, uri: format!("tcp://{name}:{number}"), is_port })
     }
 }

@@ -17,6 +17,7 @@ use crate::config::operating::Operating;
 use crate::config::options;
 use crate::config::options::{Name, TABLE};
 use crate::config::reader::SettingsReader;
+use crate::process::links::Links;
 use crate::process::open_files;
 
 /// Default number of threads of a Ruby worker, as in Puma.
@@ -62,6 +63,14 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// Changes that a reload cannot apply, since they need a restart.
     pub waiting: Vec<String>,
+}
+
+impl Settings {
+    /// Whose symbolic links are followed: not those of a user that the application runs as while this process is root.
+    pub fn links(&self) -> Links {
+        let has_user = self.operating.identity.is_some() || self.apps.iter().any(|app| app.ruby.user.is_some());
+        if has_user { Links::OfRoot } else { Links::All }
+    }
 }
 
 /// Resolves all settings; the error lists all problems.
@@ -237,6 +246,8 @@ impl SettingsReader<'_> {
             match least.parse::<u64>() {
                 Err(_) => self.refuse(given, "must be a whole number, or two such as 1:5"),
                 Ok(least) if least > number => self.refuse(given, "of MIN:MAX, MIN must not be more than MAX"),
+                // Of another server's file it is said already.
+                Ok(_) if matches!(&given.origin, Origin::File(place) if place.is_compat) => {}
                 Ok(least) if least < number && given.value.contains(':') => {
                     self.notices.push(format!("{}: all {number} threads are started at once", given.as_written()));
                 }

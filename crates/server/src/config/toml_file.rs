@@ -76,7 +76,8 @@ impl Reader<'_> {
     fn place(&self, (key, value): &KeyValue<'_>) -> SourcePosition {
         let written = self.text.get(key.span().start..value.span().end).filter(|text| !text.contains('\n'));
         let written = written.map_or_else(|| format!("{} = ...", key.get_ref()), str::to_owned);
-        SourcePosition { file: self.shown.clone(), line: Some(self.line(key.span().start)), written, is_compat: false }
+        let line = Some(self.line(key.span().start));
+        SourcePosition { file: self.shown.clone(), line, written, is_compat: false, is_assumed: false }
     }
 
     fn refuse(&mut self, entry: &KeyValue<'_>, why: &str) {
@@ -145,6 +146,7 @@ impl Reader<'_> {
                 line: Some(line),
                 written: "[[app]]".to_owned(),
                 is_compat: false,
+                is_assumed: false,
             };
             self.app(table, at, several, place);
         }

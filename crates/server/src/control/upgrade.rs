@@ -180,14 +180,17 @@ impl Upgrade {
             ));
         }
         match &mut *self.state.lock() {
-            state @ State::Alone => *state = State::Trying(None),
+            state @ State::Alone => {
+                // Under the lock, or a SIGQUIT that comes right behind SIGUSR2 could be forgotten here.
+                self.leaves.store(false, Ordering::SeqCst);
+                *state = State::Trying(None);
+            }
             State::Trying(_) => return Err("an upgrade is on its way already".to_owned()),
             State::Followed { pid, .. } => return Err(format!("process {pid} has taken over already")),
             State::Replaced { .. } | State::Ending => return Err(ENDS.to_owned()),
         }
         info!(target: "server", "upgrade: starting {}", self.program.path().display());
         systemd::reloading("starting the new program");
-        self.leaves.store(false, Ordering::SeqCst);
         if self.stays {
             self.run_files.announce();
         }

@@ -20,9 +20,13 @@ use crate::process::state_file::StateFile;
 pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem> {
     let operating = &settings.operating;
     let mut found = Vec::new();
-    found.extend(operating.pidfile.as_deref().and_then(|path| file("the pid file", path, Some(Pidfile::check))));
+    // A start may make the missing folders of these.
+    let is_checked = |path: &&Path| !operating.makes_folders || path.exists();
+    let pidfile = operating.pidfile.as_deref().filter(is_checked);
+    found.extend(pidfile.and_then(|path| file("the pid file", path, Some(Pidfile::check))));
     found.extend(operating.state.as_deref().and_then(|path| file("the state file", path, Some(StateFile::check))));
-    for log in [&operating.stdout, &operating.stderr].into_iter().flatten() {
+    let logs = [&operating.stdout, &operating.stderr].into_iter().filter_map(|log| log.as_deref());
+    for log in logs.filter(is_checked) {
         found.extend(file("the log file", log, None));
     }
     let listeners = settings.binds.iter().map(|one| &one.bind).chain(&settings.admin.bind);

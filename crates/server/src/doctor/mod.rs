@@ -37,6 +37,9 @@ use report::Report;
 const BOOT_TIME: Duration = Duration::from_secs(60);
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
+/// What this command does, for messages about a failure.
+const WHAT: &str = "examine this application";
+
 /// Arguments of this command only.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Words {
@@ -56,13 +59,13 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
     // A server with these words would read the same settings.
     let invocation = Invocation::new(words.rest, invocation.environment.clone(), invocation.machine);
     if invocation.typed().command != Command::Serve {
-        return Some(exit::refuse(&["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
+        return Some(exit::refuse_to(WHAT, &["doctor: say `foolsgold doctor [CONFIG.RU] [PATH...]`"]));
     }
     let settings = match invocation.resolve(invocation.asked()) {
         Ok(settings) => settings,
         Err(mut problems) => {
             problems.iter_mut().for_each(add_hint);
-            return Some(exit::refuse(&problems));
+            return Some(exit::refuse_to(WHAT, &problems));
         }
     };
     let examined = match CapturedOutput::begin() {
@@ -84,8 +87,8 @@ pub fn run(invocation: &Invocation) -> Option<ExitCode> {
                 ExitCode::from(1)
             }
         }
-        Err(Missing::Options(problems)) => exit::refuse(&problems),
-        Err(Missing::File(why)) => exit::fail(&why),
+        Err(Missing::Options(problems)) => exit::refuse_to(WHAT, &problems),
+        Err(Missing::File(why)) => exit::fail_to(WHAT, &why),
     })
 }
 

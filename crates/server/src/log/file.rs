@@ -4,7 +4,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::config::settings::LogForm;
 use crate::log::writer;
+use crate::process::links::Links;
 use crate::process::stream::Stream;
 
 /// Time after which a line that is still being written shows that the reader of a pipe has stopped reading.
@@ -36,6 +37,7 @@ pub struct LogFile {
     /// Format of the server's own lines.
     form: LogForm,
     errors: ErrorSink,
+    links: Links,
     open: Mutex<Open>,
     lost: LostCounts,
 }
@@ -99,7 +101,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf, String> {
     std::path::absolute(path).map_err(|error| format!("the log file {}: {error}", path.display()))
 }
 
-fn append(path: &Path) -> Result<File, String> {
+fn append(path: &Path, links: Links) -> Result<File, String> {
     let told = |error: io::Error| format!("the log file {} cannot be opened: {error}", path.display());
     let kind = fs::metadata(path).ok().map(|found| found.file_type());
     if kind.is_some_and(|kind| kind.is_dir()) {
@@ -108,10 +110,10 @@ fn append(path: &Path) -> Result<File, String> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     if !kind.is_some_and(|kind| kind.is_fifo()) {
-        return options.open(path).map_err(told);
+        return links.open(path, &options, OFlags::empty()).map_err(told);
     }
     // A blocking open of a pipe would wait for a reader.
-    let file = options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let file = links.open(path, &options, OFlags::NONBLOCK);
     let file = file.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::NXIO) => format!("the log file {} is a pipe that nobody reads", path.display()),
         _ => told(error),
@@ -122,10 +124,10 @@ fn append(path: &Path) -> Result<File, String> {
 
 impl LogFile {
     /// Opens the file for appending.
-    pub fn open(path: &Path, form: LogForm, errors: ErrorSink) -> Result<LogFile, String> {
+    pub fn open(path: &Path, form: LogForm, errors: ErrorSink, links: Links) -> Result<LogFile, String> {
         let path = absolute(path)?;
-        let file = append(&path)?;
-        Ok(LogFile::of(Some(path), Stream::Output, form, errors, file))
+        let file = append(&path, links)?;
+        Ok(LogFile { path: Some(path), links, ..LogFile::of(Stream::Output, form, errors, file) })
     }
 
     /// A standard stream as it is now; `None` if it is closed.
@@ -134,12 +136,12 @@ impl LogFile {
             Stream::Output => io::stdout().as_fd().try_clone_to_owned(),
             Stream::Error => io::stderr().as_fd().try_clone_to_owned(),
         };
-        Some(LogFile::of(None, stream, form, errors, file.ok()?.into()))
+        Some(LogFile::of(stream, form, errors, file.ok()?.into()))
     }
 
-    fn of(path: Option<PathBuf>, stream: Stream, form: LogForm, errors: ErrorSink, file: File) -> LogFile {
+    fn of(stream: Stream, form: LogForm, errors: ErrorSink, file: File) -> LogFile {
         let open = Mutex::new(Open { file, is_cut: false, failing: None });
-        LogFile { path, stream, form, errors, open, lost: LostCounts::default() }
+        LogFile { path: None, stream, form, errors, links: Links::All, open, lost: LostCounts::default() }
     }
 
     /// Whether this is the file at an absolute path.
@@ -168,7 +170,7 @@ impl LogFile {
     /// Opens the path again. Returns a report for the user.
     pub fn reopen(&self) -> Result<String, String> {
         let Some(path) = &self.path else { return Ok(format!("{} stays as it is", self.name())) };
-        let file = append(path).map_err(|why| match path.try_exists() {
+        let file = append(path, self.links).map_err(|why| match path.try_exists() {
             Ok(false) if path.parent().is_some_and(|folder| !folder.exists()) => {
                 format!("{why}: its folder is gone; until it is back the log goes on in the old file")
             }
@@ -335,7 +337,7 @@ mod tests {
     use std::io::Read as _;
 
     fn open(path: &Path) -> Result<LogFile, String> {
-        LogFile::open(path, LogForm::Text, ErrorSink::FormerStderr(FormerStderr::default()))
+        LogFile::open(path, LogForm::Text, ErrorSink::FormerStderr(FormerStderr::default()), Links::All)
     }
 
     /// A line of text without its time.
@@ -367,7 +369,8 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
-            let file = LogFile::open(&path, form, ErrorSink::FormerStderr(FormerStderr::default())).unwrap();
+            let errors = ErrorSink::FormerStderr(FormerStderr::default());
+            let file = LogFile::open(&path, form, errors, Links::All).unwrap();
             file.write(b"2026");
             let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
             let whole = std::mem::replace(&mut file.open.lock().file, full);
@@ -410,7 +413,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("errors");
         let errors = Arc::new(open(&path).unwrap());
-        let full = LogFile::open(Path::new("/dev/full"), LogForm::Text, ErrorSink::File(errors)).unwrap();
+        let errors = ErrorSink::File(errors);
+        let full = LogFile::open(Path::new("/dev/full"), LogForm::Text, errors, Links::All).unwrap();
         full.write(b"one\n");
         full.write(b"two\n");
         assert!(full.reopen().unwrap().contains("2 lines lost"));
@@ -418,6 +422,24 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.starts_with(&format!("foolsgold: the log cannot be written to /dev/full: {NO_SPACE}.")), "{text}");
+    }
+
+    #[test]
+    fn a_link_that_is_put_in_place_of_a_log_of_roots_is_not_followed() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aim) = (folder.path().join("log"), folder.path().join("aim"));
+        let errors = ErrorSink::FormerStderr(FormerStderr::default());
+        let file = LogFile::open(&path, LogForm::Text, errors, Links::OfRoot).unwrap();
+        fs::rename(&path, folder.path().join("log.1")).unwrap();
+        std::os::unix::fs::symlink(&aim, &path).unwrap();
+        std::os::unix::fs::lchown(&path, Some(65_534), Some(65_534)).unwrap();
+        let why = file.reopen().unwrap_err();
+        assert!(why.contains("a symbolic link that does not belong to root") && !aim.exists(), "{why}");
+        file.write(b"on\n");
+        assert_eq!(fs::read_to_string(folder.path().join("log.1")).unwrap(), "on\n");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::config::settings::LogForm;
 use crate::log::file::{ErrorSink, FileView, FormerStderr, LogFile, absolute};
 use crate::process::init;
+use crate::process::links::Links;
 use crate::process::stream::Stream;
 
 /// Bytes of application output written at once.
@@ -71,16 +72,17 @@ impl LogFiles {
         stderr: Option<&Path>,
         logs_to_stderr: bool,
         form: LogForm,
+        links: Links,
     ) -> Result<LogFiles, String> {
         let former_stderr = FormerStderr::default();
         let err = match stderr {
-            Some(path) => opened(path, Stream::Error, form, ErrorSink::FormerStderr(former_stderr.clone()))?,
+            Some(path) => opened(path, Stream::Error, form, ErrorSink::FormerStderr(former_stderr.clone()), links)?,
             None => None,
         };
         let errors = || err.clone().map_or(ErrorSink::StandardError, ErrorSink::File);
         let out = match (stdout, &err) {
             (Some(path), Some(err)) if err.is_at(&absolute(path)?) => Some(err.clone()),
-            (Some(path), _) => opened(path, Stream::Output, form, errors())?,
+            (Some(path), _) => opened(path, Stream::Output, form, errors(), links)?,
             (None, _) => None,
         };
         let has_own_file = out.is_some() || (logs_to_stderr && err.is_some());
@@ -194,11 +196,17 @@ impl LogFiles {
 }
 
 /// The file of one stream; `None` where its path stands for that stream itself.
-fn opened(path: &Path, of: Stream, form: LogForm, errors: ErrorSink) -> Result<Option<Arc<LogFile>>, String> {
+fn opened(
+    path: &Path,
+    of: Stream,
+    form: LogForm,
+    errors: ErrorSink,
+    links: Links,
+) -> Result<Option<Arc<LogFile>>, String> {
     Ok(match Stream::at(path) {
         Some(same) if same == of => None,
         Some(other) => LogFile::standard(other, form, errors).map(Arc::new),
-        None => Some(Arc::new(LogFile::open(path, form, errors)?)),
+        None => Some(Arc::new(LogFile::open(path, form, errors, links)?)),
     })
 }
 

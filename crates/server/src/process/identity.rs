@@ -5,12 +5,13 @@ use std::ffi::CString;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, chown};
 use std::path::Path;
 
 use nix::unistd::{Gid, Group, Uid, User, getgid, getuid, initgroups, setgid, setgroups, setuid};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+
+use crate::process::links::unfollowed;
 
 /// A user and a group that exist, and that this process may become.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,21 +124,6 @@ impl fmt::Display for Identity {
 fn own_what_is_made(path: &Path, owner: (Option<u32>, Option<u32>)) -> io::Result<()> {
     let kind = fs::metadata(path)?.file_type();
     if kind.is_file() || kind.is_socket() { chown(path, owner.0, owner.1) } else { Ok(()) }
-}
-
-/// The file at a path, not opened for anything; `None` if a symbolic link of root is there. Another one's link is an
-/// error.
-fn unfollowed(path: &Path) -> io::Result<Option<OwnedFd>> {
-    let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    let found = fstat(&file)?;
-    if !FileType::from_raw_mode(found.st_mode).is_symlink() {
-        return Ok(Some(file));
-    }
-    if found.st_uid != 0 {
-        let why = "it is a symbolic link that does not belong to root, so a server started as root does not follow it";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
-    }
-    Ok(None)
 }
 
 fn show_user(uid: Uid) -> String {

@@ -8,6 +8,7 @@ pub mod folder;
 pub mod identity;
 pub mod inherited;
 pub mod init;
+pub mod links;
 pub mod numbered;
 pub mod open_files;
 pub mod parent;

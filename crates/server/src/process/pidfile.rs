@@ -2,12 +2,15 @@
 //! whatever number is in it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use rustix::fs::OFlags;
 use tracing::warn;
+
+use crate::process::links::Links;
 
 /// Suffix of the previous process's file during an upgrade, as in Unicorn.
 const OLD: &str = ".oldbin";
@@ -20,15 +23,16 @@ pub struct Pidfile {
     path: PathBuf,
     /// Locked, if the file system has locks.
     file: File,
+    links: Links,
     /// The process id that was in it, of a server that has exited.
     pub left_by: Option<u32>,
 }
 
 impl Pidfile {
     /// Claims the file; the error names the server that has it. Nothing is written yet.
-    pub fn claim(path: &Path) -> Result<Pidfile, String> {
+    pub fn claim(path: &Path, links: Links) -> Result<Pidfile, String> {
         for _ in 0..ATTEMPTS {
-            let claimed = Pidfile::lock(path)?;
+            let claimed = Pidfile::lock(path, links)?;
             // A server that ended meanwhile may have removed the file that is locked now.
             if claimed.is_there() {
                 return Ok(claimed);
@@ -40,10 +44,12 @@ impl Pidfile {
         ))
     }
 
-    fn lock(path: &Path) -> Result<Pidfile, String> {
+    fn lock(path: &Path, links: Links) -> Result<Pidfile, String> {
         let shown = path.display();
         let path = std::path::absolute(path).map_err(|error| format!("the pid file {shown}: {error}"))?;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o644);
+        let file = links.open(&path, &options, OFlags::empty());
         let file = file.map_err(|error| format!("the pid file {shown} cannot be written: {error}"))?;
         if !file.metadata().is_ok_and(|found| found.is_file()) {
             return Err(format!("the pid file {shown} is not a file"));
@@ -68,7 +74,7 @@ impl Pidfile {
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         is_pid(&path, text)?;
-        Ok(Pidfile { path, file, left_by: pid.filter(|pid| *pid != process::id()) })
+        Ok(Pidfile { path, file, links, left_by: pid.filter(|pid| *pid != process::id()) })
     }
 
     /// Whether the file is empty or has a number in it, of any process.
@@ -98,7 +104,11 @@ impl Pidfile {
     pub fn aside(&self) -> OldPidfile {
         let aside = self.old();
         let path = &aside.path;
-        if let Err(error) = fs::write(path, format!("{}\n", process::id())) {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        let opened = self.links.open(path, &options, OFlags::empty());
+        let text = format!("{}\n", process::id());
+        if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
             warn!(target: "server", "the pid file {} cannot be written: {error}", path.display());
             // On a full disk the file is created without the number by which it would be known as ours.
             if fs::metadata(path).is_ok_and(|found| found.is_file()) {
@@ -110,7 +120,7 @@ impl Pidfile {
 
     /// The `.oldbin` file beside it, which need not exist.
     pub fn old(&self) -> OldPidfile {
-        OldPidfile { of: self.path.clone(), path: old(&self.path) }
+        OldPidfile { of: self.path.clone(), path: old(&self.path), links: self.links }
     }
 
     /// Whether the file at the path is the one that is open.
@@ -136,12 +146,13 @@ impl Pidfile {
 pub struct OldPidfile {
     path: PathBuf,
     of: PathBuf,
+    links: Links,
 }
 
 impl OldPidfile {
     /// Claims the pid file again, after the successor has exited.
     pub fn take_back(self) -> Option<Pidfile> {
-        let claimed = Pidfile::claim(&self.of).and_then(|file| file.write().map(|()| file));
+        let claimed = Pidfile::claim(&self.of, self.links).and_then(|file| file.write().map(|()| file));
         self.remove();
         claimed.inspect_err(|why| warn!(target: "server", "{why}")).ok()
     }
@@ -191,10 +202,10 @@ mod tests {
     fn one_server_has_it_and_it_goes_with_that() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pid");
-        let ours = Pidfile::claim(&path).unwrap();
+        let ours = Pidfile::claim(&path, Links::All).unwrap();
         ours.write().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), format!("{}\n", process::id()));
-        let why = Pidfile::claim(&path).unwrap_err();
+        let why = Pidfile::claim(&path, Links::All).unwrap_err();
         assert!(why.contains(&format!("runs (process {})", process::id())), "{why}");
         ours.remove();
         assert!(!path.exists());
@@ -206,25 +217,26 @@ mod tests {
         let path = folder.path().join("a.pid");
         // The number of a running process that has nothing to do with it.
         fs::write(&path, "1\n").unwrap();
-        let ours = Pidfile::claim(&path).unwrap();
+        let ours = Pidfile::claim(&path, Links::All).unwrap();
         ours.write().unwrap();
         drop(ours);
         fs::write(&path, "precious").unwrap();
-        assert!(Pidfile::claim(&path).unwrap_err().contains("is it a pid file?"));
+        assert!(Pidfile::claim(&path, Links::All).unwrap_err().contains("is it a pid file?"));
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
-        assert!(Pidfile::claim(folder.path()).is_err());
-        assert!(Pidfile::claim(&folder.path().join("no/a.pid")).unwrap_err().contains("cannot be written"));
+        assert!(Pidfile::claim(folder.path(), Links::All).is_err());
+        let missing = folder.path().join("no/a.pid");
+        assert!(Pidfile::claim(&missing, Links::All).unwrap_err().contains("cannot be written"));
     }
 
     #[test]
     fn a_successor_takes_it_and_its_end_gives_it_back() {
         let folder = tempfile::tempdir().unwrap();
         let (path, aside) = (folder.path().join("a.pid"), folder.path().join("a.pid.oldbin"));
-        let first = Pidfile::claim(&path).unwrap();
+        let first = Pidfile::claim(&path, Links::All).unwrap();
         first.write().unwrap();
         let aside_file = first.give_away();
         assert!(aside.exists());
-        let second = Pidfile::claim(&path).unwrap();
+        let second = Pidfile::claim(&path, Links::All).unwrap();
         second.remove();
         let first = aside_file.take_back().unwrap();
         assert!(path.exists() && !aside.exists());

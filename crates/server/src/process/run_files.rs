@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use tracing::{info, warn};
 
+use crate::process::links::Links;
 use crate::process::pidfile::{OldPidfile, Pidfile};
 use crate::process::state_file::StateFile;
 
@@ -15,6 +16,7 @@ pub struct RunFiles {
     pid_path: Option<PathBuf>,
     pid: Mutex<Pid>,
     state: Mutex<Option<StateFile>>,
+    links: Links,
     /// Address of the control socket.
     control: OnceLock<String>,
 }
@@ -52,10 +54,11 @@ impl RunFiles {
         pid: Option<&Path>,
         state: Option<(&Path, Option<u32>)>,
         is_successor: bool,
+        links: Links,
     ) -> Result<RunFiles, String> {
         let ours = match pid.filter(|_| !is_successor) {
             Some(path) => {
-                let file = Pidfile::claim(path)?;
+                let file = Pidfile::claim(path, links)?;
                 if let Some(pid) = file.left_by {
                     let shown = path.display();
                     info!(target: "server", "the pid file {shown} was left behind by process {pid}, and is taken over");
@@ -64,11 +67,12 @@ impl RunFiles {
             }
             None => Pid::None,
         };
-        let state = state.map(|(path, bits)| StateFile::claim(path, bits)).transpose()?;
+        let state = state.map(|(path, bits)| StateFile::claim(path, bits, links)).transpose()?;
         Ok(RunFiles {
             pid_path: pid.map(Path::to_owned),
             pid: Mutex::new(ours),
             state: Mutex::new(state),
+            links,
             control: OnceLock::new(),
         })
     }
@@ -100,7 +104,7 @@ impl RunFiles {
     /// Claims the pid file that the previous process has left.
     pub fn follow(&self) {
         let Some(path) = &self.pid_path else { return };
-        match Pidfile::claim(path) {
+        match Pidfile::claim(path, self.links) {
             Ok(file) => *self.pid.lock() = Pid::Ours(file),
             Err(why) => warn!(target: "server", "{why}"),
         }

@@ -8,6 +8,10 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process;
 
+use rustix::fs::OFlags;
+
+use crate::process::links::Links;
+
 /// Length of the beginning of a file by which its kind is recognised.
 const LOOK_BYTES: u64 = 4096;
 
@@ -17,21 +21,17 @@ pub struct StateFile {
     path: PathBuf,
     bits: Option<u32>,
     file: File,
+    links: Links,
 }
 
 impl StateFile {
     /// Opens the file before privileges are dropped. A file that is no state file is refused and left as it is.
-    pub fn claim(path: &Path, bits: Option<u32>) -> Result<StateFile, String> {
+    pub fn claim(path: &Path, bits: Option<u32>, links: Links) -> Result<StateFile, String> {
         let told = |error: std::io::Error| format!("the state file {} cannot be written: {error}", path.display());
         let path = std::path::absolute(path).map_err(told)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(bits.unwrap_or(0o644))
-            .open(&path);
-        let file = file.map_err(told)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(bits.unwrap_or(0o644));
+        let file = links.open(&path, &options, OFlags::empty()).map_err(told)?;
         if !file.metadata().is_ok_and(|found| found.is_file()) {
             return Err(format!("the state file {} is not a file", path.display()));
         }
@@ -39,7 +39,7 @@ impl StateFile {
         if let Some(bits) = bits {
             file.set_permissions(Permissions::from_mode(bits)).map_err(told)?;
         }
-        Ok(StateFile { path, bits, file })
+        Ok(StateFile { path, bits, file, links })
     }
 
     /// Whether the file is empty, or a state file of this server or of Puma.
@@ -56,7 +56,7 @@ impl StateFile {
 
     /// Opens the path again, after a successor that has exited may have removed the file.
     pub fn again(&mut self) -> Result<(), String> {
-        *self = StateFile::claim(&self.path, self.bits)?;
+        *self = StateFile::claim(&self.path, self.bits, self.links)?;
         Ok(())
     }
 
@@ -104,7 +104,7 @@ mod tests {
     fn it_is_written_and_removed_only_while_it_is_ours() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let state = StateFile::claim(&path, None).unwrap();
+        let state = StateFile::claim(&path, None, Links::All).unwrap();
         state.write(Some("unix:///run/a \"b\".sock")).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&format!("---\npid: {}\n", process::id())), "{text}");
@@ -119,12 +119,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         fs::write(&path, "---\ncontrol_url: unix:///x\npid: 12\n").unwrap();
-        StateFile::claim(&path, None).unwrap().write(None).unwrap();
+        StateFile::claim(&path, None, Links::All).unwrap().write(None).unwrap();
         for precious in ["run MyApp\n", "---\nthreads: 5\n", "---"] {
             fs::write(&path, precious).unwrap();
-            assert!(StateFile::claim(&path, None).unwrap_err().contains("is it a state file?"));
+            assert!(StateFile::claim(&path, None, Links::All).unwrap_err().contains("is it a state file?"));
             assert_eq!(fs::read_to_string(&path).unwrap(), precious);
         }
-        assert!(StateFile::claim(folder.path(), None).is_err());
+        assert!(StateFile::claim(folder.path(), None, Links::All).is_err());
     }
 }

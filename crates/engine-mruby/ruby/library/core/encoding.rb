@@ -73,8 +73,10 @@ class String
       raise Encoding::ConverterNotFoundError, "code converter not found (#{from} to #{to}). #{FoolsGold::HINT}"
     end
     text = __encode(to, from, invalid == :replace, options[:undef] == :replace, replace, xml)
-    text = text.gsub(/\r\n?/, "\n") if options[:universal_newline]
-    text = text.gsub("\n", "\r\n") if options[:crlf_newline]
+    newline = options[:newline]
+    text = text.gsub(/\r\n?/, "\n") if options[:universal_newline] || newline == :universal
+    text = text.gsub("\n", "\r\n") if options[:crlf_newline] || newline == :crlf
+    text = text.gsub("\n", "\r") if options[:cr_newline] || newline == :cr
     xml == :attr ? "\"#{text}\"" : text
   end
 

@@ -3,7 +3,7 @@
 class IO
   class << self
     def read(*args, **options) = File.read(*args, **options)
-    def binread(*args) = File.read(*args)
+    def binread(*args) = File.binread(*args)
     def readlines(*args, **options) = File.readlines(*args, **options)
     def foreach(*args, **options, &block) = File.foreach(*args, **options, &block)
 
@@ -38,6 +38,10 @@ class File
     @position = 0
     @lineno = 0
     @handle = FoolsGold.with_room { FoolsGold::Native.file_open(@path) }
+    @binary = FoolsGold.binary?(mode, options)
+    # "bom|utf-8": a byte order mark is no part of the text.
+    marked = FoolsGold.encoding_in(mode, options).downcase.start_with?("bom|utf-8")
+    @position = 3 if marked && slice_at(0, 3) == "\u{feff}"
   end
 
   def rewind
@@ -70,7 +74,9 @@ class File
 
   private
 
-  def slice_at(position, length) = FoolsGold::Native.file_read_at(@handle, position, length)
+  def slice_at(position, length)
+    FoolsGold::Native.file_read_at(@handle, position, length).__binary!(@binary)
+  end
 
   public
 

@@ -23,6 +23,7 @@ class Thread
 
     # With a timeout, sleeps and returns nil; without one, raises instead of waiting for ever.
     def pop(non_block = false, timeout: nil)
+      one_of(non_block, timeout)
       return @items.shift unless @items.empty?
       return nil if @closed
       raise ThreadError, "queue empty" if non_block
@@ -47,6 +48,12 @@ class Thread
       @items.clear
       self
     end
+
+    private
+
+    def one_of(non_block, timeout)
+      raise ArgumentError, "can't set a timeout if non_block is enabled" if non_block && timeout
+    end
   end
 
   class SizedQueue < Queue
@@ -57,9 +64,15 @@ class Thread
       @max = max
     end
 
+    # With a timeout, sleeps and returns nil where the queue is full; without one, raises instead of waiting for ever.
     def push(item, non_block = false, timeout: nil)
+      one_of(non_block, timeout)
       return super(item) if size < max
-      raise ThreadError, non_block ? "queue full" : "the queue is full and nobody can empty it: #{ONE}"
+      raise ThreadError, "queue full" if non_block
+      raise ClosedQueueError, "queue closed" if closed?
+      raise ThreadError, "the queue is full and nobody can empty it: #{ONE}" unless timeout
+      sleep(timeout) if timeout > 0
+      nil
     end
     alias << push
     alias enq push

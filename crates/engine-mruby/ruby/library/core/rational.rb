@@ -17,7 +17,8 @@ class Rational < Numeric
 
     def __parse(text, strictly)
       pattern = /\A\s*([+-]?\d+(?:_\d+)*)(?:\.(\d+(?:_\d+)*))?(?:[eE]([+-]?\d+))?(?:\/(\d+(?:_\d+)*)(?:\.(\d+))?)?/
-      found = pattern.match(text)
+      # A number may begin with its point.
+      found = pattern.match(text.sub(/\A(\s*[+-]?)\.(?=\d)/) { "#{$1}0." })
       whole = found && (!strictly || found.post_match.strip.empty?)
       return strictly ? nil : __of(0, 1) unless whole
       behind, power = found[2].to_s.delete("_"), found[3].to_i

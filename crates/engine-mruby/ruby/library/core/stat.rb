@@ -69,9 +69,11 @@ class File
     end
     alias fnmatch? fnmatch
 
-    def foreach(path, *args, **options, &block)
-      return Enumerator.new { |lines| foreach(path, *args, **options) { |line| lines << line } } unless block
-      open(path) { |file| file.each(*args, **options, &block) }
+    def foreach(path, *args, chomp: false, **options, &block)
+      unless block
+        return Enumerator.new { |lines| foreach(path, *args, chomp: chomp, **options) { |line| lines << line } }
+      end
+      open(path, **options) { |file| file.each(*args, chomp: chomp, &block) }
       nil
     end
 

@@ -107,7 +107,7 @@ class Time
     __set(@seconds, @nsec, wall - @seconds, zone, summer)
   end
 
-  def getlocal(zone = nil) = self.class.allocate.__set(@seconds, @nsec, 0, :utc).localtime(zone)
+  def getlocal(zone = nil) = getutc.localtime(zone)
 
   # Rounds to a number of digits of a second, halves up.
   def round(digits = 0) = cut(digits) { |rest, unit| rest * 2 >= unit ? unit - rest : -rest }

@@ -64,6 +64,11 @@ module Net
     def each_name(&block) = @header.keys.each(&block)
     alias each_key each_name
 
+    def each_value
+      return to_enum(:each_value) unless block_given?
+      @header.each_value { |values| yield values.join(", ") }
+    end
+
     def each_capitalized
       return to_enum(:each_capitalized) unless block_given?
       @header.each { |name, values| yield name.split("-").map(&:capitalize).join("-"), values.join(", ") }
@@ -75,7 +80,29 @@ module Net
     # The headers for Rust: a pair for each value.
     def pairs = @header.flat_map { |name, values| values.map { |value| [name, value] } }
 
-    def content_length = self["content-length"]&.to_i
+    # Asks for a part: a Range of bytes, `length` bytes from the first one on, or the first bytes (a number below 0: the
+    # last ones). nil asks for all.
+    def set_range(part, length = nil)
+      return delete("range") && nil if part.nil?
+      part = (part...part + length) if length
+      @header["range"] = ["bytes=#{part.is_a?(Numeric) ? count_of(part.to_i) : span_of(part)}"]
+      part
+    end
+    alias range= set_range
+
+    # The bytes that a response has, as a Range; nil without the header or for another unit.
+    def content_range
+      return unless (text = self["content-range"])
+      found = %r{\A\s*(\w+)\s+(\d+)-(\d+)/(?:\d+|\*)}.match(text)
+      raise HTTPHeaderSyntaxError, "wrong Content-Range format" unless found
+      found[1] == "bytes" ? (found[2].to_i..found[3].to_i) : nil
+    end
+
+    def content_length
+      return unless key?("content-length")
+      self["content-length"][/\d+/]&.to_i || raise(HTTPHeaderSyntaxError, "wrong Content-Length format")
+    end
+
     def content_length=(length)
       self["content-length"] = length&.to_s
     end
@@ -108,6 +135,18 @@ module Net
     end
 
     private
+
+    def count_of(number) = number > 0 ? "0-#{number - 1}" : "-#{-number}"
+
+    def span_of(part)
+      first, last = part.begin, part.end
+      last -= 1 if part.exclude_end?
+      return first > 0 ? "#{first}-" : "-#{-first}" if last == -1
+      raise HTTPHeaderSyntaxError, "range.first is negative" if first < 0
+      raise HTTPHeaderSyntaxError, "range.last is negative" if last < 0
+      raise HTTPHeaderSyntaxError, "must be .first < .last" if first > last
+      "#{first}-#{last}"
+    end
 
     def clean(value)
       value = value.to_s

@@ -25,7 +25,7 @@ module URI
 
     attr_reader :scheme, :host, :port, :path, :query, :fragment, :opaque, :user, :password
 
-    # Nothing is checked here: the parser has done that, and `build` sets the components one by one.
+    # Nothing but the query is checked here: the parser has done that, and `build` sets the components one by one.
     def initialize(scheme, userinfo, host, port, _registry, path, opaque, query, fragment, _parser = nil, check = false)
       @scheme = scheme&.downcase
       @user, @password = userinfo&.split(":", 2)
@@ -33,6 +33,7 @@ module URI
       @path = path || (opaque ? nil : "")
       @opaque = opaque
       @query = query
+      self.query = query unless query.nil? || RFC3986_Parser::CHARS.match?(query)
       @fragment = fragment
       @port = port ? port.to_i : default_port
     end
@@ -107,6 +108,8 @@ module URI
     # Characters that a query must not have are escaped.
     def query=(text)
       raise InvalidURIError, "query conflicts with opaque" if text && @opaque
+      bad = text && text.to_str[/%\H\H/]
+      raise InvalidURIError, "invalid percent escape: #{bad}" if bad
       @query = text && text.to_str.delete("\t\r\n").gsub(%r{(?!%\h\h)[^!$-&(-;=?-_a-~/]}) { |char| escaped(char) }
     end
 
@@ -176,6 +179,8 @@ module URI
     def __take(other)
       @fragment = other.fragment
       return __take_all(other) if other.host
+      # Such as mailto:a@b, which has no path to which another could be relative.
+      return self if @opaque
       if other.path.to_s.empty?
         @query = other.query if other.query
         return self

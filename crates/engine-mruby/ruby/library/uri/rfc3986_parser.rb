@@ -12,7 +12,8 @@ module URI
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless text.is_a?(String)
       raise InvalidURIError, "URI must be ascii only #{text.dump}" unless text.ascii_only?
       scheme, authority, path, query, fragment = PARTS.match(text)&.captures
-      valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s) && CHARS.match?(query.to_s.delete("[]"))
+      # A query may have any character; Generic escapes those that it must not have.
+      valid = path && CHARS.match?(path) && CHARS.match?(fragment.to_s)
       # RFC 3986, section 4.2: a colon in the first segment of a relative path would read as a scheme.
       valid &&= scheme || authority || !path.split("/", 2).first.to_s.include?(":")
       raise InvalidURIError, "bad URI(is not URI?): #{text.inspect}" unless valid

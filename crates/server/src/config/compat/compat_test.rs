@@ -78,6 +78,8 @@ fn addresses_of_puma() {
         let expected = vec![format!("bind=unix:///x{query}")];
         assert_eq!(bind(json!([format!("unix:///x{written}")])), (expected, vec![]), "{written}");
     }
+    let one_slash = bind(json!(["unix:/run/x?umask=0117&backlog=64"]));
+    assert_eq!(one_slash, (vec!["bind=unix:///run/x?umask=0117&backlog=64".to_owned()], vec![]));
     let unknown = bind(json!(["tcp://a:1?reuse=yes&low_latency=true"]));
     assert_eq!(unknown, (vec!["bind=tcp://a:1?low_latency=true".to_owned()], vec![What::Needless]));
     assert_eq!(bind(json!(["ssl://x:1?key=k"])), (vec![], vec![What::Refused]));
@@ -204,6 +206,11 @@ fn addresses_and_users_of_unicorn() {
     }
     let (_, remarks) = of(ServerKind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
     assert_eq!(remarks, [What::Missing]);
+    // The kernel reduces a backlog as far as it has to; a negative one is a large one to it.
+    for backlog in [100_000, -1] {
+        let (settings, _) = of(ServerKind::Unicorn, "listen", json!(["/x", { "backlog": backlog }]));
+        assert_eq!(settings, ["bind=unix:///x?backlog=65535"]);
+    }
     let (settings, remarks) =
         of(ServerKind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
     assert_eq!((settings, remarks), (vec!["bind=unix:///x?backlog=64&umask=077".to_owned()], vec![]));
@@ -246,6 +253,14 @@ fn limits_that_a_server_does_not_have_are_none_unless_its_file_says_them() {
     let times = [("max_request_time", json!([7])), ("max_request_queue_time", json!([3]))];
     assert_eq!(limits(ServerKind::Passenger, &times)[..2], ["7s", "3s"]);
     assert_eq!(limits(ServerKind::Passenger, &[("max_request_queue_time", json!([0]))])[1], "none");
+    let most =
+        |calls: &[(&str, Value)]| translated(ServerKind::Passenger, calls).value("max-workers").map(str::to_owned);
+    assert_eq!(most(&[("max_instances", json!([0]))]).as_deref(), Some("6"), "the default of the pool");
+    let pool = ("max_pool_size", json!([4]));
+    assert_eq!(most(&[("max_instances", json!([0])), pool.clone()]).as_deref(), Some("4"));
+    assert_eq!(most(&[("max_instances", json!([3])), pool]).as_deref(), Some("3"));
+    let unknown = of(ServerKind::Passenger, "force_max_concurrent_requests_per_process", json!([9]));
+    assert_eq!(unknown, (vec![], vec![What::Missing]));
     let queue = |size: u64| of(ServerKind::Passenger, "max_request_queue_size", json!([size])).0;
     assert_eq!((queue(0), queue(5)), (vec![], vec!["queue=5".to_owned()]), "0 is no limit there");
 }
@@ -273,6 +288,14 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
     assert_eq!(threads(&[("threadpool_size", json!([7])), ("require", json!([[]]))]).as_deref(), Some("1"));
     assert_eq!(threads(&[("threaded", json!([true]))]).as_deref(), Some("20"));
     assert_eq!(threads(&[("threaded", json!([true])), ("threadpool_size", json!([7]))]).as_deref(), Some("7"));
+}
+
+#[test]
+fn a_timeout_of_nothing_is_none_in_thin() {
+    for (time, expected) in [(json!(0), "24h"), (json!("0"), "24h"), (json!(30), "30s")] {
+        let found = of(ServerKind::Thin, "timeout", json!([time]));
+        assert_eq!(found, (vec![format!("keep-alive={expected}")], vec![What::Differs]));
+    }
 }
 
 #[test]

@@ -54,6 +54,7 @@ const NGINX: &str = "there is no nginx in it; leave it out";
 pub const ALL: &[OtherFlag] = &[
     flag(&["-E", "--env"], "Unicorn, rackup", "NAME", Means::Is("environment")),
     flag(&["-a", "--address"], "Thin, Passenger", "HOST", Means::Is("host")),
+    flag(&["--socket"], "Thin, Passenger", "FILE", Means::Refused("say --bind unix://PATH")),
     flag(&["--listen"], "Unicorn", "ADDRESS", Means::Listen),
     flag(&["-l"], "Unicorn, Thin", "X", Means::ListenOrLog),
     flag(&["--config-file"], "Unicorn", "FILE", Means::Is("config")),
@@ -270,10 +271,11 @@ mod tests {
             ask(&["--redirect-append"]).notices,
             ["--redirect-append: log files are always appended to, with or without this"]
         );
-        let problems: Vec<String> =
-            ask(&["--prefix", "/x", "-l", "y", "--pid"]).problems.iter().map(Problem::to_string).collect();
+        let asked = ask(&["--prefix", "/x", "--socket", "/run/x.sock", "-l", "y", "--pid"]);
+        let problems: Vec<String> = asked.problems.iter().map(Problem::to_string).collect();
         let expected = [
             "--prefix: write an [[app]] with a prefix in foolsgold.toml",
+            "--socket: say --bind unix://PATH",
             "-l y: say --bind for an address, --log-file for a log",
             "--pid: needs a value: --pid FILE",
         ];

@@ -76,31 +76,27 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     };
     asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
-    let mut others: Vec<String> = Vec::new();
+    (asked.file_host, asked.file_port) = (translation.host.clone(), translation.port);
     translation.refused().for_each(|why| asked.refuse(why));
+    let mut missing: Vec<String> = Vec::new();
     for remark in &translation.remarks {
+        let name = remark.name();
         match remark.what {
-            What::Missing | What::Differs => {
-                let name = remark.name();
-                if !others.contains(&name) {
-                    others.push(name);
-                }
-            }
-            What::Refused | What::Runs | What::Needless => {}
+            What::Missing if !missing.contains(&name) => missing.push(name),
+            // In full, since nobody looks up what a word means that they know from the other server.
+            What::Differs => asked.notices.push(format!("{}: {name}: {}", remark.place, remark.why)),
+            What::Missing | What::Refused | What::Runs | What::Needless => {}
         }
     }
     let shown = &translation.shown;
-    if others.iter().any(|name| name == "plugin solid_queue") {
+    if missing.iter().any(|name| name == "plugin solid_queue") {
         asked.notices.push(format!(
             "{shown}: plugin :solid_queue is not loaded, so no jobs run: start bin/jobs as a process of its own"
         ));
     }
-    if !others.is_empty() {
-        let names = others.join(", ");
-        let notice = format!(
-            "{shown}: without a counterpart, or with another meaning: {names}; `foolsgold explain {shown}` says more"
-        );
-        asked.notices.push(notice);
+    if !missing.is_empty() {
+        let names = missing.join(", ");
+        asked.notices.push(format!("{shown}: without a counterpart: {names}; `foolsgold explain {shown}` says more"));
     }
     if !translation.left.is_empty() {
         asked.notices.push(format!("{shown}: {}", leftover::in_words(&translation.left)));

@@ -6,7 +6,7 @@ use nix::unistd::geteuid;
 use serde_json::Value;
 
 use super::lenient_json::{self, Entry};
-use super::puma::{absolute, tcp};
+use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::size::parse_time;
@@ -64,7 +64,10 @@ pub const KNOWN: &[Known] = &[
     ("max_request_time", Does::By(request_time)),
     ("memory_limit", Does::By(memory)),
     ("request_queue_overflow_status_code", Does::Missing("the status is 503")),
-    ("force_max_concurrent_requests_per_process", Does::By(later)),
+    (
+        "force_max_concurrent_requests_per_process",
+        Does::Missing("a worker has as many requests at once as it has threads (-t)"),
+    ),
     ("unlimited_concurrency_paths", Does::Missing("all paths have the same limits")),
     ("concurrency_model", Does::By(later)),
     ("thread_count", Does::By(later)),
@@ -235,7 +238,10 @@ fn ssl(to: &mut Translation, call: &Directive) {
 /// Translates addresses, processes and threads, which depend on several keys, and adds defaults.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
-    let backlog = word(to, "socket_backlog").map(|backlog| format!("?backlog={backlog}")).unwrap_or_default();
+    let backlog = word(to, "socket_backlog").map(|backlog| capped_backlog(&format!("backlog={backlog}")));
+    let backlog = backlog.map(|pair| format!("?{pair}")).unwrap_or_default();
+    to.host = word(to, "address");
+    to.port = word(to, "port").map_or(Some(3000), |port| port.parse().ok());
     if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
         let path = absolute(&to.in_folder(&socket));
         to.set(&call, "bind", format!("unix://{path}{backlog}"));
@@ -273,7 +279,9 @@ pub fn finish(to: &mut Translation) {
 
 /// By default one to six processes, as many as needed.
 fn processes(to: &mut Translation) {
-    match to.call("max_instances").or_else(|| to.call("max_pool_size")).cloned() {
+    // 0 is no limit.
+    let is_limit = |call: &&Directive| text(call.args.first()).as_deref() != Some("0");
+    match to.call("max_instances").filter(is_limit).or_else(|| to.call("max_pool_size")).cloned() {
         Some(call) => to.copy(&call, "max-workers"),
         // More that are to be there at least are as many as there may be.
         None => {

@@ -55,7 +55,7 @@ pub const KNOWN: &[Known] = &[
     ("workers", Does::By(workers)),
     ("preload_app!", Does::By(preload)),
     ("fork_worker", Does::Missing(REFORK)),
-    ("nakayoshi_fork", Does::Needless("the heap is compacted before the first fork")),
+    ("nakayoshi_fork", Does::Needless("garbage is collected before the first fork")),
     ("prune_bundler", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("extra_runtime_dependencies", Does::Needless("the server is no gem; each reload reads the Gemfile afresh")),
     ("directory", Does::Is("dir")),
@@ -145,9 +145,12 @@ fn bind(to: &mut Translation, call: &Directive) {
         return to.remark(call, What::Refused, TLS);
     }
     let (address, query) = uri.split_once('?').unwrap_or((&uri, ""));
-    let address = match address.strip_prefix("unix://") {
+    // To Puma, `unix:/run/web.sock` is the same as `unix:///run/web.sock`.
+    let one_slash = address.strip_prefix("unix:").filter(|path| path.starts_with('/'));
+    let address = match address.strip_prefix("unix://").or(one_slash) {
         Some(path) if !path.starts_with(['/', '@']) => format!("unix://{}", absolute(&to.in_folder(path))),
-        _ => address.to_owned(),
+        Some(path) => format!("unix://{path}"),
+        None => address.to_owned(),
     };
     let options: &[&str] = if address.starts_with("unix://") { &UNIX_OPTIONS } else { &TCP_OPTIONS };
     let (known, unknown): (Vec<&str>, Vec<&str>) = query
@@ -166,10 +169,11 @@ fn bind(to: &mut Translation, call: &Directive) {
 const UNIX_OPTIONS: [&str; 3] = ["backlog", "mode", "umask"];
 const TCP_OPTIONS: [&str; 2] = ["backlog", "low_latency"];
 
-/// A backlog of at most [`BACKLOG_MAX`]: Puma accepts a larger one, which the kernel reduces (listen(2)).
-fn capped_backlog(pair: &str) -> String {
+/// A backlog of at most [`BACKLOG_MAX`]: other servers accept a larger one, which the kernel reduces (listen(2)), and a
+/// negative one, which to the kernel is a large one.
+pub fn capped_backlog(pair: &str) -> String {
     let number = pair.strip_prefix("backlog=").and_then(|text| text.parse::<i64>().ok());
-    match number.filter(|number| *number > i64::from(BACKLOG_MAX)) {
+    match number.filter(|number| !(0..=i64::from(BACKLOG_MAX)).contains(number)) {
         Some(_) => format!("backlog={BACKLOG_MAX}"),
         None => pair.to_owned(),
     }
@@ -194,7 +198,7 @@ fn port(to: &mut Translation, call: &Directive) {
     let host = text(call.args.get(1)).or_else(|| to.default_host.clone()).unwrap_or_else(|| "::".to_owned());
     match text(call.args.first()) {
         Some(port) => to.set(call, "bind", tcp(&host, &port)),
-        None => to.remark(call, What::Missing, "says nothing, and changes nothing"),
+        None => to.remark(call, What::Needless, "says nothing, and changes nothing"),
     }
 }
 

@@ -4,7 +4,8 @@ use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, text};
+use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::config::size::parse_time;
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
@@ -27,14 +28,14 @@ pub const KNOWN: &[Known] = &[
     ("servers", Does::Is("workers")),
     ("environment", Does::Is("environment")),
     ("daemonize", Does::Is("daemonize")),
-    ("pid", Does::Like("pidfile", LIKE_ONE)),
+    ("pid", Does::By(pid)),
     ("log", Does::By(later)),
     ("user", Does::By(identity)),
     ("group", Does::By(identity)),
     ("chdir", Does::Is("dir")),
     ("tag", Does::Is("tag")),
     ("rackup", Does::By(rackup)),
-    ("timeout", Does::SecondsLike("keep-alive", "Thin's is the time a connection may be silent at any moment")),
+    ("timeout", Does::By(timeout)),
     ("wait", Does::Seconds("drain-time")),
     ("max_conns", Does::Like("connections", "for more, idle ones are closed")),
     ("max_persistent_conns", Does::Missing("every connection may be kept, as long as --keep-alive says")),
@@ -74,6 +75,27 @@ fn rackup(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// Number of servers in a cluster; 0 if it is none.
+fn servers(to: &Translation) -> u16 {
+    to.call("servers").and_then(|call| text(call.args.first())?.parse().ok()).unwrap_or(0)
+}
+
+fn pid(to: &mut Translation, call: &Directive) {
+    to.copy(call, "pidfile");
+    if servers(to) > 0 {
+        to.remark(call, What::Differs, LIKE_ONE);
+    }
+}
+
+/// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer.
+fn timeout(to: &mut Translation, call: &Directive) {
+    match seconds(call.args.first()) {
+        Some(time) if parse_time(&time) == Some(0) => to.set(call, "keep-alive", "24h".to_owned()),
+        _ => to.seconds(call, "keep-alive"),
+    }
+    to.remark(call, What::Differs, "Thin's is the time a connection may be silent at any moment");
+}
+
 /// Thin goes on if it may not change its user, with a line in its log.
 fn identity(to: &mut Translation, call: &Directive) {
     if geteuid().is_root() {
@@ -108,10 +130,12 @@ fn ssl(to: &mut Translation, call: &Directive) {
 /// sockets; a proxy in front knows all of them.
 pub fn finish(to: &mut Translation) {
     let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
-    let count: u16 = word(to, "servers").and_then(|count| count.parse().ok()).unwrap_or(0);
+    let count = servers(to);
     // Each server of a cluster loads the application.
     to.assume("preload", "no", false);
     let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
+    to.host = word(to, "address");
+    to.port = word(to, "port").map_or(Some(3000), |port| port.parse().ok());
     if let (Some(call), Some(socket)) = (to.call("socket").cloned(), word(to, "socket")) {
         let names =
             if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };

@@ -59,10 +59,10 @@ pub struct Remark {
 }
 
 impl Remark {
-    /// Short name of its subject: the directive, with the name of a plugin.
+    /// Short name of its subject: the directive, with the name of a plugin, or the key.
     pub fn name(&self) -> String {
         let mut words = self.place.written.split(' ');
-        let name = words.next().unwrap_or_default();
+        let name = words.next().unwrap_or_default().trim_matches(['"', ':']);
         match words.next() {
             Some(plugin) if name == "plugin" => format!("{name} {plugin}"),
             _ => name.to_owned(),
@@ -94,6 +94,9 @@ pub struct Translation {
     pub calls: Vec<Directive>,
     /// The host for Puma's `port` directives that follow: that of the last `set_default_host`.
     pub default_host: Option<String>,
+    /// Host and port that a flag for the other one of the two leaves as they are.
+    pub host: Option<String>,
+    pub port: Option<u16>,
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
     /// Processes that it has started and that still run, if only the settings are wanted.
@@ -117,8 +120,22 @@ impl Translation {
         let evaluated = None;
         let left = Vec::new();
         let default_host = None;
-        let mut translation =
-            Translation { kind, shown, settings, remarks, rackup, folder, home, calls, default_host, evaluated, left };
+        let (host, port) = (None, None);
+        let mut translation = Translation {
+            kind,
+            shown,
+            settings,
+            remarks,
+            rackup,
+            folder,
+            home,
+            calls,
+            default_host,
+            host,
+            port,
+            evaluated,
+            left,
+        };
         let calls = translation.calls.clone();
         // First, since paths are relative to it.
         let folders = ["directory", "working_directory", "chdir", "app_root"];
@@ -181,7 +198,12 @@ impl Translation {
     pub fn place(&self, call: &Directive) -> SourcePosition {
         let own = |file: &String| self.shown.ends_with(file.as_str()) || file.ends_with(&self.shown);
         let file = call.file.clone().filter(|file| !own(file)).unwrap_or_else(|| self.shown.clone());
-        SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true }
+        SourcePosition { file, line: call.line, written: call.written.clone(), is_compat: true, is_assumed: false }
+    }
+
+    /// A position in the file without a line.
+    fn nowhere(&self, written: String) -> SourcePosition {
+        SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true, is_assumed: false }
     }
 
     /// Adds a remark on a directive.
@@ -200,7 +222,8 @@ impl Translation {
         };
         match value {
             Some(value) => self.set(call, key, value),
-            None => self.remark(call, What::Missing, "says nothing, and changes nothing"),
+            // As of a variable that is not set.
+            None => self.remark(call, What::Needless, "says nothing, and changes nothing"),
         }
     }
 
@@ -239,7 +262,8 @@ impl Translation {
             return;
         }
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: !asks_environment };
+        let is_assumed = self.kind.is_code();
+        let place = SourcePosition { is_compat: !asks_environment, is_assumed, ..self.nowhere(written) };
         self.put(place, key, value.to_owned());
     }
 
@@ -252,16 +276,14 @@ impl Translation {
     pub fn assume_environment(&mut self, variable: &str, value: &str) {
         if self.settings.iter().all(|setting| setting.row.long != "environment") {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
-            let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
-            self.put(place, "environment", value.to_owned());
+            self.put(self.nowhere(written), "environment", value.to_owned());
         }
     }
 
     /// Adds a default of an option whose values add up.
     pub fn assume_more(&mut self, key: &str, value: &str) {
         let written = format!("{key} {value}, which is what {} does", self.kind.name());
-        let place = SourcePosition { file: self.shown.clone(), line: None, written, is_compat: true };
-        self.put(place, key, value.to_owned());
+        self.put(self.nowhere(written), key, value.to_owned());
     }
 
     fn put(&mut self, place: SourcePosition, key: &str, value: String) {

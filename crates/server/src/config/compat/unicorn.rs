@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ServerKind;
-use super::puma::{absolute, tcp};
+use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, seconds, text};
 use crate::config::options::DAY_MS;
@@ -102,7 +102,7 @@ fn listen(to: &mut Translation, call: &Directive) {
         let mut others = Vec::new();
         for (name, value) in options {
             match (name.as_str(), value.as_i64()) {
-                ("backlog", Some(backlog)) => query.push(format!("backlog={backlog}")),
+                ("backlog", Some(backlog)) => query.push(capped_backlog(&format!("backlog={backlog}"))),
                 ("umask", Some(bits)) if is_unix => query.push(format!("umask=0{bits:o}")),
                 _ if value.is_null() => {}
                 _ => others.push(name.as_str()),
@@ -168,6 +168,7 @@ pub fn finish(to: &mut Translation) {
     to.assume("worker-timeout", &of_requests.map_or("0s".to_owned(), |ms| show_time(ms.max(60_000))), false);
     to.assume("drain-time", &show_time(of_requests.unwrap_or(DAY_MS)), false);
     to.assume("bind", port, false);
+    to.port = Some(8080);
     // All inherited sockets are served, beside those of the file.
     to.assume("bind-to-activated-sockets", "yes", false);
     if to.rackup.is_none() {

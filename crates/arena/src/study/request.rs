@@ -8,7 +8,7 @@ use super::origin::Origin;
 
 /// A request for a run, stored in the run folder, so that the run can be resumed with the same options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RunRequest {
     /// Name of the study.
     pub study: String,
     /// Whether it is the quick form.

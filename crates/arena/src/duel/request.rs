@@ -5,7 +5,7 @@ const PATH_BYTES_MAX: usize = 8000;
 
 /// A request of the workload: what is sent, its weight, and the status that the user or a log expects.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct DuelRequest {
     /// HTTP method, in capitals.
     pub method: String,
     /// Path with its query, percent-encoded, ready to be sent.
@@ -20,12 +20,12 @@ pub struct Asked {
     pub status: Option<u16>,
 }
 
-impl Asked {
+impl DuelRequest {
     /// A request of weight 1 without headers or body.
-    pub fn new(method: &str, path: &str) -> Asked {
+    pub fn new(method: &str, path: &str) -> DuelRequest {
         let method = method.to_owned();
         let path = path.to_owned();
-        Asked { method, path, headers: Vec::new(), body: Vec::new(), weight: 1.0, status: None }
+        DuelRequest { method, path, headers: Vec::new(), body: Vec::new(), weight: 1.0, status: None }
     }
 
     /// Method and path for messages: `GET /posts?page=2`.

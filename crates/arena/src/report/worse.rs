@@ -1,0 +1,134 @@
+//! Every figure in which some entries of a run are shown to be worse than another one, so that a page about a server
+//! can say where it loses without choosing.
+
+use super::number;
+use super::styles::Styles;
+use crate::record::summary::{Case, Measured, Spread, Summary};
+use crate::stats::{better, meaningful_ratio};
+use loadgen::metric::{FAILED, FIRST_ANSWER, Metric, P99};
+
+/// Figures of an entry in one metric of one case, with those that are shown to be better.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worse {
+    /// Title of the case.
+    pub case: String,
+    /// Title of the metric.
+    pub metric: String,
+    /// Title of the entry, with its median.
+    pub entry: String,
+    /// Titles of those that are better, each with the ratio of the entry's figure to its own.
+    pub rivals: Vec<String>,
+}
+
+/// All of them, for the entries whose names begin with `begin`, beside all others. In the order of the cases; what a
+/// turn has only once, such as the time to its first answer, is told with its first case.
+pub fn list(summary: &Summary, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let mut told: Vec<Worse> = Vec::new();
+    for case in &summary.cases {
+        for found in of_case(case, styles, begin) {
+            let is_told =
+                |one: &Worse| one.case != found.case && Worse { case: found.case.clone(), ..one.clone() } == found;
+            if !told.iter().any(is_told) {
+                told.push(found);
+            }
+        }
+    }
+    told
+}
+
+/// Entries that did not keep up with what was offered, beside those that did: their latencies are compared with
+/// nobody's.
+fn late(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let kept_up = |one: &&Measured| {
+        !one.contender.starts_with(begin)
+            && one.served_share.is_none()
+            && case.counts(one, P99)
+            && !one.numbers.is_empty()
+    };
+    let rivals: Vec<String> = case.results.iter().filter(kept_up).map(|one| styles.title(&one.contender)).collect();
+    let own = case.results.iter().filter(|one| one.contender.starts_with(begin) && !rivals.is_empty());
+    let told = own.filter_map(|one| {
+        let share = one.served_share.filter(|_| one.disqualified.is_none())?;
+        let entry = format!("{}: served {:.0} %", styles.title(&one.contender), share * 100.0);
+        Some(Worse { case: case.title.clone(), metric: "Kept up".to_owned(), entry, rivals: rivals.clone() })
+    });
+    told.collect()
+}
+
+fn of_case(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let shown = case.metrics.iter().map(String::as_str);
+    let first = Some(FIRST_ANSWER).filter(|name| !case.metrics.iter().any(|one| one == name));
+    let metrics = shown.chain(first).filter_map(Metric::of);
+    let with_merit = metrics.filter(|metric| metric.name != FAILED && case.has_merit(metric));
+    let found = with_merit.flat_map(|metric| of_metric(case, metric, styles, begin));
+    found.chain(late(case, styles, begin)).collect()
+}
+
+fn of_metric(case: &Case, metric: &Metric, styles: &Styles, begin: &str) -> Vec<Worse> {
+    let figures: Vec<(&str, &Spread)> = case.figures(metric.name).collect();
+    let rivals_of = |own: &Spread| -> Vec<String> {
+        let others = figures.iter().filter(|(name, _)| !name.starts_with(begin));
+        let ahead = others.filter(|(_, spread)| better(spread, own, metric.direction));
+        ahead.map(|(name, spread)| rival(&styles.title(name), own, spread)).collect()
+    };
+    let entries = figures.iter().filter(|(name, _)| name.starts_with(begin));
+    let told = entries.map(|(name, own)| Worse {
+        case: case.title.clone(),
+        metric: metric.title.to_owned(),
+        entry: format!("{}: {}", styles.title(name), number::with_unit(own.median, metric)),
+        rivals: rivals_of(own),
+    });
+    told.filter(|one| !one.rivals.is_empty()).collect()
+}
+
+fn rival(title: &str, own: &Spread, other: &Spread) -> String {
+    match meaningful_ratio(own, other) {
+        Some(ratio) => format!("{title} {}", number::ratio(&ratio)),
+        None => title.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(name: &str, figures: &[(&str, [f64; 3])]) -> Measured {
+        let numbers = figures.iter().map(|(metric, all)| ((*metric).to_owned(), Spread::of(all).expect("numbers")));
+        Measured { contender: name.into(), numbers: numbers.collect(), ..Measured::default() }
+    }
+
+    #[test]
+    fn all_that_is_significant_is_told_and_nothing_else() {
+        let start = (FIRST_ANSWER, [90.0, 91.0, 89.0]);
+        let results = vec![
+            result("ours", &[("requests_per_s", [50.0, 51.0, 49.0]), ("p99_ms", [9.0, 9.1, 8.9]), start]),
+            result("ours-4x1", &[("requests_per_s", [100.0, 101.0, 99.0]), ("p99_ms", [1.0, 1.1, 0.9]), start]),
+            result("a", &[("requests_per_s", [100.0, 101.0, 99.0]), ("p99_ms", [3.0, 3.1, 2.9])]),
+            result("noisy", &[("requests_per_s", [60.0, 20.0, 200.0]), ("p99_ms", [9.0, 9.2, 8.8])]),
+            result("quick", &[(FIRST_ANSWER, [30.0, 31.0, 29.0])]),
+        ];
+        let metrics = vec!["requests_per_s".into(), "p99_ms".into()];
+        let case = Case { title: "Page".into(), metrics, results, ..Case::default() };
+        let again = Case { title: "Again".into(), ..case.clone() };
+        let summary = Summary { cases: vec![case, again], ..Summary::default() };
+        let told = list(&summary, &Styles::default(), "ours");
+        let short: Vec<(&str, &str, &str)> =
+            told.iter().map(|one| (one.case.as_str(), one.metric.as_str(), one.rivals[0].as_str())).collect();
+        assert!(told.iter().all(|one| one.rivals.len() == 1), "{told:?}");
+        assert_eq!(short.iter().filter(|(case, ..)| *case == "Page").count(), 4, "{short:?}");
+        assert!(short[0].2.starts_with("a 0.50× (") && short[1].2.starts_with("a 3.00× ("), "{short:?}");
+        assert!(short[2].2.starts_with("quick 3.00× (") && short[3].2.starts_with("quick 3.00× ("), "{short:?}");
+        assert_eq!(short.len(), 4, "the same figures of another case are told once: {short:?}");
+    }
+
+    #[test]
+    fn who_did_not_keep_up_beside_others_is_told_too() {
+        let late = |name: &str| Measured { served_share: Some(0.624), ..result(name, &[("p99_ms", [900.0; 3])]) };
+        let results = vec![late("ours"), late("also-late"), result("quick", &[("p99_ms", [9.0, 9.1, 8.9])])];
+        let case = Case { title: "Page".into(), metrics: vec!["p99_ms".into()], results, ..Case::default() };
+        let summary = Summary { cases: vec![case], ..Summary::default() };
+        let told = list(&summary, &Styles::default(), "ours");
+        assert!(told.len() == 1 && told[0].entry == "ours: served 62 %" && told[0].rivals == ["quick"], "{told:?}");
+        assert!(list(&summary, &Styles::default(), "quick").is_empty());
+    }
+}

@@ -1,0 +1,52 @@
+//! Reads and checks the studies of a folder.
+
+use std::fs;
+use std::path::Path;
+
+use super::check;
+use super::recipe::Study;
+
+/// All studies.
+#[derive(Debug, Clone, Default)]
+pub struct Studies(pub Vec<Study>);
+
+impl Studies {
+    /// Reads a folder: the valid studies, and all errors of the others.
+    pub fn read(folder: &Path) -> (Studies, Vec<String>) {
+        let mut files: Vec<_> = match fs::read_dir(folder) {
+            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+            Err(error) => return (Studies::default(), vec![format!("{}: {error}", folder.display())]),
+        };
+        files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
+        files.sort();
+        let mut studies = Vec::new();
+        let mut complaints = Vec::new();
+        for file in files {
+            match Study::read(&file) {
+                Ok(study) => studies.push(study),
+                Err(found) => complaints.extend(found),
+            }
+        }
+        (Studies(studies), complaints)
+    }
+
+    /// The study of this name. An error lists those that exist.
+    pub fn get(&self, name: &str) -> Result<&Study, String> {
+        let names = || self.0.iter().map(|study| study.name.as_str()).collect::<Vec<_>>().join(", ");
+        let found = self.0.iter().find(|study| study.name == name);
+        found.ok_or_else(|| format!("there is no study {name}; there are {}", names()))
+    }
+}
+
+impl Study {
+    /// Reads one file.
+    pub fn read(file: &Path) -> Result<Study, Vec<String>> {
+        let told = |words: String| format!("{}: {words}", file.display());
+        let text = fs::read_to_string(file).map_err(|error| vec![told(error.to_string())])?;
+        let mut study: Study = toml::from_str(&text).map_err(|error| vec![told(error.to_string())])?;
+        study.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        study.text = text;
+        let complaints = check::recipe(&study);
+        if complaints.is_empty() { Ok(study) } else { Err(complaints.into_iter().map(told).collect()) }
+    }
+}
