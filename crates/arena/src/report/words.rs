@@ -175,10 +175,11 @@ fn between(case: &Case, group: &[String], metric: &Metric) -> String {
     if from == number::value(high, metric) { format!("at {to}") } else { format!("between {from} and {to}") }
 }
 
-/// Words for the next group, compared with the leader.
+/// Words for the next group, whose first one is compared with the leader.
 fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String], titles: &[String]) -> String {
     let names = match titles {
-        [first, others @ ..] if others.len() >= NAMED => format!("{first} and {} level with it", others.len()),
+        [first, others @ ..] if others.len() >= NAMED => format!("{first} ({} level with it)", others.len()),
+        [first, others @ ..] if !others.is_empty() => format!("{first} ({} level with it)", list(others)),
         titles => list(titles),
     };
     let next = group.first().and_then(|name| spread_of(case, name, metric));
@@ -188,12 +189,10 @@ fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String
         _ => (stats::meaningful_ratio(leader, next), "is next"),
     };
     let Some(ratio) = ratio else {
-        let have = if titles.len() > 1 { "have about" } else { "has" };
-        return format!("; {names} {have} {}", number::with_unit(next.median, metric));
+        return format!("; {names} has {}", number::with_unit(next.median, metric));
     };
     match said {
-        "has" if titles.len() == 1 => format!("; {names} has {} as much", number::ratio(&ratio)),
-        "has" => format!("; {names} have about {} as much", number::ratio(&ratio)),
+        "has" => format!("; {names} has {} as much", number::ratio(&ratio)),
         _ => format!(", {} as much as {names}", number::ratio(&ratio)),
     }
 }
@@ -539,7 +538,7 @@ mod tests {
         let rate = case("requests_per_s", &[("a", &[200.0, 200.0]), ("b", &[100.0, 100.0])], &[&["a"], &["b"]]);
         assert_eq!(said(&rate), "a is best with 200 requests/s, 2.00× as much as b.");
         let p99 = case("p99_ms", &[("a", &[2.0]), ("b", &[6.0]), ("c", &[6.1])], &[&["a"], &["b", "c"]]);
-        assert_eq!(said(&p99), "a is best with 2.00 ms; b and c have about 3.00× as much.");
+        assert_eq!(said(&p99), "a is best with 2.00 ms; b (c level with it) has 3.00× as much.");
         let tie = case("p99_ms", &[("a", &[2.0, 2.1]), ("b", &[491.0, 3.0])], &[&["a", "b"]]);
         assert_eq!(said(&tie), "None are told apart: a and b, between 2.05 and 247 ms.");
         let none = case("failed_ppm", &[("a", &[0.0, 0.0, 0.0]), ("b", &[90.0, 91.0, 92.0])], &[&["a"], &["b"]]);
