@@ -166,6 +166,11 @@ impl RawValue {
         }
     }
 
+    /// Whether another server's file sets it.
+    pub fn is_of_compat_file(&self) -> bool {
+        matches!(&self.origin, Origin::File(place) if place.is_compat)
+    }
+
     /// Whether it is only a default of another server.
     pub fn is_assumed(&self) -> bool {
         matches!(&self.origin, Origin::File(place) if place.is_assumed)
@@ -253,8 +258,7 @@ impl Arguments {
 
     /// The values that another server's configuration file has for an option, whether or not they count.
     pub fn of_file(&self, name: Name) -> impl Iterator<Item = &RawValue> {
-        let is_in_file = |given: &&RawValue| matches!(&given.origin, Origin::File(place) if place.is_compat);
-        self.given.iter().filter(move |given| given.name == name && !given.is_assumed()).filter(is_in_file)
+        self.given.iter().filter(move |given| given.name == name && !given.is_assumed() && given.is_of_compat_file())
     }
 
     /// Precedence of the values of an option, if there are any; the least counts most.

@@ -246,8 +246,8 @@ impl SettingsReader<'_> {
             match least.parse::<u64>() {
                 Err(_) => self.refuse(given, "must be a whole number, or two such as 1:5"),
                 Ok(least) if least > number => self.refuse(given, "of MIN:MAX, MIN must not be more than MAX"),
-                // Of another server's file it is said already.
-                Ok(_) if matches!(&given.origin, Origin::File(place) if place.is_compat) => {}
+                // The notice about another server's file says it already.
+                Ok(_) if given.is_of_compat_file() => {}
                 Ok(least) if least < number && given.value.contains(':') => {
                     self.notices.push(format!("{}: all {number} threads are started at once", given.as_written()));
                 }
@@ -327,8 +327,7 @@ impl SettingsReader<'_> {
     /// that is quick.
     fn preload(&mut self, min_workers: usize, max_workers: usize) -> Preload {
         // Puma's single mode forks nothing, and runs no hooks of workers, whatever its file says.
-        let is_of_file = matches!(self.pick(Name::Preload).origin, Origin::File(place) if place.is_compat);
-        if is_of_file && max_workers == 1 && self.is_puma_single() {
+        if self.pick(Name::Preload).is_of_compat_file() && max_workers == 1 && self.is_puma_single() {
             return Preload::No;
         }
         match self.switch(Name::Preload).as_str() {

@@ -30,7 +30,7 @@ impl NotServing {
     /// Prints the message on standard error and returns the exit code.
     pub fn tell(&self) -> ExitCode {
         match self {
-            NotServing::Refused(problems) => refuse(problems),
+            NotServing::Refused(problems) => refuse_to("start with these options", problems),
             NotServing::Failed(why) => fail(why),
         }
     }
@@ -47,11 +47,6 @@ pub const BAD_USAGE: u8 = 2;
 pub fn show(text: &str) -> ExitCode {
     let _ = io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
-}
-
-/// Reports options with which the server cannot start.
-pub fn refuse(problems: &[impl Display]) -> ExitCode {
-    refuse_to("start with these options", problems)
 }
 
 /// Reports options with which a command cannot do what `what` says.

@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::lenient_json::{self, Entry};
 use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, seconds, text};
-use crate::config::size::parse_time;
+use super::translation::{Does, Known, Translation, What, text};
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const CACHE: &str = "responses are not cached";
@@ -203,24 +202,15 @@ fn queue_size(to: &mut Translation, call: &Directive) {
 }
 
 fn queue_time(to: &mut Translation, call: &Directive) {
-    time(to, call, "queue-wait", "none");
+    to.seconds_or_no_limit(call, "queue-wait");
 }
 
 fn request_time(to: &mut Translation, call: &Directive) {
-    time(to, call, "request-time", "none");
+    to.seconds_or_no_limit(call, "request-time");
 }
 
-/// 0 is no limit; here 24 hours is the longest.
 fn idle_time(to: &mut Translation, call: &Directive) {
-    time(to, call, "idle-time", "24h");
-}
-
-/// A time for which 0 is no limit.
-fn time(to: &mut Translation, call: &Directive, key: &str, no_limit: &str) {
-    match seconds(call.args.first()) {
-        Some(time) if parse_time(&time) == Some(0) => to.set(call, key, no_limit.to_owned()),
-        _ => to.seconds(call, key),
-    }
+    to.seconds_or_no_limit(call, "idle-time");
 }
 
 fn sticky(to: &mut Translation, call: &Directive) {
@@ -237,24 +227,23 @@ fn ssl(to: &mut Translation, call: &Directive) {
 
 /// Translates addresses, processes and threads, which depend on several keys, and adds defaults.
 pub fn finish(to: &mut Translation) {
-    let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
-    let backlog = word(to, "socket_backlog").map(|backlog| capped_backlog(&format!("backlog={backlog}")));
+    let backlog = to.word("socket_backlog").map(|backlog| capped_backlog(&format!("backlog={backlog}")));
     let backlog = backlog.map(|pair| format!("?{pair}")).unwrap_or_default();
-    to.host = word(to, "address");
-    to.port = word(to, "port").map_or(Some(3000), |port| port.parse().ok());
-    if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), word(to, "socket_file")) {
+    let port = to.word("port").unwrap_or_else(|| "3000".to_owned());
+    to.host = to.word("address");
+    to.port = port.parse().ok();
+    if let (Some(call), Some(socket)) = (to.call("socket_file").cloned(), to.word("socket_file")) {
         let path = absolute(&to.in_folder(&socket));
         to.set(&call, "bind", format!("unix://{path}{backlog}"));
     } else {
-        let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
-        let bind = tcp(&host, &word(to, "port").unwrap_or_else(|| "3000".to_owned())) + &backlog;
+        let host = to.host.clone().unwrap_or_else(|| "0.0.0.0".to_owned());
+        let bind = tcp(&host, &port) + &backlog;
         match to.call("port").or_else(|| to.call("address")).cloned() {
             Some(call) => to.set(&call, "bind", bind),
             None => to.assume("bind", &bind, false),
         }
     }
     if to.says_yes("daemonize") {
-        let port = word(to, "port").unwrap_or_else(|| "3000".to_owned());
         let name = if to.call("socket_file").is_some() { "passenger".to_owned() } else { format!("passenger.{port}") };
         // In these folders if they exist.
         let usual = |to: &Translation, folder: &str, file: &str| {
@@ -269,7 +258,7 @@ pub fn finish(to: &mut Translation) {
     to.assume_none(&["request-time", "queue-wait"]);
     to.assume("worker-timeout", "0s", false);
     match to.call("thread_count").cloned() {
-        Some(call) if word(to, "concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
+        Some(call) if to.word("concurrency_model").is_some_and(|model| model == "thread") => to.copy(&call, "threads"),
         _ => to.assume("threads", "1", false),
     }
     if to.rackup.is_none() {
@@ -285,7 +274,7 @@ fn processes(to: &mut Translation) {
         Some(call) => to.copy(&call, "max-workers"),
         // More that are to be there at least are as many as there may be.
         None => {
-            let least = to.call("min_instances").and_then(|call| text(call.args.first())?.parse::<u32>().ok());
+            let least = to.word("min_instances").and_then(|least| least.parse::<u32>().ok());
             to.assume("max-workers", &least.unwrap_or(0).max(6).to_string(), false);
         }
     }

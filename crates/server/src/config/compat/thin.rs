@@ -4,12 +4,13 @@ use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, seconds, text};
-use crate::config::size::parse_time;
+use super::translation::{Does, Known, Translation, What, text};
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
 const ONE_BY_ONE: &str = "a reload always keeps serving";
+/// Thin's default port.
+const PORT: u16 = 3000;
 
 /// Differences from Thin with any file.
 pub const ALWAYS: &[&str] = &[
@@ -77,7 +78,7 @@ fn rackup(to: &mut Translation, call: &Directive) {
 
 /// Number of servers in a cluster; 0 if it is none.
 fn servers(to: &Translation) -> u16 {
-    to.call("servers").and_then(|call| text(call.args.first())?.parse().ok()).unwrap_or(0)
+    to.word("servers").and_then(|count| count.parse().ok()).unwrap_or(0)
 }
 
 fn pid(to: &mut Translation, call: &Directive) {
@@ -89,10 +90,7 @@ fn pid(to: &mut Translation, call: &Directive) {
 
 /// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer.
 fn timeout(to: &mut Translation, call: &Directive) {
-    match seconds(call.args.first()) {
-        Some(time) if parse_time(&time) == Some(0) => to.set(call, "keep-alive", "24h".to_owned()),
-        _ => to.seconds(call, "keep-alive"),
-    }
+    to.seconds_or_no_limit(call, "keep-alive");
     to.remark(call, What::Differs, "Thin's is the time a connection may be silent at any moment");
 }
 
@@ -129,14 +127,13 @@ fn ssl(to: &mut Translation, call: &Directive) {
 /// Translates addresses and threads, and adds defaults. A cluster listens on one port per server, or on numbered
 /// sockets; a proxy in front knows all of them.
 pub fn finish(to: &mut Translation) {
-    let word = |to: &Translation, name: &str| to.call(name).and_then(|call| text(call.args.first()));
     let count = servers(to);
     // Each server of a cluster loads the application.
     to.assume("preload", "no", false);
-    let host = word(to, "address").unwrap_or_else(|| "0.0.0.0".to_owned());
-    to.host = word(to, "address");
-    to.port = word(to, "port").map_or(Some(3000), |port| port.parse().ok());
-    if let (Some(call), Some(socket)) = (to.call("socket").cloned(), word(to, "socket")) {
+    to.host = to.word("address");
+    to.port = to.word("port").map_or(Some(PORT), |port| port.parse().ok());
+    let host = to.host.clone().unwrap_or_else(|| "0.0.0.0".to_owned());
+    if let (Some(call), Some(socket)) = (to.call("socket").cloned(), to.word("socket")) {
         let names =
             if count == 0 { vec![socket] } else { (0..count).map(|number| numbered(&socket, number)).collect() };
         for name in names {
@@ -144,23 +141,22 @@ pub fn finish(to: &mut Translation) {
             to.set(&call, "bind", format!("unix://{path}"));
         }
     } else if let Some(call) = to.call("port").or_else(|| to.call("address")).cloned() {
-        let first = word(to, "port").unwrap_or_else(|| "3000".to_owned());
-        match first.parse::<u16>() {
-            Ok(first) => {
+        match to.port {
+            Some(first) => {
                 for number in 0..count.max(1) {
                     to.set(&call, "bind", tcp(&host, &first.saturating_add(number).to_string()));
                 }
             }
-            Err(_) => to.remark(&call, What::Refused, "must be the number of a port"),
+            None => to.remark(&call, What::Refused, "must be the number of a port"),
         }
     } else {
         for number in 0..count.max(1) {
-            to.assume_more("bind", &tcp(&host, &3000_u16.saturating_add(number).to_string()));
+            to.assume_more("bind", &tcp(&host, &PORT.saturating_add(number).to_string()));
         }
     }
     match to.call("threadpool_size").or_else(|| to.call("threaded")).cloned() {
         Some(call) if to.says_yes("threaded") => {
-            let threads = word(to, "threadpool_size").unwrap_or_else(|| "20".to_owned());
+            let threads = to.word("threadpool_size").unwrap_or_else(|| "20".to_owned());
             to.set(&call, "threads", threads);
         }
         _ => to.assume("threads", "1", false),

@@ -227,19 +227,20 @@ impl Translation {
         }
     }
 
-    /// Sets an option to a number of seconds.
+    /// Sets an option to a number of seconds. More than our longest time counts as no limit.
     pub fn seconds(&mut self, call: &Directive, key: &str) {
-        let has_none = matches!(Row::called(key).map(|row| row.kind), Some(Takes::TimeOrNone(..)));
-        // A time longer than our longest is no limit, where there may be none.
-        let longest = match key {
-            "worker-timeout" => "0s",
-            _ if has_none => "none",
-            _ => "24h",
-        };
         match seconds(call.args.first()) {
-            Some(time) if parse_time(&time) > Some(DAY_MS) => self.set(call, key, longest.to_owned()),
+            Some(time) if parse_time(&time) > Some(DAY_MS) => self.set(call, key, no_limit(key).to_owned()),
             Some(time) => self.set(call, key, time),
             None => self.copy(call, key),
+        }
+    }
+
+    /// Sets an option to a number of seconds, of which the other server takes 0 for no limit.
+    pub fn seconds_or_no_limit(&mut self, call: &Directive, key: &str) {
+        match seconds(call.args.first()) {
+            Some(time) if parse_time(&time) == Some(0) => self.set(call, key, no_limit(key).to_owned()),
+            _ => self.seconds(call, key),
         }
     }
 
@@ -322,9 +323,23 @@ impl Translation {
         self.calls.iter().rev().find(|call| call.name == name)
     }
 
+    /// The first argument of the last call of this name, as text.
+    pub fn word(&self, name: &str) -> Option<String> {
+        self.call(name).and_then(|call| text(call.args.first()))
+    }
+
     /// Whether a directive is there with a true value.
     pub fn says_yes(&self, name: &str) -> bool {
         self.call(name).is_some_and(|call| !matches!(call.args.first(), Some(Value::Bool(false) | Value::Null)))
+    }
+}
+
+/// The value with which an option for a time sets no limit, or the longest time where there must be a limit.
+fn no_limit(key: &str) -> &'static str {
+    match (key, Row::called(key).map(|row| row.kind)) {
+        ("worker-timeout", _) => "0s",
+        (_, Some(Takes::TimeOrNone(..))) => "none",
+        _ => "24h",
     }
 }
 
