@@ -149,7 +149,7 @@ fn pumas_file_is_obeyed_and_its_hooks_run() {
     ruby::wait_for_note(&server, "boot 0");
     ruby::wait_for_note(&server, "boot 1");
     // A worker that is told to end before its threads run has no hooks to run at its end.
-    let threads = || ruby::notes(&server).iter().filter(|line| *line == "thread").count();
+    let threads = || ruby::count(&server, "thread");
     assert!(support::within(support::PATIENCE, || threads() == 8), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(ruby::workers(&server).len(), 2);
     let notes = ruby::notes(&server);
@@ -174,7 +174,7 @@ fn a_worker_that_was_killed_gives_its_place_to_the_next() {
     let worker = ruby::workers(&server)[0].cast_signed();
     let worker = rustix::process::Pid::from_raw(worker).unwrap();
     rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
-    let boots = || ruby::notes(&server).iter().filter(|line| *line == "boot 0").count();
+    let boots = || ruby::count(&server, "boot 0");
     assert!(support::within(support::PATIENCE, || boots() == 2), "{:?}", ruby::notes(&server));
 }
 

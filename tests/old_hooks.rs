@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::support;
+use crate::support::successor::signal;
 use crate::support::{PATIENCE, Server, ruby, server, within};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 const APP: &str = "run ->(env) { [200, {}, [\"#{Process.ppid}\"]] }\n";
 /// Writes a line that the test waits for.
@@ -289,15 +290,10 @@ fn a_file_may_rescue_a_directive_that_its_server_does_not_have() {
     assert_eq!(ruby::notes(&server), ["a_directive_of_puma_9", "none", "there"]);
 }
 
-/// How often this is among the notes.
-fn count(server: &Server, note: &str) -> usize {
-    ruby::notes(server).iter().filter(|line| *line == note).count()
-}
-
 /// Kills the mold and a worker: another mold, which evaluates the file again, forks the next one.
 fn replace_mold(server: &Server) {
     for pid in [ruby::mold(server), ruby::workers(server)[0]] {
-        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+        signal(pid, Signal::KILL);
     }
 }
 
@@ -306,7 +302,7 @@ fn a_file_may_return_before_its_end() {
     let file = "workers 1\nbind 'tcp://127.0.0.1:0'\ncluster { before_worker_boot { note 'cluster' } }\n\
                 before_worker_boot { note 'boot' }\nreturn if ENV['CI'] != 'never'\nno_directive true\n";
     let server = serve("puma.rb", file);
-    let all_booted = |times: usize| ["boot", "cluster"].iter().all(|note| count(&server, note) == times);
+    let all_booted = |times: usize| ["boot", "cluster"].iter().all(|note| ruby::count(&server, note) == times);
     assert!(within(PATIENCE, || all_booted(1)), "{:?}\n{}", ruby::notes(&server), server.log());
     replace_mold(&server);
     assert!(within(PATIENCE, || all_booted(2)), "{:?}\n{}", ruby::notes(&server), server.log());
@@ -422,11 +418,10 @@ fn the_index_of_a_worker_is_free_again_when_it_has_ended_whichever_mold_forks() 
         let (notes, start) = (ruby::notes(&server), format!("{index} is "));
         notes.iter().filter_map(|note| note.strip_prefix(&start)).next_back().unwrap().parse().unwrap()
     };
-    let kill = |pid: u32| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
     let (first, second, mold) = (pid_of(0), pid_of(1), ruby::mold(&server));
-    kill(mold);
+    signal(mold, Signal::KILL);
     assert!(within(PATIENCE, || !ruby::is_alive(mold)), "{}", server.log());
-    kill(second);
+    signal(second, Signal::KILL);
     assert!(within(PATIENCE, || pid_of(1) != second), "{:?}\n{}", ruby::notes(&server), server.log());
     assert_eq!(pid_of(0), first, "{:?}", ruby::notes(&server));
 }

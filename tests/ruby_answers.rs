@@ -165,8 +165,7 @@ fn callbacks_run_after_the_answer() {
 }
 
 fn closed(server: &Server, name: &str) -> usize {
-    let line = format!("closed {name}");
-    ruby::notes(server).iter().filter(|note| **note == line).count()
+    ruby::count(server, &format!("closed {name}"))
 }
 
 #[test]

@@ -68,8 +68,7 @@ fn the_other_thread_keeps_its_request_when_a_worker_is_interrupted() {
     ruby::let_go(&server, "go");
     let reply = ruby::expect(&server, other.reply().unwrap(), 200);
     assert_eq!(reply.text(), "waited");
-    let runs = ruby::notes(&server).iter().filter(|note| *note == "runs go").count();
-    assert_eq!(runs, 1, "it was not replayed either");
+    assert_eq!(ruby::count(&server, "runs go"), 1, "it was not replayed either");
     assert!(within(PATIENCE, || server.text("/pid") != pid), "the worker is replaced\n{}", server.log());
     ruby::assert_clean(&server);
 }

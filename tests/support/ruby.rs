@@ -57,6 +57,11 @@ pub fn notes(server: &Server) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
+/// How often this is among the notes.
+pub fn count(server: &Server, note: &str) -> usize {
+    notes(server).iter().filter(|line| *line == note).count()
+}
+
 /// Waits until this is among the notes.
 #[track_caller]
 pub fn wait_for_note(server: &Server, note: &str) {

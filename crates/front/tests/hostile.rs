@@ -4,13 +4,12 @@
 
 mod support;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Reply;
-use support::{Server, full, settings};
+use support::{Server, full, listeners, settings};
 
 /// (input, statuses in order, requests that the engine may see)
 type Case = (&'static str, &'static [u16], &'static [&'static str]);
@@ -230,8 +229,7 @@ fn a_request_with_random_bytes_in_it_is_called_once_or_refused_and_always_answer
 /// Its address is unknown from then on, and a client without an address is one on this machine for the application.
 #[test]
 fn who_has_reset_the_connection_before_it_is_served_makes_no_call() {
-    let kept = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.peer.remote_ip)))));
-    let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
+    let listeners = listeners();
     let front::Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
     let mut reset = TcpStream::connect(address).unwrap();
     // Behind the request comes more than is read ahead while it is served: the reset after that goes unnoticed.
@@ -239,18 +237,12 @@ fn who_has_reset_the_connection_before_it_is_served_makes_no_call() {
     rustix::net::sockopt::set_socket_linger(&reset, Some(Duration::ZERO)).unwrap();
     drop(reset);
 
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let io_threads = front::IoThreads::start(1).unwrap();
-    let (engine, stop) = (kept.engine.clone(), front::Stop::new());
-    let ending = stop.clone();
-    let serving =
-        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings()), ending).await });
-    let mut client = TcpStream::connect(address).unwrap();
-    client.write_all(b"GET /second HTTP/1.0\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).unwrap();
+    let mut server = Server::on(listeners, 1, settings(), |request| {
+        Reply::ready(Ok(full(&format!("{:?}", request.peer.remote_ip))))
+    });
+    let answer = server.ask("GET /second HTTP/1.0\r\n\r\n");
     assert!(answer.ends_with("Some(\"127.0.0.1\")"), "{answer}");
-    assert_eq!(*kept.engine.targets.lock().unwrap(), ["GET /second"]);
-    stop.drain();
-    runtime.block_on(serving).unwrap();
+    assert_eq!(*server.engine.targets.lock().unwrap(), ["GET /second"]);
+    server.stop.drain();
+    server.ended();
 }

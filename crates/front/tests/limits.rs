@@ -5,12 +5,12 @@
 mod support;
 
 use std::io::{Read, Write};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Fault, Reply, Responder, body, reply};
-use support::{Client, SOON, Server, Shelf, eventually, settings, with};
+use support::{SOON, Server, Shelf, eventually, listeners, settings, with};
 
 const SHORT: Duration = Duration::from_millis(80);
 
@@ -88,7 +88,9 @@ fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
     let (entered, has_entered) = mpsc::channel();
     let (go, may_go) = mpsc::channel::<()>();
     let gate = Mutex::new((entered, may_go));
-    let kept = Server::start(move |request| {
+    let mut settings = settings();
+    settings.limits.keep_alive = SHORT * 6;
+    let mut server = Server::on(listeners(), 1, settings, move |request| {
         if request.path == "/held" {
             let gate = gate.lock().unwrap();
             gate.0.send(()).unwrap();
@@ -96,17 +98,7 @@ fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
         }
         Reply::ready(Ok(support::full(&request.path)))
     });
-    let mut settings = settings();
-    settings.limits.keep_alive = SHORT * 6;
-    let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
-    let front::Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let io_threads = front::IoThreads::start(1).unwrap();
-    let (engine, stop) = (kept.engine.clone(), front::Stop::new());
-    let ending = stop.clone();
-    let serving =
-        runtime.spawn(async move { front::serve(listeners, &io_threads, engine, Arc::new(settings), ending).await });
-    let [mut first, mut second, mut idle] = [(); 3].map(|()| Client::new(address));
+    let [mut first, mut second, mut idle] = [(); 3].map(|()| server.connect());
     for client in [&mut first, &mut second, &mut idle] {
         assert_eq!(client.get("/").status, 200);
     }
@@ -121,8 +113,8 @@ fn a_request_that_comes_while_the_end_of_its_connection_is_due_is_answered() {
     idle.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
     go.send(()).unwrap();
     assert_eq!(idle.response().text(), "/late");
-    stop.drain();
-    runtime.block_on(serving).unwrap();
+    server.stop.drain();
+    server.ended();
 }
 
 /// Milliseconds of the first request in a log of JSON.

@@ -93,9 +93,7 @@ async fn serve_turns(link: &Arc<Link>, mut wire: Wire) -> End {
         match turn {
             Turn::Parked => wire.park(&unused),
             Turn::Cut => {
-                if link.ends_body() {
-                    wire.socket.reset_when_dropped();
-                }
+                reset_if_incomplete(link, &wire);
                 return End::Cut;
             }
             // These end a connection, and would make the task of every other one larger.
@@ -180,9 +178,7 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         }
         if let Err(error) = ended {
             tracing::debug!(target: "front", "connection ended: {error}");
-            if link.ends_body() {
-                wire.socket.reset_when_dropped();
-            }
+            reset_if_incomplete(link, &wire);
             return End::Finished;
         }
     }
@@ -194,6 +190,13 @@ async fn close(link: &Arc<Link>, mut wire: Wire, ended: hyper::Result<()>) -> En
         let _ = until_stopped(link, linger).await;
     }
     End::Finished
+}
+
+/// Makes the connection end with a reset if its end would otherwise tell the client that the body is complete.
+fn reset_if_incomplete(link: &Link, wire: &Wire) {
+    if link.ends_body() {
+        wire.socket.reset_when_dropped();
+    }
 }
 
 /// Status and reason of a refused head: refused by the wire, or, if the wire missed something, by hyper.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use engine::{Body, Engine, Reply, Request, Response, ResponseHead, Status};
-use front::{AccessLog, Bind, Ended, Limits, Settings, Stop};
+use front::{AccessLog, Bind, Ended, Limits, Listener, Settings, Stop};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -95,6 +95,11 @@ pub fn with(status: i64, headers: &[(&str, &str)], body: Body) -> Response {
     Response { head, body }
 }
 
+/// A listener on a free TCP port, whose connections wait until it is served.
+pub fn listeners() -> Vec<Listener> {
+    front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap()
+}
+
 /// A front that serves until it is dropped.
 pub struct Server {
     pub address: SocketAddr,
@@ -126,8 +131,17 @@ impl Server {
     }
 
     pub fn with(settings: Settings, act: impl Fn(Request) -> Reply + Send + Sync + 'static) -> Server {
+        Server::on(listeners(), 2, settings, act)
+    }
+
+    /// Serves these listeners, the first of which is on TCP, with this number of I/O threads.
+    pub fn on(
+        listeners: Vec<Listener>,
+        io_threads: usize,
+        settings: Settings,
+        act: impl Fn(Request) -> Reply + Send + Sync + 'static,
+    ) -> Server {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let listeners = front::listen(&["tcp://127.0.0.1:0".parse().unwrap()]).unwrap();
         let Bind::Tcp(address) = listeners[0].local() else { panic!("not TCP") };
         let (calls, targets, shows_faults) = Default::default();
         let engine = Arc::new(TestEngine { act: Box::new(act), calls, targets, shows_faults });
@@ -135,7 +149,7 @@ impl Server {
         let theirs = engine.clone();
         let ending = stop.clone();
         let serving = runtime.spawn(async move {
-            let io_threads = front::IoThreads::start(2).unwrap();
+            let io_threads = front::IoThreads::start(io_threads).unwrap();
             front::serve(listeners, &io_threads, theirs, Arc::new(settings), ending).await
         });
         Server { address, stop, engine, serving: Some(serving), runtime: Some(runtime) }
