@@ -100,7 +100,6 @@ module FoolsGold
     def begin_more(status, headers)
       Thread.handle_interrupt(RequestTimeout => :never) do
         head(status, headers, Frames::MORE)
-        @begun = @slot.seq
         @slot.flush
       end
     end
@@ -113,11 +112,7 @@ module FoolsGold
         out.finish
       end
       Thread.handle_interrupt(RequestTimeout => :never) do
-        # As in `head`: an exception in between would be sent behind the end.
-        Thread.handle_interrupt(Channel::WHOLLY) do
-          @slot.add(Frames::END_OF_BODY, @later ? "\x01" : "")
-          @ended = @slot.seq
-        end
+        add(Frames::END_OF_BODY, @later ? "\x01" : "", ends: true)
         @slot.flush
       end
     end
@@ -128,11 +123,15 @@ module FoolsGold
 
       flags |= Frames::LATER if @later && flags != Frames::MORE
       numbers = [@slot.seq, status, flags, headers ? headers.pairs : 0, block.bytesize]
-      answer = [*numbers, block, body].pack("NnCnNa*a*")
-      # An exception of another thread in between would be sent as a second answer.
+      add(Frames::ANSWER, [*numbers, block, body].pack("NnCnNa*a*"), ends: flags != Frames::MORE)
+    end
+
+    # Adds a frame that begins or ends the answer, and notes which. An exception of another thread between the two steps
+    # would be sent as a second answer, or behind the end.
+    def add(kind, payload, ends:)
       Thread.handle_interrupt(Channel::WHOLLY) do
-        @slot.add(Frames::ANSWER, answer)
-        @ended = @slot.seq unless flags == Frames::MORE
+        @slot.add(kind, payload)
+        ends ? @ended = @slot.seq : @begun = @slot.seq
       end
     end
 
