@@ -1,8 +1,9 @@
 //! ab: a closed loop on one thread that speaks HTTP/1.0. It checks the status, and compares the length of each response
 //! with that of the first one, unless `-l` is given. It ignores Content-Length: an incomplete response, or even none at
-//! all, counts as complete if the first one was no longer. So the length of the right response is compared here. Where
-//! the first one had another, and some were refused, ab has compared all with what may be a refusal: that run is void,
-//! unless all lengths together show which were right. A refusal of another length is counted under both.
+//! all, counts as complete if the first one was no longer. So the length of the right response is compared here. If the
+//! first one had another length, and some were refused, the first one may be a refusal, with which ab has compared all
+//! others: that run is void, unless the sum of all lengths shows which were right. A refusal of another length counts
+//! as a bad status and as another length.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -50,7 +51,7 @@ pub enum AbUntil {
 /// Loads a path of the server on this port.
 pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     if let Some(why) = too_many(plan.clients) {
-        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+        return Ok(Outcome::nothing(why));
     }
     let scratch = Scratch::new()?;
     let table = scratch.file("percent.csv");
@@ -96,41 +97,43 @@ fn read(output: &ToolOutput, table: &str, length: Option<u64>) -> Option<Outcome
     }
     let refused = errors.get(BAD_STATUS).copied().unwrap_or(0);
     let unlike = errors.get(LENGTH).copied().unwrap_or(0);
-    // Where the first connection was closed early, ab counts whatever has a body as of another length than that. Only
-    // the sum of their lengths shows whether they had the right one.
-    let is_empty = first == Some(0.0) && length.is_some_and(|right| right > 0) && unlike > 0;
-    let came = number_after(text, "HTML transferred:");
-    let sum = length.map(|right| right as f64 * unlike as f64);
-    let is_closed = is_empty && errors.len() == 1 && came == sum;
+    let expected = length.map(|bytes| bytes as f64);
+    // ab compares the length of each response with that of the first. Where that was not the right length, the others
+    // are known to have had it only if the sum of all lengths says so.
+    let sum = expected.zip(first).map(|(expected, first)| expected * unlike as f64 + first * refused as f64);
+    let adds_up = first != expected && sum.is_some() && sum == number_after(text, "HTML transferred:");
+    // The first connection was closed early: every response with a body has another length.
+    let is_empty = first == Some(0.0) && length.is_some_and(|bytes| bytes > 0) && unlike > 0;
+    let is_closed = is_empty && errors.len() == 1 && adds_up;
     if is_closed {
         errors = BTreeMap::from([(CLOSED.to_owned(), (made as u64).saturating_sub(unlike))]);
     }
-    // So it is with a first one that was refused: all that were not are of another length than that. A run in which
-    // many are refused would otherwise be void again and again, and nobody would see how many.
-    let sum = sum.zip(first).map(|(sum, first)| sum + first * refused as f64);
+    // The first request was refused: every response that was not has another length. Otherwise a run with many refusals
+    // would be void each time it is repeated, and their number would never be shown.
     let is_of_two_kinds = errors.len() == 2 && unlike > 0 && refused > 0 && (unlike + refused) as f64 == made;
-    let is_refusal = is_of_two_kinds && first != length.map(|right| right as f64) && came.is_some() && came == sum;
+    let is_refusal = is_of_two_kinds && adds_up;
     if is_refusal {
         errors.remove(LENGTH);
     }
-    let first = if is_closed || is_refusal { length.map(|right| right as f64) } else { first };
-    let told = match (first, length) {
+    let first = if is_closed || is_refusal { expected } else { first };
+    let difference = match (first, expected) {
         _ if nothing_came => None,
-        (Some(first), Some(right)) if first != right as f64 => {
-            Some(format!("ab was given a body of {first} bytes first, not of {right}"))
+        (Some(first), Some(expected)) if first != expected => {
+            Some(format!("ab was given a body of {first} bytes first, not of {expected}"))
         }
         _ => None,
     };
-    // The first response may have been a refusal, or cut, which is no wrong answer. ab has held all others against its
-    // length.
+    // A first response that was a refusal, or was cut off, is no wrong answer, but the others were compared with it.
     let (wrong, void) = match refused {
-        0 if is_empty => (None, told.map(|told| format!("{told}; {unlike} had another length"))),
-        0 => (told, None),
-        some if (some as f64) < made => (None, told.map(|told| format!("{told}; {some} had another status than 2xx"))),
+        0 if is_empty => (None, difference.map(|words| format!("{words}; {unlike} had another length"))),
+        0 => (difference, None),
+        some if (some as f64) < made => {
+            (None, difference.map(|words| format!("{words}; {some} had another status than 2xx")))
+        }
         _ => (None, None),
     };
-    // ab counts a request that broke under several kinds, and bad status and bad length separately. It does not say how
-    // many are both. Only what is surely right counts as right, and only what surely failed as failed.
+    // ab may count a failed request under several kinds, among them a bad status and another length, and does not say
+    // how many are both. Only what is certainly right counts as right, and only what certainly failed as failed.
     let twice = errors.get(LENGTH).copied().unwrap_or(0).min(refused);
     let sum = errors.values().sum::<u64>();
     let right = if wrong.is_some() { 0.0 } else { (made - sum as f64).max(0.0) };

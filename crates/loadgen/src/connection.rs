@@ -83,24 +83,18 @@ impl Prepared {
     }
 }
 
-/// Header fields of a request: ours, and those that it asks for, each as often as it does. The first of a name replaces
-/// one of ours.
+/// Header fields of a request: ours, and its own, which may repeat a name. Its own replace ours of the same name.
 pub(crate) fn headers(port: u16, ask: &Ask, keep: bool) -> Result<HeaderMap, http::Error> {
     let mut headers = HeaderMap::new();
     headers.insert(HOST, HeaderValue::try_from(format!("127.0.0.1:{port}"))?);
     if !keep {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    for (at, (name, value)) in ask.headers.iter().enumerate() {
-        let is_another = ask.headers[..at].iter().any(|(earlier, _)| earlier.eq_ignore_ascii_case(name));
-        let name = HeaderName::try_from(name)?;
-        let value = HeaderValue::try_from(value)?;
-        if is_another {
-            headers.append(name, value);
-        } else {
-            headers.insert(name, value);
-        }
+    let mut asked = HeaderMap::new();
+    for (name, value) in &ask.headers {
+        asked.append(HeaderName::try_from(name)?, HeaderValue::try_from(value)?);
     }
+    headers.extend(asked);
     if !ask.body.is_empty() {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(ask.body.len()));
     }

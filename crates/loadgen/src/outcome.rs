@@ -25,3 +25,10 @@ pub struct Outcome {
     /// Numbers that this load should have and has not, each with the reason: by the names of `metric.rs`.
     pub lacking: BTreeMap<String, String>,
 }
+
+impl Outcome {
+    /// Outcome of a load that does not count, with the reason.
+    pub fn nothing(why: String) -> Outcome {
+        Outcome { void: Some(why), ..Outcome::default() }
+    }
+}

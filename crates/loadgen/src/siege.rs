@@ -78,7 +78,7 @@ pub enum SiegeUntil {
 /// Loads a path of the server on this port.
 pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String> {
     if let Some(why) = too_many(plan.clients) {
-        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+        return Ok(Outcome::nothing(why));
     }
     let scratch = Scratch::new()?;
     let settings = scratch.write("siegerc", SETTINGS)?;
@@ -99,7 +99,7 @@ pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String>
         Ok(output) => output,
         Err(ToolError::Hung(output)) => {
             let why = SIEGE.hung(&output, limit_s);
-            return if may_hang { Ok(Outcome { void: Some(why), ..Outcome::default() }) } else { Err(why) };
+            return if may_hang { Ok(Outcome::nothing(why)) } else { Err(why) };
         }
         Err(ToolError::Failed(why)) => return Err(why),
     };

@@ -273,7 +273,7 @@ impl Seen {
     /// Results of a load that could not be made, with the reason: the load generator's fault, or that of its options,
     /// and not the server's.
     pub(crate) fn nothing(command: String, why: String) -> Seen {
-        Seen { outcome: Outcome { command, void: Some(why), ..Outcome::default() }, timeline: Vec::new() }
+        Seen { outcome: Outcome { command, ..Outcome::nothing(why) }, timeline: Vec::new() }
     }
 
     /// The outcome with its courses over time.

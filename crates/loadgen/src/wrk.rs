@@ -39,7 +39,7 @@ pub struct WrkPlan {
 /// Loads a path of the server on this port.
 pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     if let Some(why) = too_many(plan.connections) {
-        return Ok(Outcome { void: Some(why), ..Outcome::default() });
+        return Ok(Outcome::nothing(why));
     }
     let scratch = Scratch::new()?;
     let script = scratch.write("numbers.lua", SCRIPT)?;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::contest::{Facts, Turn, can};
+use super::ladder::capacity_by;
 use super::plan::{Plan, PlannedCase, divided_s};
 use super::ready::{Present, ReadyRun, present};
 use super::recipe::Study;
@@ -18,7 +19,6 @@ use crate::record::machine;
 use crate::record::summary::{Summary, Who};
 use crate::record::{Sample, TWIN};
 use loadgen::K6Here;
-use loadgen::metric::{RATE, REQUESTS};
 
 impl ReadyRun<'_> {
     /// Runs the study, or what is left of it, into this folder.
@@ -167,8 +167,7 @@ type Key = (String, String, u32);
 
 /// What has been measured, before an interruption or since.
 struct Done {
-    /// Loads made, with the rate if they had one: 0 where that was not measured, none where the server gave no right
-    /// answer.
+    /// Loads made, each with what it says of the capacity ([`capacity_by`]).
     loaded: BTreeMap<Key, Option<f64>>,
     /// Loads that could be made.
     with_numbers: BTreeSet<Key>,
@@ -196,10 +195,8 @@ impl Done {
         if !sample.numbers.is_empty() {
             self.with_numbers.insert(key.clone());
         }
-        let of = |name: &str| sample.numbers.get(name).copied().filter(|number| *number > 0.0);
-        let could_not_be_made = sample.numbers.is_empty() && sample.disqualified.is_none();
-        let is_unmeasured = could_not_be_made || of(REQUESTS).is_some();
-        self.loaded.insert(key, of(RATE).or(is_unmeasured.then_some(0.0)));
+        let is_void = sample.numbers.is_empty() && sample.disqualified.is_none();
+        self.loaded.insert(key, capacity_by(&sample.numbers, is_void));
     }
 
     fn rate(&self, case: &str, contender: &str, round: u32) -> Option<f64> {
@@ -298,6 +295,8 @@ pub fn home() -> Result<PathBuf, String> {
 
 #[cfg(test)]
 mod tests {
+    use loadgen::metric::{RATE, REQUESTS};
+
     use super::*;
 
     #[test]

@@ -22,8 +22,7 @@ pub struct Big {
 /// connection, with the failures of both.
 pub fn run(port: u16, workload: &Workload, plan: &Big) -> Result<ScenarioReport, String> {
     if let Some(why) = too_many(plan.clients.saturating_mul(2)) {
-        let outcome = Outcome { void: Some(why), ..Outcome::default() };
-        return Ok(ScenarioReport { outcome, ..ScenarioReport::default() });
+        return Ok(ScenarioReport { outcome: Outcome::nothing(why), ..ScenarioReport::default() });
     }
     let closed =
         |keep: bool, seed: u64| Closed { clients: plan.clients, until: Until::Seconds(plan.seconds), keep, seed };
