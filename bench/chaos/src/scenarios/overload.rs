@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use loadgen::scenario::ScenarioReport;
 use loadgen::scenario::overload::{Overload, run};
 use loadgen::{Closed, Until, Watch, Workload, watch_closed};
 
@@ -72,12 +73,12 @@ fn once(stage: &Stage, server: &Server, workload: &Workload) -> Result<(Told, bo
         patience_s: 20.0,
         seed: 5,
     };
-    let all_seen = run(server.port, workload, &plan)?;
+    let reports = run(server.port, workload, &plan)?;
     // Shared machines change their speed within a minute: the capacity is between the two.
     let after = capacity(stage, server, workload);
     told.remark(format!("capacity with {CLIENTS} clients: {before:.0}/s before, {after:.0}/s after"));
-    for seen in all_seen {
-        judge(&seen, f64::midpoint(before, after), &mut told);
+    for report in reports {
+        judge(&report, f64::midpoint(before, after), &mut told);
     }
     let others = Work::now(&ours).of_others_since(&begun);
     told.remark(format!("other programs used {:.0} % of the processor time", others * 100.0));
@@ -95,14 +96,14 @@ fn capacity(stage: &Stage, server: &Server, workload: &Workload) -> f64 {
     seen.number(loadgen::metric::RATE).unwrap_or(0.0)
 }
 
-fn judge(seen: &loadgen::scenario::ScenarioReport, capacity: f64, told: &mut Told) {
-    let number = |name: &str| seen.outcome.numbers.get(name).copied();
+fn judge(report: &ScenarioReport, capacity: f64, told: &mut Told) {
+    let number = |name: &str| report.outcome.numbers.get(name).copied();
     let mut count = Count { right: number("requests").unwrap_or(0.0) as u64, ..Count::default() };
-    count.errors.clone_from(&seen.outcome.errors);
-    count.wrong.clone_from(&seen.outcome.wrong);
+    count.errors.clone_from(&report.outcome.errors);
+    count.wrong.clone_from(&report.outcome.wrong);
     count.longest_ms = number("max_ms").unwrap_or(0.0);
     told.count("the clients", &count, &[SHED]);
-    told.remarks.extend(seen.words.iter().cloned());
+    told.remarks.extend(report.words.iter().cloned());
     let goodput = number("goodput_per_s").unwrap_or(0.0) * 100.0 / capacity;
     told.remark(format!("goodput {goodput:.0} % of the capacity"));
     told.expect(goodput >= GOODPUT, || format!("goodput was {goodput:.0} % of the capacity, not {GOODPUT:.0} %"));

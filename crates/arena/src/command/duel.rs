@@ -132,9 +132,9 @@ impl DuelCommand {
         options.k6 = k6.map(|version| K6Here::with(version, folder.path().join("k6")));
         let _lock = folder.lock()?;
         interrupt::measures(folder.path(), None);
-        let mut told = Recorder { folder: &folder, progress: Progress::new() };
-        let fought = ready.run(&options, &mut told);
-        told.progress.ends();
+        let mut recorder = Recorder { folder: &folder, progress: Progress::new() };
+        let fought = ready.run(&options, &mut recorder);
+        recorder.progress.ends();
         let path = folder.path().display();
         let has_samples = folder.samples().is_ok_and(|(samples, _)| !samples.is_empty());
         let what = if has_samples { "what was measured is" } else { "nothing was measured; the servers' logs are" };

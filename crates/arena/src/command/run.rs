@@ -86,22 +86,22 @@ impl RunCommand {
             false => self.studies.iter().map(|name| studies.get(name)).collect::<Result<_, _>>()?,
         };
         for name in &self.must {
-            if !chosen.iter().any(|recipe| recipe.contenders.iter().any(|entry| entry.name() == name)) {
+            if !chosen.iter().any(|study| study.contenders.iter().any(|entry| entry.name() == name)) {
                 return Err(format!("--must {name}: no chosen study has a contender of that name; see `arena list`"));
             }
         }
         let mut failed = Vec::new();
-        for recipe in chosen {
+        for study in chosen {
             let only = self.only.iter().map(|word| format!(" --only {word}"));
             let choice: String = only.chain(self.without.iter().map(|word| format!(" --without {word}"))).collect();
-            let command = format!("arena run {}{}{choice}", recipe.name, self.how.in_words());
-            let begun = self.how.asked(recipe, command).and_then(|asked| {
+            let command = format!("arena run {}{}{choice}", study.name, self.how.in_words());
+            let begun = self.how.asked(study, command).and_then(|asked| {
                 let asked = RunRequest { only: self.only.clone(), without: self.without.clone(), ..asked };
-                self.how.begin(asked, recipe, (&context, home), &self.must, out)
+                self.how.begin(asked, study, (&context, home), &self.must, out)
             });
             match begun {
                 Ok(more) => failed.extend(more),
-                Err(error) => failed.push(format!("{}: {error}", recipe.name)),
+                Err(error) => failed.push(format!("{}: {error}", study.name)),
             }
         }
         passed(failed)
@@ -153,8 +153,8 @@ impl RunCommand {
 
 impl How {
     /// What these options ask of a study, for all its contenders.
-    pub(super) fn asked(&self, recipe: &Study, command: String) -> Result<RunRequest, String> {
-        let mut effort: Effort = if self.quick { recipe.quick.clone() } else { recipe.full.clone() };
+    pub(super) fn asked(&self, study: &Study, command: String) -> Result<RunRequest, String> {
+        let mut effort: Effort = if self.quick { study.quick.clone() } else { study.full.clone() };
         if let Some(rounds) = self.rounds {
             (effort.rounds, effort.rounds_most) = (rounds, None);
         }
@@ -166,7 +166,7 @@ impl How {
         }
         let clock = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(RunRequest {
-            study: recipe.name.clone(),
+            study: study.name.clone(),
             is_quick: self.quick,
             effort,
             only: Vec::new(),
@@ -185,20 +185,20 @@ impl How {
     pub(super) fn begin(
         &self,
         asked: RunRequest,
-        recipe: &Study,
+        study: &Study,
         (context, home): (&Context, &Home),
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
-        let asked = RunRequest { origin: Some(Origin::of(recipe, context)), ..asked };
+        let asked = RunRequest { origin: Some(Origin::of(study, context)), ..asked };
         // A study that cannot run leaves no folder behind.
-        let ready = ReadyRun::make(&asked, recipe, context, &[])?;
+        let ready = ReadyRun::make(&asked, study, context, &[])?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
         if let Some(words) = machine::company() {
             let _ = writeln!(std::io::stderr(), "{words}");
         }
         let parent = self.out.clone().unwrap_or_else(|| home.runs());
-        let folder = Folder::create(&parent, &recipe.name, &plan)?;
+        let folder = Folder::create(&parent, &study.name, &plan)?;
         let _lock = folder.lock()?;
         self.measure(ready, (&folder, home), must, out)
     }

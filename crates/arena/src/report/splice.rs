@@ -85,7 +85,7 @@ impl<'a> TableQuery<'a> {
         self.rows.is_empty() || self.rows.contains(&name)
     }
 
-    /// The rows that are wanted of these, in the wanted order.
+    /// Of these rows the ones that the query asks for, in its order.
     fn pick(&self, rows: Vec<Row>) -> Vec<Row> {
         let mut rows: Vec<Row> = rows.into_iter().filter(|row| self.has(&row.name)).collect();
         rows.sort_by_key(|row| self.rows.iter().position(|name| *name == row.name));
@@ -153,13 +153,13 @@ fn place(markdown: &str, name: &str) -> Result<(usize, usize), String> {
 }
 
 /// Markdown, with a line of its date, machine and folder below.
-fn table(shown: ShownRun, wanted: &TableQuery) -> Result<String, String> {
+fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let ShownRun { summary, link } = shown;
     let styles = Styles::of(summary);
-    if wanted.metric == Some(WORSE) {
-        return Ok(worse_list(shown, &styles, wanted.begin.first().unwrap_or(&"")));
+    if query.metric == Some(WORSE) {
+        return Ok(worse_list(shown, &styles, query.begin.first().unwrap_or(&"")));
     }
-    let chosen = match wanted.metric {
+    let chosen = match query.metric {
         Some(name) => Some(Metric::of(name).ok_or_else(|| format!("{name:?} is no metric"))?),
         None => None,
     };
@@ -169,16 +169,16 @@ fn table(shown: ShownRun, wanted: &TableQuery) -> Result<String, String> {
     // A metric that is not named explicitly is only shown for the cases that it ranks.
     let ranks =
         |case: &&Case| chosen.is_some() || words::ranking_metric(case).is_some_and(|one| one.name == metric.name);
-    let named = summary.cases.iter().filter(|case| wanted.has_case(&case.name));
+    let named = summary.cases.iter().filter(|case| query.has_case(&case.name));
     let cases: Vec<&Case> = named.filter(has).filter(ranks).collect();
-    wanted.check(&cases)?;
+    query.check(&cases)?;
     let lines = match (&cases[..], chosen) {
         ([], _) => return Err(format!("nobody in the run of {} has a figure for {}", summary.study, metric.name)),
-        ([case], None) => one_case(case, &styles, wanted),
-        _ => many_cases(&cases, metric, &styles, wanted),
+        ([case], None) => one_case(case, &styles, query),
+        _ => many_cases(&cases, metric, &styles, query),
     };
     let quick = if summary.is_quick { " **Quick run: not to be believed.**" } else { "" };
-    let shown_results = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+    let shown_results = || cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let failed = shown_results().any(|result| result.failed_share() > 0.0);
     let counted = shown_results().any(|result| result.numbers.contains_key(FAILED));
     // What failed of one whose server ended is in no figure.
@@ -207,21 +207,21 @@ fn table(shown: ShownRun, wanted: &TableQuery) -> Result<String, String> {
         true => "?: undecided, neither shown to be worse than the best nor within a quarter of it. ",
         false => "",
     };
-    let among = if wanted.rows.is_empty() { "" } else { ", among all entries of the run" };
+    let among = if query.rows.is_empty() { "" } else { ", among all entries of the run" };
     let place = format!(
         "{}; {}; {}{}; medians{beside}; bold: the best, and what is within a quarter of it and does not \
          differ significantly{among} (nothing where no difference is significant). \
          {undecided}{failures}{}{}{twins}[Run]({link}){}.{quick}{short}",
         date::day_in_words(&summary.started),
         words::machine(summary).replace(" · ", ", "),
-        rounds(&cases, metric, wanted),
+        rounds(&cases, metric, query),
         loads(&cases),
-        checked_too_little(&cases, wanted),
-        unseen(&cases, metric, &styles, wanted),
-        further(&cases, wanted),
+        checked_too_little(&cases, query),
+        unseen(&cases, metric, &styles, query),
+        further(&cases, query),
     );
     let table = lines.join("\n");
-    let settings = settings(summary, &styles, wanted);
+    let settings = settings(summary, &styles, query);
     let command = match summary.command.as_str() {
         "" => String::new(),
         command => format!(" Made by `{}`.", command.replace('`', "'")),
@@ -257,8 +257,8 @@ fn busy(summary: &Summary) -> &'static str {
 }
 
 /// Number of rounds of the figures: `3 rounds`, or `2–3 rounds` where they have different numbers.
-fn rounds(cases: &[&Case], metric: &Metric, wanted: &TableQuery) -> String {
-    let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+fn rounds(cases: &[&Case], metric: &Metric, query: &TableQuery) -> String {
+    let shown = || cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let all = || shown().filter_map(|one| one.numbers.get(metric.name));
     let counts = || all().map(|spread| spread.all.len());
     let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
@@ -282,8 +282,8 @@ fn loads(cases: &[&Case]) -> String {
 
 /// How many of the shown entries could have given one wrong answer in a thousand unseen in one of these cases, because
 /// so few answers were checked after the load of a tool that checks none.
-fn checked_too_little(cases: &[&Case], wanted: &TableQuery) -> String {
-    let shown = cases.iter().flat_map(|case| &case.results).filter(|one| wanted.has(&one.contender));
+fn checked_too_little(cases: &[&Case], query: &TableQuery) -> String {
+    let shown = cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let with_answers: Vec<&Measured> = shown.filter(|one| one.disqualified.is_none()).collect();
     let names = |is: fn(&Measured) -> bool| -> BTreeSet<&str> {
         with_answers.iter().filter(|one| is(one)).map(|one| one.contender.as_str()).collect()
@@ -295,12 +295,12 @@ fn checked_too_little(cases: &[&Case], wanted: &TableQuery) -> String {
 }
 
 /// The best of each case that has no row here: otherwise all rows would stand beside one that is not seen.
-fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery) -> String {
+fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQuery) -> String {
     let best = |case: &&Case| {
         let beside = Beside::of(case, metric);
         let best = case.results.iter().find(|result| beside.is_first(&result.contender))?;
         let figure = number::with_unit(best.numbers.get(metric.name)?.median, metric);
-        let is_seen = wanted.has(&best.contender);
+        let is_seen = query.has(&best.contender);
         (!is_seen).then(|| format!("{} with {figure} ({})", styles.title(&best.contender), case.title))
     };
     let all: Vec<String> = cases.iter().filter_map(best).collect();
@@ -308,8 +308,8 @@ fn unseen(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery
 }
 
 /// How many entries of the run have no row here.
-fn further(cases: &[&Case], wanted: &TableQuery) -> String {
-    match names_in(cases).into_iter().filter(|name| !wanted.has(name)).count() {
+fn further(cases: &[&Case], query: &TableQuery) -> String {
+    match names_in(cases).into_iter().filter(|name| !query.has(name)).count() {
         0 => String::new(),
         more => format!(
             ", which has {} that {} not shown here",
@@ -320,10 +320,10 @@ fn further(cases: &[&Case], wanted: &TableQuery) -> String {
 }
 
 /// What each contender ran with, in a table of its own that is folded: figures without these are a rumour.
-fn settings(summary: &Summary, styles: &Styles, wanted: &TableQuery) -> String {
+fn settings(summary: &Summary, styles: &Styles, query: &TableQuery) -> String {
     let mut all = words::settings(summary, styles);
-    all.retain(|one| wanted.has(&one.name));
-    all.sort_by_key(|one| wanted.rows.iter().position(|name| *name == one.name));
+    all.retain(|one| query.has(&one.name));
+    all.sort_by_key(|one| query.rows.iter().position(|name| *name == one.name));
     if all.is_empty() {
         return String::new();
     }
@@ -342,9 +342,9 @@ fn settings(summary: &Summary, styles: &Styles, wanted: &TableQuery) -> String {
 }
 
 /// Contenders down, metrics across.
-fn one_case(case: &Case, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
+fn one_case(case: &Case, styles: &Styles, query: &TableQuery) -> Vec<String> {
     let mut data = rows::table(case, styles);
-    data.rows = wanted.pick(data.rows);
+    data.rows = query.pick(data.rows);
     let count = data.columns.len().min(MOST_METRICS);
     let unit = |column: &rows::Column| match column.unit.as_str() {
         "" => column.title.clone(),
@@ -362,9 +362,9 @@ fn one_case(case: &Case, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
 
 /// One metric: contenders down and cases across, or the other way round when there are more cases. Where requests
 /// failed, their share over all of these cases stands beside it.
-fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, wanted: &TableQuery) -> Vec<String> {
+fn many_cases(cases: &[&Case], metric: &Metric, styles: &Styles, query: &TableQuery) -> Vec<String> {
     let mut matrix = rows::matrix(cases, metric, styles);
-    matrix.rows = wanted.pick(matrix.rows);
+    matrix.rows = query.pick(matrix.rows);
     let mut heads: Vec<String> = cases.iter().map(|case| words::with_rate(&case.title, case)).collect();
     let failures: Vec<String> = matrix.rows.iter().map(|row| failed(cases, &row.name)).collect();
     let has_failures = failures.iter().any(|share| !share.is_empty());
@@ -663,8 +663,8 @@ mod tests {
 
     #[test]
     fn cases_are_named_by_how_they_begin() {
-        let wanted = TableQuery::of("s/p99_ms/a,bc");
-        assert_eq!(["a", "a-1", "bc=2", "b", "c"].map(|case| wanted.has_case(case)), [true, true, true, false, false]);
+        let query = TableQuery::of("s/p99_ms/a,bc");
+        assert_eq!(["a", "a-1", "bc=2", "b", "c"].map(|case| query.has_case(case)), [true, true, true, false, false]);
         assert!(TableQuery::of("s/p99_ms//x").has_case("any") && TableQuery::of("s").has_case("any"));
     }
 

@@ -117,8 +117,8 @@ pub(super) fn overload_s(case: &PlannedCase) -> (u32, u32, u32) {
 
 /// The outcome with the scenario's own sentences, and with what ordinary clients saw second by second. The sentences
 /// are of one contender and one round, and no part of the command.
-fn outcome(told: ScenarioReport) -> Outcome {
-    let ScenarioReport { mut outcome, words, timeline, .. } = told;
+fn outcome(report: ScenarioReport) -> Outcome {
+    let ScenarioReport { mut outcome, words, timeline, .. } = report;
     outcome.told.extend(words);
     outcome.course = loadgen::course_of(&timeline);
     outcome
@@ -133,8 +133,8 @@ mod tests {
     fn a_scenario_is_shown_over_time() {
         let second = |ms: u32| Second { times_us: vec![ms * 1000; 400], failed: 0 };
         let timeline = vec![second(1), second(30), second(1)];
-        let told = ScenarioReport { timeline, ..ScenarioReport::default() };
-        let course = outcome(told).course;
+        let report = ScenarioReport { timeline, ..ScenarioReport::default() };
+        let course = outcome(report).course;
         assert_eq!(course["p99_ms"], [(0.5, 1.0), (1.5, 30.0)]);
         assert_eq!(course["requests_per_s"], [(0.5, 400.0), (1.5, 400.0)]);
     }

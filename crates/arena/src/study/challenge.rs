@@ -68,7 +68,7 @@ impl Challenge {
         let others = against.into_iter().map(|entry| Entry { in_quick: true, ..entry.clone() });
         let contenders = std::iter::once(entry).chain(others).collect();
         let joined = Study { contenders, ..study.clone() };
-        let complaints = super::check::recipe(&joined);
+        let complaints = super::check::study(&joined);
         if complaints.is_empty() { Ok((joined, catalogue)) } else { Err(complaints.join("\n")) }
     }
 

@@ -1,4 +1,4 @@
-//! Checks a study's parsed recipe for everything that would fail only during a run, or make it measure something else.
+//! Checks a parsed study for everything that would fail only during a run, or make it measure something else.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -24,29 +24,29 @@ const REQUESTS: RangeInclusive<u64> = 1..=100_000_000;
 const SEND_BYTES: RangeInclusive<usize> = 1..=16_777_216;
 const MEMORY_MIB: RangeInclusive<u64> = 16..=16_000_000;
 
-/// All errors in the recipe itself, each with what would be right.
-pub fn recipe(recipe: &Study) -> Vec<String> {
-    let mut found = recipe.full.complaints("full");
-    found.extend(recipe.quick.complaints("quick"));
-    if let Err(words) = plain(&recipe.name) {
+/// All errors in the study itself, each with what would be right.
+pub fn study(study: &Study) -> Vec<String> {
+    let mut found = study.full.complaints("full");
+    found.extend(study.quick.complaints("quick"));
+    if let Err(words) = plain(&study.name) {
         found.push(format!("the file's name: {words}"));
     }
-    if let Some(mib) = recipe.memory_mib.filter(|mib| !MEMORY_MIB.contains(mib)) {
+    if let Some(mib) = study.memory_mib.filter(|mib| !MEMORY_MIB.contains(mib)) {
         found.push(format!("memory_mib is {mib}: {}", from(&MEMORY_MIB)));
     }
-    if recipe.metrics.is_empty() {
+    if study.metrics.is_empty() {
         found.push("metrics names at least one: the first one ranks".into());
     }
-    metrics("metrics", &recipe.metrics, &mut found);
-    contenders(recipe, &mut found);
-    cases(recipe, &mut found);
-    let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
-    for plot in &recipe.plots {
+    metrics("metrics", &study.metrics, &mut found);
+    contenders(study, &mut found);
+    cases(study, &mut found);
+    let names: Vec<&str> = study.cases.iter().map(|case| case.name.as_str()).collect();
+    for plot in &study.plots {
         let what = format!("plot {:?}", plot.title);
         metrics(&format!("{what}.metric"), std::slice::from_ref(&plot.metric), &mut found);
         known(&format!("{what}.cases"), &plot.cases, &names, &mut found);
     }
-    for verdict in &recipe.verdicts {
+    for verdict in &study.verdicts {
         let what = format!("verdict {:?}", verdict.use_case);
         metrics(&format!("{what}.metric"), verdict.metric.as_slice(), &mut found);
         known(&format!("{what}.cases"), &verdict.cases, &names, &mut found);
@@ -54,27 +54,27 @@ pub fn recipe(recipe: &Study) -> Vec<String> {
     found
 }
 
-/// All errors in the recipe's references to applications, contenders and published figures.
-pub fn surroundings(recipe: &Study, apps: &Path, figures: &Figures, contenders: Option<&Catalogue>) -> Vec<String> {
+/// All errors in the study's references to applications, contenders and published figures.
+pub fn surroundings(study: &Study, apps: &Path, figures: &Figures, contenders: Option<&Catalogue>) -> Vec<String> {
     let mut found = Vec::new();
-    let app = apps.join(&recipe.app);
-    match plain(&recipe.app) {
+    let app = apps.join(&study.app);
+    match plain(&study.app) {
         Err(words) => found.push(format!("app: {words}")),
         Ok(()) if !app.is_dir() => found.push(format!("app: there is no folder {}", app.display())),
         Ok(()) => {
-            let files = recipe.contenders.iter().map(|entry| entry.rackup.as_deref().unwrap_or("config.ru"));
+            let files = study.contenders.iter().map(|entry| entry.rackup.as_deref().unwrap_or("config.ru"));
             let mut files: Vec<&str> = files.filter(|file| !app.join(file).is_file()).collect();
             files.sort_unstable();
             files.dedup();
             found.extend(files.iter().map(|file| format!("app: there is no {} in {}", file, app.display())));
         }
     }
-    let servers = recipe.published.as_ref().map(|name| figures.servers(name));
-    if let (Some(name), Some(None)) = (&recipe.published, &servers) {
+    let servers = study.published.as_ref().map(|name| figures.servers(name));
+    if let (Some(name), Some(None)) = (&study.published, &servers) {
         let names = figures.names().join(", ");
         found.push(format!("published: published.toml has no [study.{name}]; it has {names}"));
     }
-    for entry in &recipe.contenders {
+    for entry in &study.contenders {
         let name = entry.name();
         if contenders.is_some_and(|all| all.get(&entry.recipe).is_none()) {
             found.push(format!("contender {name}: there is no recipe {} in arena/contenders", entry.recipe));
@@ -88,11 +88,11 @@ pub fn surroundings(recipe: &Study, apps: &Path, figures: &Figures, contenders: 
     found
 }
 
-fn contenders(recipe: &Study, found: &mut Vec<String>) {
-    if recipe.contenders.is_empty() {
+fn contenders(study: &Study, found: &mut Vec<String>) {
+    if study.contenders.is_empty() {
         found.push("contenders is empty: who takes part?".into());
     }
-    let mut names: Vec<&str> = recipe.contenders.iter().map(Entry::name).collect();
+    let mut names: Vec<&str> = study.contenders.iter().map(Entry::name).collect();
     names.sort_unstable();
     for two in names.windows(2).filter(|two| two[0] == two[1]) {
         found.push(format!("two contenders are named {}: give one of them a name", two[0]));
@@ -100,7 +100,7 @@ fn contenders(recipe: &Study, found: &mut Vec<String>) {
     if names.contains(&TWIN) {
         found.push(format!("a contender is named {TWIN}: that is the name of the one that takes part twice"));
     }
-    for entry in &recipe.contenders {
+    for entry in &study.contenders {
         let mut told = |words: String| found.push(format!("contender {}: {words}", entry.name()));
         if let Err(words) = plain(entry.name()) {
             told(format!("name: {words}"));
@@ -123,19 +123,19 @@ fn contenders(recipe: &Study, found: &mut Vec<String>) {
     }
 }
 
-fn cases(recipe: &Study, found: &mut Vec<String>) {
-    if recipe.cases.is_empty() {
+fn cases(study: &Study, found: &mut Vec<String>) {
+    if study.cases.is_empty() {
         found.push("there is no [[case]]: what is measured?".into());
     }
     let mut names: Vec<&str> = Vec::new();
-    for case in &recipe.cases {
+    for case in &study.cases {
         if names.contains(&case.name.as_str()) {
             found.push(format!("two cases are named {}", case.name));
         }
         names.push(&case.name);
         let mut own: Vec<String> = of_case(case);
         metrics("metrics", &case.metrics, &mut own);
-        let first = case.metrics.first().or(recipe.metrics.first());
+        let first = case.metrics.first().or(study.metrics.first());
         if let Some(first) = first.filter(|first| !case.tool.is_merit(first, case.requests.is_some())) {
             own.push(format!("{first} would rank it, and is no merit of a server under this tool: give other metrics"));
         }

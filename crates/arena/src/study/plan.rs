@@ -1,4 +1,4 @@
-//! Plan of a run, derived from a recipe before anything is started: its cases, their order, and the time that it may
+//! Plan of a run, derived from a study before anything is started: its cases, their order, and the time that it may
 //! take.
 
 use crate::measure;
@@ -112,8 +112,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Derives the plan from a recipe, with the families that were selected by words in their names, or all.
-    pub fn of(recipe: &Study, asked: &RunRequest, figures: &Figures) -> Result<Plan, String> {
+    /// Derives the plan from a study, with the families that were selected by words in their names, or all.
+    pub fn of(study: &Study, asked: &RunRequest, figures: &Figures) -> Result<Plan, String> {
         let only = &asked.cases;
         let effort = asked.effort.clone();
         let chosen = |case: &&CaseRecipe| match only.is_empty() {
@@ -122,13 +122,13 @@ impl Plan {
         };
         let family = |case: &CaseRecipe| {
             let workload = case.expect.workload(&case.path, case.send_bytes)?;
-            let cases = expand(&thinned(case, asked.is_quick), recipe, &effort, figures);
+            let cases = expand(&thinned(case, asked.is_quick), study, &effort, figures);
             Ok(Family { recipe: case.clone(), workload, cases })
         };
-        let families = recipe.cases.iter().filter(chosen).map(family).collect::<Result<Vec<Family>, String>>()?;
+        let families = study.cases.iter().filter(chosen).map(family).collect::<Result<Vec<Family>, String>>()?;
         if families.is_empty() {
-            let names: Vec<&str> = recipe.cases.iter().map(|case| case.name.as_str()).collect();
-            return Err(format!("--case {}: {} has {}", only.join(" --case "), recipe.name, names.join(", ")));
+            let names: Vec<&str> = study.cases.iter().map(|case| case.name.as_str()).collect();
+            return Err(format!("--case {}: {} has {}", only.join(" --case "), study.name, names.join(", ")));
         }
         Ok(Plan { effort, families, seed: asked.seed, is_quick: asked.is_quick })
     }
@@ -333,11 +333,11 @@ mod tests {
         in_quick = false
     "#;
 
-    fn asked(recipe: &Study, is_quick: bool, cases: &[&str]) -> RunRequest {
+    fn asked(study: &Study, is_quick: bool, cases: &[&str]) -> RunRequest {
         RunRequest {
             study: "t".into(),
             is_quick,
-            effort: if is_quick { recipe.quick.clone() } else { recipe.full.clone() },
+            effort: if is_quick { study.quick.clone() } else { study.full.clone() },
             only: Vec::new(),
             without: Vec::new(),
             cases: cases.iter().map(|word| (*word).to_owned()).collect(),
@@ -356,9 +356,9 @@ mod tests {
 
     #[test]
     fn series_become_cases_and_the_quick_form_has_fewer() {
-        let recipe: Study = toml::from_str(STUDY).unwrap();
+        let study: Study = toml::from_str(STUDY).unwrap();
         let figures = Figures::default();
-        let full = Plan::of(&recipe, &asked(&recipe, false, &[]), &figures).unwrap();
+        let full = Plan::of(&study, &asked(&study, false, &[]), &figures).unwrap();
         assert_eq!(
             names(&full),
             ["users@1", "users@2", "users@4", "users@8", "steps", "steps@50", "steps@100", "steps=50"]
@@ -371,12 +371,12 @@ mod tests {
         assert_eq!(cases[4].title, "Steps: capacity, by a closed loop");
         assert_eq!(cases[6].title, "Steps, open loop at 100 % of its own capacity");
         assert_eq!((cases[7].slowest_pct, cases[5].slowest_pct), (50, 0));
-        let quick = Plan::of(&recipe, &asked(&recipe, true, &[]), &figures).unwrap();
+        let quick = Plan::of(&study, &asked(&study, true, &[]), &figures).unwrap();
         assert_eq!(names(&quick), ["users@1", "users@4", "users@8"]);
-        let chosen = Plan::of(&recipe, &asked(&recipe, true, &["step"]), &figures).unwrap();
+        let chosen = Plan::of(&study, &asked(&study, true, &["step"]), &figures).unwrap();
         assert_eq!(names(&chosen), ["steps", "steps@50", "steps@100", "steps=50"]);
         assert!(
-            Plan::of(&recipe, &asked(&recipe, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
+            Plan::of(&study, &asked(&study, true, &["none"]), &figures).is_err_and(|error| error.contains("users"))
         );
     }
 
@@ -389,8 +389,8 @@ mod tests {
 
     #[test]
     fn the_order_is_another_in_each_round_and_the_same_when_resumed() {
-        let recipe: Study = toml::from_str(STUDY).unwrap();
-        let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
+        let study: Study = toml::from_str(STUDY).unwrap();
+        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
         let orders: Vec<Vec<usize>> = (1..=8).map(|round| plan.order(round, 0, 6)).collect();
         assert!(orders.windows(2).any(|two| two[0] != two[1]));
         assert!((1..=8).any(|round| plan.order(round, 0, 6) != plan.order(round, 1, 6)), "by family, too");
@@ -404,8 +404,8 @@ mod tests {
 
     #[test]
     fn cases_of_a_family_are_drawn_and_a_capacity_stays_before_its_shares() {
-        let recipe: Study = toml::from_str(STUDY).unwrap();
-        let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
+        let study: Study = toml::from_str(STUDY).unwrap();
+        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
         let names = |family: usize| -> Vec<Vec<&str>> {
             (1..=12).map(|round| plan.order_of_cases(round, family).iter().map(|case| &*case.name).collect()).collect()
         };
@@ -421,15 +421,15 @@ mod tests {
 
     #[test]
     fn the_time_of_a_turn_is_that_of_the_cases_that_are_left() {
-        let recipe: Study = toml::from_str(STUDY).unwrap();
-        let plan = Plan::of(&recipe, &asked(&recipe, false, &[]), &Figures::default()).unwrap();
+        let study: Study = toml::from_str(STUDY).unwrap();
+        let plan = Plan::of(&study, &asked(&study, false, &[]), &Figures::default()).unwrap();
         let cases = &plan.families[1].cases;
-        let mut entry = recipe.contenders[0].clone();
+        let mut entry = study.contenders[0].clone();
         assert_eq!((plan.turn_s(&entry, cases[..0].iter()), divided_s(cases[1..].iter())), (0.0, 0.0));
         assert_eq!((plan.turn_s(&entry, cases[..2].iter()), divided_s(cases.iter())), (24.5, 6.5));
         entry.warm_up_s = Some(240.0);
         assert_eq!((plan.warm_up_s(&entry), plan.turn_s(&entry, cases[..2].iter())), (240.0, 264.0));
-        let quick = Plan::of(&recipe, &asked(&recipe, true, &[]), &Figures::default()).unwrap();
+        let quick = Plan::of(&study, &asked(&study, true, &[]), &Figures::default()).unwrap();
         assert_eq!(quick.warm_up_s(&entry), 0.0);
     }
 }

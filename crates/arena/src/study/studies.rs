@@ -46,7 +46,7 @@ impl Study {
         let mut study: Study = toml::from_str(&text).map_err(|error| vec![told(error.to_string())])?;
         study.name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         study.text = text;
-        let complaints = check::recipe(&study);
+        let complaints = check::study(&study);
         if complaints.is_empty() { Ok(study) } else { Err(complaints.into_iter().map(told).collect()) }
     }
 }
