@@ -181,12 +181,12 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     let shown_results = || cases.iter().flat_map(|case| &case.results).filter(|one| query.has(&one.contender));
     let failed = shown_results().any(|result| result.failed_share() > 0.0);
     let counted = shown_results().any(|result| result.numbers.contains_key(FAILED));
-    // What failed of one whose server ended is in no figure.
+    // Requests of a server that ended during its load are in no figure.
     let all_counted = shown_results().all(|result| result.disqualified.is_none());
     let failures = match (failed, counted, all_counted) {
         (true, ..) => "Whoever failed more than 1 request in 100 is not ranked. ",
         (false, true, true) => "No request failed. ",
-        (false, true, false) => "Whoever is not disqualified failed no request. ",
+        (false, true, false) => "Except for disqualified entries, no request failed. ",
         (false, false, _) => "",
     };
     let twins = words::twins(summary, &styles).filter(|twins| twins.is_alarm);
@@ -556,11 +556,11 @@ mod tests {
             result.numbers.insert("failed".into(), Spread::of(&[0.0]).unwrap());
         }
         assert!(splice(page, "s", shown(&run, "x")).expect("a page").contains(" No request failed. "));
-        // Of one whose server ended nobody knows.
+        // The failures of a server that ended are not known.
         run.cases[0].results[1].disqualified = Some("the server ended in the middle of it".into());
         run.cases[0].results[1].numbers.clear();
         let new = splice(page, "s", shown(&run, "x")).expect("a page");
-        assert!(new.contains(" Whoever is not disqualified failed no request. "), "{new}");
+        assert!(new.contains(" Except for disqualified entries, no request failed. "), "{new}");
         assert!(!new.contains("No request failed"), "{new}");
     }
 
