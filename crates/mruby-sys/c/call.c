@@ -197,11 +197,17 @@ static void put_chunk(mrb_state *mrb, mrb_value chunk)
   }
 }
 
+/* Whether the request with this number is under way. */
+static bool is_current(mrb_state *mrb, mrb_value run)
+{
+  return mrb_integer_p(run) && mrb_integer(run) == fg_of(mrb)->run;
+}
+
 /* Whether the stream or block of the request with this number may still write: a body that is kept must not write into
  * a later response. */
 static bool may_add(mrb_state *mrb, mrb_value run)
 {
-  return fg_of(mrb)->streaming && mrb_integer_p(run) && mrb_integer(run) == fg_of(mrb)->run;
+  return fg_of(mrb)->streaming && is_current(mrb, run);
 }
 
 static mrb_value take_chunk(mrb_state *mrb, mrb_value self)
@@ -217,12 +223,12 @@ static mrb_value take_chunk(mrb_state *mrb, mrb_value self)
 }
 
 /* FoolsGold.current_run?(number): whether the request with this number is under way. */
-static mrb_value is_current(mrb_state *mrb, mrb_value module)
+static mrb_value current_run(mrb_state *mrb, mrb_value module)
 {
   mrb_value run;
   (void)module;
   mrb_get_args(mrb, "o", &run);
-  return mrb_bool_value(mrb_integer_p(run) && mrb_integer(run) == fg_of(mrb)->run);
+  return mrb_bool_value(is_current(mrb, run));
 }
 
 /* FoolsGold::Stream#write(*texts) → bytes written */
@@ -441,7 +447,7 @@ int fg_vm_call(fg_vm *vm, const fg_request *request)
   int arena = mrb_gc_arena_save(mrb);
   mrb_value nil = mrb_nil_value();
   vm->streaming = false;
-  /* Streams and blocks of earlier requests no longer match this number. */
+  /* Streams, blocks and request bodies (rack.input) of earlier requests no longer match this number. */
   vm->run += 1;
   vm->call = NULL;
   struct call call = {request, false, nil, nil, nil, nil};
@@ -483,7 +489,7 @@ void fg_call_init(mrb_state *mrb, fg_vm *vm)
   vm->symbols.call = mrb_intern_lit(mrb, "call");
   vm->symbols.close = mrb_intern_lit(mrb, "close");
   struct RClass *module = mrb_module_get(mrb, "FoolsGold");
-  mrb_define_module_function(mrb, module, "current_run?", is_current, MRB_ARGS_REQ(1));
+  mrb_define_module_function(mrb, module, "current_run?", current_run, MRB_ARGS_REQ(1));
   struct RClass *stream = mrb_define_class_under(mrb, module, "Stream", mrb->object_class);
   mrb_define_method(mrb, stream, "write", stream_write, MRB_ARGS_ANY());
   mrb_define_method(mrb, stream, "flush", stream_flush, MRB_ARGS_NONE());

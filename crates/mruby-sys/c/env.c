@@ -112,8 +112,8 @@ mrb_value fg_env_new(mrb_state *mrb, const fg_request *request)
   int arena = mrb_gc_arena_save(mrb);
   mrb_value env = request->shape == FG_NO_SHAPE ? pair_by_pair(mrb, request) : by_shape(mrb, request);
   /* Also without a body: an application may close it. */
-  mrb_value input = mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 0, NULL);
-  mrb_iv_set(mrb, input, vm->symbols.run, mrb_int_value(mrb, vm->run));
+  mrb_value run = mrb_int_value(mrb, vm->run);
+  mrb_value input = mrb_obj_new(mrb, mrb_class_ptr(vm->input_class), 1, &run);
   mrb_hash_set(mrb, env, key_at(vm, FG_KEY_INPUT), input);
   mrb_gc_arena_restore(mrb, arena);
   mrb_gc_protect(mrb, env);

@@ -153,7 +153,7 @@ typedef struct fg_vm {
   mrb_value stream_class, gone_class, timeout_class;
   const char *stack; /* top of the C stack when Ruby was entered; it grows downwards */
   bool streaming; /* a body is being read: its stream or block may write */
-  mrb_int run;    /* number of the request; streams and blocks of others have another one */
+  mrb_int run;    /* number of the request; streams, blocks and bodies of others have another one */
   void *call;     /* the call whose headers are being read */
   struct fg_handled *handled;
   size_t handled_count, handled_room;

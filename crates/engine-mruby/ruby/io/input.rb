@@ -1,15 +1,15 @@
 # FoolsGold::Input, the class of rack.input: the request body, which is complete before the application is called.
 
 module FoolsGold
-  # The request body, read from memory or from a file by position. `run` is the number of its request, which c/env.c
-  # sets: an object that is kept must not read the body of a later one.
+  # The request body, read from memory or from a file by position. `run` is the number of its request: an object that
+  # is kept must not read the body of a later one.
   class Input
     include Reading
 
-    def initialize(run = nil)
+    # Called for each request (c/env.c). `@size` is set when it is first asked for.
+    def initialize(run)
       @run = run
       @position = 0
-      @size = nil
       @binary = true
     end
 
