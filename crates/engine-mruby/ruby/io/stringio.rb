@@ -63,14 +63,14 @@ class StringIO
   alias length size
 
   def write(*texts)
-    raise IOError, "not opened for writing" if @closed || !@writable || @string.frozen?
+    writable!
     texts.sum { |text| put(text.to_s) }
   end
   alias syswrite write
   def write_nonblock(text, *, **) = write(text)
 
   def truncate(length)
-    raise IOError, "not opened for writing" if @closed || !@writable || @string.frozen?
+    writable!
     raise Errno::EINVAL, "negative length" if length < 0
     more = length - @string.bytesize
     more > 0 ? @string << "\0" * more : @string.replace(@string.byteslice(0, length))
@@ -190,6 +190,10 @@ class StringIO
 
   def opened!
     raise IOError, "not opened for reading" if @closed || !@readable
+  end
+
+  def writable!
+    raise IOError, "not opened for writing" if @closed || !@writable || @string.frozen?
   end
 
   # An empty part has the encoding of the String, too.

@@ -13,7 +13,7 @@ class Monitor
   alias mon_enter enter
 
   def exit
-    raise ThreadError, "current thread not owner" if @count == 0
+    mon_check_owner
     @count -= 1
     nil
   end

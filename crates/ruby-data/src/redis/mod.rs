@@ -76,8 +76,7 @@ impl RedisConnection {
     }
 
     fn time_left(&self) -> Result<Duration, RedisError> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(RedisError::Time) } else { Ok(left) }
+        time_until(self.until).map_err(|_| RedisError::Time)
     }
 
     /// Ok where the read or write should be repeated after this error, else the error for the caller.
@@ -116,13 +115,16 @@ impl RedisConnection {
     }
 }
 
-/// Connects to a Unix socket. `connect` waits where too many others wait there, for as long as the server accepts none;
-/// on Linux the time limit for sending ends that wait as well.
-fn unix(path: &Path, until: Instant) -> io::Result<UnixStream> {
+/// The time left until an instant; an error where there is none.
+fn time_until(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        return Err(io::ErrorKind::TimedOut.into());
-    }
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+/// Connects to a Unix socket. `connect` waits while the server's queue of connections is full; on Linux the time limit
+/// for sending ends that wait as well.
+fn unix(path: &Path, until: Instant) -> io::Result<UnixStream> {
+    let left = time_until(until)?;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Send, Some(left))?;
     let address = SocketAddrUnix::new(path)?;
@@ -138,12 +140,8 @@ fn tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {
 /// does not answer (IPv6 behind a firewall that drops) leaves the others theirs.
 fn first_that_accepts(addresses: &[SocketAddr], until: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    for (address, others) in addresses.iter().zip((0..addresses.len()).rev()) {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        let share = left / u32::try_from(others + 1).unwrap_or(u32::MAX);
+    for (address, untried) in addresses.iter().zip((1..=addresses.len()).rev()) {
+        let share = time_until(until)? / u32::try_from(untried).unwrap_or(u32::MAX);
         match TcpStream::connect_timeout(address, share.max(Duration::from_millis(1))) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;

@@ -29,11 +29,10 @@ module Gem
     # The numbers and words of the version; one with a word is a prerelease, which is older than the release.
     def segments = @version.scan(/\d+|[a-z]+/i).map { |part| part.match?(/\d/) ? part.to_i : part }
 
-    # The segments without zeros at the end of the numbers, and of the rest behind them: "1.0" and "1" are equal.
+    # The segments without the zeros that end the numbers, and those that end the version: "1.0" and "1" are equal.
     def canonical_segments
-      @canonical ||= begin
-        numbers = segments.take_while { |part| part.is_a?(Integer) }
-        [numbers, segments.drop(numbers.size)].flat_map { |part| part.reverse.drop_while { |one| one == 0 }.reverse }
+      @canonical ||= [numbers, segments.drop(numbers.size)].flat_map do |part|
+        part.reverse.drop_while { |one| one == 0 }.reverse
       end
     end
 
@@ -66,7 +65,7 @@ module Gem
 
     private
 
-    # The segments without the last word and what is behind it, and so on until there is no word.
+    # The numbers before the first word.
     def numbers = segments.take_while { |part| part.is_a?(Integer) }
   end
 
