@@ -271,7 +271,7 @@ fn unicorns_flags_add_to_what_its_file_listens_on() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// As in Thin and Passenger: who listens on this machine only goes on to do so on another port.
+/// As in Thin and Passenger: a server that listens on this machine only does so on another port, too.
 #[test]
 fn a_flag_for_one_half_of_an_address_leaves_the_other_half_as_the_file_has_it() {
     let json = "{ \"address\": \"127.0.0.1\", \"port\": 4000 }";
@@ -367,7 +367,7 @@ fn a_check_does_not_ask_for_folders_that_a_start_makes() {
     let (output, said) = check(&["--pidfile", "config.ru"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_says(&said, &["config.ru has something else in it than a process id"]);
-    // Of Puma's file no folder is made.
+    // A start with Puma's file makes no folders.
     fs::write(folder.join("puma.rb"), "pidfile 'tmp/pids/puma.pid'\n").unwrap();
     let (output, said) = run(&folder, &[], &["config", "--check", "-C", "puma.rb"]);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -396,7 +396,7 @@ fn passengers_file_is_explained_and_obeyed() {
     assert!(server.log().contains(told), "{}", server.log());
 }
 
-/// Whoever knows a word from the other server does not look up what it means here.
+/// A user who knows a directive from the other server does not look up what it does here.
 #[test]
 fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() {
     let timeout = "unicorn.rb:2: timeout: counts from the last byte of a request to its answer, waiting included; the \

@@ -309,7 +309,7 @@ fn a_file_may_return_before_its_end() {
     assert_eq!(server.get("/").status, 200);
 }
 
-/// Also where the file does not say the mode, whenever it is evaluated.
+/// Even if the mode is not in the file, and each time the file is evaluated.
 #[test]
 fn blocks_for_a_mode_of_puma_are_those_of_the_mode_that_runs() {
     let file = format!(

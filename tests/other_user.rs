@@ -151,8 +151,8 @@ fn nor_does_a_link_of_the_user_of_the_workers() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// What workers ask the server for: bodies in files, and connections. `/forged` is what one would send that wants a
-/// file which its user may not read, and `/another` what one would send that wants to pass for a process of root's.
+/// What workers ask the server for: bodies in files, and connections. `/forged` sends what a worker would that wants a
+/// file which its user may not read; `/another` what a worker would that wants to be taken for a process of root.
 const ASKING: &str = r##"
     Page = Struct.new(:to_path) { def each = yield(File.read(to_path)) }
     run lambda { |env|
@@ -181,7 +181,7 @@ const ASKING: &str = r##"
     }
 "##;
 
-/// As the `after_fork` does that many have copied from GitHub's unicorn.rb.
+/// GitHub's unicorn.rb, which many have copied, changes the user in `after_fork`.
 #[test]
 fn workers_whose_user_a_hook_has_changed_still_reach_the_server_and_get_no_files_of_roots() {
     let Some(folder) = folder(ASKING) else { return };

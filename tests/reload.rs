@@ -202,7 +202,7 @@ fn in_development_and_where_it_is_not_wanted_nothing_is_asked() {
         put(&server.folder, "config.ru", &pages(2));
         reload(&server, "generation 2 serves");
         assert_eq!(server.get("/").status, 500);
-        // Who knows that reloads are probed would take this one for probed, too.
+        // Otherwise a user who knows that reloads are probed would think that this one was, too.
         let words = "reload of app: generation 2 is not probed, since this is development; with --probe PATH it would";
         assert_eq!(server.log().contains(words), options.is_empty(), "{}", server.log());
     }

@@ -44,7 +44,7 @@ fn a_file_that_the_next_request_writes_anew_is_sent_as_it_was() {
     }
 }
 
-/// Files that somebody made a while ago, each of which goes when it has been downloaded.
+/// Files that existed before the request, each of which is removed after its download.
 const DOWNLOADS: &str = r#"
     Download = Struct.new(:to_path) { def each = yield(File.binread(to_path)) }
     40.times { |number| File.write("download-#{number}", "gold #{number}") }
@@ -59,7 +59,7 @@ const DOWNLOADS: &str = r#"
 fn a_file_that_is_removed_after_the_answer_is_sent_all_the_same() {
     for worker in ["plain", "auto"] {
         let server = ruby::serve(DOWNLOADS, &["-w", "1", "-t", "1", "--ruby-worker", worker]);
-        // Until then they count as made by the request, and the worker sends them itself.
+        // Newer files count as made by the request, and the worker sends those itself.
         assert!(!within(Duration::from_millis(2500), || false));
         for number in 0..40 {
             assert_eq!(server.text(&format!("/?{number}")), format!("gold {number}"), "{worker}: {}", server.log());

@@ -160,7 +160,7 @@ fn connections_that_were_taken_have_no_deadline() {
     ruby::assert_clean(&server);
 }
 
-/// As an application of Rack 2 streams: it writes in the thread of its request.
+/// This is how applications of Rack 2 stream: they write in the thread of the request.
 #[test]
 fn a_request_that_writes_to_its_own_connection_has_no_deadline_while_its_client_is_there() {
     let server = ruby::serve(APP, &["-w", "1", "-t", "1", "--request-time", "400ms"]);

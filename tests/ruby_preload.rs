@@ -131,7 +131,7 @@ fn a_preloaded_application_is_forked_when_a_hook_has_closed_its_connection_or_wh
     assert!(server.log().contains("workers share connections"), "{}", server.log());
 }
 
-/// Nothing that has a name holds it: what is known of it is its class alone.
+/// No variable or constant refers to it: the server can find out only its class.
 #[test]
 fn a_connection_that_only_a_thread_holds_does_not_end_the_process_that_forks() {
     let echo = Echo::start();

@@ -177,7 +177,7 @@ fn a_header_with_a_nul_is_a_500_that_names_it() {
     );
 }
 
-/// It would read the requests of its worker, and tell the server that the worker's thread is free.
+/// Otherwise it would read the requests of its worker, and report to the server that the worker's thread is free.
 #[test]
 fn a_child_that_is_forked_without_a_block_after_an_answer_serves_nobody() {
     let app = "HERE = __dir__\n\

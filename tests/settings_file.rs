@@ -139,7 +139,7 @@ fn config_shows_each_setting_and_where_it_came_from() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// These commands start nothing.
+/// These commands start no server, so their messages must not say that it cannot start.
 #[test]
 fn commands_that_only_look_say_that_they_cannot_look() {
     let empty = folder(&[]);

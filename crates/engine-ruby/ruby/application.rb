@@ -113,8 +113,8 @@ module FoolsGold
     # Number of collections after which an object counts as old.
     UNTIL_OLD = 3
 
-    # Collects garbage of the load, so that workers share the rest for long. Ruby's own way since 3.3 also compacts the
-    # heap. On older Rubies that is not done: extensions of their time that do not pin what they keep crash afterwards.
+    # Collects garbage of the load, so that workers share the rest for long. Process.warmup of Ruby 3.3 also compacts
+    # the heap. On older Rubies nothing does: C extensions of their time that keep unpinned objects would crash then.
     def warm_up
       return Process.warmup if Process.respond_to?(:warmup)
 

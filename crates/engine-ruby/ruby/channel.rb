@@ -115,8 +115,8 @@ module FoolsGold
       end
     end
 
-    # Calls the block, which sends the path of a file as an answer, and returns when the front has opened the file. It
-    # tells that as it tells the end of a loan. What the application does after the answer may remove the file.
+    # Calls the block, which sends the path of a file as an answer, and returns when the front has opened the file. The
+    # front reports that like the end of a loan. What the application does after the answer may remove the file.
     def until_opened
       Thread.handle_interrupt(WAITING) do
         loan = Loan.new(nil, Queue.new)

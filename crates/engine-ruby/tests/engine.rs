@@ -140,7 +140,7 @@ fn a_long_string_is_read_out_of_the_memory_of_its_worker_and_arrives_whole() {
 }
 
 #[test]
-fn a_long_string_of_a_process_that_the_application_has_forked_is_that_ones() {
+fn a_long_string_of_a_forked_process_is_not_read_from_the_memory_of_its_worker() {
     let source = "
       run(lambda do |env|
         body = Enumerator.new do |out|

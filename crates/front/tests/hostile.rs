@@ -226,7 +226,7 @@ fn a_request_with_random_bytes_in_it_is_called_once_or_refused_and_always_answer
     assert_eq!(server.connect().get("/").status, 200);
 }
 
-/// Its address is unknown from then on, and a client without an address is one on this machine for the application.
+/// Its address is unknown by then, and to the application a client without an address is one on this machine.
 #[test]
 fn who_has_reset_the_connection_before_it_is_served_makes_no_call() {
     let listeners = listeners();

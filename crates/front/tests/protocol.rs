@@ -759,7 +759,7 @@ fn a_drain_is_over_after_its_time() {
     assert!(client.is_closed());
 }
 
-/// As by two commands `stop`, of which the second has nothing to do.
+/// As when `foolsgold stop` is called twice.
 #[test]
 fn a_drain_that_is_requested_again_is_still_cut_off_at_once() {
     let kept: Mutex<Vec<Responder>> = Mutex::default();
@@ -773,7 +773,7 @@ fn a_drain_that_is_requested_again_is_still_cut_off_at_once() {
     eventually("the call", || server.calls() == 1);
     for _ in 0..3 {
         server.stop.drain();
-        // Not a wait for anything: the connection is to notice each request by itself.
+        // Time for the connection to notice this request before the next one.
         std::thread::park_timeout(Duration::from_millis(50));
     }
     server.stop.now();

@@ -91,8 +91,8 @@ pub const IDLE_KIB: &str = "idle_kib";
 pub const REQUESTS: &str = "requests";
 /// Requests without a right response.
 pub const FAILED: &str = "failed";
-/// Requests with a right response that no other figure is of: those of a second load, whose failures count among
-/// [`FAILED`]. The share of failures is one of the requests of both.
+/// Requests with a right response of a second load, whose failures are included in [`FAILED`]: the share of failures is
+/// one of the requests of both loads.
 pub const OTHERS_RIGHT: &str = "others_right";
 /// Share of requests without a right response, of a million. A closed loop makes more requests of a faster server, and
 /// so may count more failures.

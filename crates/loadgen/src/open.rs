@@ -131,7 +131,7 @@ fn made(port: u16, workload: &Workload, plan: &Steps, watch: &Watch) -> Result<S
     }
     let seconds: f64 = plan.phases.iter().map(|phase| phase.seconds).sum();
     let span = Duration::try_from_secs_f64(seconds).map_err(|error| format!("{seconds} s: {error}"))?;
-    // A connection beyond the limit would fail at once, and with it one waiting request after the other.
+    // Connections beyond the limit of open files would fail at once, each with a waiting request.
     let wanted = plan.connections;
     let plan = &Steps { connections: allowed(wanted, 0).max(1), ..plan.clone() };
     let begun = Instant::now();

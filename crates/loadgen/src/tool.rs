@@ -36,7 +36,7 @@ pub(crate) struct ToolOutput {
     pub command: String,
     pub out: String,
     pub err: String,
-    /// Seconds for which its process ran, by a clock that nobody sets; `None` if that is not known.
+    /// Seconds for which its process ran, by the monotonic clock; `None` if that is not known.
     pub took_s: Option<f64>,
     /// Processors that all its threads together used on average; `None` if that is not known.
     pub processors: Option<f64>,
@@ -56,14 +56,14 @@ impl From<String> for ToolError {
     }
 }
 
-/// Difference between the time that a tool says and that of its process, in seconds and as a share of the latter, above
-/// which the clock was set meanwhile: its start and end take less, also on a busy machine.
+/// Difference between the time that a tool prints and that for which its process ran, in seconds and as a share of the
+/// latter. Above it the clock was set meanwhile: start and end of a tool take less even on a busy machine.
 const CLOCK_OFF_S: f64 = 1.0;
 const CLOCK_OFF_SHARE: f64 = 0.1;
 
 impl ToolOutput {
-    /// Why a run is void, if the time that the tool says is not that of its process. wrk and ab measure by the clock of
-    /// the day; where that was set meanwhile, their time and all that follows from it are wrong, and may be absurd.
+    /// Reason why a run is void, if the tool prints another time than its process ran. wrk and ab use the wall clock;
+    /// if that was set meanwhile, the time and all figures derived from it are wrong.
     pub fn clock_was_set(&self, elapsed_s: f64) -> Option<String> {
         let took_s = self.took_s?;
         let is_off = (elapsed_s - took_s).abs() > CLOCK_OFF_S + took_s * CLOCK_OFF_SHARE;

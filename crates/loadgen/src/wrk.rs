@@ -26,7 +26,7 @@ end
 /// Options of a run of wrk.
 #[derive(Debug, Clone)]
 pub struct WrkPlan {
-    /// Number of threads (`-t`), at most: as many as the connections can be divided among.
+    /// Largest number of threads (`-t`); there are fewer if the connections cannot be divided evenly among them.
     pub threads: u32,
     /// Number of connections (`-c`).
     pub connections: u32,
@@ -65,8 +65,8 @@ pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
 }
 
 impl WrkPlan {
-    /// The most threads among which the connections can be divided evenly: wrk gives each thread the whole part of its
-    /// share, and never opens what is left (`connections / threads` in its `main`).
+    /// The most threads among which the connections can be divided evenly: wrk rounds the share of each thread down and
+    /// never opens the rest (`connections / threads` in its `main`).
     fn even_threads(&self) -> u32 {
         let most = self.threads.min(self.connections).max(1);
         (1..=most).rev().find(|threads| self.connections.is_multiple_of(*threads)).unwrap_or(1)

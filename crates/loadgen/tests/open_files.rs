@@ -1,4 +1,5 @@
-//! A low limit of open files, which is that of a whole process: so this test has one of its own.
+//! Loads under a low limit of open files. The limit is one of the whole process, so these tests have a program of
+//! their own.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use loadgen::{
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The same for all tests here, which share their process.
+/// Sets one limit for all tests here, which share their process.
 fn lower_the_limit() {
     let limit = Rlimit { current: Some(240), ..getrlimit(Resource::Nofile) };
     setrlimit(Resource::Nofile, limit).expect("a lower limit");
@@ -37,7 +38,7 @@ fn a_load_of_more_clients_than_may_connect_is_not_made_and_no_failure_of_the_ser
                    (ulimit -n 241) of the shell that starts this";
         assert_eq!((seen.void.as_deref(), seen.errors.len(), seen.numbers.len()), (Some(why), 0, 0), "{seen:?}");
     }
-    // Nobody listens there.
+    // Nothing listens on this port.
     let seen = own(176);
     assert_eq!((seen.void.as_deref(), seen.errors.get("connect")), (None, Some(&1)), "{seen:?}");
 }

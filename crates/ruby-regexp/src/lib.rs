@@ -161,8 +161,8 @@ impl Pattern {
         }
     }
 
-    /// A search that may take long as an automaton, which cannot be stopped: it is done in pieces, where matches are
-    /// short enough, or by the machine.
+    /// A search for which an automaton may need long, although it cannot be stopped. It is done in pieces where matches
+    /// are short enough, else by the machine, which can.
     fn long_search(
         &self,
         plain: &Plain,
@@ -217,9 +217,9 @@ fn machine_search(
     Ok(found.is_some())
 }
 
-/// Looks for a match of at most `width` bytes, in one piece of the text after the other. Those that begin in a piece
-/// end within `width` bytes behind it, so that they are the same as in the whole text, whose rest is seen by `$` and
-/// `\b` as well.
+/// Looks for a match of at most `width` bytes, in one piece of the text after the other. Each search also gets the
+/// `width` bytes behind its piece, where every match that begins in the piece ends, and `$` and `\b` see the whole
+/// text. So the match is the one of a single search.
 fn search_in_pieces(
     plain: &Plain,
     width: usize,

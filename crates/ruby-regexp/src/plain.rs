@@ -14,14 +14,14 @@ use super::syntax::{Kind, Node, Parsed, Place};
 const NFA_BYTES: usize = 2 << 20;
 /// Most bytes of the states that one search caches.
 const CACHE_BYTES: usize = 1 << 20;
-/// Copies of a part up to which an automaton is fast in any text. With more it may be in most of them at once, which
-/// costs time for each at each byte.
+/// Copies of a part up to which an automaton is fast in any text. With more it may be in most of their states at once,
+/// and each byte of text then takes time for each of them.
 const COPIES: usize = 100;
 /// Copies times bytes of text above which a search is taken for a long one: seconds at tens of nanoseconds for each.
 const LONG: usize = 1 << 27;
 /// Copies times bytes of text between two looks at the time.
 const PIECE: usize = 1 << 25;
-/// Least bytes of text between two looks at the time.
+/// Fewest bytes of text between two looks at the time.
 const PIECE_BYTES: usize = 1024;
 
 /// A pattern compiled to an automaton.

@@ -25,7 +25,7 @@ const HANDLE_BYTES: usize = 256;
 
 struct Temporary {
     file: File,
-    /// The file's name, which goes with this value; None once Ruby has deleted it.
+    /// The file's path, which is deleted when this value is dropped; None once Ruby has deleted it.
     path: Option<TempPath>,
     length: u64,
     folders: Folders,

@@ -23,7 +23,7 @@ impl Observation {
     /// failed ones, but not by those that were never sent.
     pub fn end(self, server: &Server, outcome: &mut Outcome) {
         let seen = self.sampler.stop();
-        // A process whose time no other takes over has used it all the same.
+        // With the time of ended processes that no other process has taken over.
         let cpu_us = (server.usage().cpu_us + seen.lost_us).saturating_sub(self.cpu_us) as f64;
         let requests = requests(outcome);
         let numbers = &mut outcome.numbers;

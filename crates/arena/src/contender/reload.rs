@@ -75,8 +75,8 @@ impl Server {
         Err(format!("there never were {number} processes like {pattern}. {}", self.processes_in_words()))
     }
 
-    /// Runs a command in the server's environment, and in its PID namespace if it has one. It may take as long as the
-    /// server to start: one that hangs must not hold up the run.
+    /// Runs a command in the server's environment, and in its PID namespace if it has one. Its time limit is that of
+    /// the server's start, so that a command that hangs does not hold up the run.
     fn run(&self, words: &[String]) -> Result<(), String> {
         let filled: Result<Vec<String>, String> = words.iter().map(|word| self.words.fill(word)).collect();
         let words: Vec<String> = filled?.into_iter().filter(|word| !word.is_empty()).collect();

@@ -54,8 +54,8 @@ fn common(line: &str) -> Option<LoggedRequest> {
     Some(LoggedRequest { at_s: access_time::common(found.get(1)?.as_str()), ..line })
 }
 
-/// Parses a request line: `GET /a HTTP/1.1`, also without the version. A path with raw spaces is told by the version at
-/// the end.
+/// Parses a request line: `GET /a HTTP/1.1`, also without the version. A path may contain raw spaces only if the line
+/// ends with a version.
 fn request_line(text: &str, status: Option<u16>) -> Option<LoggedRequest> {
     let (method, rest) = text.split_once(' ')?;
     let target = match rest.rsplit_once(' ') {
@@ -67,7 +67,7 @@ fn request_line(text: &str, status: Option<u16>) -> Option<LoggedRequest> {
     is_plain.then(|| LoggedRequest { method: method.to_owned(), target: target.to_owned(), status, at_s: None })
 }
 
-/// Parses pairs of names and values behind a time, as Heroku's router writes them:
+/// Parses a time followed by pairs of names and values, as Heroku's router writes them:
 /// `2026-11-21T04:40:24.496+00:00 heroku[router]: at=info method=GET path="/a" host=shop.example status=200 bytes=13`.
 fn pairs(line: &str) -> Option<LoggedRequest> {
     let pattern = PAIR.as_ref()?;
@@ -82,7 +82,7 @@ fn pairs(line: &str) -> Option<LoggedRequest> {
         };
     }
     let (method, target, status) = (method?, target?, status?.parse().ok());
-    // A drain of Heroku's has a priority, a version and other words before and behind the time.
+    // A log drain of Heroku's writes a priority and a version before the time.
     let at_s = line.split_whitespace().take(3).find_map(access_time::rfc3339);
     let is_plain = !method.is_empty() && !target.is_empty();
     is_plain.then(|| LoggedRequest { method: method.to_owned(), target: unescaped(target), status, at_s })
@@ -111,7 +111,7 @@ fn own_text(line: &str) -> Option<LoggedRequest> {
 fn json(line: &str) -> Option<LoggedRequest> {
     let object: Object = serde_json::from_str(line).ok()?;
     let at_s = access_time::json(&object);
-    // Caddy has the request as an object of its own, pino-http the answer as well.
+    // Caddy and pino-http nest the request in an object, pino-http the response as well.
     let part = |name: &str| object.get(name).and_then(serde_json::Value::as_object);
     let asked: Vec<&Object> = [Some(&object), part("request"), part("req")].into_iter().flatten().collect();
     let answered = part("res");

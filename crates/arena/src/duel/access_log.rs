@@ -118,8 +118,8 @@ impl LogTally {
             let why: Vec<String> = left_out.iter().take(5).map(|(why, count)| format!("{count} x {why}")).collect();
             let why = if why.is_empty() { "it is empty".to_owned() } else { why.join("; ") };
             return Err(format!(
-                "the access log has no request that can be asked again: {why}. Wanted are lines in the common or \
-                 combined format, or in that of foolsgold, of Heroku's router, or in JSON of nginx, Caddy, Traefik or \
+                "the access log has no request that can be asked again: {why}. Known are the common and the \
+                 combined format, those of foolsgold and of Heroku's router, and JSON of nginx, Caddy, Traefik and \
                  pino-http"
             ));
         }
@@ -147,7 +147,7 @@ fn expected(status: u16) -> Option<u16> {
 
 fn weighted(((method, path), statuses): ((String, String), BTreeMap<u16, u64>)) -> (u64, DuelRequest) {
     let count = statuses.values().sum();
-    // Of equally frequent ones rather a success, which is the work of the application.
+    // Among equally frequent statuses a success comes first: then the application has done its work.
     let worth = |status: u16| ((200..300).contains(&status), std::cmp::Reverse(status));
     let usual = statuses.iter().max_by_key(|(status, count)| (**count, worth(**status))).map(|(status, _)| *status);
     (count, DuelRequest { weight: count as f64, status: usual, ..DuelRequest::new(&method, &path) })

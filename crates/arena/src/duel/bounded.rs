@@ -27,8 +27,7 @@ pub fn file(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Opens a file for reading. Does not wait for somebody who opens a pipe for writing: a [`TimeoutReader`] waits for
-/// what is written to it.
+/// Opens a file for reading. Does not wait for the writer of a pipe: a [`TimeoutReader`] waits for its data.
 pub fn open_at_once(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
     OpenOptions::new().read(true).custom_flags(flags).open(path)
@@ -63,7 +62,7 @@ impl<R: Read + AsFd> Read for TimeoutReader<R> {
         loop {
             self.wait()?;
             match self.input.read(bytes) {
-                // Another reader was faster.
+                // Another reader of the pipe has taken the data.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 other => return other,
             }

@@ -228,7 +228,7 @@ fn rule(known: &KnownAnswer) -> BodyRule {
     if known.body.is_exact() {
         return BodyRule::Exactly(longest.to_vec());
     }
-    // A load searches the beginning of a long body alone, and such a body may become longer.
+    // A load searches only the beginning of a long body, and a body may be longer than those that were learned.
     let is_all_searched = known.lengths.1 <= SEARCHED_BYTES / 2;
     let piece = if is_all_searched { longest } else { beginning(known.body.start()) };
     match std::str::from_utf8(piece) {
@@ -237,7 +237,7 @@ fn rule(known: &KnownAnswer) -> BodyRule {
     }
 }
 
-/// As much of a piece at the beginning of a body as a load searches, without a character that is cut off.
+/// The part of a body's first piece that a load searches, without a character that is cut in two.
 fn beginning(piece: &[u8]) -> &[u8] {
     let cut = &piece[..piece.len().min(SEARCHED_BYTES)];
     cut.utf8_chunks().next().map_or(&[], |chunk| chunk.valid().as_bytes())
@@ -287,7 +287,7 @@ mod tests {
         let varying = rule(&learned(&["the page says (1)", "the page says (2)"]));
         assert!(matches!(varying, BodyRule::Contains(text) if text == "the page says ("));
         assert!(matches!(rule(&learned(&["1", "2"])), BodyRule::Any));
-        // Most of it lies behind what a load keeps of a body.
+        // Most of it lies beyond the part that a load searches.
         let long = |number: u32| format!("the page says ({number}) {}", "x".repeat(SEARCHED_BYTES));
         let start = rule(&learned(&[&long(1), &long(2)]));
         assert!(matches!(start, BodyRule::Contains(text) if text == "the page says ("));

@@ -208,7 +208,7 @@ fn read_head(head: &[u8]) -> Result<(Answer, Length), String> {
             _ => {}
         }
     }
-    // Where both are there, the encoding counts, and the length does not.
+    // Transfer-Encoding takes precedence over Content-Length.
     let length = match (encoding, bytes) {
         _ if status == 204 || status == 304 => Length::Bytes(0),
         (Some(encoding), _) if encoding.to_ascii_lowercase().ends_with("chunked") => Length::Chunked,

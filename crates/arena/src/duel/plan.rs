@@ -219,8 +219,8 @@ impl DuelPlan {
     }
 }
 
-/// Estimate of the time left, from the plan and from how much longer than planned everything took so far. A duel begins
-/// no round after its budget of time, so no more is left than that has.
+/// Estimate of the time left, from the plan and from how much longer than planned everything took so far. It is no more
+/// than is left of the budget, after which a duel begins no round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Clock {
     planned_s: f64,
@@ -230,7 +230,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock for a plan of this many seconds, and a budget of them, if there is one.
+    /// A clock for a plan of this many seconds, and for a budget of seconds if there is one.
     pub fn new(planned_s: f64, budget_s: Option<f64>) -> Clock {
         Clock { planned_s, budget_s, ..Clock::default() }
     }

@@ -153,7 +153,7 @@ impl TrafficStep {
     }
 }
 
-/// Number of processors that the server used, from the processor time of its requests: of those that it was sent.
+/// Number of processors that the server used, from the processor time of the requests that were sent to it.
 fn processors_used(sample: &Sample) -> f64 {
     let span_s = sample.number(ELAPSED).max(sample.number(SECONDS)).max(1e-3);
     let dropped = sample.errors.get(DROPPED).copied().unwrap_or(0) as f64;

@@ -19,7 +19,7 @@ use loadgen::process::{LedgerEntry, RUN, note, output_within, sweep};
 /// Counter that makes the folders of several environments of one process distinct.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// Time in which a program must say its version, or whether it is there. One of them compiles before it says so, which
+/// Time limit of a program that prints its version, or shows that it is installed. One of them compiles first, which
 /// may take a minute on a busy machine.
 const SAID_LIMIT: Duration = Duration::from_secs(180);
 

@@ -11,8 +11,8 @@ use loadgen::metric::{CPU, FAILED, Metric, OFFERED, P99_OVER_P50, PERCENTILES, R
 const BEYOND: f64 = 4.0;
 /// Number of requests of each round for a p99 to be shown.
 const P99_LEAST: f64 = 100.0 * BEYOND;
-/// Least number of answers in each round, per request that is served at once, for a rate to be shown. Requests in
-/// progress at the end of a load are not counted; they are then at most a tenth.
+/// Least number of answers in each round, per request that is served at once, for a rate to be shown. Then the requests
+/// in progress at the end of a load, which are not counted, are at most a tenth.
 const BATCHES: f64 = 10.0;
 /// Share of the offered requests below which a server did not keep up. The random draws of a short load differ by less.
 pub const KEPT_UP: f64 = 0.93;
@@ -79,14 +79,14 @@ fn served_share(result: &Measured) -> Option<f64> {
     (in_time < KEPT_UP).then_some(all)
 }
 
-/// Share of the offered requests that were answered by the end of a load, by its numbers: of those that could be. What
-/// is due before the end by less than the shortest answer takes nobody answers by then, and no queue has grown for
-/// that. `None` of a load that was offered at no rate.
+/// Share of the offered requests that were answered by the end of a load, from its numbers. Requests that are due
+/// within the shortest response time before the end do not count: even without a queue they cannot be answered by then.
+/// `None` for a load without an offered rate.
 pub fn share_in_time(number: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let offered = number(OFFERED).filter(|offered| *offered > 0.0)?;
     let requests = number(REQUESTS).unwrap_or(0.0) + number(FAILED).unwrap_or(0.0);
     let shortest_s = number("shortest_ms").unwrap_or(0.0) / 1_000.0;
-    // Of a load of so many requests at this rate, which took `requests / offered` seconds.
+    // As a share of the load, which lasted `requests / offered` seconds.
     let too_late = if requests > 0.0 { (shortest_s * offered / requests).min(1.0) } else { 0.0 };
     let share = number(RATE)? / offered / (1.0 - too_late);
     share.is_finite().then_some(share)
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(rate_of(Some(6), 60.0), Some(30.0));
     }
 
-    /// Of a page that takes a second, a tenth of the requests of ten seconds is answered after their end.
+    /// If a page takes a second, a tenth of the requests of a load of ten seconds is answered after its end.
     #[test]
     fn who_answers_slowly_all_the_time_keeps_up() {
         let served = |rate: f64, shortest_ms: f64| {

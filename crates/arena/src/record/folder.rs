@@ -256,8 +256,8 @@ fn read_line(line: &[u8]) -> Result<Sample, String> {
     })
 }
 
-/// The text with RUN in the place of this folder. A relative path counts only before a slash and where it is not a part
-/// of a word: `.` is in each number, and a folder may have the name of a study.
+/// The text with RUN in the place of this folder. A relative path is replaced only before a slash and not within a
+/// longer word: numbers contain `.`, and a folder may have the name of a study.
 fn without_folder(text: &str, folder: &Path) -> String {
     let path = folder.display().to_string();
     if folder.is_absolute() {

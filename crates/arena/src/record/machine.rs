@@ -10,7 +10,7 @@ use procfs::{Current, LoadAverage, Meminfo};
 
 use super::date;
 
-/// Time in which a program must say its version.
+/// Time limit of a program that prints its version.
 const SAID_LIMIT: Duration = Duration::from_secs(60);
 
 /// Facts with their names, in display order. Unknown ones are left out.

@@ -291,7 +291,7 @@ impl Measured {
         self.sum(FAILED)
     }
 
-    /// Requests with a right answer, over all rounds, also those of a second load whose failures count.
+    /// Requests with a right answer, over all rounds, with those of a second load whose failures count.
     pub fn right(&self) -> f64 {
         self.sum(REQUESTS) + self.sum(OTHERS_RIGHT)
     }

@@ -101,8 +101,8 @@ pub fn times(number: f64) -> String {
     format!("{number:.digits$}×")
 }
 
-/// Formats a ratio with its interval: `1.38× (1.31–1.46)`. There is no interval with one round. Ends far out, as of two
-/// rounds, are bounds: `0.75× (< 0.0001–> 9999)`.
+/// Formats a ratio with its interval: `1.38× (1.31–1.46)`. There is no interval with one round. Extreme ends, as with
+/// two rounds, are shown as bounds: `0.75× (< 0.0001–> 9999)`.
 pub fn ratio(ratio: &Ratio) -> String {
     let median = times(ratio.median);
     let (low, high) = (times(ratio.low), times(ratio.high));

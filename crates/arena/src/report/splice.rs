@@ -11,8 +11,8 @@
 //! `fools-gold/p99_ms/ladder@/foolsgold,puma`. Bold and ratios refer to all contenders of the run, also to those that
 //! are not shown.
 //!
-//! `NAME/worse/BEGINNING` lists every figure in which the entries whose names begin so are shown to be worse than
-//! others.
+//! `NAME/worse/BEGINNING` lists every figure in which entries whose names start with BEGINNING are significantly worse
+//! than others.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ use loadgen::metric::{ELAPSED, FAILED, Metric};
 
 /// Markup before the small text below a number.
 const SMALL: &str = "<br><sub>";
-/// In the place of a metric: the list of what is worse.
+/// Stands in the place of a metric for the list of figures that are worse.
 const WORSE: &str = "worse";
 /// Most metrics in a table of one case.
 const MOST_METRICS: usize = 5;
@@ -230,7 +230,7 @@ fn table(shown: ShownRun, query: &TableQuery) -> Result<String, String> {
     Ok(format!("\n{table}\n\n{settings}{place}{command}{}\n\n", busy(summary)))
 }
 
-/// Every figure in which the entries whose names begin so are shown to be worse than another one, folded away.
+/// Folded list of every figure in which entries whose names start with `begin` are significantly worse than another.
 fn worse_list(ShownRun { summary, link }: ShownRun, styles: &Styles, begin: &str) -> String {
     let all = worse::list(summary, styles, begin);
     let heads = ["Figure", "Entry", "Significantly better: ratio of the entry's figure to this one's"];

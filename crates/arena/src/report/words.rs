@@ -175,7 +175,7 @@ fn between(case: &Case, group: &[String], metric: &Metric) -> String {
     if from == number::value(high, metric) { format!("at {to}") } else { format!("between {from} and {to}") }
 }
 
-/// Words for the next group, whose first one is compared with the leader.
+/// Words for the next group, whose first entry is compared with the leader.
 fn behind(case: &Case, metric: &Metric, leader: Option<&Spread>, group: &[String], titles: &[String]) -> String {
     let names = match titles {
         [first, others @ ..] if others.len() >= NAMED => format!("{first} ({} level with it)", others.len()),

@@ -1,5 +1,5 @@
-//! Every figure in which some entries of a run are shown to be worse than another one, so that a page about a server
-//! can say where it loses without choosing.
+//! Every figure in which entries of one server are significantly worse than another server's in a run, so that a page
+//! about that server lists all of its losses and not a selection.
 
 use super::number;
 use super::styles::Styles;
@@ -7,7 +7,7 @@ use crate::record::summary::{Case, Measured, Spread, Summary};
 use crate::stats::{better, meaningful_ratio};
 use loadgen::metric::{FAILED, FIRST_ANSWER, Metric, P99};
 
-/// Figures of an entry in one metric of one case, with those that are shown to be better.
+/// An entry's figure in one metric of one case, with the entries that are significantly better.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worse {
     /// Title of the case.
@@ -20,24 +20,23 @@ pub struct Worse {
     pub rivals: Vec<String>,
 }
 
-/// All of them, for the entries whose names begin with `begin`, beside all others. In the order of the cases; what a
-/// turn has only once, such as the time to its first answer, is told with its first case.
+/// All such figures of the entries whose names start with `begin`, compared with all other entries, in the order of the
+/// cases. A figure that a turn has only once, such as the time to the first answer, is listed with its first case.
 pub fn list(summary: &Summary, styles: &Styles, begin: &str) -> Vec<Worse> {
-    let mut told: Vec<Worse> = Vec::new();
+    let mut listed: Vec<Worse> = Vec::new();
     for case in &summary.cases {
         for found in of_case(case, styles, begin) {
-            let is_told =
+            let is_listed =
                 |one: &Worse| one.case != found.case && Worse { case: found.case.clone(), ..one.clone() } == found;
-            if !told.iter().any(is_told) {
-                told.push(found);
+            if !listed.iter().any(is_listed) {
+                listed.push(found);
             }
         }
     }
-    told
+    listed
 }
 
-/// Entries that did not keep up with what was offered, beside those that did: their latencies are compared with
-/// nobody's.
+/// Entries that did not keep up with the offered rate, with those that did: latencies of the former are not compared.
 fn late(case: &Case, styles: &Styles, begin: &str) -> Vec<Worse> {
     let kept_up = |one: &&Measured| {
         !one.contender.starts_with(begin)

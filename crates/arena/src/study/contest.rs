@@ -22,9 +22,10 @@ use loadgen::{Closed, K6Here, Until, Warmth};
 const FIRST_WARM_UP_S: f64 = 0.3;
 /// Time limit of a checked load, in seconds.
 const CHECKED_S: f64 = 30.0;
-/// Below this length of a load, in seconds, as in the quick form of a study, the checked one has another limit: a
-/// multiple of that length, and no less than the last.
+/// Length of a load, in seconds, below which the checked one after it has a shorter limit, as in the quick form of a
+/// study.
 const FULL_LOAD_S: f64 = 2.0;
+/// That limit: this many times the length of the load, and at least this many seconds.
 const CHECKED_TIMES: f64 = 1.5;
 const CHECKED_S_LEAST: f64 = 0.9;
 

@@ -120,7 +120,7 @@ fn shortcomings(
 }
 
 /// Number of cases with too few rounds, in a run that has enough: loads at equal rates begin in the second round. The
-/// short trials of settings before a duel are no rounds.
+/// short trials of settings before the rounds of a duel do not count as a case.
 fn of_few_rounds(summary: &Summary) -> Option<String> {
     let least = ROUNDS_LEAST as usize;
     let rounds = |case: &Case| {

@@ -94,7 +94,7 @@ pub struct Family {
     pub recipe: CaseRecipe,
     /// Request of all its cases, with the right answer.
     pub workload: Workload,
-    /// Cases in the order of the recipe.
+    /// Cases in the order of the study.
     pub cases: Vec<PlannedCase>,
 }
 
@@ -103,7 +103,7 @@ pub struct Family {
 pub struct Plan {
     /// Rounds, seconds, requests and clients.
     pub effort: Effort,
-    /// Families in the order of the recipe.
+    /// Families in the order of the study.
     pub families: Vec<Family>,
     /// Seed of the order of turns, which is the same when a run is resumed.
     pub seed: u64,
@@ -143,7 +143,7 @@ impl Plan {
         told
     }
 
-    /// All cases, in the order of the recipe.
+    /// All cases, in the order of the study.
     pub fn cases(&self) -> impl Iterator<Item = &PlannedCase> {
         self.families.iter().flat_map(|family| &family.cases)
     }

@@ -53,7 +53,7 @@ class << ENV
     raise KeyError.new("key not found: #{name.inspect}", receiver: self, key: name)
   end
 
-  # Only `[]=` takes no values but Strings, and deletes a variable whose value is nil.
+  # By `[]=`, which takes only Strings and deletes a variable whose value is nil. Hash#update would store any value.
   def update(*others)
     others.each do |other|
       other.each { |name, value| self[name] = block_given? && key?(name) ? yield(name, self[name], value) : value }

@@ -49,7 +49,7 @@ module SecureRandom
       end
     end
 
-    # As of Random::Formatter, an empty range is one from 0 to 1.
+    # A random number in a range; for an empty one a Float from 0 to below 1, as Random::Formatter returns.
     def within(low, high, open)
       return low + FoolsGold::Native.random_number(0) * (high - low) if Float === low || Float === high
       count = high - low + (open ? 0 : 1)

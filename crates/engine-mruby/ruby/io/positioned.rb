@@ -48,8 +48,8 @@ module FoolsGold
     out.write(thing.end_with?("\n") ? thing : "#{thing}\n")
   end
 
-  # Whether a file that is opened with this mode and these options holds bytes and no text. Compared by name, since the
-  # constant Encoding would load the library.
+  # Whether a file that is opened with this mode and these options holds bytes and not text. The encoding is compared by
+  # its name, since the constant Encoding would load a library.
   def self.binary?(mode, options)
     name = encoding_in(mode, options)
     return %w[BINARY ASCII-8BIT].include?(name.split(":").first.to_s.upcase) unless name.empty?

@@ -5,7 +5,7 @@ module FoolsGold
   module Reading
     include Positioned
 
-    # The first piece that is read for a line, at least, and the longest further one.
+    # Fewest bytes of the first piece that is read for a line, and most bytes of each later one.
     LINE_BYTES = 64
     PIECE_BYTES = 1 << 20
 
@@ -155,8 +155,8 @@ module FoolsGold
     def end_paragraph(_line) = skip_newlines
 
     # Reads pieces until one has the separator. The position is then set back behind it: a piece may hold more lines.
-    # The first piece is twice as long as the line before, and each further one as long as all that is there. So the
-    # bytes that are read, and searched, are a few times those of the lines, however short or long these are.
+    # The first piece is twice as long as the previous line, and each later one as long as all pieces before it. So the
+    # bytes that are read and searched are only a few times those of the lines, whether these are short or long.
     def take_line(separator, limit)
       separator = "\n\n" if separator == ""
       line = nil
@@ -179,8 +179,8 @@ module FoolsGold
       line
     end
 
-    # The place in a line where the character ends that a limit would cut, as in CRuby. The line gets the bytes that
-    # this may need.
+    # The position in a line where the character ends that a limit would cut, as in CRuby. First appends to the line
+    # the bytes that this character may have behind the limit.
     def character_end(line, limit)
       more = slice_at(@position, 3)
       @position += more.bytesize

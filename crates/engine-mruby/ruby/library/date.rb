@@ -258,7 +258,7 @@ class Date
       parts && __named(parts)
     end
 
-    # The strict forms; the library redefines these methods.
+    # The strict forms. The first call loads the library that defines these methods anew.
     %i[_iso8601 _xmlschema _rfc3339 _rfc2822 _rfc822 _httpdate _jisx0301].each do |name|
       define_method(name) do |text, limit: 128|
         FoolsGold::Loader.library("foolsgold/date/forms")

@@ -94,7 +94,7 @@ module JSON
       return FoolsGold::Native.json_parse(text, nil) if options.empty?
       # Other options are applied to the values afterwards, in Ruby.
       taken = options.slice(:symbolize_names, :allow_nan, :max_nesting)
-      # Numbers with a fraction then come as binary Strings, which are no other values.
+      # Numbers with a fraction or an exponent are then binary Strings, and no other values are.
       taken[:decimals] = true if options[:decimal_class]
       found = FoolsGold::Native.json_parse(text, taken)
       %i[object_class array_class decimal_class freeze].any? { |name| options[name] } ? shaped(found, options) : found
@@ -162,7 +162,8 @@ module JSON
       options[:freeze] ? made.freeze : made
     end
 
-    # A number with a fraction as an object of a class: by its `new`, or by a function such as BigDecimal().
+    # The object of a class for the text of a number: by its `try_convert`, its `new`, or a function such as
+    # BigDecimal().
     def decimal(text, type)
       return type.try_convert(text) if type.respond_to?(:try_convert)
       type.respond_to?(:new) ? type.new(text) : __send__(type.name, text)

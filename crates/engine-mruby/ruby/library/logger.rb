@@ -130,7 +130,7 @@ class Logger
 
   def device(logdev) = logdev && logdev != File::NULL ? LogDevice.new(logdev) : nil
 
-  # Subclasses override these two.
+  # Subclasses may override these two methods.
   def format_severity(severity) = SEV_LABEL[severity] || "ANY"
 
   def format_message(severity, time, progname, msg)

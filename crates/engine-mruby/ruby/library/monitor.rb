@@ -46,7 +46,8 @@ class Monitor
 end
 
 module MonitorMixin
-  # A condition of a Monitor. Nobody can signal it, so that waiting ends by its timeout, or raises.
+  # The condition variable of a Monitor. No other thread can signal it: `wait` ends by its timeout, and raises without
+  # one.
   class ConditionVariable
     def initialize(monitor)
       @monitor = monitor

@@ -406,7 +406,7 @@ class Redis
   # Sends any command: call("SET", "key", 1).
   def call(*command) = send_command(command)
 
-  # A new connection has this database too, once Redis has taken its number.
+  # Later connections of this client select the database too, if Redis has accepted it.
   def select(db)
     reply = super
     @db = db
@@ -437,8 +437,8 @@ class Redis
     replies.last && pipeline.settle(replies.last, true)
   end
 
-  # Makes the next transaction fail if another client changes one of these keys. Where the connection is lost before
-  # that, the next command raises a ConnectionError.
+  # Makes the next transaction fail if another client changes one of these keys. If the connection is lost before the
+  # transaction, the next command raises a ConnectionError.
   def watch(*keys)
     result = send_command(["WATCH", *keys])
     return result unless block_given?
@@ -492,8 +492,8 @@ class Redis
     watches = @watches
     # Closed in any case: a part of the reply may still be on its way.
     close
-    # Only a connection that was kept is tried again: the server may have closed it meanwhile. A new one would watch no
-    # keys, and its transaction would overwrite what others have changed.
+    # Tried again only where the connection was an older one, which the server may have closed meanwhile. But a new
+    # connection would watch no keys, and its transaction would overwrite what others have changed.
     raise if fresh || watches || !error.is_a?(ConnectionError) || tries >= @attempts
     exchange(commands, wait, tries + 1)
   end

@@ -99,7 +99,7 @@ class Tempfile
 
   private
 
-  # Drops the file once it is closed and has no name, so that nothing leads to it any more.
+  # Releases the file once it is closed and has no name: it cannot be opened again.
   def give_back
     return unless @closed && @path.nil? && @handle
     FoolsGold::Native.handle_close(@handle)

@@ -2,7 +2,7 @@
 
 class Time
   UTC = %w[Z UTC UT -00:00 -0000 -00].freeze
-  # One of these must be in a text: a zone, a day of the week or a week alone is no time.
+  # A text must have one of these fields. A zone, a day of the week or the number of a week alone is no time.
   FIELDS = %i[year yday mon mday hour min sec sec_fraction].freeze
   ZONES = { "UTC" => 0, "Z" => 0, "UT" => 0, "GMT" => 0, "EST" => -5, "EDT" => -4, "CST" => -6, "CDT" => -5,
             "MST" => -7, "MDT" => -6, "PST" => -8, "PDT" => -7 }.freeze
@@ -98,7 +98,7 @@ class Time
       fraction ? made.__fraction(fraction) : made
     end
 
-    # The time in the local zone where that has the same offset, as CRuby prefers a zone with a name.
+    # The time in the local zone, which has a name, where its offset is the same. CRuby does so too.
     def __home(time)
       home = time.utc? ? time : time.getlocal
       home.utc_offset == time.utc_offset ? home : time

@@ -6,7 +6,7 @@ use ruby_native::{Arg, Outcome, Value, Work, arg, raise};
 
 use super::Call;
 
-/// Time after which a sleep looks whether an order has ended its request.
+/// Longest time until a sleep notices that an order has ended its request.
 const NAP: Duration = Duration::from_millis(100);
 
 /// `timer_start(seconds)`: sets a time limit for a block and returns its number.
@@ -56,7 +56,7 @@ pub fn sleep(call: &mut Call<'_>, args: &[Arg<'_>]) -> Outcome {
     // From now on: the flush may have blocked.
     let ends = Instant::now().checked_add(wanted);
     loop {
-        // Anew each time: an order puts the deadline into the past.
+        // Read again each time: an order to end the request sets its deadline to a time in the past.
         let until = call.work.until();
         let left = ends.map_or(until, |ends| ends.min(until)).saturating_duration_since(Instant::now());
         if left.is_zero() {

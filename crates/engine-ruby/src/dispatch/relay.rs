@@ -43,8 +43,8 @@ impl Leaving {
 
 /// Relays until both directions have ended, the application has closed its socket, or the front accepts no more bytes.
 /// Then it closes the socket, so that a blocked write of the application fails. When the worker is to leave, tells the
-/// front, which closes the connection. Drops `while_open` when nothing more comes from the client, or the application
-/// wants nothing more.
+/// front, which closes the connection. Drops `while_open` when the client sends no more bytes, or the application
+/// accepts none.
 pub async fn relay(mut stream: UnixStream, duplex: Duplex, leaving: Arc<Leaving>, while_open: impl Send) {
     let (mut reader, mut writer) = stream.split();
     let Duplex { mut incoming, outgoing } = duplex;

@@ -23,7 +23,7 @@ impl Drop for Upgraded {
     }
 }
 
-/// A guard for a request whose connection the application has taken: while it is there, the request has no deadline.
+/// A guard for a request whose connection the application has taken: until it is dropped, the request has no deadline.
 pub struct Taken(Arc<WorkerThread>, u32);
 
 impl Taken {

@@ -517,7 +517,7 @@ impl WorkerThread {
         Some(takeover.take())
     }
 
-    /// Limits the time of a request again whose connection the application has taken: that is closed, or its client has
+    /// Gives a request whose connection the application has taken a deadline again: that is closed, or its client has
     /// gone.
     pub fn limit_taken(&self, seq: u32, now: Instant) {
         let mut state = self.state.lock();

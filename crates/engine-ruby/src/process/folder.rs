@@ -51,8 +51,8 @@ impl ProcessFolder {
         self.folder.let_in(user.gid)
     }
 
-    /// Lets workers connect whose user a hook has changed. They reach the socket by a descriptor that they have
-    /// (wire.rb); by its name nobody else does, since no other user may enter the folder.
+    /// Lets workers connect whose user a hook has changed. They reach the socket by an inherited descriptor (wire.rb).
+    /// Other users cannot reach it by its name, since they may not enter the folder.
     fn let_connect(&self) -> io::Result<()> {
         fs::set_permissions(&self.socket, Permissions::from_mode(0o777))
     }

@@ -34,7 +34,7 @@ const HELLO_BYTES: usize = 1024;
 pub struct Handshake {
     /// The token that HELLO must contain.
     pub token: String,
-    /// The user id of the peer, if processes run as another user than this one from their start.
+    /// The user id that every peer must have, if the server starts processes as another user.
     pub uid: Option<u32>,
 }
 
@@ -83,8 +83,9 @@ impl Handshake {
         if self.uid.is_none() && peer.uid() == geteuid().as_raw() {
             return Ok(());
         }
-        // By the ids that they report, another user's processes are killed with rights that they do not have, and a
-        // worker whose user a hook has changed would pass for one that has these rights.
+        // The server kills and reads a process by the pid of its HELLO. With a false pid, another user's process could
+        // have the server kill others, and a worker whose user a hook has changed would pass for one with the server's
+        // rights.
         let is_user = self.uid.is_none_or(|uid| uid == peer.uid());
         let is_it = peer.pid().is_none_or(|pid| pid.cast_unsigned() == hello.pid);
         if !is_user || !is_it {

@@ -403,7 +403,7 @@ impl Link {
         if self.epoch.end() {
             // An engine's thread that has left something in this epoch holds the lock until it is done.
             let mut out_of_band = self.out_of_band.lock();
-            // A takeover that was left since the service last looked for one must not get the next request.
+            // A takeover that the service has not seen any more must not get the connection at the next request.
             let too_late = out_of_band.taken.take();
             if !self.stage().is_flushed() {
                 // Bytes of an earlier response are still in hyper's buffer: the hints could come only after this

@@ -60,8 +60,8 @@ enum Turn {
 /// connection takes, until something comes.
 pub(crate) async fn serve(socket: Socket, common: Arc<Common>) -> End {
     let _open = common.settings.counts.connection();
-    // What a client has sent before it resets its connection can still be read. Without an address it would pass for a
-    // client on this machine, which an application may trust.
+    // What a client has sent before it reset its connection could still be read. But its address is unknown by then,
+    // and an application may take a client without an address for one on this machine, and trust it.
     let Ok(peer) = socket.peer() else { return End::Finished };
     let link = Link::new(common.clone(), peer, &socket);
     let _ending = Ending(&link);
@@ -136,8 +136,8 @@ async fn until_stopped<T>(link: &Link, work: impl Future<Output = T>) -> Option<
     let mut changed = pin!(stop.changed());
     let mut is_registered = false;
     poll_fn(|cx| {
-        // Registered once, to stay off the hot path. Each notification uses that up, and more than one may come before
-        // all connections are to be cut off: a drain may be requested again.
+        // Registered once, to stay off the hot path. Each notification ends the registration, and a drain may be
+        // requested several times before all connections are to be cut off: during a drain it is renewed at each poll.
         if !is_registered || stop.is_draining() {
             is_registered = true;
             while changed.as_mut().poll(cx).is_ready() {

@@ -264,7 +264,7 @@ impl Wire {
         };
         // Input in the kernel is a request: its event is on the way.
         let is_evicted = self.link.is_evicted() && !self.socket.has_unread();
-        // It may have come while other tasks of this thread kept this one waiting, after its time was over.
+        // The same after the time is over: other tasks of this thread may have kept this one from reading in time.
         let is_over = self.timer.is_over(cx, until) && !(is_between && self.socket.has_unread());
         if !is_evicted && !is_over {
             return Poll::Pending;

@@ -104,8 +104,8 @@ pub(crate) fn intake(context: RequestContext, problem: &IntakeError) -> http::Re
     response
 }
 
-/// Version of a response after which the connection ends. To a client of HTTP/1.0 that has asked to keep it, hyper
-/// answers that it does, whatever else the response says, unless that is of HTTP/1.0 itself.
+/// Version of a response after which the connection ends. A client of HTTP/1.0 may have asked to keep the connection:
+/// hyper would announce that, despite `Connection: close`, in every response that is not of HTTP/1.0 itself.
 fn version_of_last(is_http_10: bool) -> Version {
     if is_http_10 { Version::HTTP_10 } else { Version::HTTP_11 }
 }

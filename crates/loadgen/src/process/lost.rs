@@ -1,14 +1,14 @@
-//! Processor time that is lost with a process. The kernel adds the time of a process that has ended to that of its
-//! parent, but only if the parent waits for it: not where the parent ignores its children (SIGCHLD), and not to the
-//! server where the parent had ended before. What such a process was last seen to have used stays counted here. Pure.
+//! Processor time that is lost with a process. When a process ends, the kernel adds its time to that of its parent, but
+//! only if the parent waits for it. It does not if the parent ignores SIGCHLD, and no process of the server gets the
+//! time of an orphan. The time that such a process was last seen to have used stays counted here. Pure.
 
 use std::collections::BTreeMap;
 use std::mem::take;
 
-/// Processor time of a process at one look.
+/// Processor time of a process in one sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// Time of its start, by which it is told from a later one with the same id.
+    /// Time of its start, which distinguishes it from a later process with the same id.
     pub start: u64,
     /// Process id of its parent.
     pub parent: u32,
@@ -16,7 +16,7 @@ pub(super) struct Spent {
     pub own_us: u64,
     /// Time of the children that it has waited for.
     pub children_us: u64,
-    /// Whether it has ended and nobody has waited for it yet.
+    /// Whether it is a zombie: it has ended, and its parent has not waited for it yet.
     pub has_ended: bool,
 }
 
@@ -34,14 +34,14 @@ impl Lost {
         self.gone_us + self.waiting_us
     }
 
-    /// Takes note of the processes that were seen to run. `again` looks at one once more, whether it runs or not: what
-    /// is gone by then has been added to its parent, if it ever is.
+    /// Records the processes that were seen to run. `again` samples one once more, also a zombie: the time of those
+    /// that are gone by then has been added to their parent, if it ever is.
     pub fn note(&mut self, mut now: BTreeMap<u32, Spent>, again: &dyn Fn(u32) -> Option<Spent>) {
         let before = take(&mut self.seen);
         let gone = before.iter().filter(|(id, one)| !is_there(&now, **id, one));
         let (waiting, gone): (Vec<_>, Vec<_>) =
             gone.map(|(id, one)| (*id, *one)).partition(|(id, one)| again(*id).is_some_and(|now| now.waits(one)));
-        // What they leave, by the process that should have it.
+        // The time that they leave, by the process that should have taken it over.
         let mut left: BTreeMap<Option<u32>, u64> = BTreeMap::new();
         for (_, one) in &gone {
             *left.entry(heir(&before, &now, one)).or_default() += one.all_us();
@@ -50,8 +50,8 @@ impl Lost {
             let taken = heir.and_then(|id| {
                 let (was, is) = (before.get(&id)?, now.get_mut(&id)?);
                 let later = again(id).filter(|later| later.start == is.start)?;
-                // What it has taken since that look is theirs only as far as they had so much. The rest is of
-                // processes that were still seen to run: it must be there when these are found to be gone.
+                // What it has taken over since that sample is theirs only up to the time that they had. The rest is of
+                // processes that were still seen to run, and must be left for when these are found to be gone.
                 is.children_us = is.children_us.max(later.children_us.min(was.children_us + us));
                 Some(later.children_us.saturating_sub(was.children_us))
             });
@@ -70,7 +70,7 @@ impl Spent {
         self.own_us + self.children_us
     }
 
-    /// Whether this is the other one, and it has ended.
+    /// Whether this is the same process, as a zombie.
     fn waits(&self, other: &Spent) -> bool {
         self.has_ended && self.start == other.start
     }
@@ -101,7 +101,7 @@ mod tests {
         Spent { start: 1, parent, own_us, children_us, has_ended: false }
     }
 
-    /// What is lost after each of these looks, at which nobody has ended that still has its time.
+    /// The lost time after each of these samples. No process is ever a zombie.
     fn lost(looks: &[&[(u32, Spent)]]) -> Vec<u64> {
         let mut lost = Lost::default();
         let looks = looks.iter().map(|look| look.iter().copied().collect::<BTreeMap<u32, Spent>>());

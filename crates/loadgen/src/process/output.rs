@@ -1,4 +1,4 @@
-//! Output of a command that must end within a time.
+//! Output of a command with a time limit.
 
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
@@ -12,12 +12,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::gate::{gate, note};
 use super::ledger::LedgerEntry;
 
-/// Interval at which it is looked whether the command has ended.
+/// Interval at which the end of the command is polled.
 const LOOK: Duration = Duration::from_millis(5);
-/// Time for output that still comes when it has ended: a process that it left behind may keep its output open.
+/// Time for the rest of the output after the command has ended: a process that it left behind may keep the pipe open.
 const REST: Duration = Duration::from_secs(1);
-/// Pieces of output that are kept, each of at most so many bytes; further ones are dropped.
+/// Most pieces of output that are kept; further ones are dropped.
 const PIECES: usize = 1024;
+/// Most bytes of a piece.
 const PIECE_BYTES: usize = 8 * 1024;
 
 /// Runs a command without input to its end, and returns its output. If it has not ended after `limit`, it is killed
@@ -55,7 +56,7 @@ pub fn output_within(command: &mut Command, limit: Duration) -> io::Result<Outpu
     Ok(Output { status, stdout: all(stdout), stderr: all(stderr) })
 }
 
-/// Reads a stream on a thread of its own, piece by piece: a command whose output nobody reads would wait for ever.
+/// Reads a stream on a thread of its own, piece by piece: a command whose output is not read would block.
 fn pieces(stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(PIECES);
     thread::spawn(move || read(stream, &sender));
@@ -66,7 +67,7 @@ fn read(mut stream: impl Read, sender: &SyncSender<Vec<u8>>) {
     let mut bytes = [0; PIECE_BYTES];
     loop {
         match stream.read(&mut bytes) {
-            // Where there is no room for a piece, it is dropped.
+            // A piece is dropped if the channel is full.
             Ok(count) if count > 0 => drop(sender.try_send(bytes[..count].to_vec())),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             _ => return,
@@ -74,8 +75,8 @@ fn read(mut stream: impl Read, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// What came until the stream ended, or until this time; no more than is kept, where a process that was left behind
-/// writes on and on: there is always a piece more of its output.
+/// Output until the end of the stream, or until `end`. It is bounded as well: a process that was left behind may write
+/// without end, so that there is always another piece.
 fn joined(pieces: &Receiver<Vec<u8>>, end: Instant) -> Vec<u8> {
     let mut all = Vec::new();
     while all.len() < PIECES * PIECE_BYTES

@@ -28,7 +28,7 @@ pub struct Sampled {
     pub rss_peak_kib: u64,
     /// Most swapped memory.
     pub swap_peak_kib: u64,
-    /// Processor time of processes that have ended meanwhile, which no process of the server has taken over.
+    /// Processor time of ended processes that no other process of the server has taken over.
     pub lost_us: u64,
     /// The samples in which the server had memory.
     pub samples: Vec<ProcessSample>,

@@ -67,7 +67,7 @@ impl Tree {
         self.look().0
     }
 
-    /// The same, with the processor time of each.
+    /// The resources that they use now, and the processor time of each process.
     pub(super) fn look(&self) -> (Usage, BTreeMap<u32, Spent>) {
         let ids = self.ids();
         let seen = |(id, parent): &(u32, u32)| {
@@ -127,7 +127,7 @@ fn waited_us(process: &Process) -> u64 {
     tasks.filter_map(|task| Some(task.schedstat().ok()?.run_delay)).sum::<u64>() / 1000
 }
 
-/// Processor time of a process, which may have ended; `None` once somebody has waited for it.
+/// Processor time of a process, which may be a zombie; `None` once its parent has waited for it.
 pub(super) fn spent_by(id: u32) -> Option<Spent> {
     let stat = process(id)?.stat().ok()?;
     let tick_us = 1_000_000 / procfs::ticks_per_second();

@@ -121,8 +121,8 @@ pub(crate) fn requests_of(seen: &Seen) -> f64 {
     [metric::REQUESTS, metric::FAILED].into_iter().filter_map(|name| seen.number(name)).sum()
 }
 
-/// Adds the failures of other requests, so that failing those is no advantage; and notes how many of these were right,
-/// since the share of failures is one of all. Where those could not be sent, both are void.
+/// Adds the failures of other requests, so that failing those is no advantage, and records how many of the others were
+/// right, since the share of failures is one of all requests. Where the others could not be sent, both are void.
 pub(crate) fn add_failures(seen: &mut Seen, others: Seen) {
     let failed = seen.number(metric::FAILED).unwrap_or(0.0) + others.number(metric::FAILED).unwrap_or(0.0);
     let others_right = others.number(metric::REQUESTS).unwrap_or(0.0);

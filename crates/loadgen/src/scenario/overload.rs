@@ -113,7 +113,7 @@ fn part(timeline: &[Second], from: u32, seconds: u32) -> &[Second] {
 
 /// Seconds until p99 is near that of the worst second before, and that limit; or the reason why it is unknown.
 fn recovery(before: &[Second], after: &[Second]) -> Result<(usize, f64), String> {
-    // The first second opens the connections. A second in which by chance nothing was asked says nothing.
+    // The first second opens the connections. Seconds without a request, which occur by chance, do not count.
     let calm: Vec<&Second> = before.iter().skip(1).filter(|second| second.requests() > 0).collect();
     if calm.is_empty() {
         return Err("nothing was asked in the calm before: nothing can be said of a recovery".to_owned());

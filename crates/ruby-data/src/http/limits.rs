@@ -8,11 +8,11 @@ use ureq::Error;
 use ureq::unversioned::transport::{Buffers, ConnectionDetails, Connector, NextTimeout, Transport};
 
 thread_local! {
-    /// When the read that this thread does must end; None where ureq's own limits are enough.
+    /// When the current read of this thread must end; None where ureq's own limits are enough.
     static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Does a read, which ends at `until` at the latest.
+/// Runs a read that ends at `until` at the latest.
 pub fn read_until<T>(until: Instant, read: impl FnOnce() -> T) -> T {
     UNTIL.set(Some(until));
     let done = read();

@@ -51,7 +51,7 @@ pub struct Statement {
 impl SqliteConnection {
     /// The first statement of `sql`, taken from the kept ones or prepared; None where the SQL is empty.
     ///
-    /// A kept one learns of a changed schema in its first step: only then are its columns right.
+    /// A kept statement notices a changed schema in its first step: until then its columns may be wrong.
     pub fn statement(self: &Rc<SqliteConnection>, sql: &[u8]) -> Result<Option<Statement>, SqliteError> {
         match self.kept(sql) {
             Some(raw) => Ok(Some(Statement::new(self.clone(), raw, sql.len(), Some(sql.to_vec())))),

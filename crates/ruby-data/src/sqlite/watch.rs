@@ -65,8 +65,8 @@ impl Watch {
         self.busy.set(busy);
     }
 
-    /// What to run in the place of `PRAGMA busy_timeout`, alone or with a number, which is set here: SQLite's own knows
-    /// nothing of our handler. The row is as SQLite's. None for other SQL.
+    /// The SQL to run instead of `PRAGMA busy_timeout`, whose number is set here: SQLite's own pragma would not set or
+    /// return the time of our handler. It returns the same row as SQLite's. None for other SQL.
     pub fn busy_pragma(&self, sql: &[u8]) -> Option<String> {
         let text = without(sql.trim_ascii(), "pragma")?;
         let text = text.first().is_some_and(u8::is_ascii_whitespace).then(|| text.trim_ascii())?;
@@ -160,10 +160,11 @@ const REFUSED: [&str; 5] =
 /// Pragmas that are ignored: a file that is mapped into memory and then truncated would kill the process.
 const IGNORED: [&str; 1] = ["mmap_size"];
 /// The pragma that sets the wait for a lock. SQLite's own would put a handler without a deadline in the place of ours.
-/// It comes here where [`Watch::busy_pragma`] does not know it: behind a comment, or in a row of statements.
+/// The authorizer sees it where [`Watch::busy_pragma`] does not recognise it: behind a comment, or in a list of
+/// statements.
 const BUSY: &str = "busy_timeout";
 
-/// What follows a word that the text begins with, in capitals or not.
+/// The text behind a word at its beginning, in upper or lower case; None where the text does not begin with it.
 fn without<'a>(text: &'a [u8], word: &str) -> Option<&'a [u8]> {
     let (begin, rest) = text.split_at_checked(word.len())?;
     begin.eq_ignore_ascii_case(word.as_bytes()).then_some(rest)

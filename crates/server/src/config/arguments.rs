@@ -34,7 +34,7 @@ pub struct SourcePosition {
     pub written: String,
     /// Whether the file is another server's: it then counts more than variables that are not this program's own.
     pub is_compat: bool,
-    /// Whether another server, whose file is Ruby, would do the same without the file.
+    /// Whether this is not in the file, but a default of the other server, which reads a file of Ruby code.
     pub is_assumed: bool,
 }
 
@@ -112,7 +112,8 @@ pub struct Arguments {
     pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
-    /// Host and port of another server's configuration: `--port` alone, or `--host` alone, replaces one of the two.
+    /// Host and port in another server's configuration: the host counts with `--port` alone, the port with `--host`
+    /// alone.
     pub file_host: Option<String>,
     pub file_port: Option<u16>,
     /// Another server's configuration that exists and is not read, as messages show it.
@@ -395,7 +396,7 @@ impl Arguments {
     }
 }
 
-/// The value of an option that may go without one: behind an equals sign, or as the next word, if that is one of the
+/// The value of an option whose value may be left out: after an equals sign, or the next argument if it is one of the
 /// option's words, as in Puma's `--bind-to-activated-sockets only`.
 fn optional_value(row: &Row, parser: &mut lexopt::Parser) -> Option<OsString> {
     if let Some(value) = parser.optional_value() {
@@ -415,9 +416,9 @@ fn unknown_flag(spelt: &str) -> String {
     }
 }
 
-/// Whether a variable is one of those that Kubernetes sets in every container for a service of the name `fools-gold`,
-/// as Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others say where that service is, and
-/// nothing of this server.
+/// Whether a variable is one of those that Kubernetes sets in every container for a service named `fools-gold`, as
+/// Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others give the address of that service
+/// and are no settings of this server.
 fn is_service_link(key: &str, value: &OsStr) -> bool {
     match key.strip_prefix(OWN_VARIABLES) {
         Some("PORT") => value.to_str().is_some_and(|value| value.contains("://")),

@@ -9,7 +9,7 @@ use crate::config::bind_query;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 
-/// The port of `--host` alone.
+/// Default port of an address of which only `--host` is given.
 const PORT: u16 = 9292;
 
 /// An address to listen on, as it was configured.
@@ -71,8 +71,8 @@ impl SettingsReader<'_> {
         wanted
     }
 
-    /// The address that `--host` and `--port` make together, with what another server's file says of the one that is
-    /// missing: who listens on this machine only must not listen for others because of another port.
+    /// The address from `--host` and `--port`. If one of them is missing, that part is taken from another server's
+    /// file: a server that the file binds to 127.0.0.1 stays there when only its port is changed.
     fn port_address(&mut self) -> Option<Said> {
         let asked = self.asked;
         let (host, port) = (self.pick(Name::Host), self.pick(Name::Port));

@@ -66,7 +66,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Whose symbolic links are followed: not those of a user that the application runs as while this process is root.
+    /// Whose symbolic links are followed: those of root only, if this process is root and the application another user.
     pub fn links(&self) -> Links {
         let has_user = self.operating.identity.is_some() || self.apps.iter().any(|app| app.ruby.user.is_some());
         if has_user { Links::OfRoot } else { Links::All }

@@ -20,7 +20,7 @@ use crate::process::state_file::StateFile;
 pub fn look(settings: &Settings, engines: &[Option<EngineKind>]) -> Vec<Problem> {
     let operating = &settings.operating;
     let mut found = Vec::new();
-    // A start may make the missing folders of these.
+    // Files that do not exist yet are not checked if a start creates their folders.
     let is_checked = |path: &&Path| !operating.makes_folders || path.exists();
     let pidfile = operating.pidfile.as_deref().filter(is_checked);
     found.extend(pidfile.and_then(|path| file("the pid file", path, Some(Pidfile::check))));

@@ -1,5 +1,5 @@
-//! Opening of files in folders that others may write to: whoever can put a symbolic link there could otherwise make
-//! root create or change any file of the machine.
+//! Opening of files in folders that other users may write to: a user who can put a symbolic link there could otherwise
+//! make root create or change any file of the machine.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
@@ -13,21 +13,21 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat, readlinkat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// Most symbolic links that are followed, as in Linux.
+/// Maximum number of symbolic links followed for one path, as in Linux.
 const LINKS_MOST: usize = 40;
 
 /// Whose symbolic links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// Everybody's: the application has the rights of this process anyway.
+    /// Those of all users: the application has the rights of this process anyway.
     All,
-    /// Those of root, as long as this process is root and the application is not.
+    /// Those of root only, as long as this process is root: the application is not.
     OfRoot,
 }
 
 impl Links {
-    /// Opens a file; between a check of the path and its opening, nobody can put a link there. Folders on the way may
-    /// be links of anybody.
+    /// Opens a file. Check and opening are one step, so that no link can be put there in between. The folders of the
+    /// path are not checked: they may be links of any user.
     pub fn open(self, path: &Path, options: &OpenOptions, flags: OFlags) -> io::Result<File> {
         let with = |path: &Path, flags: OFlags| options.clone().custom_flags(flags.bits().cast_signed()).open(path);
         if self == Links::All || !geteuid().is_root() {
@@ -44,27 +44,28 @@ impl Links {
     }
 }
 
-/// The file at a path, not opened for anything; `None` if a symbolic link of root is there. Another one's link is an
-/// error.
+/// The file at a path, opened neither for reading nor for writing; `None` if it is a symbolic link of root. A link of
+/// another user is an error.
 pub fn unfollowed(path: &Path) -> io::Result<Option<OwnedFd>> {
     let (file, is_link) = look(path)?;
     Ok((!is_link).then_some(file))
 }
 
-/// The path to which a symbolic link of root leads. Another one's link is an error; what is no link by now leads to
-/// itself.
+/// The path to which a symbolic link of root leads, or the same path if there is no link any more. A link of another
+/// user is an error.
 fn target(path: &Path) -> io::Result<PathBuf> {
     let (link, is_link) = look(path)?;
     if !is_link {
         return Ok(path.to_owned());
     }
-    // Of this very link: another one may have taken its place.
+    // Through the open link: another one may be at the path by now.
     let words = readlinkat(&link, "", Vec::<u8>::new())?;
     // An absolute target replaces the whole path.
     Ok(path.parent().unwrap_or(Path::new("")).join(OsStr::from_bytes(words.as_bytes())))
 }
 
-/// What is at a path, not opened for anything, and whether it is a symbolic link, which must be root's.
+/// The file at a path, opened neither for reading nor for writing, and whether it is a symbolic link, which must be
+/// root's.
 fn look(path: &Path) -> io::Result<(OwnedFd, bool)> {
     let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let found = fstat(&file)?;

@@ -64,7 +64,7 @@ class Thread
       @max = max
     end
 
-    # With a timeout, sleeps and returns nil where the queue is full; without one, raises instead of waiting for ever.
+    # Where the queue is full: with a timeout, sleeps and returns nil; without one, raises instead of waiting for ever.
     def push(item, non_block = false, timeout: nil)
       one_of(non_block, timeout)
       return super(item) if size < max

@@ -80,8 +80,8 @@ module Net
     # The headers for Rust: a pair for each value.
     def pairs = @header.flat_map { |name, values| values.map { |value| [name, value] } }
 
-    # Asks for a part: a Range of bytes, `length` bytes from the first one on, or the first bytes (a number below 0: the
-    # last ones). nil asks for all.
+    # Asks for a part of the body: a Range of bytes, or `length` bytes from the position `part` on. Without `length`, a
+    # number asks for as many first bytes, or last ones if it is negative. nil asks for the whole body.
     def set_range(part, length = nil)
       return delete("range") && nil if part.nil?
       part = (part...part + length) if length
@@ -90,7 +90,7 @@ module Net
     end
     alias range= set_range
 
-    # The bytes that a response has, as a Range; nil without the header or for another unit.
+    # The bytes that the response contains, as a Range; nil without a Content-Range, or where its unit is another one.
     def content_range
       return unless (text = self["content-range"])
       found = %r{\A\s*(\w+)\s+(\d+)-(\d+)/(?:\d+|\*)}.match(text)

@@ -179,7 +179,7 @@ module URI
     def __take(other)
       @fragment = other.fragment
       return __take_all(other) if other.host
-      # Such as mailto:a@b, which has no path to which another could be relative.
+      # A URI such as mailto:a@b has no path to which another one could be relative.
       return self if @opaque
       if other.path.to_s.empty?
         @query = other.query if other.query

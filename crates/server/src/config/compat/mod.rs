@@ -83,7 +83,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
         let name = remark.name();
         match remark.what {
             What::Missing if !missing.contains(&name) => missing.push(name),
-            // In full, since nobody looks up what a word means that they know from the other server.
+            // In full: users who know a directive from the other server do not look up what it does here.
             What::Differs => asked.notices.push(format!("{}: {name}: {}", remark.place, remark.why)),
             What::Missing | What::Refused | What::Runs | What::Needless => {}
         }

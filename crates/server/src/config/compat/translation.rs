@@ -94,7 +94,7 @@ pub struct Translation {
     pub calls: Vec<Directive>,
     /// The host for Puma's `port` directives that follow: that of the last `set_default_host`.
     pub default_host: Option<String>,
-    /// Host and port that a flag for the other one of the two leaves as they are.
+    /// The configured host and port: a flag that sets only one of them leaves the other as it is here.
     pub host: Option<String>,
     pub port: Option<u16>,
     /// The process that has evaluated the file, if it is to go on.
