@@ -30,7 +30,7 @@ module FoolsGold
         "Host=HOST" => "Address to listen on, or a path for a Unix socket (default: localhost)",
         "Port=PORT" => "Port to listen on (default: 9292)",
         "Threads=N" => "Threads of each worker; of MIN:MAX, MAX counts (default: 5)",
-        "Workers=N" => "Worker processes (default: auto, one per core)",
+        "Workers=N" => "Worker processes (default: 1 in development, else one per core)",
         "Silent" => "Write warnings and errors only",
         "Verbose" => "Write debugging lines, too"
       }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::arguments::{Arguments, Problem, RawValue};
+use crate::config::arguments::{Arguments, Problem};
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 use crate::config::signal_map::Habit;
@@ -86,11 +86,11 @@ impl SettingsReader<'_> {
     }
 
     fn log_files(&mut self) -> (Option<PathBuf>, Option<PathBuf>) {
-        let both = self.path(Name::LogFile);
-        let (out, err) = (self.path(Name::RedirectStdout), self.path(Name::RedirectStderr));
-        for path in [&both, &out, &err].into_iter().flatten() {
-            if path.ends_with("/") || path.is_dir() {
-                let given = RawValue { value: path.display().to_string(), ..self.pick(Name::LogFile) };
+        let names = [Name::LogFile, Name::RedirectStdout, Name::RedirectStderr];
+        let [both, out, err] = names.map(|name| self.path(name));
+        for (name, path) in names.into_iter().zip([&both, &out, &err]) {
+            if path.as_ref().is_some_and(|path| path.ends_with("/") || path.is_dir()) {
+                let given = self.pick(name);
                 self.refuse(&given, "is a folder; name a file in it");
             }
         }

@@ -306,6 +306,18 @@ fn bad_addresses_and_filters_are_refused() {
 }
 
 #[test]
+fn a_folder_in_the_place_of_a_log_file_is_refused_with_the_option_that_names_it() {
+    let refused = |words: &[&str]| resolved(words, &[]).unwrap_err();
+    let log = ["--log-file", "/no/such/web.log"];
+    for option in ["--redirect-stdout", "--redirect-stderr"] {
+        let expected = [format!("{option} /: is a folder; name a file in it")];
+        assert_eq!(refused(&[option, "/"]), expected);
+        assert_eq!(refused(&[&log[..], &[option, "/"]].concat()), expected);
+    }
+    assert_eq!(refused(&["--log-file", "/"]), ["--log-file /: is a folder; name a file in it"]);
+}
+
+#[test]
 fn all_problems_are_told_at_once() {
     let refused = resolved(&["-t", "0", "--nope", "--memory-limit", "x"], &[("FOOLS_GOLD_QUEUE", "x"), ("PORT", "x")])
         .unwrap_err();

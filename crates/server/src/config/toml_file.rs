@@ -273,7 +273,7 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
             Ok(text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect())
         }
         DeValue::String(text) => Ok(vec![text.trim().to_owned()]),
-        DeValue::Integer(number) if row.name == Name::Umask => match number.radix() {
+        DeValue::Integer(number) if is_bits(row.name) => match number.radix() {
             // Written as permission bits are; and 27 is read as on the command line, since TOML has no 027.
             8 => Ok(vec![format!("0{}", number.as_str().trim_start_matches("0o"))]),
             10 => Ok(vec![number.as_str().to_owned()]),
@@ -287,6 +287,11 @@ fn words(row: &Row, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         DeValue::Boolean(yes) => Ok(vec![boolean(row, *yes).to_owned()]),
         DeValue::Datetime(date) => Ok(vec![date.to_string()]),
     }
+}
+
+/// Whether the value of an option is permission bits, which are octal.
+fn is_bits(name: Name) -> bool {
+    matches!(name, Name::Umask | Name::StatePermission)
 }
 
 /// The word for a boolean: `false` is `off` if that is one of the option's words.

@@ -202,6 +202,10 @@ fn bits_are_octal_however_they_are_written() {
     for text in ["umask = 0o27", "umask = 0o027", "umask = 27", "umask = \"027\"", "umask = \"27\""] {
         assert_eq!(resolved(text, &[], &[]).unwrap().operating.umask, Some(0o27), "{text}");
     }
+    for text in ["0o640", "640", "\"0640\""] {
+        let text = format!("state-permission = {text}");
+        assert_eq!(resolved(&text, &[], &[]).unwrap().operating.state_bits, Some(0o640), "{text}");
+    }
     assert_eq!(problems("umask = 0x17"), [":1: umask = 0x17: must be octal, such as 0o027 or \"027\""]);
     assert_eq!(problems("umask = 28"), [":1: umask = 28: must be an octal number up to 777, such as 027"]);
 }

@@ -124,10 +124,12 @@ fn add_hint(problem: &mut Problem) {
 }
 
 impl Words {
-    /// Splits the words: those that begin with a slash and are no file, nor named like one, are paths to request.
+    /// Splits the words: those that begin with a slash and are no file, nor named like one, are paths to request. So
+    /// are folders without an application, such as `/home`, behind the application.
     fn read(words: &[OsString]) -> Words {
         let mut read = Words::default();
         let mut is_value = false;
+        let mut has_app = false;
         for word in words {
             if is_value {
                 is_value = false;
@@ -137,10 +139,13 @@ impl Words {
             is_value = awaits_value(word);
             match word.to_str() {
                 Some("--json") => read.json = true,
-                Some(path) if is_asked_for(path) => read.paths.push(path.to_owned()),
+                Some(path) if is_asked_for(path, has_app) => read.paths.push(path.to_owned()),
                 // The root folder is never an application.
                 Some("/") => read.paths.push("/".to_owned()),
-                _ => read.rest.push(word.clone()),
+                _ => {
+                    has_app |= !word.as_encoded_bytes().starts_with(b"-");
+                    read.rest.push(word.clone());
+                }
             }
         }
         read
@@ -157,13 +162,16 @@ fn awaits_value(word: &OsStr) -> bool {
     TABLE.iter().find(is_it).is_some_and(|row| row.takes_value())
 }
 
-fn is_asked_for(word: &str) -> bool {
+fn is_asked_for(word: &str, has_app: bool) -> bool {
     let path = Path::new(word);
-    word.starts_with('/') && !path.exists() && path.extension().is_none_or(|extension| extension != "ru")
+    let may_be_app = if has_app && path.is_dir() { path.join("config.ru").exists() } else { path.exists() };
+    word.starts_with('/') && !may_be_app && path.extension().is_none_or(|extension| extension != "ru")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -177,5 +185,23 @@ mod tests {
         let words = ["-C", "/no/such", "--dir", "/no/folder", "--fresh", "/no/such"].map(OsString::from);
         let read = Words::read(&words);
         assert_eq!((read.paths, read.rest.as_slice()), (vec!["/no/such".to_owned()], &words[..5]));
+    }
+
+    #[test]
+    fn a_folder_without_an_application_is_a_path_behind_the_application() {
+        let folder = tempfile::tempdir().unwrap();
+        let (page, app) = (folder.path().join("home"), folder.path().join("blog"));
+        std::fs::create_dir(&page).unwrap();
+        std::fs::create_dir(&app).unwrap();
+        std::fs::write(app.join("config.ru"), "").unwrap();
+        let read = |words: &[&Path]| {
+            let words: Vec<OsString> = words.iter().map(|word| word.as_os_str().to_owned()).collect();
+            let read = Words::read(&words);
+            (read.paths.iter().map(PathBuf::from).collect::<Vec<_>>(), read.rest.len())
+        };
+        let shop = Path::new("shop");
+        assert_eq!(read(&[shop, &page, &app]), (vec![page.clone()], 2), "a second application is refused");
+        assert_eq!(read(&[&page]), (vec![], 1), "the only word may be an application");
+        assert_eq!(read(&[Path::new("--fresh"), &page]), (vec![], 1));
     }
 }

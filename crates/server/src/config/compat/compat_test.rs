@@ -333,6 +333,19 @@ fn unknown_directives_are_refused_with_the_nearest() {
 }
 
 #[test]
+fn what_has_no_counterpart_is_told_with_what_happens_here() {
+    for (kind, name, words) in [
+        (ServerKind::Passenger, "abort_websockets_on_process_shutdown", "--websocket-drain"),
+        (ServerKind::Passenger, "core_file_descriptor_ulimit", "hard limit"),
+        (ServerKind::Unicorn, "logger", "stderr_path"),
+        (ServerKind::Pitchfork, "logger", "stderr_path"),
+    ] {
+        let remarks = translated(kind, &[(name, json!([true]))]).remarks;
+        assert!(remarks[0].why.contains(words), "{name}: {remarks:?}");
+    }
+}
+
+#[test]
 fn words_of_older_versions_and_numbers_with_a_fraction_are_known() {
     assert_eq!(of(ServerKind::Thin, "no-epoll", json!([true])), (vec![], vec![What::Needless]));
     assert_eq!(of(ServerKind::Puma, "after_worker_boot", json!([])), (vec![], vec![What::Runs]));

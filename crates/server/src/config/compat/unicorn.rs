@@ -49,7 +49,7 @@ pub const KNOWN: &[Known] = &[
     ("stdout_path", Does::Is("redirect-stdout")),
     ("working_directory", Does::Is("dir")),
     ("user", Does::By(user)),
-    ("logger", Does::Missing("the log goes to standard output, or where --redirect-stdout says")),
+    ("logger", Does::Missing("the log goes to the file of stderr_path, or without one to standard output")),
     ("log_buffer_size", Does::Needless("the log is not written by Ruby")),
     ("rewindable_input", Does::Needless("rack.input can always be rewound")),
     ("client_body_buffer_size", Does::Is("body-memory")),
