@@ -124,6 +124,18 @@ fn workers_that_died_are_counted_over_reloads() {
 }
 
 #[test]
+fn each_state_of_a_worker_has_a_number_before_there_is_one_in_it() {
+    let options = ["--engine", "ruby", "--ruby", &support::ruby::program(), "-w", "1"];
+    let (_server, port) = start(&app("", "\"gold\""), &options);
+    let text = ask(port, "/metrics", "").text();
+    let samples = samples(&text);
+    for state in ["booting", "ready", "out_of_band", "draining", "hung", "stopped"] {
+        let key = format!("foolsgold_workers{{app=\"app\",engine=\"ruby\",state=\"{state}\"}}");
+        assert!(samples.contains_key(&key), "{key} is not in\n{text}");
+    }
+}
+
+#[test]
 fn prometheus_gets_the_newer_form_when_it_asks_for_it() {
     let (_server, port) = start(&app("", "\"gold\""), &[]);
     let accept = "Host: a.example\r\n".replace("a.example", "127.0.0.1")

@@ -40,6 +40,21 @@ fn systemd_is_told_of_the_start_of_reloads_and_of_the_end() {
 }
 
 #[test]
+fn the_status_that_systemd_shows_says_that_the_server_drains_before_it_stops() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let options = ["-b", "tcp://127.0.0.1:0", "-t", "1", "--drain-lag", "300ms"];
+    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    manager.hears("STATUS=serving");
+    server.signal(Signal::TERM);
+    let told = manager.hears("STATUS=");
+    assert!(told.contains("STATUS=draining: no longer ready") && !told.contains("STOPPING=1"), "{told}");
+    manager.hears("STOPPING=1");
+}
+
+#[test]
 fn systemd_is_told_that_the_server_is_ready_when_the_last_of_several_reloads_has_ended() {
     let folder = server::folder();
     let gate = folder.join("gate");

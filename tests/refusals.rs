@@ -125,6 +125,7 @@ const MISTAKES: &[(&[u8], u16, &str, &str, &str)] = &[
     (b"GET http://a%2e/ HTTP/1.1\r\nHost: a\r\n\r\n", 400, "GET", "http://a%2e/", "the host of the target"),
     (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "", "", "this is TLS"),
     (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 2\r\n", 400, "PROXY", "TCP4", "the PROXY protocol"),
+    (b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x01\x02\x03\x04", 400, "", "", "the PROXY protocol"),
     (b"GET /late HTTP/1.1\r\nHos", 408, "GET", "/late", "did not arrive in time"),
     (b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc", 408, "POST", "/a", "the body did not arrive"),
     (b"PUT /t HTTP/1.1\r\nHost:a\r\nTransfer-Encoding:chunked\r\n\r\n0\r\nfoo b\r\n\r\n", 400, "PUT", "/t", "trailer"),

@@ -19,6 +19,11 @@ const LINE_BYTES: usize = 65_000;
 const NAME_BYTES: usize = 65_535;
 /// First byte of a TLS connection.
 const TLS: u8 = 0x16;
+/// Beginning of version 2 of the PROXY protocol (its specification, section 2.2), without the two line ends before it,
+/// which are skipped like empty lines.
+const PROXY_2: &[u8] = b"\0\r\nQUIT\n";
+/// Refusal of both versions of the PROXY protocol.
+const PROXY_WHY: &str = "this is the PROXY protocol, which is not understood here: let the proxy send X-Forwarded-For";
 
 /// Result of a scan.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +62,7 @@ pub(crate) fn scan(bytes: &[u8], limits: &Limits) -> Scan {
 fn try_scan(bytes: &[u8], limits: &Limits) -> Result<Option<(usize, Framing, Option<Change>)>, Refusal> {
     match bytes.first() {
         Some(&TLS) => return bad("this is TLS, and this port speaks plain HTTP"),
+        Some(_) if bytes.starts_with(PROXY_2) => return bad(PROXY_WHY),
         // A client of another protocol need not wait for a line end that may never come.
         Some(byte) if !is_token(*byte) && *byte != b'\n' => return bad("the method is not a token"),
         _ => {}
@@ -141,7 +147,7 @@ struct RequestLine {
 
 fn request_line(line: &[u8]) -> Result<RequestLine, Refusal> {
     if line.starts_with(b"PROXY ") {
-        return bad("this is the PROXY protocol, which is not understood here");
+        return bad(PROXY_WHY);
     }
     let Some(method_end) = memchr::memchr(b' ', line) else { return bad("the request line has no target") };
     let Some(target_end) = memchr::memrchr(b' ', line).filter(|end| *end > method_end) else {

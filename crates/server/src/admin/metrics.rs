@@ -1,6 +1,7 @@
 //! The metrics that Prometheus gets. docs/metrics.md explains each; a test compares the names.
 
 use std::collections::BTreeMap;
+use std::time::UNIX_EPOCH;
 
 use engine::fault::Culprit;
 use engine::{Fault, Snapshot};
@@ -19,6 +20,9 @@ use crate::log::files::LogView;
 
 /// Exit reasons of workers that are always shown.
 const ENDS: [&str; 7] = ["crash", "hung", "max_requests", "memory", "memory_pressure", "out_of_memory", "timeout"];
+
+/// States of workers that are always shown.
+const STATES: [&str; 6] = ["booting", "ready", "out_of_band", "draining", "hung", "stopped"];
 
 type MetricRow = (Vec<(&'static str, String)>, Value);
 
@@ -65,6 +69,8 @@ impl Shown {
 /// All metrics; while the server starts, those of the process only.
 pub fn families(state: &AdminState) -> Vec<Family> {
     let mut families = of_process(&Process::look());
+    let since = state.since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    families.push(one("process_start_time_seconds", "When the process of the server started", Value::Gauge(since)));
     families.extend(of_memory(state.memory.look()));
     families.extend(of_log(&state.logs.view()));
     let ready = state.running().is_some_and(|running| running.server.is_ready());
@@ -128,7 +134,6 @@ fn of_log(log: &LogView) -> Vec<Family> {
 fn of_server(running: &RunningServer) -> Vec<Family> {
     let server = &running.server;
     let counts = &running.counts;
-    let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
     let build = vec![("version", server.version().to_owned()), ("mruby", engines::mruby())];
     let answers = by_hundreds(counts.answers()).into_iter();
     let answers = answers.map(|(code, count)| (vec![("code", code.to_owned())], Value::Count(count)));
@@ -138,7 +143,6 @@ fn of_server(running: &RunningServer) -> Vec<Family> {
             help: "Always 1; the labels have the versions",
             rows: vec![(build, Value::Gauge(1.0))],
         },
-        one("process_start_time_seconds", "When the server started", Value::Gauge(since)),
         one("foolsgold_draining", "1 when the server is shutting down", gauge(server.is_draining())),
         one("foolsgold_connections", "Open connections", Value::Gauge(counts.open() as f64)),
         one("foolsgold_connections_accepted", "Connections since the start", Value::Count(counts.accepted())),
@@ -216,9 +220,8 @@ fn of_requests(apps: &[Shown]) -> Vec<Family> {
 
 fn of_workers(apps: &[Shown]) -> Vec<Family> {
     let states = apps.iter().flat_map(|app| {
-        // The usual states are always present, so that their graphs have no holes.
-        let mut counts =
-            BTreeMap::from(["booting", "ready", "draining", "hung", "stopped"].map(|state| (state, 0_u32)));
+        // All states are always present, so that their graphs have no holes.
+        let mut counts = BTreeMap::from(STATES.map(|state| (state, 0_u32)));
         for worker in &app.snapshot.workers {
             *counts.entry(worker.state.as_str()).or_default() += 1;
         }
@@ -309,5 +312,24 @@ fn culprit(culprit: Culprit) -> &'static str {
         Culprit::App => "app",
         Culprit::Engine => "engine",
         Culprit::Load => "load",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::admin::state::ServerFolders;
+
+    #[test]
+    fn while_applications_are_loaded_the_start_of_the_process_is_shown() {
+        let state = AdminState::new(ServerFolders::default(), Arc::default(), Arc::default());
+        let all = families(&state);
+        let started = all.iter().find(|family| family.name == "process_start_time_seconds");
+        let Some([(_, Value::Gauge(at))]) = started.map(|family| family.rows.as_slice()) else { panic!("{all:?}") };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+        assert!((0.0..60.0).contains(&(now - at)), "{at}");
     }
 }

@@ -126,7 +126,9 @@ impl ServerHandle {
             upgrade.call_off();
         }
         self.end_pauses();
-        info!(target: "server", "draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
+        let told = format!("draining: no longer ready, accepting connections for {} more", brief(*drain_lag));
+        systemd::draining(&told);
+        info!(target: "server", "{told}");
         let server = self.clone();
         let lag = *drain_lag;
         drop(runtime.spawn(async move {

@@ -74,6 +74,12 @@ fn tell_unless_reloading(running: usize, status: &str) {
     }
 }
 
+/// Notifies that load balancers should send no more requests, before the shutdown begins: of the status only, since a
+/// successor may be the service by then.
+pub fn draining(status: &str) {
+    tell(&[NotifyState::Status(status)]);
+}
+
 /// Notifies that the server is shutting down.
 pub fn stopping(status: &str) {
     tell(&[NotifyState::Stopping, NotifyState::Status(status)]);
