@@ -377,4 +377,22 @@ mod tests {
         assert_eq!(source.poll_next(&mut context), Poll::Ready(Some(Ok(Bytes::from("b")))));
         assert_eq!(source.poll_next(&mut context), Poll::Ready(Some(Err(Fault::ClientGone))));
     }
+
+    #[test]
+    fn whoever_waits_learns_that_the_other_end_leaves_or_is_gone() {
+        let woken = Arc::new(Woken(std::sync::atomic::AtomicUsize::default()));
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let count = || woken.0.load(std::sync::atomic::Ordering::SeqCst);
+        let (sink, mut source) = stream(1);
+        assert_eq!(source.next_blocking(Instant::now()), Err(None), "nothing has come in time");
+        assert!(source.poll_next(&mut context).is_pending());
+        sink.leave();
+        assert_eq!((count(), source.is_leaving()), (1, true));
+        sink.send_blocking("a".into(), soon()).unwrap();
+        let mut second = Box::pin(sink.send("b".into()));
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        drop(source);
+        assert_eq!((second.as_mut().poll(&mut context), count()), (Poll::Ready(Err(SendError::Gone)), 2));
+    }
 }

@@ -365,6 +365,36 @@ mod tests {
     }
 
     #[test]
+    fn the_server_is_the_one_that_the_client_names_else_the_one_that_it_has_connected_to() {
+        use Scheme::{Http, Https};
+        for (host, local, scheme, name, port) in [
+            (None, Some("192.0.2.1:8080"), Https, "192.0.2.1", "8080"),
+            (None, Some("[::ffff:192.0.2.1]:81"), Http, "192.0.2.1", "81"),
+            (None, Some("[2001:db8::1]:81"), Http, "[2001:db8::1]", "81"),
+            (Some(""), Some("192.0.2.1:81"), Http, "192.0.2.1", "81"),
+            (None, None, Http, "localhost", "80"),
+            (None, None, Https, "localhost", "443"),
+            (Some("a"), Some("192.0.2.1:8080"), Http, "a", "80"),
+            (Some("a:"), Some("192.0.2.1:8080"), Https, "a", "443"),
+            (Some("a:9"), Some("192.0.2.1:8080"), Https, "a", "9"),
+        ] {
+            let mut request = Request::sample(http::Method::GET, "/");
+            request.scheme = scheme;
+            request.peer.local = local.map(|local: &str| local.parse().unwrap());
+            if let Some(host) = host {
+                request.headers.insert(header::HOST, HeaderValue::from_static(host));
+            }
+            expect(&request, &[("SERVER_NAME", name), ("SERVER_PORT", port), ("REMOTE_ADDR", "127.0.0.1")]);
+        }
+        let mut request = Request::sample(http::Method::GET, "/");
+        for (client, seen) in [("192.0.2.7", "192.0.2.7"), ("::ffff:192.0.2.7", "192.0.2.7"), ("::1", "::1")] {
+            let remote = std::net::SocketAddr::new(client.parse().unwrap(), 1);
+            request.peer = crate::request::Peer::new(Some(remote), None);
+            expect(&request, &[("REMOTE_ADDR", seen)]);
+        }
+    }
+
+    #[test]
     fn other_names_take_nothing_from_one_with_an_underscore_and_paths_are_not_steady() {
         let mut map = HeaderMap::new();
         for name in ["x-long", "a-b", "c_d"] {

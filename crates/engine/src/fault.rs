@@ -160,3 +160,34 @@ impl fmt::Display for Fault {
 }
 
 impl std::error::Error for Fault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_has_its_name_and_its_culprit_and_says_what_is_known() {
+        let backtrace = vec!["app.rb:1".to_owned()];
+        let causes = vec!["caused by F: n".to_owned()];
+        let error = AppError { class: "E".into(), message: "m".into(), causes, backtrace: backtrace.clone() };
+        let time = Overrun { limit: Duration::from_secs(3), backtrace: backtrace.clone() };
+        let faults: [(Fault, &str, &[&str]); 11] = [
+            (Fault::ClientGone, "", &[]),
+            (Fault::App(Box::new(error)), "E: m", &["caused by F: n", "app.rb:1"]),
+            (Fault::BadAnswer("no status".into()), "no status", &[]),
+            (Fault::OutOfTime(time), "longer than 3s", &["app.rb:1"]),
+            (Fault::OutOfMemory(Overrun { limit: 7, backtrace }), "7 bytes", &["app.rb:1"]),
+            (Fault::QueueFull(5), "5 places", &[]),
+            (Fault::QueueWait(Duration::from_millis(1500)), "within 1.5s", &[]),
+            (Fault::OutOfFiles, "", &[]),
+            (Fault::Stopping, "", &[]),
+            (Fault::WorkerDied("killed".into()), "killed", &[]),
+            (Fault::Broken("no Ruby".into()), "no Ruby", &[]),
+        ];
+        assert_eq!(faults.each_ref().map(|(fault, ..)| (fault.name(), fault.culprit())), Fault::NAMES);
+        for (fault, words, lines) in faults {
+            assert!(fault.to_string().contains(words), "{fault}");
+            assert_eq!(fault.lines(), lines, "{fault}");
+        }
+    }
+}

@@ -34,6 +34,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_noun_is_in_the_plural_unless_there_is_one() {
+        assert_eq!([0, 1, 2].map(|number| count(number, "worker")), ["0 workers", "1 worker", "2 workers"]);
+    }
+
+    #[test]
     fn three_digits_and_whole_seconds_are_kept() {
         for (nanos, text) in [
             (0, "0s"),

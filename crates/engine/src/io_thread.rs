@@ -218,6 +218,15 @@ mod tests {
         assert_eq!(late.load(Ordering::SeqCst), 1);
     }
 
+    #[test]
+    fn a_loop_for_which_there_is_no_other_os_thread_stays_in_its_own() {
+        let io = Arc::new(IoThread::new(Box::new(|_| false)));
+        io.enter();
+        io.defer(Box::new(|io| io.replace(0)));
+        assert!(io.work(0));
+        assert_eq!((io.term(), turn(&io)), (0, Poll::Pending));
+    }
+
     struct Woken(AtomicU64);
 
     impl std::task::Wake for Woken {

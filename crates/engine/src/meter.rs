@@ -84,6 +84,12 @@ impl Times {
     }
 }
 
+/// Index of a status's class: 0 for 1xx, 4 for 5xx. A status above 599 counts as 5xx, since clients process it as one
+/// (RFC 9110 section 15). `None` below 100.
+pub fn class_of(status: u16) -> Option<usize> {
+    usize::from(status / 100).checked_sub(1).map(|class| class.min(4))
+}
+
 /// The counts of one application, and its flight recorder.
 #[derive(Debug, Default)]
 pub struct Meter {
@@ -110,8 +116,8 @@ impl Meter {
 
     /// Counts a request that was answered.
     pub fn answered(&self, status: u16) {
-        if let class @ 1..=5 = status / 100 {
-            self.answers.add(usize::from(class) - 1, 1);
+        if let Some(class) = class_of(status) {
+            self.answers.add(class, 1);
         }
     }
 
@@ -161,12 +167,25 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_was_refused_has_waited_and_not_run() {
+        let meter = Meter::default();
+        meter.add_times(Duration::from_millis(5), None);
+        meter.add_times(Duration::from_millis(1), Some(Duration::from_millis(7)));
+        let counted = |times: &Times| (times.read().0.iter().sum::<u64>(), times.read().1);
+        assert_eq!((counted(&meter.queue), counted(&meter.service)), ((2, 6000), (1, 7000)));
+    }
+
+    #[test]
     fn answers_are_counted_by_the_hundreds_of_their_status() {
         let meter = Meter::default();
-        for status in [101, 200, 204, 404, 500, 599, 0, 1000] {
+        for status in [100, 299, 200, 404, 500, 599, 0, 99] {
             meter.answered(status);
         }
         assert_eq!(meter.answers(), [1, 2, 0, 1, 2]);
+        for status in [600, 999] {
+            meter.answered(status);
+        }
+        assert_eq!(meter.answers(), [1, 2, 0, 1, 4], "to a client they are server errors");
     }
 
     #[test]

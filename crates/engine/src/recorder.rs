@@ -171,6 +171,30 @@ mod tests {
     }
 
     #[test]
+    fn a_response_has_failed_from_status_500_on() {
+        let recorder = Recorder::default();
+        for status in [200, 404, 499, 500, 599, 999] {
+            note(&recorder, Ok(status), 1, &status.to_string());
+        }
+        assert_eq!(ids(&recorder.read().failed), ["999", "599", "500"]);
+    }
+
+    #[test]
+    fn of_a_long_message_and_a_long_backtrace_the_beginning_is_kept() {
+        let recorder = Recorder::default();
+        let mut backtrace = vec!["x".to_owned(); BACKTRACE_LINES + 1];
+        backtrace[0] = "x".repeat(TEXT_MAX + 1);
+        let (class, message) = ("E".to_owned(), "é".repeat(TEXT_MAX));
+        let error = crate::AppError { class, message, backtrace: backtrace.clone(), ..crate::AppError::default() };
+        note(&recorder, Err(&Fault::App(Box::new(error))), 1, "long");
+        let failed = recorder.read().failed.remove(0);
+        assert_eq!(failed.why, format!("E: {}", "é".repeat((TEXT_MAX - 3) / 2)), "no half letter");
+        assert_eq!((failed.backtrace.len(), failed.backtrace[0].len()), (BACKTRACE_LINES, TEXT_MAX));
+        recorder.add_backtrace("long", &backtrace);
+        assert_eq!(recorder.read().failed[0].backtrace.len(), BACKTRACE_LINES);
+    }
+
+    #[test]
     fn what_is_kept_has_an_end_and_the_oldest_goes() {
         let recorder = Recorder::default();
         recorder.set_slow(Duration::ZERO);

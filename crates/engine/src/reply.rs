@@ -184,6 +184,14 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_its_engine_drops_is_answered_all_the_same() {
+        let (responder, mut reply) = pair();
+        assert!(poll(&mut reply).is_pending() && !responder.is_abandoned());
+        drop(responder);
+        assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Err(Fault::Broken(_)), .. })));
+    }
+
+    #[test]
     fn a_stream_that_was_seen_stays() {
         let (mut reply, sink, replacement) = sent();
         assert!(matches!(poll(&mut reply), Poll::Ready(Answer { result: Ok(_), .. })));

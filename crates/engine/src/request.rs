@@ -190,3 +190,38 @@ impl Request {
         self.deadline.saturating_duration_since(self.complete)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_begun_by_its_queue_deadline_and_not_in_the_last_tenth_of_its_time() {
+        let start = Instant::now();
+        let later = |seconds| start + Duration::from_secs(seconds);
+        for (queue_wait, request_time, latest) in [(5, 60, 5), (54, 60, 54), (55, 60, 54), (600, 60, 54), (1, 0, 0)] {
+            let request = Request {
+                complete: start,
+                deadline: later(request_time),
+                queue_deadline: later(queue_wait),
+                ..Request::sample(Method::GET, "/")
+            };
+            assert_eq!(request.must_begin_by(), later(latest), "{queue_wait} s of {request_time} s");
+            assert_eq!(request.time_allowed(), Duration::from_secs(request_time));
+        }
+    }
+
+    #[test]
+    fn the_length_of_a_body_is_known_unless_it_is_still_arriving() {
+        let file = Arc::new(TempFile::new().unwrap());
+        for (input, length) in [
+            (Input::Empty, Some(0)),
+            (Input::Memory(Bytes::new()), Some(0)),
+            (Input::Memory("gold".into()), Some(4)),
+            (Input::File(file, 7), Some(7)),
+            (Input::Stream(crate::body::stream(1).1), None),
+        ] {
+            assert_eq!((input.len(), input.is_empty()), (length, length == Some(0)), "{input:?}");
+        }
+    }
+}

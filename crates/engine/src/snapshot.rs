@@ -186,3 +186,29 @@ pub struct Past {
     /// Backtrace of its exception or time-out, innermost call first.
     pub backtrace: Vec<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_has_the_numbers_that_count_and_no_others() {
+        let shortage = Shortage {
+            limit_kib: 2 << 20,
+            is_machine: true,
+            used_kib: (1500 << 10) + 1,
+            full_kib: 1700 << 10,
+            worker_kib: 300 << 10,
+            growth_kib: 0,
+            is_rest: false,
+        };
+        let said = shortage.to_string();
+        for words in ["1501 MiB of the 2048 MiB of this machine", "need 300 MiB", "up to 1700 MiB"] {
+            assert!(said.contains(words), "{said}");
+        }
+        assert!(!said.contains("those that run"), "they do not grow: {said}");
+        assert!(Shortage { growth_kib: 1, ..shortage }.to_string().contains("those that run 1 MiB more"));
+        let rest = Shortage { is_rest: true, is_machine: false, ..shortage }.to_string();
+        assert!(rest.contains("2048 MiB that the control group may use") && !rest.contains("300 MiB"), "{rest}");
+    }
+}

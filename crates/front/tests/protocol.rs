@@ -153,6 +153,104 @@ fn statuses_without_content_have_none() {
     assert_eq!(client.get("/200").text(), "abc");
 }
 
+/// A cache asks whether a page has changed, and the application announces the length of the page.
+#[test]
+fn a_length_beside_a_status_without_content_is_no_promise() {
+    let server = Server::start(|request| match request.path[1..].parse::<i64>() {
+        Ok(status) => Reply::ready(Ok(with(status, &[("content-length", "100")], Body::Empty))),
+        Err(_) => path(&request),
+    });
+    let mut client = server.connect();
+    for (path, status, length) in [("/204", 204, None), ("/304", 304, None), ("/205", 205, Some("0"))] {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        let got = client.head();
+        assert_eq!((got.status, got.header("content-length")), (status, length), "{}", got.head);
+        assert_eq!(got.header("transfer-encoding"), None, "{}", got.head);
+        assert_eq!(client.get("/next").text(), "/next");
+    }
+    assert_eq!(client.get("/200").status, 500);
+}
+
+#[test]
+fn an_answer_that_contradicts_itself_is_a_500() {
+    let server = Server::start(|request| {
+        Reply::ready(Ok(match request.path.as_str() {
+            "/two-lengths" => {
+                with(200, &[("content-length", "5"), ("content-length", "6")], Body::Full("abcde".into()))
+            }
+            "/not-in-chunks" => with(200, &[("transfer-encoding", "chunked")], Body::Full("abcde".into())),
+            "/not-taken" => with(200, &[], Body::Taken),
+            _ => {
+                let headers = [("transfer-encoding", "chunked"), ("content-length", "99")];
+                with(200, &headers, Body::Full("5\r\nabcde\r\n0\r\n\r\n".into()))
+            }
+        }))
+    });
+    let mut client = server.connect();
+    for path in ["/two-lengths", "/not-in-chunks", "/not-taken"] {
+        assert_eq!(client.get(path).status, 500, "{path}");
+    }
+    let got = client.get("/in-chunks");
+    assert_eq!((got.text().as_str(), got.header("content-length")), ("abcde", Some("5")), "the coding counts");
+}
+
+#[test]
+fn a_file_that_has_grown_since_the_application_looked_is_sent_whole() {
+    use std::io::Write;
+    let server = Server::start(|_| {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        Reply::ready(Ok(with(200, &[("content-length", "5")], Body::File(file, 10))))
+    });
+    let got = server.connect().get("/");
+    assert_eq!((got.text().as_str(), got.header("content-length")), ("0123456789", Some("10")));
+}
+
+/// Status and headers of an application; `connection` and `upgrade` of the response.
+type OfConnection = (i64, &'static [(&'static str, &'static str)], Option<&'static str>, Option<&'static str>);
+
+const OF_CONNECTION: &[OfConnection] = &[
+    (200, &[("connection", "x, Close")], Some("close"), None),
+    (200, &[("connection", "x"), ("connection", "close")], Some("close"), None),
+    (200, &[("connection", "closed")], None, None),
+    (200, &[("connection", "upgrade"), ("upgrade", "h2c")], None, None),
+    (426, &[("upgrade", "h2c")], Some("upgrade"), Some("h2c")),
+    (426, &[], None, None),
+];
+
+#[test]
+fn an_application_may_close_the_connection_and_ask_for_an_upgrade_where_it_refuses_to_go_on() {
+    let server = Server::start(|request| match request.path[1..].parse::<usize>() {
+        Ok(number) => {
+            let (status, headers, ..) = OF_CONNECTION[number];
+            Reply::ready(Ok(with(status, headers, Body::Empty)))
+        }
+        Err(_) => path(&request),
+    });
+    for (number, (status, headers, connection, upgrade)) in OF_CONNECTION.iter().enumerate() {
+        let mut client = server.connect();
+        let got = client.get(&format!("/{number}"));
+        assert_eq!(i64::from(got.status), *status);
+        assert_eq!((got.header("connection"), got.header("upgrade")), (*connection, *upgrade), "{headers:?}");
+        if *connection == Some("close") {
+            assert!(client.is_closed(), "{headers:?}");
+        } else {
+            assert_eq!(client.get("/next").text(), "/next", "{headers:?}");
+        }
+    }
+}
+
+/// RFC 9110 section 7.8.
+#[test]
+fn an_upgrade_that_an_old_client_asks_for_does_not_reach_the_application() {
+    let server = Server::start(|request| Reply::ready(Ok(full(&format!("{:?}", request.headers.get("upgrade"))))));
+    for (version, seen) in [("1.0", "None"), ("1.1", "Some(\"websocket\")")] {
+        let mut client = server.connect();
+        client.send(format!("GET / HTTP/{version}\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"));
+        assert_eq!(client.response().text(), seen, "HTTP/{version}");
+    }
+}
+
 #[test]
 fn own_headers_are_there_once() {
     let server = Server::start(|request| match request.path.as_str() {
@@ -228,6 +326,22 @@ fn an_old_client_gets_a_stream_up_to_the_close() {
     sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
     sink.finish();
     assert_eq!(client.rest(), "abc");
+}
+
+#[test]
+fn an_old_client_may_go_on_after_a_stream_whose_length_was_announced() {
+    let sinks: Arc<Mutex<Vec<Sink>>> = Arc::default();
+    let server = streaming(sinks.clone(), &[("content-length", "3")]);
+    let mut client = server.connect();
+    for _ in 0..2 {
+        client.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+        let got = client.head();
+        assert_eq!((got.header("connection"), got.header("content-length")), (Some("keep-alive"), Some("3")));
+        let sink = sinks.lock().unwrap().pop().unwrap();
+        sink.send_blocking(Bytes::from("abc"), soon()).unwrap();
+        assert_eq!(client.exactly(3), b"abc");
+        sink.finish();
+    }
 }
 
 #[test]
@@ -506,6 +620,26 @@ fn hints_given_in_the_call_itself_come_before_the_response() {
         client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(client.head().status, 103);
         assert_eq!(client.response().status, 200);
+    }
+}
+
+#[test]
+fn hints_say_nothing_of_the_connection_or_of_a_length() {
+    let server = Server::start(|request| {
+        let mut headers = http::HeaderMap::new();
+        for (name, value) in
+            [("link", "</a.css>"), ("connection", "close"), ("content-length", "9"), ("transfer-encoding", "chunked")]
+        {
+            headers.insert(name, http::HeaderValue::from_static(value));
+        }
+        request.hints.as_ref().unwrap().send(headers);
+        path(&request)
+    });
+    let mut client = server.connect();
+    for path in ["/1", "/2"] {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        assert_eq!(client.head().head, "HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n");
+        assert_eq!(client.response().text(), path);
     }
 }
 

@@ -402,6 +402,23 @@ mod tests {
     }
 
     #[test]
+    fn a_client_has_as_many_connections_as_it_may_and_another_one_when_one_has_ended() {
+        let unlimited = Arc::new(ConnectionTable::new(&limits()));
+        assert!(matches!(unlimited.admit_client("192.0.2.1:1".parse().unwrap()), Ok(None)));
+        let limits = Limits { connections_per_client: Some(2), ..limits() };
+        let table = Arc::new(ConnectionTable::new(&limits));
+        let admit = |peer: &str| table.admit_client(peer.parse().unwrap());
+        let (first, second) = (admit("192.0.2.1:1"), admit("[::ffff:192.0.2.1]:2"));
+        assert!(first.is_ok() && second.is_ok() && admit("192.0.2.1:3").is_err());
+        assert!(admit("192.0.2.2:1").is_ok(), "another client");
+        drop(first);
+        let third = admit("192.0.2.1:4");
+        assert!(third.is_ok() && admit("192.0.2.1:5").is_err(), "one has ended, and not both");
+        drop((second, third));
+        assert!(table.entries.lock().clients.is_empty(), "nothing is kept of clients that have gone");
+    }
+
+    #[test]
     fn a_client_of_ipv6_is_its_network() {
         let of = |address: &str| client(address.parse().unwrap()).to_string();
         assert_eq!(of("192.0.2.7"), "192.0.2.7");

@@ -217,4 +217,37 @@ mod tests {
             assert!(text.parse::<Bind>().unwrap_err().contains("no TLS"), "{text}");
         }
     }
+
+    #[test]
+    fn an_endpoint_is_written_with_the_options_that_are_not_the_default() {
+        let bind: Bind = "unix:///a.sock".parse().unwrap();
+        for (mode, owner, group, backlog, query) in [
+            (None, None, None, None, ""),
+            (Some(0o777), None, None, None, ""),
+            (Some(0o60), None, None, None, "?mode=0060"),
+            (Some(0o777), Some(0), None, Some(7), "?user=0&backlog=7"),
+            (Some(0o640), None, Some(33), None, "?mode=0640&group=33"),
+        ] {
+            let options = SocketOptions { mode, owner, group, backlog };
+            assert_eq!(Endpoint { bind: bind.clone(), options }.to_string(), format!("unix:///a.sock{query}"));
+        }
+    }
+
+    #[test]
+    fn what_would_help_is_told_where_a_low_port_is_denied_and_nowhere_else() {
+        use std::io::ErrorKind::{AddrInUse, PermissionDenied};
+        for (address, kind, is_told) in [
+            ("127.0.0.1:1", PermissionDenied, true),
+            ("127.0.0.1:1023", PermissionDenied, true),
+            ("localhost:80", PermissionDenied, true),
+            ("127.0.0.1:1024", PermissionDenied, false),
+            ("127.0.0.1:0", PermissionDenied, false),
+            ("127.0.0.1:80", AddrInUse, false),
+            ("unix:///a.sock", PermissionDenied, false),
+        ] {
+            let error = BindError { bind: address.parse().unwrap(), why: kind.into() }.to_string();
+            assert!(error.starts_with("cannot listen on ") && error.contains(address), "{error}");
+            assert_eq!(error.contains("setcap"), is_told, "{error}");
+        }
+    }
 }

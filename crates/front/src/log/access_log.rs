@@ -155,6 +155,46 @@ mod tests {
         assert_eq!(out.0.lock().len(), 500);
     }
 
+    /// Takes nothing until it is let go.
+    struct Stuck {
+        is_entered: std::sync::mpsc::Sender<()>,
+        may_go: std::sync::mpsc::Receiver<()>,
+        out: Shelf,
+    }
+
+    impl Write for Stuck {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.is_entered.send(());
+            // An error means that the test has let go of it for good.
+            let _ = self.may_go.recv();
+            self.out.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_beyond_the_buffer_are_lost_and_counted_and_nobody_waits() {
+        let (entered, is_entered) = std::sync::mpsc::channel();
+        let (go, may_go) = std::sync::mpsc::channel();
+        let (out, dropped) = (Shelf::default(), Arc::new(AtomicU64::new(0)));
+        let stuck = Stuck { is_entered: entered, may_go, out: out.clone() };
+        let log = AccessLog::new(LogFormat::Text, QueryLog::Full, stuck, dropped.clone());
+        log.add(b"first\n");
+        is_entered.recv_timeout(LAST_TIME).unwrap();
+        // The writer has the first line, and does not come back: these wait, up to the last byte.
+        let line = vec![b'x'; BUFFER_BYTES / 4];
+        (0..4).for_each(|_| log.add(&line));
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        (0..3).for_each(|_| log.add(b"\n"));
+        assert_eq!(dropped.load(Ordering::Relaxed), 3);
+        drop(go);
+        drop(log);
+        assert_eq!((out.0.lock().len(), dropped.load(Ordering::Relaxed)), (6 + BUFFER_BYTES, 3));
+    }
+
     #[derive(Clone, Default)]
     struct Shelf(Arc<Mutex<Vec<u8>>>);
 

@@ -335,6 +335,38 @@ mod tests {
     }
 
     #[test]
+    fn the_time_is_that_of_the_line_also_when_the_last_one_was_written_long_ago() {
+        let mut line = LineBuffer::new();
+        (line.second, line.stamp) = (5, date_time(5));
+        let seconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let before = seconds();
+        line.stamp();
+        let stamp = line.text.parse::<Timestamp>().unwrap().as_second();
+        assert!((before..=seconds()).contains(&u64::try_from(stamp).unwrap()), "{}", line.text);
+        assert_eq!((line.text.len(), line.text.as_bytes()[19]), (24, b'.'), "{}", line.text);
+        line.three_digits(7);
+        line.three_digits(120);
+        assert!(line.text.ends_with("Z007120"), "{}", line.text);
+    }
+
+    #[test]
+    fn a_client_cannot_make_a_line_longer_than_it_may_be() {
+        let uri: Uri = format!("/{}?{}", "a".repeat(1000), "b".repeat(3000)).parse().unwrap();
+        let long = "x".repeat(9000);
+        for target in [LoggedTarget::Whole(&uri), LoggedTarget::Raw(long.as_bytes())] {
+            for before in ["", "what the line has already "] {
+                let mut line = LineBuffer::new();
+                line.text.push_str(before);
+                line.target(&target, &QueryLog::Full);
+                assert_eq!(line.text.len() - before.len(), TARGET_BYTES);
+                line.method(long.as_bytes());
+                assert_eq!(line.text.len() - before.len(), TARGET_BYTES + METHOD_BYTES);
+            }
+        }
+        assert_eq!(escaped(&format!("/é{long}")).len(), TARGET_BYTES);
+    }
+
+    #[test]
     fn queries_are_shown_without_secrets() {
         let uri: Uri = "http://h:80/a?b=c&token=d%20e".parse().unwrap();
         let mut line = LineBuffer::new();

@@ -48,6 +48,42 @@ fn extensions_are_names_with_values() {
 }
 
 #[test]
+fn values_of_extensions_end_where_they_are_quoted_or_not() {
+    for value in ["b", "\"b\"", "\"b\" ", "\"\té\"", "\"\\\té\"", "\";\\\\\""] {
+        let body = format!("1;a={value};c\r\nx\r\n0\r\n\r\n");
+        assert_eq!(fed(body.as_bytes(), 99).unwrap().unwrap().1, b"1\r\nx\r\n0\r\n\r\n", "{value}");
+    }
+    for value in ["\"\u{1}\"", "\"\u{7f}\"", "\"\\\u{1}\"", "é", "\u{7f}"] {
+        assert!(fed(format!("1;a={value}\r\nx\r\n0\r\n\r\n").as_bytes(), 99).is_err(), "{}", value.escape_debug());
+    }
+}
+
+#[test]
+fn sizes_are_hexadecimal_in_either_case_with_up_to_fifteen_digits() {
+    for (size, length) in [("a", 10), ("A", 10), ("1f", 0x1f), ("bCdE", 0xbcde), ("00000000000000F", 15)] {
+        let body = format!("{size}\r\n{}\r\n0\r\n\r\n", "x".repeat(length));
+        assert_eq!(fed(body.as_bytes(), 999).unwrap().map(|(taken, _)| taken), Some(body.len()), "{size}");
+    }
+    assert!(fed(b"00000000000000001\r\nx\r\n0\r\n\r\n", 99).is_err());
+}
+
+/// Their limit is that of a head, and never less than that of a size line.
+#[test]
+fn trailers_may_have_any_text_and_as_many_bytes_as_their_limit() {
+    assert!(fed("0\r\nx:\té ~\r\ny:z\r\n\r\n".as_bytes(), 99).unwrap().is_some());
+    for (limit, most) in [(100, SIZE_LINE), (10_000, 10_000)] {
+        for (bytes, is_allowed) in [(most, true), (most + 1, false)] {
+            // The name, the colon and both line ends count.
+            let mut body = format!("0\r\nx:{}\r\n\r\n", "y".repeat(bytes - 6)).into_bytes();
+            let fed = Chunks::new(limit).feed(&mut body, 0);
+            let status = fed.map_or_else(|refusal| refusal.status, |_| StatusCode::OK);
+            let wanted = if is_allowed { StatusCode::OK } else { StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE };
+            assert_eq!(status, wanted, "{bytes} bytes where {limit} are allowed");
+        }
+    }
+}
+
+#[test]
 fn signed_chunks_may_go_on_for_ever_and_extensions_without_data_may_not() {
     let signed = format!("400;chunk-signature={}\r\n{}\r\n", "a".repeat(64), "x".repeat(0x400)).repeat(1000);
     assert_eq!(fed((signed + "0\r\n\r\n").as_bytes(), 999).unwrap().unwrap().1.len(), 1000 * (5 + 0x400 + 2) + 5);

@@ -96,6 +96,39 @@ fn hosts_are_names_or_addresses_with_a_port() {
     }
 }
 
+/// `reg-name` of RFC 3986 section 3.2.2, and the colon of an empty port.
+#[test]
+fn a_name_has_the_characters_that_a_url_allows_and_no_others() {
+    let accepted: String = (b'!'..=b'~')
+        .map(char::from)
+        .filter(|c| status(&format!("GET / HTTP/1.1\r\nHost: a{c}\r\n\r\n")) == 200)
+        .collect();
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
+    assert_eq!(accepted, format!("!$&'()*+,-.0123456789:;={letters}~"));
+}
+
+/// The request line is rewritten as one that hyper parses, to the end of the version.
+#[test]
+fn a_later_minor_version_is_served_as_the_one_that_is_spoken() {
+    for (line, plain) in [
+        ("GET /a HTTP/1.2", "GET /a HTTP/1.1"),
+        ("GET /a?b#c HTTP/1.9", "GET /a?b HTTP/1.1"),
+        ("OPTIONS /<x> HTTP/1.2", "OPTIONS /%3Cx%3E HTTP/1.1"),
+        ("GET https://a/#b HTTP/1.1", "GET https://a/ HTTP/1.1"),
+        ("GET /a#b HTTP/1.0", "GET /a HTTP/1.0"),
+    ] {
+        let head = format!("{line}\r\nHost: a\r\n\r\n");
+        let Scan::Whole(length, _, Some(Change { place, bytes })) = scan(head.as_bytes(), &limits()) else {
+            panic!("{line} is not changed")
+        };
+        let mut given = head.clone().into_bytes();
+        given.splice(place, bytes);
+        assert_eq!((length, given), (head.len(), format!("{plain}\r\nHost: a\r\n\r\n").into_bytes()), "{line}");
+    }
+    assert_eq!(status("GET / HTTP/1.2\r\n\r\n"), 400, "it needs a Host as HTTP/1.1 does");
+    assert_eq!(status("POST / HTTP/1.2\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"), 200);
+}
+
 #[test]
 fn a_host_may_be_empty_where_it_does_not_count() {
     for (line, wanted) in [("GET http://b/ HTTP/1.1", 200), ("GET / HTTP/1.0", 200), ("OPTIONS * HTTP/1.1", 400)] {
@@ -154,5 +187,17 @@ fn a_limit_is_the_same_however_the_bytes_arrive() {
             let is_refused = matches!(scan(&head.as_bytes()[..end], &limits), Scan::Refused(_));
             assert_eq!(is_refused, !is_enough, "{end} of {spare} too many");
         }
+    }
+}
+
+/// What hyper cannot take would have no line in the access log.
+#[test]
+fn a_name_of_a_header_is_as_long_as_hyper_takes_it_and_no_longer() {
+    let limits = Limits { header_bytes: 1 << 20, ..limits() };
+    for (bytes, is_allowed) in [(NAME_BYTES, true), (NAME_BYTES + 1, false)] {
+        let name = "a".repeat(bytes);
+        let found = scan(format!("GET / HTTP/1.0\r\n{name}: b\r\n\r\n").as_bytes(), &limits);
+        assert_eq!(matches!(found, Scan::Whole(..)), is_allowed, "{bytes} bytes");
+        assert_eq!(http::HeaderName::from_bytes(name.as_bytes()).is_ok(), is_allowed, "{bytes} bytes");
     }
 }

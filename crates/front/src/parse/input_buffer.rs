@@ -128,3 +128,79 @@ impl InputBuffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests_support::limits;
+
+    /// What hyper gets at one read, with space for this many bytes.
+    fn given(buffer: &mut InputBuffer, most: usize) -> Result<String, Refusal> {
+        let mut space = vec![0; most];
+        let mut read = hyper::rt::ReadBuf::new(&mut space);
+        buffer.give(&mut read.unfilled())?;
+        Ok(String::from_utf8_lossy(read.filled()).into_owned())
+    }
+
+    #[test]
+    fn empty_lines_before_a_head_are_skipped_also_when_they_come_in_halves() {
+        let mut buffer = InputBuffer::default();
+        for piece in ["\r", "\n\r", "\n"] {
+            assert!(!buffer.begins_a_head(), "before {piece:?}");
+            buffer.add(piece.as_bytes());
+        }
+        assert!(!buffer.begins_a_head());
+        buffer.add(b"\r\nGET / HTTP/1.0\r\n\r\n");
+        assert!(buffer.begins_a_head());
+        assert_eq!(buffer.scan(&limits()), Ok(true));
+        assert_eq!(given(&mut buffer, 99).unwrap(), "GET / HTTP/1.0\r\n\r\n");
+        assert!(buffer.is_at_a_head() && buffer.rest().is_empty());
+    }
+
+    #[test]
+    fn hyper_gets_a_head_with_its_body_and_nothing_of_the_next_request() {
+        let chunked = "Transfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nx: y\r\n\r\n";
+        for (sent, body) in [
+            ("Content-Length: 3\r\n\r\nabc", "Content-Length: 3\r\n\r\nabc"),
+            ("\r\n", "\r\n"),
+            (chunked, "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"),
+        ] {
+            for most in [1, 7, 1000] {
+                let mut buffer = InputBuffer::default();
+                buffer.add(format!("POST /<#x HTTP/1.1\r\nHost: a\r\n{sent}GET /next").as_bytes());
+                assert_eq!(buffer.scan(&limits()), Ok(true));
+                let mut all = String::new();
+                for _ in 0..1000 {
+                    all.push_str(&given(&mut buffer, most).unwrap());
+                }
+                assert_eq!(all, format!("POST /%3C HTTP/1.1\r\nHost: a\r\n{body}"), "{sent:?} by {most} bytes");
+                assert!(buffer.is_at_a_head());
+                assert_eq!(buffer.rest(), b"GET /next");
+            }
+        }
+    }
+
+    #[test]
+    fn of_bytes_that_are_read_those_of_the_body_pass_directly_if_none_wait_before_them() {
+        let mut space = [0; 99];
+        let mut read = hyper::rt::ReadBuf::new(&mut space);
+        let mut buffer = InputBuffer::default();
+        assert_eq!(buffer.pass(b"GET", &mut read.unfilled()), 0, "a head is checked first");
+        buffer.add(b"POST / HTTP/1.0\r\nContent-Length: 5\r\n\r\n");
+        assert_eq!(buffer.scan(&limits()), Ok(true));
+        assert_eq!(buffer.pass(b"abc", &mut read.unfilled()), 0, "the head comes before it");
+        assert_eq!(given(&mut buffer, 99).unwrap().len(), 38);
+        assert_eq!(buffer.pass(b"abc", &mut read.unfilled()), 3);
+        assert_eq!(buffer.pass(b"deGET", &mut read.unfilled()), 2, "the rest is of the next request");
+        assert_eq!((read.filled(), buffer.is_at_a_head()), (&b"abcde"[..], true));
+    }
+
+    #[test]
+    fn a_chunked_body_that_is_malformed_gives_hyper_nothing_more() {
+        let mut buffer = InputBuffer::default();
+        buffer.add(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc");
+        assert_eq!(buffer.scan(&limits()), Ok(true));
+        assert!(given(&mut buffer, 99).unwrap().ends_with("chunked\r\n\r\n"));
+        assert!(given(&mut buffer, 99).is_err() && given(&mut buffer, 99).is_err());
+    }
+}

@@ -148,6 +148,10 @@ mod tests {
             (vec![0x81, 5], 5),
             (vec![0x82, 126, 1, 0], 256),
             (vec![0x82, 127, 0, 0, 0, 0, 0, 1, 0, 0], 65_536),
+            // A server must not mask (RFC 6455 section 5.1), but some applications do: four bytes more.
+            (vec![0x81, 0x80, 1, 2, 3, 4], 0),
+            (vec![0x81, 0x85, 1, 2, 3, 4], 5),
+            (vec![0x82, 0x80 | 126, 1, 0, 1, 2, 3, 4], 256),
         ] {
             let frame: Vec<u8> = header.into_iter().chain(std::iter::repeat_n(0x88, length)).collect();
             let mut tracker = Tracker::after_handshake();
@@ -176,9 +180,14 @@ mod tests {
         let mut tracker = Tracker::from_head();
         let seen = gaps(&mut tracker, handshake);
         assert!(seen[..handshake.len() - 1].iter().all(|gap| !gap) && seen[handshake.len() - 1]);
-        for other in
-            [&b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n\x81\x00.."[..], b"plain bytes\r\n\r\n", &[b'x'; 20_000]]
-        {
+        for other in [
+            &b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n\x81\x00.."[..],
+            b"HTTP/1.1 426 Upgrade Required\r\nupgrade: websocket\r\n\r\n",
+            b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: Upgrade\r\n\r\n",
+            b"HTTP/1.1 101 Switching Protocols\r\nx-upgrade: websocket\r\n\r\n",
+            b"plain bytes\r\n\r\n",
+            &[b'x'; 20_000],
+        ] {
             let mut tracker = Tracker::from_head();
             tracker.take(other);
             assert!(!tracker.is_between_frames() && !tracker.is_within_frame());

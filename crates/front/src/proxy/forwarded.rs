@@ -99,6 +99,9 @@ mod tests {
         let of = |value: &'static str| scheme_of(&[("forwarded", value)]);
         assert_eq!(of("proto=https;by=\", for=1.2.3.4;proto=http"), Scheme::Http);
         assert_eq!(of("by=\"a,b\", for=1.2.3.4;proto=https"), Scheme::Https);
+        assert_eq!(of("by=\"\\\\\";proto=https"), Scheme::Https, "the backslash is escaped, and not the quote");
+        assert_eq!(of("by=\"\\\";proto=https"), Scheme::Http, "the quote is escaped, and not closed");
+        assert_eq!(of("by=\\\";proto=https"), Scheme::Http, "outside quotes a backslash escapes nothing");
     }
 
     #[test]
@@ -135,6 +138,19 @@ mod tests {
         assert_eq!(scheme_of(&[("forwarded", "proto=https"), ("x-forwarded-proto", "http")]), Scheme::Http);
         assert_eq!(scheme_of(&[("x-forwarded-ssl", "on"), ("x-forwarded-proto", "http")]), Scheme::Http);
         assert_eq!(scheme_of(&[("x-forwarded-proto", "https"), ("x-forwarded-proto", "http")]), Scheme::Http);
+        assert_eq!(scheme_of(&[("x-forwarded-scheme", "https"), ("x-forwarded-proto", "http")]), Scheme::Http);
+        assert_eq!(scheme_of(&[("x-forwarded-ssl", "on"), ("x-forwarded-scheme", "http")]), Scheme::Http);
+        assert_eq!(scheme_of(&[("forwarded", "proto=https"), ("forwarded", "for=1.2.3.4")]), Scheme::Http);
+    }
+
+    #[test]
+    fn a_header_that_says_nothing_leaves_it_to_the_next_one() {
+        for silent in [("x-forwarded-proto", ""), ("x-forwarded-proto", "http, "), ("x-forwarded-scheme", " ")] {
+            assert_eq!(scheme_of(&[silent, ("x-forwarded-ssl", "On")]), Scheme::Https, "{silent:?}");
+            assert_eq!(scheme_of(&[silent, ("forwarded", "proto=https")]), Scheme::Https, "{silent:?}");
+            assert_eq!(scheme_of(&[silent]), Scheme::Http, "{silent:?}");
+        }
+        assert_eq!(scheme_of(&[("x-forwarded-ssl", "off"), ("forwarded", "proto=https")]), Scheme::Https);
     }
 
     #[test]

@@ -118,4 +118,13 @@ mod tests {
             assert_eq!(coding.end(), Ok(()));
         }
     }
+
+    #[test]
+    fn behind_the_last_chunk_there_may_be_pieces_only_if_they_are_empty() {
+        let mut coding = Coding::new();
+        for (piece, data) in [("1\r\na\r\n1\r\nb\r\n0\r\n", "ab"), ("", ""), ("\r\n", ""), ("", "")] {
+            assert_eq!(coding.decode(&Bytes::from(piece)).unwrap(), data, "{piece:?}");
+        }
+        assert!(matches!(coding.decode(&Bytes::from("0\r\n\r\n")), Err(Fault::BadAnswer(_))));
+    }
 }

@@ -127,6 +127,32 @@ mod tests {
             assert!(!html.contains(raw), "{raw} in {html}");
         }
         assert!(html.contains("&lt;a&gt;:1"));
+        assert!(html.contains("<code>&lt;b&gt;: &quot;&lt;script&gt;&#39;&amp;</code>"), "{html}");
+    }
+
+    #[test]
+    fn a_page_has_what_there_is_to_say_and_nothing_empty() {
+        let fault = Fault::OutOfTime(engine::Overrun {
+            limit: std::time::Duration::from_secs(3),
+            backtrace: vec!["app.rb:1".to_owned(), "app.rb:2".to_owned()],
+        });
+        let page = Page { status: StatusCode::GATEWAY_TIMEOUT, id: "the-id", why: "too slow", fault: Some(&fault) };
+        let said = "504 Gateway Timeout\ntoo slow\n\ntimed out: the application took longer than 3s\n  app.rb:1\n  \
+                    app.rb:2\nrequest the-id\n";
+        assert_eq!(render(&page, Form::Text), (said.to_owned(), "text/plain; charset=utf-8"));
+        let (html, media_type) = render(&page, Form::Html);
+        for said in ["<h1>504 Gateway Timeout</h1>", "<p>too slow</p>", "<pre>app.rb:1\napp.rb:2</pre>", "the-id"] {
+            assert!(html.contains(said), "{said} is not in {html}");
+        }
+        assert_eq!(media_type, "text/html; charset=utf-8");
+        let page = Page { status: StatusCode::NOT_FOUND, id: "", why: "", fault: None };
+        assert_eq!(render(&page, Form::Text).0, "404 Not Found\n");
+        assert_eq!(render(&page, Form::Json), ("{\"error\":\"Not Found\"}\n".to_owned(), "application/json"));
+        let (html, _) = render(&page, Form::Html);
+        assert!(["<p>", "<pre>", "<small>"].iter().all(|part| !html.contains(part)), "{html}");
+        let fault = Fault::OutOfFiles;
+        let page = Page { fault: Some(&fault), ..page };
+        assert!(!render(&page, Form::Html).0.contains("<pre>"), "it has no backtrace");
     }
 
     #[test]
