@@ -120,6 +120,19 @@ fn directives_of_a_plugin_are_no_mistakes() {
     fs::remove_dir_all(folder).unwrap();
 }
 
+/// GitLab and others ask whether there is a `cli_config`, and call methods of it then.
+#[test]
+fn an_application_finds_the_configuration_of_puma_where_its_file_has_loaded_the_gem() {
+    let app = "run ->(env) { [200, {}, [Puma.cli_config.options[:max_threads].to_s]] }\n";
+    let file = "$LOAD_PATH.unshift File.expand_path('lib')\nPuma::VERSION\nthreads 3, 7\nbind 'tcp://127.0.0.1:0'\n";
+    let cli = "module Puma\n  class << self\n    attr_accessor :cli_config\n  end\nend\n";
+    let gem = "module Puma\n  VERSION = '8'\nend\n";
+    let files = [("config.ru", app), ("puma.rb", file), ("lib/puma.rb", gem), ("lib/puma/cli.rb", cli)];
+    let program = ruby::program();
+    let server = Server::spawn(ruby::folder(&files), &[], &["--ruby", &program, "-C", "puma.rb"]);
+    assert_eq!(server.text("/"), "7", "{}", server.log());
+}
+
 #[test]
 fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     let file = "Unicorn::HttpServer::START_CTX[0] = '/nowhere'\nHttpServer::START_CTX[:cwd] = Dir.pwd\n\

@@ -36,7 +36,8 @@ module StartsServer
     File.read(File.join(@folder, "log"))
   end
 
-  # Runs a command, gives the answer at a path, ends the command with INT, as at a terminal, and wants a good end.
+  # Runs a command, gives the answer at a path, calls the block, ends the command with INT, as at a terminal, and wants
+  # a good end.
   def serve(*command, path: "/", folder: @folder, variables: {})
     variables = { "RUBYLIB" => LIB, "FOOLS_GOLD_WORKERS" => "1", "RACK_ENV" => nil, "APP_ENV" => nil }.merge(variables)
     output = File.join(@folder, "log")
@@ -46,6 +47,7 @@ module StartsServer
       Net::HTTP.get_response(URI("http://127.0.0.1:#{@port}#{path}"))
     end
     assert_equal "200", answer.code, log
+    yield if block_given?
     Process.kill("INT", @pid)
     _, status = within { Process.wait2(@pid, Process::WNOHANG) }
     @pid = nil

@@ -51,6 +51,11 @@ class FlagsTest < Minitest::Test
     assert_equal RUBY + %w[--environment test], flags({ environment: "development" }, variables)
   end
 
+  def test_the_early_hints_of_rails
+    assert_equal RUBY + %w[--early-hints], flags({ early_hints: true })
+    assert_equal RUBY, flags({ early_hints: nil })
+  end
+
   def test_how_much_is_logged
     assert_equal RUBY + %w[--log warn --access-log off], flags({ Silent: true })
     assert_equal RUBY + %w[--access-log off], flags({ quiet: true })

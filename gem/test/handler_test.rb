@@ -36,11 +36,37 @@ class HandlerTest < Minitest::Test
     assert_equal "found", serve(*rackup("-s", "foolsgold", "-I", ".", "-r", "nugget"))
   end
 
+  # They reach the command, whose process id is in the pid file that Rails writes.
+  def test_the_restarts_of_puma_are_reloads
+    write("word", "first")
+    write("config.ru", "word = File.read(File.join(__dir__, 'word'))\n" \
+                       "run lambda { |_| [200, { 'content-type' => 'text/plain' }, [word]] }")
+    body = serve(*rackup("-s", "foolsgold")) do
+      %w[USR1 USR2].each do |name|
+        write("word", name)
+        Process.kill(name, @pid)
+        within { Net::HTTP.get(URI("http://127.0.0.1:#{@port}/")) == name }
+      end
+    end
+    assert_equal "first", body
+  end
+
   def test_sinatra
     write("app.rb", "require 'sinatra'\nset :server, :foolsgold\nget('/') { \"\#{settings.environment} \#{$0}\" }\n")
     body = serve(RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s, "-e", "production")
     assert_match(/\Aproduction foolsgold\z/, body)
     assert_includes log, "with backup from FoolsGold"
+  end
+
+  # The server's own handlers are back when the script has been loaded: programs that the application starts would
+  # inherit an ignored signal.
+  def test_sinatra_leaves_no_signal_ignored
+    write("app.rb", <<~'RUBY')
+      require 'sinatra'
+      set :server, :foolsgold
+      get('/') { File.read('/proc/self/status')[/^SigIgn:\s*(\h+)/, 1].to_i(16)[Signal.list['INT'] - 1].to_s }
+    RUBY
+    assert_equal "0", serve(RUBY, "app.rb", "-o", "127.0.0.1", "-p", @port.to_s)
   end
 
   def test_sinatra_in_a_class
@@ -69,14 +95,33 @@ class HandlerTest < Minitest::Test
     assert_equal "a script", serve(RUBY, "app.rb")
   end
 
-  def test_rails
+  # The folder of a copy of a Rails application.
+  def rails_app
     FileUtils.cp_r(File.join(APPS, "rails-small"), @folder)
-    app = File.join(@folder, "rails-small")
-    command = [RUBY, "bin/rails", "server", "-u", "foolsgold", "-b", "127.0.0.1", "-p", @port.to_s, "-P", "rails.pid"]
-    assert_includes serve(*command, path: "/?name=gem", folder: app), "Hello, gem!"
+    File.join(@folder, "rails-small")
+  end
+
+  def rails_server
+    [RUBY, "bin/rails", "server", "-u", "foolsgold", "-b", "127.0.0.1", "-p", @port.to_s, "-P", "rails.pid"]
+  end
+
+  def test_rails
+    app = rails_app
+    assert_includes serve(*rails_server, path: "/?name=gem", folder: app), "Hello, gem!"
     assert_includes log, "=> Booting FoolsGold"
     assert_includes log, "Started GET \"/?name=gem\"", "the log of Rails is not on the console"
     refute File.exist?(File.join(app, "rails.pid"))
+  end
+
+  # The log of Rails on the console takes no hook away.
+  def test_rails_with_hooks_in_its_configuration_of_puma
+    app = rails_app
+    File.write(File.join(app, "config/puma.rb"), <<~'RUBY')
+      before_thread_start { File.write(File.join(__dir__, "started"), ENV.keys.grep(/FOOLSGOLD_RAILS/).inspect) }
+    RUBY
+    assert_includes serve(*rails_server, path: "/?name=gem", folder: app), "Hello, gem!"
+    assert_equal "[]", File.read(File.join(app, "config/started"))
+    assert_includes log, "Started GET \"/?name=gem\""
   end
 
   def test_without_a_file_it_says_what_to_write

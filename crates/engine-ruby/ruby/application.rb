@@ -34,6 +34,7 @@ module FoolsGold
       # What the file of hooks opens or starts would be shared by all workers as well.
       @descriptors = Descriptors.new
       @threads = Thread.list
+      show_log_of_rails
       return if @setup["hooks"].empty?
 
       FoolsGold.hooks.load(@setup["hooks"], @setup["hooks_kind"], @setup["hooks_names"])
@@ -127,6 +128,17 @@ module FoolsGold
     end
 
     private
+
+    # `rails server -u foolsgold` names a file of the gem with which Rails's log is on the console too. The gem cannot
+    # give a hooks file for that: it would take the place of the user's, and of the hooks in config/puma.rb.
+    def show_log_of_rails
+      file = ENV.delete("FOOLSGOLD_RAILS_LOG") or return
+
+      FoolsGold.hooks.add(:on_worker_boot) do
+        require file
+        FoolsGold::RailsLog.to_console
+      end
+    end
 
     def tell(others)
       databases, others = others.partition { |one| one.kind == :database }

@@ -52,7 +52,7 @@ module FoolsGold
     def load(path, kind = "", names = "")
       return OldHooks.load(self, path, kind, names) unless kind.empty?
 
-      HooksFile.new(self).instance_eval(File.read(path), path, 1)
+      HooksFile.new(self)._evaluate(path)
     end
 
     private
@@ -64,29 +64,9 @@ module FoolsGold
     end
   end
 
-  # The `self` of a hooks file.
-  class HooksFile
-    def initialize(hooks)
-      @hooks = hooks
-    end
-
-    Hooks::NAMES.each do |name|
-      define_method(name) { |&block| @hooks.add(name, &block) }
-    end
-
-    private
-
-    def method_missing(name, *)
-      known = Hooks::NAMES.join(", ")
-      error = NoMethodError.new("#{name} is not known in a hooks file; known are #{known}", name)
-      error.set_backtrace(caller)
-      raise error
-    end
-
-    def respond_to_missing?(*)
-      false
-    end
-  end
+  # The `self` of a hooks file. Defined without a module around it, so that constants are looked up from the top: an
+  # application may have a Channel or a Worker of its own.
+  class HooksFile; end
 
   @hooks = Hooks.new
   @indexes = {}
@@ -98,5 +78,34 @@ module FoolsGold
     Hooks::NAMES.each do |name|
       define_method(name) { |&block| @hooks.add(name, &block) }
     end
+  end
+end
+
+class FoolsGold::HooksFile
+  def initialize(hooks)
+    @hooks = hooks
+  end
+
+  FoolsGold::Hooks::NAMES.each do |name|
+    define_method(name) { |&block| @hooks.add(name, &block) }
+  end
+
+  # Evaluates the file. It is read as Ruby reads its files, and not as the locale says, which a service often has not
+  # set.
+  def _evaluate(path)
+    instance_eval(File.read(path, encoding: "UTF-8"), path, 1)
+  end
+
+  private
+
+  def method_missing(name, *)
+    known = FoolsGold::Hooks::NAMES.join(", ")
+    error = NoMethodError.new("#{name} is not known in a hooks file; known are #{known}", name)
+    error.set_backtrace(caller)
+    raise error
+  end
+
+  def respond_to_missing?(*)
+    false
   end
 end

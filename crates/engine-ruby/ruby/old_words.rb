@@ -16,12 +16,19 @@ module FoolsGold
     # Loads what a file names and nothing has loaded yet: the gem of Puma, the plugins that the file has named so far,
     # the configuration of a Rails application. In Puma's own process, and under `rails server`, they are loaded.
     def self.const_missing_in_file(name)
-      %w[puma puma/cli].each { |library| require library } if name == :Puma
+      require_puma if name == :Puma
       require_plugins
       rails = File.expand_path("config/application.rb")
       require rails if !Object.const_defined?(name) && File.file?(rails)
       Object.const_get(name)
     end
+
+    # Where `Puma` responds to cli_config, applications call methods of its value, as in Puma's process, which sets it.
+    def self.require_puma
+      %w[puma puma/cli].each { |library| require library }
+      ::Puma.cli_config ||= PumaConfig.new(PumaOptions.new(Directives.current)) if Directives.current
+    end
+    private_class_method :require_puma
 
     # Those that are not installed are named with all other plugins.
     def self.require_plugins

@@ -12,6 +12,8 @@ module FoolsGold
     OFFSET = RUBY_VERSION >= "3.1"
     REQUEST_HEAD = 16
     READ = 65_536
+    # The largest buffer in bytes that is kept; one that grew beyond this for one frame is dropped.
+    KEPT = 262_144
 
     # The nanoseconds that an answer waits in the buffer for those of the requests after it.
     PATIENCE_NS = 1_000_000
@@ -114,12 +116,12 @@ module FoolsGold
       flush
       Thread.handle_interrupt(WHOLLY) do
         if @at == @size
+          @in = String.new(capacity: READ) if @size > KEPT
           next false unless received(@in)
         else
-          @in = @in.byteslice(@at, @size)
-          @size -= @at
-          @at = 0
           more = received(String.new) or next false
+          # Not at each read of a long body: that would copy all of it as often as there are reads.
+          @in = @in.byteslice(@at, @size) if @at.positive?
           @in << more
         end
         @at = 0

@@ -28,8 +28,21 @@ EDGES = <<~'RUBY'
     end
   end
 
+  # Counts the reads after which what was read before is in another String.
+  module Counted
+    def fill
+      before = @in
+      super.tap { $copies += 1 unless before.equal?(@in) }
+    end
+  end
+
   run(lambda do |env|
     case env["PATH_INFO"]
+    when "/count"
+      $copies = 0
+      FoolsGold::Slot.prepend(Counted)
+      [200, {}, ["x"]]
+    when "/copies" then [200, {}, [$copies.to_s]]
     when "/times-out", "/stray"
       FoolsGold::Slot.prepend(Interrupted)
       FoolsGold::NativeSlot.prepend(Interrupted) if defined?(FoolsGold::NativeSlot)
@@ -75,6 +88,7 @@ module EdgesTest
     between(front, worker)
     timed_out(worker)
     without_body(front, worker)
+    long(worker)
   end
 
   def self.described(front, worker)
@@ -151,6 +165,15 @@ module EdgesTest
     H.check("an exception that comes just behind the end of a body is no second end") do
       H.same("ab", worker.text("/stray"))
       H.same([F::ANSWER, "x"], worker.get("/").to_a.values_at(0, -1))
+    end
+  end
+
+  def self.long(worker)
+    H.check("a long body is read without a copy of it at each read") do
+      worker.get("/count")
+      H.same(2_000_000, worker.text("/body", method: "POST", body: "b" * 2_000_000).bytesize)
+      copies = worker.get("/copies").body.to_i
+      H.same(true, copies < 5) # Of at least thirty reads.
     end
   end
 

@@ -72,6 +72,22 @@ MoldTest.failing("exit in config.ru", "exit 3", /\ASystemExit\0/)
 MoldTest.failing("an unknown hook", "run proc {}", /befor_fork is not known in a hooks file; known are before_fork/,
                  hooks: "befor_fork { }")
 MoldTest.failing("a missing Gemfile", "run proc {}", /Gemfile/, gemfile: "/no/Gemfile")
+Harness.check("a hooks file is UTF-8 in every locale") do
+  kept = ENV["LC_ALL"]
+  ENV["LC_ALL"] = "C"
+  Front.run("run ->(_) { [200, {}, [$name]] }", hooks: "after_fork { $name = 'gr\u00fc\u00dfe' }") do |front|
+    Harness.same(FoolsGold::Frames::READY, front.ready.first)
+    Harness.same("gr\u00fc\u00dfe".b, front.fork.get("/").body)
+  end
+ensure
+  ENV["LC_ALL"] = kept
+end
+Harness.check("constants of a hooks file are those of the application, and not the server's") do
+  hooks = "class ::Channel; end\nafter_fork { $found = [Channel.name, defined?(Worker)].inspect }\n"
+  Front.run("run ->(_) { [200, {}, [$found]] }", hooks: hooks) do |front|
+    Harness.same('["Channel", nil]', front.fork.get("/").body)
+  end
+end
 Harness.check("a hook that raises at boot") do
   Front.run("run proc {}", hooks: "on_worker_boot { raise 'no database' }") do |front|
     front.fork

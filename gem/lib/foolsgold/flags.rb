@@ -12,7 +12,7 @@ module FoolsGold
     end
 
     def to_a
-      ruby + address + environment + size + log
+      ruby + address + environment + size + hints + log
     end
 
     private
@@ -50,6 +50,11 @@ module FoolsGold
 
     def size
       flag("--threads", option(:Threads)) + flag("--workers", option(:Workers))
+    end
+
+    # `rails server --early-hints`.
+    def hints
+      on?(:early_hints) ? ["--early-hints"] : []
     end
 
     def log

@@ -11,6 +11,9 @@ require_relative "script"
 module FoolsGold
   # The same for Rack 2 and Rack 3, which look for it in different places.
   module Handler
+    # Names the file with which the server's workers show Rails's log on the console.
+    RAILS_LOG = "FOOLSGOLD_RAILS_LOG"
+
     # Serves until the server ends, and then ends as it did.
     def run(app, **options)
       Script.take(app)
@@ -36,11 +39,13 @@ module FoolsGold
       }
     end
 
-    # rackup's -I and -r have to reach the process that loads the application.
+    # rackup's -I and -r have to reach the process that loads the application. `rails server` shows Rails's log on the
+    # console, in development; Rails has set that up in this process, where no request will run.
     def self.environment(options)
       folders = Array(options[:include]).map { |folder| File.expand_path(folder) }
       libraries = Array(options[:require]).map { |name| File.file?(name) ? File.expand_path(name) : name }
       changed = { Binary::VARIABLE => nil }
+      changed[RAILS_LOG] = File.expand_path("railslog.rb", __dir__) if options[:log_stdout]
       changed["RUBYLIB"] = [*folders, *ENV["RUBYLIB"]].join(File::PATH_SEPARATOR) unless folders.empty?
       changed["RUBYOPT"] = [*ENV["RUBYOPT"], *libraries.map { |name| "-r#{name}" }].join(" ") unless libraries.empty?
       changed

@@ -5,8 +5,12 @@
 module FoolsGold
   # Signals go on to it, and this process ends with it.
   class Program
-    # What is sent for what comes. A terminal that closes means the end, too.
-    SIGNALS = { "INT" => "INT", "TERM" => "TERM", "HUP" => "TERM" }.freeze
+    # What is sent for what comes. A terminal that closes means the end, too. The restart of Puma is a reload here: an
+    # upgrade would put a process in the server's place that is no child of this one.
+    SIGNALS = { "INT" => "INT", "TERM" => "TERM", "HUP" => "TERM", "QUIT" => "QUIT", "USR1" => "USR1",
+                "USR2" => "USR1", "TTIN" => "TTIN", "TTOU" => "TTOU", "PWR" => "PWR" }.freeze
+    # Those that end it, also before it has started.
+    ENDS = %w[INT TERM QUIT].freeze
 
     def initialize(environment, command)
       @environment = environment
@@ -18,7 +22,7 @@ module FoolsGold
       handlers = take_signals
       # A group of its own: the terminal's interrupt would otherwise come twice, and the second means "at once".
       @pid = Process.spawn(@environment, *@command, pgroup: true, in: File::NULL)
-      signal(@asked) if @asked
+      signal(@asked) if ENDS.include?(@asked)
       _, status = Process.wait2(@pid)
       @pid = nil
       status
@@ -35,11 +39,13 @@ module FoolsGold
     private
 
     def take_signals
-      SIGNALS.map do |name, sent|
+      SIGNALS.filter_map do |name, sent|
         handler = trap(name) { signal(sent) }
         # `nohup` is a wish, too.
         trap(name, handler) if handler == "IGNORE"
         [name, handler]
+      rescue ArgumentError
+        nil # A Java machine has some of them for itself.
       end
     end
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Which config.ru the server is to load, or one that is made for it; and the hooks file that Rails's log needs.
+# Which config.ru the server is to load, or one that is made for it.
 
 require "fileutils"
 require "tmpdir"
@@ -20,7 +20,7 @@ module FoolsGold
     # Gives arguments for the program to a block, and takes away afterwards what was made for them.
     def use
       folder = Dir.mktmpdir("foolsgold-")
-      yield application(folder) + console(folder)
+      yield application(folder)
     ensure
       FileUtils.remove_entry(folder) if folder
     end
@@ -32,24 +32,6 @@ module FoolsGold
       return [named] unless text
 
       ["--tag", File.basename(@script, ".rb"), write(folder, "config.ru", text)]
-    end
-
-    # `rails server` shows Rails's log on the console, in development. Rails has set that up in this process, where no
-    # request will run.
-    def console(folder)
-      return [] unless @options[:log_stdout]
-
-      hooks = ENV.fetch("FOOLS_GOLD_HOOKS", "")
-      hooks = File.join(File.dirname(named || "."), "config", "foolsgold.rb") if hooks.empty?
-      ["--hooks", write(folder, "hooks.rb", <<~RUBY)]
-        # Made by FoolsGold, for the log of `rails server`; the hooks of the application follow.
-        on_worker_boot do
-          require #{File.join(LIB, "foolsgold", "railslog.rb").dump}
-          FoolsGold::RailsLog.to_console
-        end
-        hooks = #{File.expand_path(hooks).dump}
-        instance_eval(File.read(hooks), hooks, 1) if File.file?(hooks)
-      RUBY
     end
 
     def write(folder, name, text)

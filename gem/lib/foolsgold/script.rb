@@ -40,8 +40,8 @@ module FoolsGold
       end
     end
 
-    # Scripts look at these to find out whether they are the program. Those that start servers also trap signals,
-    # which here belong to the server.
+    # Scripts look at these to find out whether they are the program. Those that start servers also trap INT, which here
+    # belongs to the server: its own handler is set again.
     def as_program
       program = $PROGRAM_NAME
       Script.is_loading = true
@@ -52,7 +52,7 @@ module FoolsGold
       ARGV.clear
       $PROGRAM_NAME = program
       Script.is_loading = false
-      trap("INT", "IGNORE")
+      defined?(Signals) ? Signals.renew("INT") : trap("INT", "IGNORE")
     end
   end
 end

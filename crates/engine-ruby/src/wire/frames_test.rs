@@ -65,6 +65,19 @@ fn recorded_answers_are_read() {
     assert_eq!(found, expected);
 }
 
+/// rack-timeout reads it with the pattern `^(?:t=)?(\d+)\.(\d{3})$`, and ignores all other numbers of decimals.
+#[test]
+fn the_start_of_a_request_has_the_form_of_nginx() {
+    let mut out = BytesMut::new();
+    Shapes::default().put(&mut out, 1, &Request::sample(Method::GET, "/"));
+    let frames = frames(out);
+    let values = String::from_utf8_lossy(&frames[frames.len() - 1].payload).into_owned();
+    let start = values.rsplit('\0').next().and_then(|last| last.strip_prefix("t=")).expect("it is the last value");
+    let (seconds, millis) = start.split_once('.').expect("it has decimals");
+    assert!(seconds.parse::<u64>().is_ok() && millis.parse::<u16>().is_ok(), "{start}");
+    assert_eq!(millis.len(), 3, "{start}");
+}
+
 #[test]
 fn more_shapes_than_a_worker_may_be_told_are_spelled_out() {
     let mut shapes = Shapes::default();

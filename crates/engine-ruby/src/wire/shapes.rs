@@ -132,14 +132,14 @@ fn put_value(values: &mut Vec<u8>, value: &[u8]) {
 
 /// Visits all keys and values: those of the client, and X-Request-Start for monitoring tools, from which they take the
 /// time in the queue (seconds since 1970 at the arrival of the complete request; a slow upload does not count as
-/// queueing).
+/// queueing). It has the form of nginx's `t=${msec}`: rack-timeout takes three decimals, and no other number of them.
 fn pairs<'a>(request: &'a Request, visit: &mut dyn FnMut(Key<'a>, &[u8])) {
     env::pairs(request, visit);
     if !request.headers.contains_key(&START) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let arrived = now.saturating_sub(request.complete.elapsed());
-        let (seconds, micros) = (arrived.as_secs(), arrived.subsec_micros());
-        visit(Key::Header(&START), format!("t={seconds}.{micros:06}").as_bytes());
+        let (seconds, millis) = (arrived.as_secs(), arrived.subsec_millis());
+        visit(Key::Header(&START), format!("t={seconds}.{millis:03}").as_bytes());
     }
 }
 
