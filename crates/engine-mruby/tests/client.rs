@@ -219,4 +219,12 @@ fn a_certificate_is_believed_where_the_application_says_so() {
     assert!(elsewhere.starts_with("OpenSSL::SSL::SSLError: "), "{elsewhere}");
     let none = value(&app, &start(", ca_file: '/etc/hostname'"));
     assert!(none.starts_with("OpenSSL::SSL::SSLError: there are no certificates"), "{none}");
+    // As HTTParty says it.
+    let by_store = "http = Net::HTTP.new('localhost', PORT)\nhttp.use_ssl = true\nhttp.ssl_version = :TLSv1_2\n\
+                    http.cert_store = OpenSSL::X509::Store.new\nhttp.cert_store.add_file(FILE)\nhttp.get('/').code";
+    assert_eq!(value(&app, by_store), r#""200""#);
+    for store in ["OpenSSL::X509::Store.new.tap(&:set_default_paths)", "OpenSSL::X509::Store.new"] {
+        let refused = value(&app, &start(&format!(", cert_store: {store}")));
+        assert!(refused.starts_with("OpenSSL::SSL::SSLError: "), "{store}: {refused}");
+    }
 }

@@ -5,6 +5,8 @@
 
 mod support;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use support::{app, get};
 
 /// Runs Ruby code in a request and returns its value, inspected.
@@ -412,6 +414,25 @@ fn names_of_the_core_are_there_from_the_start() {
     );
     let message = eval("begin; Process.kill(:TERM, 1); rescue NotImplementedError => e; e.message; end");
     assert!(message.contains("--engine ruby"), "{message}");
+}
+
+#[test]
+fn the_clocks_of_processor_time_do_not_count_waiting() {
+    let process_s = || {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+    };
+    let before = process_s();
+    for code in ["Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID)", "Process.times.utime"] {
+        let said: f64 = eval(code).parse().unwrap();
+        assert!(before <= said && said <= process_s(), "{code}: {said}");
+    }
+    let waited = "thread, real = Process::CLOCK_THREAD_CPUTIME_ID, Process::CLOCK_MONOTONIC\n\
+                  used, began = Process.clock_gettime(thread), Process.clock_gettime(real)\n\
+                  sleep 0.1\n\
+                  used, took = Process.clock_gettime(thread) - used, Process.clock_gettime(real) - began\n\
+                  [used >= 0, used < took / 2, took >= 0.1]";
+    assert_eq!(eval(waited), "[true, true, true]");
 }
 
 #[test]

@@ -94,6 +94,7 @@ pub static TABLE: &[Native] = &[
     Native::function(c"httpdate", time::httpdate),
     Native::function(c"parse_httpdate", time::parse_httpdate),
     Native::function(c"monotonic", time::monotonic),
+    Native::function(c"processor_time", time::processor_time),
     Native::function(c"text_kind", encoding::kind),
     Native::function(c"text_scrub", encoding::scrub),
     Native::function(c"text_split", encoding::split),

@@ -13,8 +13,20 @@ class Symbol
   # The Symbol is in a variable, since a method that is defined with this block has another self.
   def to_proc
     name = self
+    # A name such as `format` or `open`, under which most objects have a private method, is looked at in each call.
+    return __public_to_proc if FoolsGold.visibility(Object, name) == :private
     found = lambda do |object, *args, &block|
       args.empty? && !block ? object.__send__(name) : object.__send__(name, *args, &block)
+    end
+    found.ruby2_keywords
+  end
+
+  # A lambda that calls the method of this name where it is public, and `method_missing` where it is not.
+  def __public_to_proc
+    name = self
+    found = lambda do |object, *args, &block|
+      next object.__send__(name, *args, &block) if FoolsGold.visible?(object, name)
+      object.__send__(:method_missing, name, *args, &block)
     end
     found.ruby2_keywords
   end
@@ -58,11 +70,14 @@ module Comparable
   alias __clamp clamp
 
   # A Range may have no begin or no end.
-  def clamp(low, high = nil)
-    return __clamp(low, high) if high || !low.is_a?(Range)
-    raise ArgumentError, "cannot clamp with an exclusive range" if low.end && low.exclude_end?
-    return low.begin if low.begin && (self <=> low.begin) < 0
-    low.end && (self <=> low.end) > 0 ? low.end : self
+  def clamp(low, *high)
+    return __clamp(low, *high) unless high.empty?
+    raise TypeError, "wrong argument type #{low.class} (expected Range)" unless low.is_a?(Range)
+    from, to = low.begin, low.end
+    raise ArgumentError, "cannot clamp with an exclusive range" if to && low.exclude_end?
+    return __clamp(from, to) if from && to
+    return from if from && (self <=> from) < 0
+    to && (self <=> to) > 0 ? to : self
   end
 end
 

@@ -30,6 +30,14 @@ class Module
   end
 
   alias attr attr_reader
+  alias __alias_method alias_method
+
+  # The new name, as in CRuby, for `private alias_method(:new, :old)`.
+  def alias_method(name, old)
+    __alias_method(name, old)
+    name.to_sym
+  end
+
   alias __const_defined? const_defined?
 
   # The name may be a path such as "A::B".
@@ -112,7 +120,7 @@ module Kernel
       return __integer(FoolsGold.string(value), base)
     end
     FoolsGold.plain_number?(value) ? __integer(value) : FoolsGold.to_integer(value)
-  rescue ArgumentError, TypeError
+  rescue ArgumentError, TypeError, FloatDomainError
     raise if exception
   end
 

@@ -12,8 +12,14 @@ module Process
   end
 
   def self.clock_gettime(clock, unit = :float_second)
-    of_day = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE
-    seconds = of_day ? FoolsGold::Native.time_real : FoolsGold::Native.monotonic
+    seconds =
+      case clock
+      when CLOCK_MONOTONIC then FoolsGold::Native.monotonic
+      when CLOCK_REALTIME, CLOCK_REALTIME_COARSE then FoolsGold::Native.time_real
+      when CLOCK_PROCESS_CPUTIME_ID then FoolsGold::Native.processor_time(true)
+      when CLOCK_THREAD_CPUTIME_ID then FoolsGold::Native.processor_time(false)
+      else FoolsGold::Native.monotonic
+      end
     case unit
     when :float_second then seconds
     when :float_millisecond then seconds * 1e3

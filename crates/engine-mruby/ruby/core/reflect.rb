@@ -24,12 +24,20 @@ class NoMethodError
 end
 
 class KeyError
-  attr_reader :key, :receiver
-
-  def initialize(message = nil, receiver: nil, key: nil)
+  def initialize(message = nil, receiver: (no_receiver = true), key: (no_key = true))
     super(message)
-    @receiver = receiver
-    @key = key
+    @receiver = receiver unless no_receiver
+    @key = key unless no_key
+  end
+
+  def receiver
+    raise ArgumentError, "no receiver is available" unless defined?(@receiver)
+    @receiver
+  end
+
+  def key
+    raise ArgumentError, "no key is available" unless defined?(@key)
+    @key
   end
 end
 
@@ -84,6 +92,15 @@ class SignalException < Exception; end unless Object.const_defined?(:SignalExcep
 class Method
   alias original_name name
   alias === call
+  alias __to_proc to_proc
+
+  # A method of two parameters becomes a lambda of two, to which Hash#map gives a key and its value.
+  def to_proc
+    return __to_proc unless arity == 2 && parameters.all? { |kind, _| kind == :req || kind == :block }
+    own = self
+    ->(one, two, &block) { own.call(one, two, &block) }
+  end
+
   def curry(count = nil) = to_proc.curry(count || (arity < 0 ? -arity - 1 : arity))
 end
 

@@ -50,7 +50,8 @@ class String
       size = at ? (rest.is_a?(String) ? rest.bytesize : 2) : 0
       line = at ? found.byteslice(0, at + size) : text.byteslice(from, text.bytesize)
       from = at ? from + at + (rest.is_a?(String) ? size : $~[0].bytesize) : text.bytesize
-      line = separator.to_s.empty? ? line.sub(/\n+\z/, "") : line.chomp(separator) if chomp
+      # A single line feed at the end of the text ends no paragraph.
+      line = line.chomp(separator) if chomp && separator && (!separator.empty? || line.end_with?("\n\n"))
       block.call(line)
     end
     self

@@ -25,6 +25,13 @@ end
 class Hash
   define_method(:any?, Enumerable.instance_method(:any?))
   define_method(:to_a, Enumerable.instance_method(:entries))
+
+  # As in CRuby, a lambda that wants two values gets a key and its value, also one of a method.
+  def map(&block)
+    return super unless block && block.lambda? && (block.arity > 1 || block.arity < -2)
+    super() { |pair| block.call(*pair) }
+  end
+  alias collect map
 end
 
 class Array

@@ -27,8 +27,7 @@ class File < IO
     end
 
     def readlines(path, separator = "\n", chomp: false, **options)
-      lines = read(path, **options).each_line(separator)
-      chomp ? lines.map { |line| line.chomp(separator) } : lines.to_a
+      read(path, **options).lines(separator, chomp: chomp)
     end
 
     def exist?(path) = !stat_of(path).nil?

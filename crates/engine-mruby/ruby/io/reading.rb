@@ -141,7 +141,8 @@ module FoolsGold
       line = separator || limit ? take_line(separator, limit) : read_rest
       return nil if line.nil? || line.empty?
       @lineno = lineno + 1
-      return chomp ? line.chomp(separator) : line unless separator == ""
+      # Without a separator there is nothing to take off.
+      return chomp && separator ? line.chomp(separator) : line unless separator == ""
       end_paragraph(line)
       # A single line feed at the end of the text ends no paragraph.
       chomp && line.end_with?("\n\n") ? line.chomp("") : line

@@ -18,8 +18,10 @@ class BigDecimal < Numeric
   SPECIAL = { "NaN" => SIGN_NaN, "Infinity" => SIGN_POSITIVE_INFINITE, "-Infinity" => SIGN_NEGATIVE_INFINITE,
               "-0" => SIGN_NEGATIVE_ZERO, "0" => SIGN_POSITIVE_ZERO }.freeze
   DIGITS = /\A(-?)(\d+)e(-?\d+)\z/
+  # Most places behind the point, or zeros before it, of a number that becomes a Rational.
+  PLACES_MAX = 50_000
   Native = FoolsGold::Native
-  private_constant :MODES, :SPECIAL, :DIGITS, :Native
+  private_constant :MODES, :SPECIAL, :DIGITS, :PLACES_MAX, :Native
 
   class << self
     undef_method :new if respond_to?(:new)
@@ -345,6 +347,16 @@ class BigDecimal
     sign == "-" ? -cut : cut
   end
   alias to_int to_i
+
+  # The fraction of the same value. Its numbers have as many digits as this one has places, which are bounded here.
+  def to_r
+    finite_or_raise
+    return Rational(0, 1) if zero?
+    _, sign, digits, power = parts
+    raise RangeError, "the exponent #{power} is too large" if power.abs > PLACES_MAX
+    made = power < 0 ? Rational(digits.to_i, 10**-power) : Rational(digits.to_i * 10**power, 1)
+    sign == "-" ? -made : made
+  end
 
   def to_f
     return SPECIAL[@text] == SIGN_NaN ? Float::NAN : infinite? * Float::INFINITY unless finite?

@@ -20,6 +20,17 @@ class ERB
     module_function :html_escape, :h, :url_encode, :u
   end
 
+  # Methods from templates, for classes that extend themselves with this module.
+  module DefMethod
+    # Defines a method that runs a template, which is an ERB or the path of a file; its parameters are in the name:
+    # "render(user)".
+    def def_erb_method(name, template)
+      return template.def_method(self, name) unless template.is_a?(String)
+      ERB.new(File.read(template)).def_method(self, name, template)
+    end
+    module_function :def_erb_method
+  end
+
   # The part of the compiler that libraries use which compile templates themselves.
   class Compiler
     attr_reader :trim_mode

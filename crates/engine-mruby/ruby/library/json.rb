@@ -38,6 +38,18 @@ module JSON
         def max_nesting = @options.fetch(:max_nesting, 100) || 0
       end
     end
+
+    # JSON::Parser: a text and the options for its parsing. Libraries also look for this class to learn whether Ruby's
+    # json is loaded.
+    class Parser
+      def initialize(source, options = nil, **named)
+        @source = FoolsGold.string(source)
+        @options = options.to_h.merge(named)
+      end
+
+      def source = @source.dup
+      def parse = JSON.parse(@source, @options)
+    end
   end
 
   VERSION = "2.7.2".freeze
@@ -53,11 +65,17 @@ module JSON
   PRETTY = { indent: "  ", space: " ", object_nl: "\n", array_nl: "\n" }.freeze
 
   State = Ext::Generator::State
+  Parser = Ext::Parser
+  PRETTY_STATE_PROTOTYPE = State.new(PRETTY)
 
   class << self
     attr_accessor :load_default_options, :dump_default_options
+    attr_writer :create_id
 
+    # The name that additions give to the key with the class of an object; there are no additions here.
+    def create_id = @create_id || "json_class"
     def state = State
+    def parser = Parser
 
     # The state for a `to_json` that c/tree.c calls while it encodes an object with these options.
     def __state(options, depth)
@@ -109,7 +127,7 @@ module JSON
       source = source.read if source.respond_to?(:read)
       source = source.to_str if source.respond_to?(:to_str)
       return nil if source.nil? || source.empty?
-      found = parse(source, { max_nesting: false, allow_nan: true }.merge(options.to_h).merge(named))
+      found = parse(source, load_default_options.merge(options.to_h).merge(named))
       visit(found, callable) if callable
       found
     end
@@ -124,7 +142,8 @@ module JSON
       object, io, limit = args.empty? ? [named] : args
       named = {} if args.empty?
       io, limit = nil, io if io.is_a?(Integer)
-      text = generate(object, { max_nesting: limit || false, allow_nan: true }.merge(named))
+      named = { max_nesting: limit }.merge(named) if limit
+      text = generate(object, dump_default_options.merge(named))
       return text unless io
       io.write(text)
       io
@@ -169,6 +188,9 @@ module JSON
       type.respond_to?(:new) ? type.new(text) : __send__(type.name, text)
     end
   end
+
+  self.load_default_options = { max_nesting: false, allow_nan: true, allow_blank: true, create_additions: true }
+  self.dump_default_options = { max_nesting: false, allow_nan: true, script_safe: false }
 end
 
 class Object

@@ -1,5 +1,5 @@
 # The part of OpenSSL that sessions and signatures need: Digest, HMAC, Cipher (AES), Random, KDF, and comparison in
-# constant time. Public keys, certificates and connections are not there.
+# constant time. Public keys and connections are not there, and of certificates only what Net::HTTP needs.
 
 require "digest"
 
@@ -35,6 +35,36 @@ module OpenSSL
     class RSAError < PKeyError; end
     class ECError < PKeyError; end
     def self.read(*) = PKey.new
+  end
+
+  # Of certificates there is the store alone, for Net::HTTP#cert_store=, which most clients of HTTPS set.
+  module X509
+    # The certificates that a client trusts: those of the machine, or those of a file.
+    class Store
+      # True for those of the machine, else the path of the file; nil as long as there are none.
+      attr_reader :__trusted
+
+      def set_default_paths
+        trust(true)
+        nil
+      end
+
+      def add_file(path)
+        trust(FoolsGold.path(path))
+        self
+      end
+
+      %i[add_path add_cert add_crl verify].each do |name|
+        define_method(name) { |*| raise NotImplementedError, "OpenSSL::X509::Store##{name}: #{FoolsGold::HINT}" }
+      end
+
+      private
+
+      def trust(what)
+        @__trusted ||= what
+        raise NotImplementedError, "OpenSSL::X509::Store of two sources: #{FoolsGold::HINT}" if @__trusted != what
+      end
+    end
   end
 
   class << self

@@ -5,9 +5,10 @@ module FoolsGold
   # Names of built-in libraries. Rust reads this list from the source (libraries.rs), so it must stay a list of plain
   # words. Some have a file of ours that is loaded by the first require (prelude.rs).
   BUILT_IN = %w[
-    json securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape enumerator
-    fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof digest digest/md5 digest/sha1
-    digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir date uri prime ipaddr logger
+    json json/ext securerandom time stringio strscan cgi cgi/util cgi/escape cgi/cookie erb erb/util erb/escape
+    erb/def_method enumerator fiber rational thread rack rack/builder rack/urlmap rack/lint rbconfig rbconfig/sizeof
+    digest digest/md5 digest/sha1 digest/sha2 openssl openssl/digest openssl/hmac openssl/cipher zlib tempfile tmpdir
+    date uri prime ipaddr logger
     pathname.so psych.so did_you_mean bigdecimal bigdecimal/util etc
     uri/common uri/generic uri/http uri/https uri/ftp uri/file uri/mailto uri/ws uri/wss uri/rfc2396_parser
     uri/rfc3986_parser uri/version
@@ -17,7 +18,7 @@ module FoolsGold
   SAME = { "tmpdir" => "tempfile", "rbconfig/sizeof" => "rbconfig", "net/https" => "net/http",
            "did_you_mean" => "foolsgold/did_you_mean" }.freeze
   # Libraries with one file for all their parts, such as digest/md5.
-  WHOLE = %w[digest openssl cgi erb bundler uri].freeze
+  WHOLE = %w[json digest openssl cgi erb bundler uri].freeze
 
   # Libraries of which only the part is here that works in one thread and without RubyGems. An application that requires
   # one of them runs better on CRuby, which is then chosen unless --engine is given.

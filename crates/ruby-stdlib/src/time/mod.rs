@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ruby_native::Tree;
 use ruby_native::{Arg, Context, Outcome, Raise, Value, arg, raise};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Largest number of seconds that is accepted, so that no sum overflows.
 const SECONDS_MAX: i64 = 1 << 55;
@@ -69,4 +70,16 @@ pub fn parse_httpdate(_: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
 pub fn monotonic(_: &mut Context<'_>, _: &[Arg<'_>]) -> Outcome {
     static BEGIN: OnceLock<Instant> = OnceLock::new();
     Ok(Value::Float(BEGIN.get_or_init(Instant::now).elapsed().as_secs_f64()))
+}
+
+/// `processor_time(whole)`: processor time so far in seconds, as a Float: that of this process, or with false that of
+/// this thread. For the latter the request goes to a runner first, where it stays to its end: two readings are of one
+/// thread, and their difference is what the request has used.
+pub fn processor_time(context: &mut Context<'_>, args: &[Arg<'_>]) -> Outcome {
+    let whole = arg(args, 0).truthy();
+    if !whole {
+        context.leave();
+    }
+    let used = clock_gettime(if whole { ClockId::ProcessCPUTime } else { ClockId::ThreadCPUTime });
+    Ok(Value::Float(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9))
 }

@@ -52,27 +52,51 @@ class Encoding
     end
 
     def find(name)
+      __known(name) || raise(ArgumentError, "unknown encoding name - #{name}")
+    end
+    alias [] find
+
+    # The encoding of a name; nil for a name that is not known.
+    def __known(name)
       return name if name.is_a?(Encoding)
       wanted = name.to_s.upcase
       return UTF_8 if %w[LOCALE EXTERNAL FILESYSTEM].include?(wanted)
-      LIST.find { |one| one.names.any? { |its| its.upcase == wanted } } ||
-        raise(ArgumentError, "unknown encoding name - #{name}")
+      LIST.find { |one| one.names.any? { |its| its.upcase == wanted } }
     end
-    alias [] find
+  end
+end
+
+# Of converters there is only the search for a way, by which REXML and others learn whether they can read an encoding.
+class Encoding
+  class Converter
+    # The steps from one encoding to another, which lead over UTF-8.
+    def self.search_convpath(from, to, **)
+      ends = [from, to].map { |name| Encoding.__known(name) }
+      unless ends.all? && ends[0] != ends[1] && !ends[1].__utf16? && ends.none?(&:dummy?)
+        raise ConverterNotFoundError, "code converter not found (#{from} to #{to})"
+      end
+      ends.include?(UTF_8) ? [ends] : [[ends[0], UTF_8], [UTF_8, ends[1]]]
+    end
+
+    def initialize(*, **)
+      raise NotImplementedError, "Encoding::Converter.new: #{FoolsGold::HINT}"
+    end
   end
 end
 
 class String
   XML = { "&" => "&amp;", "<" => "&lt;", ">" => "&gt;", "\"" => "&quot;" }.freeze
 
-  # Converts from one encoding to another; an ArgumentError for unknown names.
-  def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, **options)
-    to = Encoding.find(to)
-    from = from ? Encoding.find(from) : encoding
-    if to != from && !__convertible?(to, from)
-      raise Encoding::ConverterNotFoundError, "code converter not found (#{from} to #{to}). #{FoolsGold::HINT}"
+  # Converts from one encoding to another; an Encoding::ConverterNotFoundError for those that are not there. `fallback`
+  # says what stands for a character that the target does not have: a Hash, a callable, or any object with `[]`.
+  def encode(to = encoding, from = nil, invalid: nil, replace: nil, xml: nil, fallback: nil, **options)
+    names = [to, from || encoding].map { |name| name.is_a?(Encoding) ? name : FoolsGold.string(name) }
+    to, from = names.map { |name| Encoding.__known(name) }
+    unless to && from && (to == from || __convertible?(to, from))
+      names = names.reverse.join(" to ")
+      raise Encoding::ConverterNotFoundError, "code converter not found (#{names}). #{FoolsGold::HINT}"
     end
-    text = __encode(to, from, invalid == :replace, options[:undef] == :replace, replace, xml)
+    text = __encode(to, from, invalid == :replace, options[:undef] == :replace || fallback, replace, xml)
     newline = options[:newline]
     text = text.gsub(/\r\n?/, "\n") if options[:universal_newline] || newline == :universal
     text = text.gsub("\n", "\r\n") if options[:crlf_newline] || newline == :crlf
@@ -101,12 +125,13 @@ class String
     !(to.dummy? || from.dummy?) || (ascii_only? && !include?("\e"))
   end
 
-  # Converts to UTF-8 first, and from there to the target.
+  # Converts to UTF-8 first, and from there to the target. `unknown` is true to replace characters that the target does
+  # not have, or the `fallback` of `encode`.
   def __encode(to, from, invalid, unknown, replacement, xml)
     text = String.new(self)
     default = to == Encoding::UTF_8 ? "\u{fffd}" : "?"
     for_invalid = invalid ? replacement || default : nil
-    for_unknown = unknown ? replacement || default : nil
+    for_unknown = unknown == true ? replacement || default : unknown
     text, from = text.__from_utf16(from, for_invalid), Encoding::UTF_8 if from.__utf16? && to != from
     text = text.gsub(xml == :attr ? /[&<>"]/ : /[&<>]/, XML) if xml
     if to == from
@@ -127,11 +152,19 @@ class String
     text.__narrow(to, for_unknown, xml)
   end
 
+  # What stands for a character that the target does not have; nil where there is nothing.
+  def __instead(replacement, char, to)
+    return replacement if replacement.nil? || replacement.is_a?(String)
+    found = replacement.respond_to?(:call) ? replacement.call(char) : replacement[char]
+    found && FoolsGold.string(found).encode(to)
+  end
+
   def __from_bytes(to, replacement)
     by_utf8 = to == Encoding::UTF_8 ? "UTF-8" : "UTF-8 to #{to}"
     bytes.map do |byte|
       next byte.chr if byte < 128
-      next replacement if replacement
+      known = __instead(replacement, byte.chr, to)
+      next known if known
       raise Encoding::UndefinedConversionError, "\"\\x#{byte.to_s(16).upcase}\" from ASCII-8BIT to #{by_utf8}"
     end.join.__binary!(false)
   end
@@ -149,7 +182,8 @@ class String
     gsub(/[\u0080-\u009f]/) do |char|
       known = Encoding::WINDOWS[char.ord - 128]
       next known unless known == "\0"
-      next replacement if replacement
+      known = __instead(replacement, char.ord.chr, to)
+      next known if known
       shown = "\"\\x#{char.ord.to_s(16).upcase}\""
       steps = to == Encoding::UTF_8 ? "UTF-8" : "UTF-8 to #{to}"
       raise Encoding::UndefinedConversionError, "#{shown} to UTF-8 in conversion from Windows-1252 to #{steps}"
@@ -181,7 +215,8 @@ class String
       next (at + 128).chr if at
       next char.ord.chr if char.ord <= most && !(windows && char.ord < 160)
       next "&#x#{char.ord.to_s(16).upcase};" if xml
-      next replacement if replacement
+      known = __instead(replacement, char, to)
+      next known if known
       raise Encoding::UndefinedConversionError, "U+#{char.ord.to_s(16).upcase.rjust(4, '0')} from UTF-8 to #{to}"
     end.join
     to == Encoding::BINARY ? made.__binary!(true) : made

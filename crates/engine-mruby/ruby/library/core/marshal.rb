@@ -14,11 +14,18 @@ module Marshal
       io
     end
 
-    # Reads an object from a String or IO. The callable is called with each object, which its result replaces.
+    # Reads an object from a String or IO; from an IO the next one, at its position. The callable is called with each
+    # object, which its result replaces.
     def load(source, callable = nil, freeze: false)
-      text = source.respond_to?(:to_str) ? source.to_str : nil
-      raise TypeError, "instance of IO needed" unless text || source.respond_to?(:read)
-      Load.new(text || source.read, callable, freeze).run
+      return Load.new(source.to_str, callable, freeze).run if source.respond_to?(:to_str)
+      raise TypeError, "instance of IO needed" unless source.respond_to?(:read)
+      from = source.pos if source.respond_to?(:pos=)
+      text = source.read
+      raise EOFError, "end of file reached" if text.empty?
+      reader = Load.new(text, callable, freeze)
+      found = reader.run
+      source.pos = from + reader.at if from
+      found
     end
     alias restore load
   end
@@ -266,6 +273,9 @@ module Marshal
 
   # Reads the output of Marshal.dump, ours or CRuby's.
   class Load
+    # Number of bytes that were read.
+    attr_reader :at
+
     def initialize(text, callable, freeze)
       @text = text
       @at = 2

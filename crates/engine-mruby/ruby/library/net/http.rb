@@ -278,8 +278,9 @@ module Net
 
     def self.of(handle, request)
       status, version, message, headers = FoolsGold::Native.http_head(handle)
-      type = CODES[status] || KINDS[status / 100] || HTTPUnknownResponse
-      type.new(version, status.to_s, message, handle, headers, request)
+      code = status.to_s
+      type = CODE_TO_OBJ[code] || CODE_CLASS_TO_OBJ[code[0]] || HTTPUnknownResponse
+      type.new(version, code, message, handle, headers, request)
     end
 
     def initialize(version, code, message, handle = nil, headers = [], request = nil)
@@ -358,23 +359,27 @@ module Net
   class HTTPServerError < HTTPResponse; end
 
   class HTTPResponse
-    KINDS = [nil, HTTPInformation, HTTPSuccess, HTTPRedirection, HTTPClientError, HTTPServerError].freeze
-    CODES = {}
+    CODE_CLASS_TO_OBJ = { "1" => HTTPInformation, "2" => HTTPSuccess, "3" => HTTPRedirection, "4" => HTTPClientError,
+                          "5" => HTTPServerError }.freeze
+    CODE_TO_OBJ = {}
 
-    { 100 => :Continue, 101 => :SwitchProtocol, 103 => :EarlyHints, 200 => :OK, 201 => :Created, 202 => :Accepted,
-      203 => :NonAuthoritativeInformation, 204 => :NoContent, 205 => :ResetContent, 206 => :PartialContent,
-      207 => :MultiStatus, 300 => :MultipleChoices, 301 => :MovedPermanently, 302 => :Found, 303 => :SeeOther,
-      304 => :NotModified, 305 => :UseProxy, 307 => :TemporaryRedirect, 308 => :PermanentRedirect, 400 => :BadRequest,
-      401 => :Unauthorized, 402 => :PaymentRequired, 403 => :Forbidden, 404 => :NotFound, 405 => :MethodNotAllowed,
-      406 => :NotAcceptable, 407 => :ProxyAuthenticationRequired, 408 => :RequestTimeout, 409 => :Conflict,
-      410 => :Gone, 411 => :LengthRequired, 412 => :PreconditionFailed, 413 => :PayloadTooLarge, 414 => :URITooLong,
+    { 100 => :Continue, 101 => :SwitchProtocol, 102 => :Processing, 103 => :EarlyHints, 200 => :OK, 201 => :Created,
+      202 => :Accepted, 203 => :NonAuthoritativeInformation, 204 => :NoContent, 205 => :ResetContent,
+      206 => :PartialContent, 207 => :MultiStatus, 208 => :AlreadyReported, 226 => :IMUsed, 300 => :MultipleChoices,
+      301 => :MovedPermanently, 302 => :Found, 303 => :SeeOther, 304 => :NotModified, 305 => :UseProxy,
+      307 => :TemporaryRedirect, 308 => :PermanentRedirect, 400 => :BadRequest, 401 => :Unauthorized,
+      402 => :PaymentRequired, 403 => :Forbidden, 404 => :NotFound, 405 => :MethodNotAllowed, 406 => :NotAcceptable,
+      407 => :ProxyAuthenticationRequired, 408 => :RequestTimeout, 409 => :Conflict, 410 => :Gone,
+      411 => :LengthRequired, 412 => :PreconditionFailed, 413 => :PayloadTooLarge, 414 => :URITooLong,
       415 => :UnsupportedMediaType, 416 => :RangeNotSatisfiable, 417 => :ExpectationFailed, 421 => :MisdirectedRequest,
       422 => :UnprocessableEntity, 423 => :Locked, 424 => :FailedDependency, 426 => :UpgradeRequired,
       428 => :PreconditionRequired, 429 => :TooManyRequests, 431 => :RequestHeaderFieldsTooLarge,
       451 => :UnavailableForLegalReasons, 500 => :InternalServerError, 501 => :NotImplemented, 502 => :BadGateway,
-      503 => :ServiceUnavailable, 504 => :GatewayTimeout, 505 => :VersionNotSupported, 507 => :InsufficientStorage,
-      508 => :LoopDetected, 511 => :NetworkAuthenticationRequired }.each do |code, name|
-      CODES[code] = Net.const_set("HTTP#{name}", Class.new(KINDS[code / 100]))
+      503 => :ServiceUnavailable, 504 => :GatewayTimeout, 505 => :VersionNotSupported, 506 => :VariantAlsoNegotiates,
+      507 => :InsufficientStorage, 508 => :LoopDetected, 510 => :NotExtended,
+      511 => :NetworkAuthenticationRequired }.each do |code, name|
+      code = code.to_s
+      CODE_TO_OBJ[code] = Net.const_set("HTTP#{name}", Class.new(CODE_CLASS_TO_OBJ[code[0]]))
     end
   end
 
@@ -436,7 +441,7 @@ module Net
     attr_reader :address, :port
     attr_accessor :use_ssl, :verify_mode, :ca_file, :open_timeout, :read_timeout, :write_timeout, :max_retries,
                   :keep_alive_timeout, :ssl_timeout, :continue_timeout, :verify_hostname, :min_version, :max_version,
-                  :close_on_empty_response, :local_host, :response_body_encoding
+                  :close_on_empty_response, :local_host, :response_body_encoding, :cert_store, :ssl_version
     alias use_ssl? use_ssl
 
     # The proxy is that of http_proxy or https_proxy, unless no_proxy names the host.
@@ -534,11 +539,22 @@ module Net
       verify = @verify_mode != OpenSSL::SSL::VERIFY_NONE
       what = [request.method, url, request.pairs, body]
       times = [@open_timeout, @read_timeout, @write_timeout]
-      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, @ca_file || ENV["SSL_CERT_FILE"]) }
+      file = certificates(verify) if @use_ssl
+      FoolsGold.with_room { FoolsGold::Native.http_send(what, times, verify, file) }
     rescue EOFError, Errno::ECONNRESET, Errno::EPIPE, Errno::ECONNABORTED
       # The server may have closed a kept connection at this very moment; only idempotent requests may be sent twice.
       raise if tries >= @max_retries || !IDEMPOTENT.include?(request.method)
       attempt(request, body, tries + 1)
+    end
+
+    # The file of the certificates that are trusted; nil for those of the machine.
+    def certificates(verify)
+      return @ca_file if @ca_file
+      trusted = @cert_store ? @cert_store.__trusted : true
+      if verify && trusted.nil?
+        raise OpenSSL::SSL::SSLError, "certificate verify failed: there are no certificates in the cert_store"
+      end
+      trusted.is_a?(String) ? trusted : ENV["SSL_CERT_FILE"]
     end
   end
 end

@@ -3,6 +3,9 @@
 
 module URI
   class Generic
+    # So that every URI is_a?(URI).
+    include URI
+
     DEFAULT_PORT = nil
     COMPONENT = %i[scheme userinfo host port registry path opaque query fragment].freeze
 

@@ -9,9 +9,9 @@ module Zlib
 
     # The content of all members of a file, one behind the other.
     def self.zcat(io, **)
-      out = ""
+      out = "".b
       loop do
-        reader = new(io)
+        reader = new(io, external_encoding: "BINARY")
         out << reader.read
         rest = reader.unused
         reader.finish
@@ -22,8 +22,13 @@ module Zlib
       out
     end
 
-    def initialize(io, **)
+    # Reads a file below the application's folder; with a block, closes it afterwards.
+    def self.open(path, **options, &block) = wrap(File.open(path, "rb"), **options, &block)
+
+    # The content is text, unless `external_encoding` says that it is bytes.
+    def initialize(io, **options)
       @io = io
+      @binary = FoolsGold.binary?("", options)
       @raw = ""
       start
     end
@@ -65,7 +70,6 @@ module Zlib
     def closed? = @closed ? true : false
     # CRuby has no such method, and the length of the content is not known before the end.
     def size = raise(NoMethodError, "undefined method 'size' for an instance of Zlib::GzipReader")
-    def external_encoding = Encoding::UTF_8
     def each_byte(&block) = block ? super : to_enum(:each_byte)
 
     # Puts a byte before the position, for the next read.
@@ -83,7 +87,7 @@ module Zlib
 
     # The whole content of one member, for Zlib.gunzip.
     def read_member
-      text = read
+      text = read.__binary!(true)
       finish
       text
     rescue NoFooter
@@ -134,7 +138,7 @@ module Zlib
     # Decompresses as far as needed. All content is kept, since ungetc and `pos` may go back.
     def slice_at(position, length)
       inflate_more until @done || @text.bytesize >= position + length
-      position >= @text.bytesize ? "" : @text.byteslice(position, length)
+      position >= @text.bytesize ? "" : @text.byteslice(position, length).__binary!(@binary)
     end
 
     def inflate_more
