@@ -243,6 +243,20 @@ fn unicorns_file_is_obeyed_and_its_hooks_run() {
     assert!(!server.log().contains("wait for QUIT"), "{}", server.log());
     server.signal(rustix::process::Signal::TERM);
     assert!(server.ended(support::PATIENCE).unwrap().success(), "{}", server.log());
+    // Its trap in `before_fork` makes that of it in Unicorn, too.
+    assert!(server.log().contains("SIGTERM: graceful shutdown"), "{}", server.log());
+}
+
+/// As Unicorn, which expands the path.
+#[test]
+fn the_folder_of_unicorns_file_may_begin_at_the_users_home() {
+    let file = "working_directory '~/app'\nworker_processes File.read('workers').to_i\n";
+    let folder = ruby::folder(&[("app/config.ru", APP), ("app/workers", "2"), ("unicorn.rb", file)]);
+    let home = folder.display().to_string();
+    let (output, said) = run(&folder, &[("HOME", home.as_str())], &["explain", "unicorn.rb"]);
+    assert!(output.status.success(), "{said}");
+    assert_says(&said, &[format!("dir = \"{home}/app\"").as_str(), "workers = 2"]);
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -355,6 +369,25 @@ fn thins_file_is_explained_and_obeyed() {
     assert!(server.text("/").starts_with("production "), "{}", server.log());
 }
 
+/// `thin start -C thin.yml -d`, `passenger start -d`: with the flag, too, there are a log and a pid file.
+#[test]
+fn a_flag_for_the_background_means_the_log_of_thins_or_passengers_file() {
+    let yml = "address: 127.0.0.1\nlog: log/web.log\n";
+    let json = "{ \"port\": 4000 }";
+    let folder = ruby::folder(&[("config.ru", APP), ("thin.yml", yml), ("Passengerfile.json", json)]);
+    for (name, words) in [
+        ("thin.yml", ["log/web.log", "tmp/pids/thin.pid"]),
+        ("Passengerfile.json", ["passenger.4000.log", "passenger.4000.pid"]),
+    ] {
+        let (output, said) = run(&folder, &[], &["config", "-C", name, "-d"]);
+        assert!(output.status.success(), "{said}");
+        assert_says(&said, &words);
+        let (output, said) = run(&folder, &[], &["config", "-C", name]);
+        assert!(output.status.success() && words.iter().all(|word| !said.contains(*word)), "{said}");
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// Thin makes the folders of its log and of its pid file, and so does a start with its file.
 #[test]
 fn a_check_does_not_ask_for_folders_that_a_start_makes() {
@@ -380,7 +413,8 @@ fn passengers_file_is_explained_and_obeyed() {
     let json = "{\n  \"address\": \"127.0.0.1\",\n  \"port\": 0,\n  \"environment\": \"production\",\n  \
                 \"max_request_queue_size\": 50,\n  \"envvars\": { \"SECRET\": \"gold\" },\n  \
                 \"sticky_sessions\": true\n}\n";
-    let files = [("config.ru", APP), ("Passengerfile.json", json)];
+    let app = "run ->(env) { [200, {}, [\"#{ENV['RACK_ENV']} #{ENV['SECRET']}\"]] }\n";
+    let files = [("config.ru", app), ("Passengerfile.json", json)];
     let folder = ruby::folder(&files);
     let (output, said) = run(&folder, &[], &["explain", "Passengerfile.json"]);
     assert!(output.status.success(), "{said}");
@@ -391,9 +425,11 @@ fn passengers_file_is_explained_and_obeyed() {
     assert!(!said.contains("gold\""), "no secret is shown: {said}");
     fs::remove_dir_all(folder).unwrap();
     let server = serve(&files, &[], &["-C", "Passengerfile.json"]);
-    assert!(server.text("/").starts_with("production "), "{}", server.log());
-    let told = "Passengerfile.json: without a counterpart: envvars, sticky_sessions; `foolsgold explain";
-    assert!(server.log().contains(told), "{}", server.log());
+    assert_eq!(server.text("/"), "production gold", "{}", server.log());
+    let log = server.log();
+    assert!(log.contains("Passengerfile.json: without a counterpart: sticky_sessions; `foolsgold explain"), "{log}");
+    assert!(log.contains("Passengerfile.json:6: envvars: Ruby's processes get SECRET; the server itself"), "{log}");
+    assert!(!log.contains("gold\""), "{log}");
 }
 
 /// A user who knows a directive from the other server does not look up what it does here.
@@ -404,6 +440,8 @@ fn what_has_another_meaning_is_said_at_the_start_and_what_says_nothing_is_not() 
     let threads = "puma.rb:1: threads: all threads are there from the start; their number does not change";
     for (name, text, words) in [
         ("unicorn.rb", "listen 8080\ntimeout 20\n", Some(timeout)),
+        ("unicorn.rb", "listen 8080, tcp_nopush: true, backlog: 64\n", None),
+        ("unicorn.rb", "listen 8080, tries: -1\n", Some("unicorn.rb:1: listen: without effect here: tries")),
         ("puma.rb", "threads 1, 5\n", Some(threads)),
         // As `environment ENV["RACK_ENV"]` where the variable is not set.
         ("puma.rb", "environment nil\ntag ''\n", None),
@@ -775,6 +813,9 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
     let header = "set_remote_address header: 'X-Real-IP'\nplugin :solid_queue\nfork_worker\n";
     let (real, forwarded) = ("X-Real-IP: 192.0.2.7, 10.0.0.1", "X-Forwarded-Proto: http");
     let unicorn = "listen '127.0.0.1:0'\nUnicorn::HttpRequest::DEFAULTS['rack.url_scheme'] = 'https'\n";
+    let parser = |server: &str| {
+        format!("listen '127.0.0.1:0'\n{server}::HttpParser::DEFAULTS['rack.url_scheme'] = 'https'\n")
+    };
     for (name, text, more, said) in [
         ("puma.rb", format!("{puma}{header}"), vec![], "192.0.2.7 http"),
         ("puma.rb", format!("{puma}{header}"), vec!["--trust-proxy", "none"], "127.0.0.1 http"),
@@ -782,6 +823,8 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
         ("puma.rb", format!("{puma}set_remote_address '192.0.2.9'\n"), vec![], "192.0.2.9 http"),
         ("puma.rb", format!("{puma}rack_url_scheme 'https'\n"), vec![], "127.0.0.1 https"),
         ("unicorn.rb", unicorn.to_owned(), vec![], "127.0.0.1 https"),
+        ("unicorn.rb", parser("Unicorn"), vec![], "127.0.0.1 https"),
+        ("pitchfork.rb", parser("Pitchfork"), vec![], "127.0.0.1 https"),
     ] {
         let program = ruby::program();
         let mut options = vec!["--ruby", &program, "-C", name];

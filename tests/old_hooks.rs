@@ -154,6 +154,16 @@ fn names_of_unicorn_are_known_in_its_files_and_nowhere_else() {
     assert!(told.contains("line 6: HttpRequest::DEFAULTS \"rack.url_scheme\", \"https\""), "{told}");
 }
 
+/// As in Unicorn, who is this user already needs no root, and the group may be two.
+#[test]
+fn a_worker_that_is_the_user_already_stays_what_it_is() {
+    let file = "listen '127.0.0.1:0'\nafter_fork do |_, worker|\n  group = Etc.getgrgid.name\n  \
+                worker.user(Etc.getpwuid.name, [group, group])\n  note \"#{worker.nr} as before\"\nend\n";
+    let server = serve("unicorn.rb", file);
+    assert_eq!(server.get("/").status, 200, "{}", server.log());
+    ruby::wait_for_note(&server, "0 as before");
+}
+
 /// A block that counts its calls, and does this in the first two.
 fn twice(what: &str) -> String {
     format!("{{ |*|\n  note 'called'\n  {what} if File.readlines('notes').size < 3\n}}\n")
@@ -216,7 +226,8 @@ fn a_hooks_file_of_our_own_that_fails_is_an_error_of_the_start_with_its_place() 
 
 #[test]
 fn the_folder_of_unicorns_file_is_gone_to_at_once() {
-    let folder = ruby::folder(&[("app/config.ru", APP), ("app/workers", "2"), ("unicorn.rb", "")]);
+    let app = "run ->(env) { [200, {}, [(File.realpath(ENV.fetch('PWD')) == Dir.pwd).to_s]] }\n";
+    let folder = ruby::folder(&[("app/config.ru", app), ("app/workers", "2"), ("unicorn.rb", "")]);
     let file = format!(
         "working_directory '{}'\nworker_processes File.read('workers').to_i\nlisten '127.0.0.1:0'\n",
         folder.join("app").display()
@@ -224,7 +235,7 @@ fn the_folder_of_unicorns_file_is_gone_to_at_once() {
     fs::write(folder.join("unicorn.rb"), file).unwrap();
     let program = ruby::program();
     let server = Server::spawn(folder, &[], &["--ruby", &program, "-C", "unicorn.rb"]);
-    assert_eq!(server.get("/").status, 200);
+    assert_eq!(server.text("/"), "true", "PWD is of it: {}", server.log());
     assert!(support::within(support::PATIENCE, || ruby::workers(&server).len() == 2), "{}", server.log());
 }
 

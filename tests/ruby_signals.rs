@@ -218,12 +218,14 @@ fn signals_for_the_parent_of_a_worker_and_from_hooks_of_a_master_reach_the_serve
 /// Gems that end workers look for their own server, find none, and say nothing.
 #[test]
 fn gems_that_would_end_workers_of_their_own_server_are_named_with_what_does_the_same() {
-    let app =
-        "module Unicorn; module WorkerKiller; end; end\nmodule PumaWorkerKiller; end\nrun ->(_) { [200, {}, []] }\n";
+    let app = "module Unicorn; module WorkerKiller; end; module OobGC; end; end\nmodule PumaWorkerKiller; end\n\
+               run ->(_) { [200, {}, []] }\n";
     for preload in ["--preload=yes", "--preload=no"] {
         let server = ruby::serve(app, &["-w", "2", preload]);
         assert!(server.logs("PumaWorkerKiller finds no server of its own here"), "{preload}: {}", server.log());
         assert!(server.logs("Unicorn::WorkerKiller finds no server of its own here"), "{preload}: {}", server.log());
+        let told = "Unicorn::OobGC finds no server of its own here and does nothing: --oob-gc collects garbage";
+        assert!(server.logs(told), "{preload}: {}", server.log());
         assert_eq!(server.log().matches("--worker-memory=SIZE").count(), 2, "{preload}: {}", server.log());
     }
 }

@@ -22,7 +22,7 @@ fn busy(habit: &str) -> (Server, Client) {
 
 #[test]
 fn the_active_map_is_in_the_log() {
-    for habit in ["puma", "unicorn", "thin", "passenger"] {
+    for habit in ["puma", "unicorn", "unicorn-graceful", "thin", "passenger"] {
         let server = Server::start(&app("", "1"), &["-t", "1", "--signals", habit]);
         assert!(server.logs(&format!("signals as in {habit}: ")), "{}", server.log());
     }
@@ -35,6 +35,9 @@ fn each_server_ends_gracefully_or_at_once_by_its_own_signals() {
         ("unicorn", Signal::QUIT, true),
         ("unicorn", Signal::TERM, false),
         ("unicorn", Signal::INT, false),
+        ("unicorn-graceful", Signal::QUIT, true),
+        ("unicorn-graceful", Signal::TERM, true),
+        ("unicorn-graceful", Signal::INT, false),
         ("thin", Signal::QUIT, true),
         ("thin", Signal::TERM, true),
         ("thin", Signal::INT, false),

@@ -99,7 +99,9 @@ module FoolsGold
       "PumaWorkerKiller" => "--worker-memory=SIZE replaces workers that grow beyond it, --max-requests=N those that " \
                             "have answered so many requests",
       "Unicorn::WorkerKiller" => "--max-requests=3072 --max-requests-jitter=33 does what its MaxRequests does by " \
-                                 "itself, --worker-memory=SIZE what its Oom does"
+                                 "itself, --worker-memory=SIZE what its Oom does",
+      "Unicorn::OobGC" => "--oob-gc collects garbage between requests; leave out a GC.disable beside it, which lets " \
+                          "memory only grow"
     }.freeze
 
     # Logs the alternative for each such gem that is loaded.

@@ -52,13 +52,17 @@ module FoolsGold
   end
 
   OldWorker = Struct.new(:nr, :pid) do
-    # Changes the user and group of this process, as Unicorn's `worker.user` does.
+    # Changes the user and group of this process, as Unicorn's `worker.user` does: nothing if it has them, which needs
+    # no root. `group` may be two groups, the second of which Unicorn gives to the log files.
     def user(user, group = nil)
-      uid = Etc.getpwnam(user).uid
-      gid = group ? Etc.getgrnam(group).gid : Etc.getpwnam(user).gid
-      Process.initgroups(user, gid)
-      Process::GID.change_privilege(gid)
-      Process::UID.change_privilege(uid)
+      account = Etc.getpwnam(user)
+      group = group.first if group.is_a?(Array)
+      gid = group ? Etc.getgrnam(group).gid : account.gid
+      if Process.euid.zero? || (group && Process.egid != gid)
+        Process.initgroups(user, gid)
+        Process::GID.change_privilege(gid)
+      end
+      Process::UID.change_privilege(account.uid) if Process.euid != account.uid
     end
 
     # Unicorn's file by which its master sees that a worker is alive. Files give it to the worker's user; there is none.

@@ -67,10 +67,13 @@ module FoolsGold
       Configured.new(@_said)
     end
 
-    # Changes the directory at once, as Unicorn does: paths that follow may be relative to it.
+    # Changes the directory at once, as Unicorn does: paths that follow may be relative to it, and code finds it in PWD.
+    # A path is recorded as it is, since it may go by a symlink such as `current`, but for `~`, the user's home.
     def working_directory(path)
-      @_said.record("working_directory", [path], nil)
-      Dir.chdir(path)
+      folder = File.expand_path(path)
+      @_said.record("working_directory", [path.to_s.start_with?("~") ? folder : path], nil)
+      Dir.chdir(folder)
+      ENV["PWD"] = folder
     rescue SystemCallError
       nil # The error is reported with all others.
     end
@@ -139,6 +142,7 @@ module FoolsGold
       class HttpRequest
         DEFAULTS = Defaults.new("HttpRequest::DEFAULTS")
       end
+      HttpParser = HttpRequest # Its name from Unicorn 4 on, and in Pitchfork.
 
       class Configurator
         DEFAULTS = Hash.new do |defaults, key|
@@ -156,7 +160,7 @@ module FoolsGold
     Pitchfork = Unicorn
     HttpServer = Unicorn::HttpServer
     HttpRequest = Unicorn::HttpRequest
-    HttpParser = Unicorn::HttpRequest
+    HttpParser = Unicorn::HttpParser
     Configurator = Unicorn::Configurator
     Const = Unicorn::Const
   end

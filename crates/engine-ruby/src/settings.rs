@@ -57,6 +57,8 @@ pub struct Settings {
     pub environment: String,
     /// The variables that are set to it: `RACK_ENV`, and `APP_ENV` and `RAILS_ENV` unless they keep another value.
     pub environment_variables: Vec<&'static str>,
+    /// Further variables of processes, with their values, which may be secret.
+    pub variables: Vec<(String, String)>,
     /// The tag in process titles, beside the role of the process.
     pub tag: String,
     /// The name of the application in the log; none if there is only one.

@@ -30,6 +30,10 @@ pub fn launch(settings: &Settings, endpoint: &Endpoint<'_>, messages: UnboundedS
     for folder in &settings.load_path {
         command.arg("-I").arg(folder);
     }
+    // First: nothing of the server's own can be replaced.
+    for (name, value) in &settings.variables {
+        command.env(name, value);
+    }
     let mold = endpoint.scripts.join("mold.rb");
     command.arg(&mold).env("FOOLS_GOLD_WIRE", endpoint.socket).env("FOOLS_GOLD_TOKEN", endpoint.token);
     for name in &settings.environment_variables {

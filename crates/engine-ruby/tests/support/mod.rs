@@ -57,6 +57,7 @@ pub fn settings(rackup: &Path, workers: usize, threads: usize) -> Settings {
         native: None,
         environment: "test".to_owned(),
         environment_variables: vec!["RACK_ENV", "APP_ENV", "RAILS_ENV"],
+        variables: Vec::new(),
         tag: "test".to_owned(),
         app: None,
         user: None,

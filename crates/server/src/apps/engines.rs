@@ -269,6 +269,7 @@ fn start_ruby(
             preload: ruby.preload,
             environment: settings.environment.clone(),
             environment_variables: environment_variables(settings.names_environment),
+            variables: ruby.variables.clone(),
             tag: tag(spec, settings),
             app: name(settings).cloned(),
             user: ruby.user.clone(),

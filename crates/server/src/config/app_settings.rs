@@ -55,6 +55,8 @@ pub struct Ruby {
     pub hooks: Option<PathBuf>,
     /// Another server's configuration, after its evaluation.
     pub evaluated: Option<engine_ruby::Evaluated>,
+    /// Variables that such a configuration sets for the application.
+    pub variables: Vec<(String, String)>,
     /// With this configuration Puma would run in single mode, without workers' hooks.
     pub is_single: bool,
     /// Time to load the application, and for a worker to be ready; [`FOREVER`] is no limit. Holds for the embedded

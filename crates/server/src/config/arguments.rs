@@ -112,6 +112,8 @@ pub struct Arguments {
     pub compat: Option<(String, &'static str)>,
     /// The process that has evaluated it, which may become the mold.
     pub evaluated: Option<engine_ruby::Evaluated>,
+    /// Variables that it sets for the application, with their values.
+    pub variables: Vec<(String, String)>,
     /// Host and port in another server's configuration: the host counts with `--port` alone, the port with `--host`
     /// alone.
     pub file_host: Option<String>,

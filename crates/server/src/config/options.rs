@@ -11,7 +11,7 @@ use crate::config::size::{GIB, KIB, MIB};
 /// Upper bound of all durations.
 pub const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// Upper bound of counts, to catch typing errors: more than any kernel gives to one process by default.
-const MILLION: u64 = 1_000_000;
+pub const MILLION: u64 = 1_000_000;
 /// Upper bound of workers, to catch typing errors.
 const WORKERS_MAX: u64 = 1024;
 /// Least size of a read buffer that the HTTP library accepts.

@@ -279,6 +279,7 @@ impl SettingsReader<'_> {
             },
             hooks: self.optional(Name::Hooks).map(PathBuf::from),
             evaluated: self.asked.evaluated.clone(),
+            variables: self.asked.variables.clone(),
             is_single: self.is_puma_single(),
             boot_time: self.time_or_none(Name::BootTime),
             kill_time: self.time(Name::KillTime),

@@ -49,6 +49,8 @@ impl SignalAction {
 pub enum Habit {
     Puma,
     Unicorn,
+    /// Unicorn with a configuration that makes TERM a graceful shutdown, as Heroku advises.
+    UnicornGraceful,
     Thin,
     Passenger,
 }
@@ -95,6 +97,20 @@ const UNICORN: &[Meaning] = &[
     (PWR, SignalAction::Backtraces),
 ];
 
+/// QUIT comes first: to a process whose file has lost its trap for TERM by now, too, it is the graceful shutdown.
+const UNICORN_GRACEFUL: &[Meaning] = &[
+    (QUIT, SignalAction::End),
+    (TERM, SignalAction::End),
+    (INT, SignalAction::EndNow),
+    (HUP, SignalAction::Reload),
+    (USR1, SignalAction::ReopenLogs),
+    (USR2, SignalAction::Upgrade),
+    (WINCH, SignalAction::Pause),
+    (TTIN, SignalAction::More),
+    (TTOU, SignalAction::Fewer),
+    (PWR, SignalAction::Backtraces),
+];
+
 const THIN: &[Meaning] = &[
     (TERM, SignalAction::End),
     (QUIT, SignalAction::End),
@@ -121,12 +137,13 @@ const PASSENGER: &[Meaning] = &[
 
 impl Habit {
     /// The words of `--signals`.
-    pub const WORDS: &'static [&'static str] = &["puma", "unicorn", "thin", "passenger"];
+    pub const WORDS: &'static [&'static str] = &["puma", "unicorn", "unicorn-graceful", "thin", "passenger"];
 
     /// The server of this word; Puma for any other.
     pub fn named(word: &str) -> Habit {
         match word {
             "unicorn" => Habit::Unicorn,
+            "unicorn-graceful" => Habit::UnicornGraceful,
             "thin" => Habit::Thin,
             "passenger" => Habit::Passenger,
             _ => Habit::Puma,
@@ -138,9 +155,15 @@ impl Habit {
         match self {
             Habit::Puma => PUMA,
             Habit::Unicorn => UNICORN,
+            Habit::UnicornGraceful => UNICORN_GRACEFUL,
             Habit::Thin => THIN,
             Habit::Passenger => PASSENGER,
         }
+    }
+
+    /// Whether the old process stays after an upgrade, until a signal ends one of the two.
+    pub fn keeps_both(self) -> bool {
+        matches!(self, Habit::Unicorn | Habit::UnicornGraceful)
     }
 
     /// The signal for a graceful shutdown.
@@ -175,7 +198,7 @@ mod tests {
     #[test]
     fn the_signal_for_a_graceful_shutdown_is_that_of_the_other_server() {
         let ends = Habit::WORDS.iter().map(|word| Habit::named(word).graceful_end());
-        assert_eq!(ends.collect::<Vec<_>>(), [Signal::TERM, Signal::QUIT, Signal::TERM, Signal::TERM]);
+        assert_eq!(ends.collect::<Vec<_>>(), [Signal::TERM, Signal::QUIT, Signal::QUIT, Signal::TERM, Signal::TERM]);
     }
 
     #[test]

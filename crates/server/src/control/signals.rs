@@ -94,7 +94,8 @@ impl Signals {
         })
         .await;
         match action {
-            SignalAction::End if server.puts_off_the_end() => {
+            // QUIT may come from a hook of the new process; TERM comes from whoever ends the service.
+            SignalAction::End if name != "TERM" && server.puts_off_the_end() => {
                 info!(target: "server", "SIG{name}: graceful shutdown, when the new process serves");
             }
             SignalAction::End => {

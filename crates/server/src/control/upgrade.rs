@@ -162,7 +162,7 @@ impl Upgrade {
             run_files,
             apps,
             limit,
-            stays: habit == Habit::Unicorn,
+            stays: habit.keeps_both(),
             end: habit.graceful_end(),
             leaves: AtomicBool::new(false),
             state: Mutex::new(State::Alone),

@@ -23,7 +23,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Looks up user and group, each a name or a number. The group is the user's own unless given.
+    /// Looks up user and group, each a name or a number. The group is the user's own unless given, or that of this
+    /// process if it is the user already.
     pub fn find(user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, String> {
         if user.is_none() && group.is_none() {
             return Ok(None);
@@ -32,7 +33,8 @@ impl Identity {
         let account = user.map(|user| find_user(user).map_err(|why| told("--user", user, why))).transpose()?;
         let gid = match (group, &account) {
             (Some(group), _) => find_group(group).map_err(|why| told("--group", group, why))?,
-            (None, Some((_, gid, _))) => gid.ok_or("--user is a number that has no account: say --group too")?,
+            (None, Some(found)) => usual_group(found, (getuid(), getgid()))
+                .ok_or("--user is a number that has no account: say --group too")?,
             (None, None) => getgid(),
         };
         let (uid, name) = account.map_or((getuid(), None), |(uid, _, name)| (uid, name));
@@ -132,6 +134,12 @@ fn show_user(uid: Uid) -> String {
 
 type Account = (Uid, Option<Gid>, Option<String>);
 
+/// The group for a user alone: the account's. A process that is the user already, and not root, keeps its own (uid and
+/// gid are `own`): a unit of systemd may have another `Group=`, and Unicorn changes no group then either.
+fn usual_group((uid, gid, _): &Account, own: (Uid, Gid)) -> Option<Gid> {
+    if *uid == own.0 && !uid.is_root() { Some(own.1) } else { *gid }
+}
+
 /// The uid of a user, given by name or number.
 pub fn user_number(word: &str) -> Result<u32, String> {
     find_user(word).map(|(uid, _, _)| uid.as_raw())
@@ -176,6 +184,16 @@ mod tests {
             let found = Identity::find(Some("54321"), Some("54322")).unwrap().unwrap();
             assert_eq!(found.to_string(), "user 54321, group 54322");
         }
+    }
+
+    #[test]
+    fn who_is_the_user_already_keeps_the_group() {
+        let account = |uid: u32| (Uid::from_raw(uid), Some(Gid::from_raw(uid)), Some("shop".to_owned()));
+        let group = |uid: u32, own: u32| usual_group(&account(uid), (Uid::from_raw(own), Gid::from_raw(33)));
+        assert_eq!(group(1000, 1000), Some(Gid::from_raw(33)));
+        assert_eq!(group(1000, 0), Some(Gid::from_raw(1000)), "root becomes the user with its group");
+        assert_eq!(group(1000, 1001), Some(Gid::from_raw(1000)));
+        assert_eq!(group(0, 0), Some(Gid::from_raw(0)));
     }
 
     #[test]

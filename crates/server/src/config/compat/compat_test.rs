@@ -204,8 +204,14 @@ fn addresses_and_users_of_unicorn() {
     ] {
         assert_eq!(of(ServerKind::Unicorn, "listen", json!([address])).0, [expected]);
     }
-    let (_, remarks) = of(ServerKind::Unicorn, "listen", json!([80, { "backlog": 64, "tcp_nopush": true }]));
-    assert_eq!(remarks, [What::Missing]);
+    for (options, whats) in [
+        (json!({ "backlog": 64, "tcp_nopush": true, "umask": 0 }), vec![What::Needless]),
+        (json!({ "reuseport": false, "ipv6only": false }), vec![]),
+        (json!({ "tcp_nodelay": true, "tries": -1, "delay": 5 }), vec![What::Needless, What::Differs]),
+    ] {
+        let (settings, remarks) = of(ServerKind::Unicorn, "listen", json!([80, options]));
+        assert_eq!(remarks, whats, "{settings:?}");
+    }
     // The kernel reduces a backlog as far as it has to; a negative one is a large one to it.
     for backlog in [100_000, -1] {
         let (settings, _) = of(ServerKind::Unicorn, "listen", json!(["/x", { "backlog": backlog }]));
@@ -214,10 +220,31 @@ fn addresses_and_users_of_unicorn() {
     let (settings, remarks) =
         of(ServerKind::Unicorn, "listen", json!(["/x", { "umask": 0o77, "backlog": 64, "tries": null }]));
     assert_eq!((settings, remarks), (vec!["bind=unix:///x?backlog=64&umask=077".to_owned()], vec![]));
+    let differs = if nix::unistd::geteuid().is_root() { vec![What::Differs] } else { vec![] };
+    let settings = vec!["user=deploy".to_owned(), "group=www-data".to_owned()];
+    assert_eq!(of(ServerKind::Unicorn, "user", json!(["deploy", "www-data"])), (settings, differs));
+    assert_eq!(of(ServerKind::Unicorn, "user", json!([null])), (vec![], vec![What::Needless]));
     assert_eq!(
         of(ServerKind::Unicorn, "timeout", json!([15])),
         (vec!["request-time=15s".to_owned()], vec![What::Differs])
     );
+}
+
+#[test]
+fn a_trap_for_term_that_sends_quit_is_seen_in_unicorns_file() {
+    let seen = unicorn::ends_gracefully_at_term;
+    let usual = "before_fork do |server, worker|\n  Signal.trap 'TERM' do\n    puts 'sending myself QUIT instead'\n    \
+                 Process.kill 'QUIT', Process.pid\n  end\nend\n";
+    assert!(seen(usual) && seen("trap(:TERM) { Process.kill(:QUIT, $$) }\n"));
+    for text in [
+        "",
+        "# trap('TERM') { Process.kill('QUIT', Process.pid) }\n",
+        "trap('INT') { Process.kill('QUIT', Process.pid) }\n",
+        "trap('TERM') { nil }\ntrap('INT') { Process.kill('QUIT', Process.pid) }\n",
+        "trap('TERM') { puts 'Wait for master to send QUIT' }\nProcess.kill('QUIT', File.read(old).to_i)\n",
+    ] {
+        assert!(!seen(text), "{text}");
+    }
 }
 
 #[test]
@@ -292,10 +319,33 @@ fn a_cluster_of_thin_listens_on_all_its_ports_and_sockets() {
 
 #[test]
 fn a_timeout_of_nothing_is_none_in_thin() {
-    for (time, expected) in [(json!(0), "24h"), (json!("0"), "24h"), (json!(30), "30s")] {
+    for (time, expected) in [(json!(0), "24h"), (json!("0"), "24h")] {
         let found = of(ServerKind::Thin, "timeout", json!([time]));
         assert_eq!(found, (vec![format!("keep-alive={expected}")], vec![What::Differs]));
     }
+}
+
+/// `thin stop` sends QUIT, waits for `timeout` seconds, and kills; `wait` is for the start of servers.
+#[test]
+fn requests_at_a_stop_have_the_timeout_of_thin() {
+    let found = of(ServerKind::Thin, "timeout", json!([300]));
+    assert_eq!(found, (vec!["keep-alive=5m".to_owned(), "drain-time=5m".to_owned()], vec![What::Differs]));
+    assert_eq!(of(ServerKind::Thin, "wait", json!([5])), (vec![], vec![What::Needless]));
+}
+
+#[test]
+fn a_cluster_of_thin_is_in_the_background_and_has_the_connections_of_all_its_servers() {
+    let value = |calls: &[(&str, Value)], key: &str| translated(ServerKind::Thin, calls).value(key).map(str::to_owned);
+    let servers = || ("servers", json!([3]));
+    let no = || ("daemonize", json!([false]));
+    let most = || ("max_conns", json!([1024]));
+    assert_eq!(value(&[servers()], "daemonize").as_deref(), Some("yes"));
+    assert!(value(&[servers()], "pidfile").is_some_and(|path| path.ends_with("tmp/pids/thin.pid")));
+    assert!(value(&[servers()], "log-file").is_some_and(|path| path.ends_with("log/thin.log")));
+    assert_eq!(value(&[servers(), no()], "daemonize").as_deref(), Some("no"), "who says so means it");
+    assert_eq!((value(&[], "daemonize"), value(&[no()], "pidfile")), (None, None));
+    assert_eq!(value(&[most()], "connections").as_deref(), Some("1024"));
+    assert_eq!(value(&[most(), servers()], "connections").as_deref(), Some("3072"), "each of them has as many");
 }
 
 #[test]
@@ -311,6 +361,21 @@ fn keys_of_passenger_have_their_lines() {
     let value = |long: &str| translation.settings.iter().find(|one| one.row.long == long).map(|one| one.value.clone());
     assert_eq!(value("max-requests").as_deref(), Some("7"));
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("shop")), "the application is beside its file");
+}
+
+#[test]
+fn variables_of_passengers_file_are_for_the_application() {
+    let variables = |value: Value| {
+        let translation = translated(ServerKind::Passenger, &[("envvars", json!([value]))]);
+        (translation.variables, translation.remarks.iter().map(|remark| remark.what).collect::<Vec<_>>())
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let (found, whats) = variables(json!({ "A": "x y", "B": 7, "C": true, "D": null }));
+    assert_eq!(found, [pair("A", "x y"), pair("B", "7"), pair("C", "true"), pair("D", "")]);
+    assert_eq!(whats, [What::Differs]);
+    for value in [json!("A=1"), json!({ "A": [] }), json!({ "A=B": "1" }), json!({ "": "1" }), json!({ "A": "\0" })] {
+        assert_eq!(variables(value.clone()).1, [What::Refused], "{value}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod unicorn;
 use std::path::{self, Path, PathBuf};
 
 use engine_ruby::reader::Question;
+use serde_json::Value;
 
 use crate::config::arguments::{Arguments, Command, Origin, RawValue};
 use crate::config::file_text::text_of;
@@ -76,6 +77,7 @@ pub fn add(asked: &mut Arguments, kind: ServerKind, path: &Path, home: &Path, te
     };
     asked.compat = Some((translation.shown.clone(), kind.name()));
     asked.evaluated.clone_from(&translation.evaluated);
+    asked.variables.clone_from(&translation.variables);
     (asked.file_host, asked.file_port) = (translation.host.clone(), translation.port);
     translation.refused().for_each(|why| asked.refuse(why));
     let mut missing: Vec<String> = Vec::new();
@@ -125,8 +127,9 @@ fn translate(
 ) -> Result<Translation, Vec<String>> {
     let shown = path.display().to_string();
     if kind == ServerKind::Passenger {
-        let calls =
+        let mut calls =
             passenger::read(text, |name| std::env::var(name).ok()).map_err(|why| vec![format!("{shown}: {why}")])?;
+        calls.extend(daemonize(asked));
         return Ok(Translation::of(kind, shown, home, calls));
     }
     let flag = |name: Name| {
@@ -159,9 +162,15 @@ fn translate(
     let left = if question.stays { Vec::new() } else { leftover::children() };
     match record.error {
         None => {
-            let mut translation = Translation::of(kind, shown, home, record.calls);
+            let mut calls = record.calls;
+            calls.extend(daemonize(asked).filter(|_| kind == ServerKind::Thin));
+            let mut translation = Translation::of(kind, shown, home, calls);
             if let Some((name, value)) = record.environment {
                 translation.assume_environment(&name, &value);
+            }
+            let is_unicorn = matches!(kind, ServerKind::Unicorn | ServerKind::Pitchfork);
+            if is_unicorn && unicorn::ends_gracefully_at_term(text) {
+                translation.conclude("signals", "unicorn-graceful", "its trap for TERM sends QUIT");
             }
             (translation.evaluated, translation.left) = (evaluated, left);
             Ok(translation)
@@ -182,6 +191,22 @@ fn translate(
             Err(problems)
         }
     }
+}
+
+/// `--daemonize` of the command line or the environment, as a key of the file: Thin and Passenger have a log file and a
+/// pid file by default if they run in the background, and Thin obeys `log` only then.
+fn daemonize(asked: &Arguments) -> Option<Directive> {
+    let given = asked.values(Name::Daemonize).into_iter().next_back()?;
+    let is_flag = matches!(given.origin, Origin::Flag(_));
+    let is_yes = match given.value.to_lowercase().as_str() {
+        "yes" | "true" | "on" | "1" => true,
+        "no" | "false" | "off" | "0" => false,
+        "" if is_flag => true,
+        // An error that is reported with all others.
+        _ => return None,
+    };
+    let (args, written) = (vec![Value::Bool(is_yes)], given.as_written());
+    Some(Directive { name: "daemonize".to_owned(), line: None, file: None, args, written })
 }
 
 /// The application's Gemfile, as far as it is known before the file has named a folder.

@@ -174,14 +174,33 @@ fn spawn_method(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// The application gets them, as in Passenger; a foolsgold.toml has nothing like them.
 fn variables(to: &mut Translation, call: &Directive) {
     let Some(Value::Object(variables)) = call.args.first() else {
         return to.remark(call, What::Refused, "must be an object of names with their values");
     };
+    for (name, value) in variables {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(yes) => yes.to_string(),
+            Value::Null => String::new(),
+            Value::Array(_) | Value::Object(_) => {
+                return to.remark(call, What::Refused, &format!("{name} must be a text"));
+            }
+        };
+        // What no process can have (environ(7)).
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            return to.remark(call, What::Refused, &format!("{name:?} cannot be a variable of the environment"));
+        }
+        to.variables.push((name.clone(), value));
+    }
     let names: Vec<&str> = variables.keys().map(String::as_str).collect();
-    let why =
-        format!("{} must be set where the server is started: its environment is the application's", names.join(", "));
-    to.remark(call, What::Missing, &why);
+    let why = format!(
+        "Ruby's processes get {}; the server itself and embedded Ruby do not, and a foolsgold.toml cannot set them",
+        names.join(", ")
+    );
+    to.remark(call, What::Differs, &why);
 }
 
 /// Passenger's unit is the megabyte.

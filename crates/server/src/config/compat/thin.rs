@@ -4,11 +4,14 @@ use nix::unistd::geteuid;
 
 use super::puma::{absolute, tcp};
 use super::record::Directive;
-use super::translation::{Does, Known, Translation, What, text};
+use super::translation::{Does, Known, Translation, What, seconds, text};
+use crate::config::options::MILLION;
+use crate::config::size::parse_time;
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const LIKE_ONE: &str = "a cluster of Thin writes one for each of its servers; here there is one for all";
 const ONE_BY_ONE: &str = "a reload always keeps serving";
+const WAIT: &str = "Thin's restart one by one waits so long for each server; a reload as long as --boot-time says";
 /// Thin's default port.
 const PORT: u16 = 3000;
 
@@ -37,8 +40,8 @@ pub const KNOWN: &[Known] = &[
     ("tag", Does::Is("tag")),
     ("rackup", Does::By(rackup)),
     ("timeout", Does::By(timeout)),
-    ("wait", Does::Seconds("drain-time")),
-    ("max_conns", Does::Like("connections", "for more, idle ones are closed")),
+    ("wait", Does::Needless(WAIT)),
+    ("max_conns", Does::By(connections)),
     ("max_persistent_conns", Does::Missing("every connection may be kept, as long as --keep-alive says")),
     ("threaded", Does::By(later)),
     ("threadpool_size", Does::By(later)),
@@ -88,9 +91,23 @@ fn pid(to: &mut Translation, call: &Directive) {
     }
 }
 
-/// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer.
+/// Each server of a cluster has as many; all of them at most what the option takes.
+fn connections(to: &mut Translation, call: &Directive) {
+    let count = u64::from(servers(to).max(1));
+    match text(call.args.first()).and_then(|most| most.parse::<u64>().ok()) {
+        Some(most) => to.set(call, "connections", most.saturating_mul(count).min(MILLION).to_string()),
+        None => to.copy(call, "connections"),
+    }
+    to.remark(call, What::Differs, "for more, idle ones are closed");
+}
+
+/// 0 is no limit, as people set it for WebSockets; our 0 would close every connection after its answer. Any other time
+/// is also the one after which `thin stop` and `thin restart` kill a server that has not ended.
 fn timeout(to: &mut Translation, call: &Directive) {
     to.seconds_or_no_limit(call, "keep-alive");
+    if seconds(call.args.first()).and_then(|time| parse_time(&time)).is_some_and(|ms| ms > 0) {
+        to.seconds(call, "drain-time");
+    }
     to.remark(call, What::Differs, "Thin's is the time a connection may be silent at any moment");
 }
 
@@ -174,7 +191,11 @@ pub fn finish(to: &mut Translation) {
     }
     to.assume_none(&["request-time", "queue-wait", "body-bytes"]);
     to.assume("worker-timeout", "0s", false);
-    if to.says_yes("daemonize") {
+    // `thin start` returns when it has started the servers of a cluster, whether the file says `daemonize` or not.
+    if count > 0 {
+        to.assume("daemonize", "yes", false);
+    }
+    if to.value("daemonize").is_some_and(|value| value != "no") {
         to.assume("log-file", &to.in_folder("log/thin.log"), false);
         to.assume("pidfile", &to.in_folder("tmp/pids/thin.pid"), false);
     }

@@ -97,6 +97,8 @@ pub struct Translation {
     /// The configured host and port: a flag that sets only one of them leaves the other as it is here.
     pub host: Option<String>,
     pub port: Option<u16>,
+    /// Variables that the file sets for the application.
+    pub variables: Vec<(String, String)>,
     /// The process that has evaluated the file, if it is to go on.
     pub evaluated: Option<Evaluated>,
     /// Processes that it has started and that still run, if only the settings are wanted.
@@ -117,6 +119,7 @@ impl Translation {
         let rackup = None;
         let folder = None;
         let home = home.to_owned();
+        let variables = Vec::new();
         let evaluated = None;
         let left = Vec::new();
         let default_host = None;
@@ -133,6 +136,7 @@ impl Translation {
             default_host,
             host,
             port,
+            variables,
             evaluated,
             left,
         };
@@ -279,6 +283,11 @@ impl Translation {
             let written = format!("ENV[\"{variable}\"] = \"{value}\"");
             self.put(self.nowhere(written), "environment", value.to_owned());
         }
+    }
+
+    /// Sets an option, in the place of the other server's default, to what code of the file comes to.
+    pub fn conclude(&mut self, key: &str, value: &str, written: &str) {
+        self.put(self.nowhere(written.to_owned()), key, value.to_owned());
     }
 
     /// Adds a default of an option whose values add up.

@@ -1,5 +1,6 @@
 //! Directives of Unicorn and Pitchfork, and their translations.
 
+use nix::unistd::geteuid;
 use serde_json::Value;
 
 use super::ServerKind;
@@ -19,7 +20,14 @@ const RETIRES: &str = "runs; of the server it is given there are config, pid, lo
                        ends the old master (pid.oldbin, QUIT) after USR2, that ends when the new one serves";
 const TRAPS: &str = "runs; traps for TERM in it have no effect, since workers end when the server says so";
 const MOLD: &str = "runs in the process that has loaded the application and forks workers";
+const USER: &str = "the server becomes this user when its addresses are bound and its files are open, and runs all \
+                    hooks as it; in Unicorn the master stays root, and before_fork and after_fork run as root";
 const SERVICE: &str = "there is no service worker: start it as a process of its own";
+
+/// Options of `listen` that no client notices: how the kernel cuts responses into packets, when it reports a
+/// connection, and from how many sockets the workers of Pitchfork take.
+const UNSEEN: [&str; 6] =
+    ["tcp_nodelay", "tcp_nopush", "tcp_defer_accept", "accept_filter", "queues", "queues_per_worker"];
 
 /// Differences from Unicorn with any file.
 pub const ALWAYS: &[&str] = &[
@@ -99,17 +107,23 @@ fn listen(to: &mut Translation, call: &Directive) {
     let mut query = Vec::new();
     if let Some(Value::Object(options)) = call.args.get(1) {
         let is_unix = address.starts_with(['/', '.', '~']) || address.starts_with("unix:");
-        let mut others = Vec::new();
+        let (mut needless, mut others) = (Vec::new(), Vec::new());
         for (name, value) in options {
             match (name.as_str(), value.as_i64()) {
                 ("backlog", Some(backlog)) => query.push(capped_backlog(&format!("backlog={backlog}"))),
                 ("umask", Some(bits)) if is_unix => query.push(format!("umask=0{bits:o}")),
-                _ if value.is_null() => {}
-                _ => others.push(name.as_str()),
+                _ if matches!(value, Value::Null | Value::Bool(false)) => {}
+                // Unicorn does nothing about it on TCP either.
+                ("umask", Some(_)) => needless.push("umask"),
+                (name, _) if UNSEEN.contains(&name) => needless.push(name),
+                (name, _) => others.push(name),
             }
         }
+        if !needless.is_empty() {
+            to.remark(call, What::Needless, &format!("no client sees a difference: {}", needless.join(", ")));
+        }
         if !others.is_empty() {
-            to.remark(call, What::Missing, &format!("left to the system: {}", others.join(", ")));
+            to.remark(call, What::Differs, &format!("without effect here: {}", others.join(", ")));
         }
     }
     let bind = bind(&address, |path| to.in_folder(path));
@@ -146,11 +160,37 @@ fn defaults(to: &mut Translation, call: &Directive) {
     }
 }
 
+/// In Unicorn a process that is the user already stays as it is, and only workers of root become another one.
 fn user(to: &mut Translation, call: &Directive) {
     to.copy(call, "user");
     if let Some(group) = text(call.args.get(1)) {
         to.set(call, "group", group);
     }
+    if geteuid().is_root() && to.value("user").is_some() {
+        to.remark(call, What::Differs, USER);
+    }
+}
+
+/// Whether code of the file makes TERM a graceful shutdown: a `trap "TERM"` that sends QUIT to its own process, as many
+/// files have it in `before_fork`, since platforms such as Heroku and Docker end a server by TERM.
+pub fn ends_gracefully_at_term(text: &str) -> bool {
+    let text = text.replace("$$", "Process.pid");
+    let words: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric()))
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.windows(2).enumerate().any(|(at, pair)| {
+        // Up to the next one.
+        let inside = words.iter().copied().skip(at + 1).take_while(|word| *word != "trap");
+        matches!(pair, ["trap", "TERM" | "SIGTERM"]) && sends_quit(&inside.collect::<Vec<&str>>())
+    })
+}
+
+/// Whether these words of code send QUIT to their own process.
+fn sends_quit(words: &[&str]) -> bool {
+    words.windows(4).any(|four| matches!(four, ["kill", "QUIT" | "SIGQUIT", "Process", "pid"]))
 }
 
 /// Adds defaults. An application that never ran in several threads must not begin here.
