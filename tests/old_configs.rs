@@ -813,9 +813,8 @@ fn addresses_and_schemes_that_files_name_reach_the_application() {
     let header = "set_remote_address header: 'X-Real-IP'\nplugin :solid_queue\nfork_worker\n";
     let (real, forwarded) = ("X-Real-IP: 192.0.2.7, 10.0.0.1", "X-Forwarded-Proto: http");
     let unicorn = "listen '127.0.0.1:0'\nUnicorn::HttpRequest::DEFAULTS['rack.url_scheme'] = 'https'\n";
-    let parser = |server: &str| {
-        format!("listen '127.0.0.1:0'\n{server}::HttpParser::DEFAULTS['rack.url_scheme'] = 'https'\n")
-    };
+    let parser =
+        |server: &str| format!("listen '127.0.0.1:0'\n{server}::HttpParser::DEFAULTS['rack.url_scheme'] = 'https'\n");
     for (name, text, more, said) in [
         ("puma.rb", format!("{puma}{header}"), vec![], "192.0.2.7 http"),
         ("puma.rb", format!("{puma}{header}"), vec!["--trust-proxy", "none"], "127.0.0.1 http"),

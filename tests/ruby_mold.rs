@@ -127,6 +127,24 @@ fn a_mold_that_hangs_does_not_outlive_a_server_that_ends() {
     assert_gone(&pids);
 }
 
+/// The mold is killed, since it may be forking, and cannot report the exit of a worker that boots.
+#[test]
+fn a_server_that_still_starts_workers_ends_at_once() {
+    let hooks = "before_fork do
+  $forks = $forks.to_i + 1
+  File.write(\"third\", \"\") && sleep if $forks == 3
+end
+after_fork { |worker| File.write(\"second\", \"\") && sleep if worker == 2 }
+";
+    let files = [("config.ru", APP), ("config/foolsgold.rb", hooks)];
+    let mut server = ruby::serve_files(&files, &[], &["-w", "3", "-t", "1"]);
+    let is_there = |name: &str| server.folder.join(name).exists();
+    assert!(within(PATIENCE, || is_there("second") && is_there("third")), "{}", server.log());
+    server.signal(Signal::TERM);
+    assert!(server.ended(Duration::from_secs(4)).is_some_and(|status| status.success()), "{}", server.log());
+    assert!(!server.log().contains("boot failed"), "{}", server.log());
+}
+
 #[test]
 fn a_process_that_the_application_forked_while_it_was_loaded_does_not_hold_up_the_end() {
     let app = format!("child = fork {{ sleep 120 }}\nFile.write(\"notes\", \"#{{child}}\\n\")\n{APP}");

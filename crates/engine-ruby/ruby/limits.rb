@@ -4,12 +4,19 @@
 
 module FoolsGold
   module Limits
+    # See "Overcommit Accounting" in the kernel's documentation.
+    NO_MEMORY = "there is no memory for it, or the kernel may not promise as much (vm.overcommit_memory=2)"
+
     # Returns the exception with the explanation added to its message.
     def self.explained(error)
       error.class.new(explain(error)).tap { |other| other.set_backtrace(error.backtrace) }
     end
 
+    # The system says EAGAIN where a limit of processes and threads is reached, and ENOMEM where memory is (fork(2)).
     def self.explain(error)
+      return "#{error.message}: #{NO_MEMORY}" if error.is_a?(Errno::ENOMEM)
+      return error.message unless error.is_a?(ThreadError) || error.is_a?(Errno::EAGAIN)
+
       number, = Process.getrlimit(:NPROC)
       own = number == Process::RLIM_INFINITY ? "" : " of #{number} processes and threads for this user (ulimit -u)"
       "#{error.message}: a limit#{own} is reached, or that of the control group (pids.max; systemd: TasksMax)"

@@ -48,8 +48,10 @@ module FoolsGold
 
     private
 
+    # The application's own object. One of BasicSocket itself is what Descriptors has looked through, and is not
+    # collected yet.
     def holder
-      ObjectSpace.each_object(IO) { |io| return io if number_of(io) == @number }
+      ObjectSpace.each_object(IO) { |io| return io if !io.instance_of?(BasicSocket) && number_of(io) == @number }
       CLIENTS.each do |name, method|
         client = Object.const_get(name) if Object.const_defined?(name)
         client && ObjectSpace.each_object(client) { |one| return one if one.public_send(method) == @number }

@@ -2,6 +2,8 @@
 
 # The mold loads the application, forks workers, runs hooks and exits.
 
+require_relative "../ruby/limits"
+
 HOOKS = <<~RUBY
   before_fork { $order = [:before] }
   after_fork { |worker| $order << [:after, worker] }
@@ -65,6 +67,13 @@ Front.run(ORDER, hooks: HOOKS) do |front|
       Harness.same([0, 1, 2], Array.new(3) { worker.answer.seq })
     end
   end
+end
+Harness.check("a refused process is told with the limit that is reached: of processes, or of memory") do
+  told = lambda { |error| FoolsGold::Limits.explain(error.new("fork(2)")) }
+  Harness.match(/fork.2.: a limit.* is reached.*pids\.max/, told.call(Errno::EAGAIN))
+  Harness.match(/fork.2.: there is no memory for it.*vm\.overcommit_memory/, told.call(Errno::ENOMEM))
+  Harness.same(false, told.call(Errno::ENOMEM).include?("pids.max"))
+  Harness.same("Too many open files - fork(2)", told.call(Errno::EMFILE))
 end
 MoldTest.failing("an error in config.ru", "raise 'at load'", /\ARuntimeError\0at load\0.*config.ru/)
 MoldTest.failing("a syntax error in config.ru", "run(", /\ASyntaxError\0/)

@@ -77,3 +77,17 @@ pub fn no_ruby(ruby: &Path, error: &std::io::Error) -> String {
         _ => format!("the Ruby {} cannot be started: {error}; name another with --ruby", ruby.display()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ruby_that_is_not_there_is_told_with_where_it_was_looked_for() {
+        let told = |ruby: &str, kind: ErrorKind| no_ruby(Path::new(ruby), &kind.into());
+        assert!(told("ruby", ErrorKind::NotFound).starts_with("there is no ruby on PATH"));
+        assert!(told("ruby", ErrorKind::PermissionDenied).starts_with("there is no ruby on PATH"));
+        assert!(told("ruby", ErrorKind::OutOfMemory).starts_with("the Ruby ruby cannot be started"));
+        assert!(told("/opt/ruby", ErrorKind::NotFound).starts_with("the Ruby /opt/ruby cannot be started"));
+    }
+}

@@ -87,6 +87,15 @@ fn there_are_as_many_workers_as_somebody_says() {
 }
 
 #[test]
+fn what_was_ordered_shows_in_the_next_snapshot() {
+    let app = start(WORK, 1, 1).unwrap();
+    for max in 2..200 {
+        app.engine.order(Order::Scale { min: 1, max }).unwrap();
+        assert_eq!(app.engine.snapshot().pool.max, max);
+    }
+}
+
+#[test]
 fn in_a_pause_requests_wait_and_then_all_are_answered() {
     let app = start(WORK, 2, 1).unwrap();
     assert_eq!(app.engine.order(Order::Resume).unwrap(), "it was not paused");

@@ -37,3 +37,37 @@ pub fn is_readable(path: &Path) -> bool {
 pub fn is_short_of_files(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE].into_iter().any(|number| error.raw_os_error() == Some(number.raw_os_error()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_regular_file_is_opened_with_its_length_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, pipe, none] = ["file", "pipe", "none"].map(|name| folder.path().join(name));
+        fs::write(&file, "gold").unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert_eq!(open(&file).unwrap().1, 4);
+        assert_eq!(open(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(open(&none).unwrap_err().kind(), io::ErrorKind::NotFound);
+        for other in [pipe.as_path(), Path::new("/dev/null")] {
+            assert_eq!(open(other).unwrap_err().to_string(), "it is not a regular file");
+            assert!(is_readable(other));
+        }
+        assert!(is_readable(&file) && !is_readable(&none));
+    }
+
+    #[test]
+    fn only_a_limit_of_open_files_is_a_want_of_them() {
+        let errors = [(Errno::MFILE, true), (Errno::NFILE, true), (Errno::NOENT, false), (Errno::ACCESS, false)];
+        for (number, is_short) in errors {
+            let error = io::Error::from_raw_os_error(number.raw_os_error());
+            assert_eq!(is_short_of_files(&error), is_short, "{error}");
+        }
+        assert!(!is_short_of_files(&io::Error::other("no number")));
+    }
+}

@@ -317,4 +317,40 @@ mod tests {
         assert_eq!(IN_MEMORY.load(Ordering::Relaxed), 0);
         file(None).put(b"x", 2 * MEMORY_BYTES).unwrap();
     }
+
+    #[test]
+    fn files_are_kept_in_memory_where_the_folder_is_of_no_use_and_not_where_it_is_full() {
+        use ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem, StorageFull};
+        for kind in [NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem] {
+            assert!(is_no_place(&kind.into()), "{kind}");
+        }
+        // EMFILE has no kind of its own.
+        let no_file = io::Error::from_raw_os_error(24);
+        assert!(!is_no_place(&StorageFull.into()) && !is_no_place(&no_file));
+    }
+
+    #[test]
+    fn a_folder_that_was_replaced_by_another_of_its_name_is_not_there() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = TempFolder::made_in(place.path(), "ours-").unwrap();
+        assert!(folder.is_there());
+        fs::rename(folder.path(), place.path().join("away")).unwrap();
+        assert!(!folder.is_there());
+        fs::create_dir(folder.path()).unwrap();
+        assert!(!folder.is_there());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_filled_leaves_nothing_and_the_error_names_each_place() {
+        let tried = Mutex::new(Vec::new());
+        let made = TempFolder::with("ours-never-filled-", |folder| {
+            tried.lock().push(folder.to_owned());
+            Err::<(), io::Error>(io::Error::other("it is full"))
+        });
+        let error = made.unwrap_err().to_string();
+        assert!(error.contains("it is full") && error.contains("TMPDIR"), "{error}");
+        let tried = tried.into_inner();
+        assert!(!tried.is_empty() && tried.iter().all(|folder| !folder.exists()), "{tried:?}");
+        assert!(error.contains(SHARED_MEMORY), "{error}");
+    }
 }

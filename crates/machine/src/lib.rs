@@ -61,4 +61,11 @@ mod tests {
         assert_eq!([count("0-3,8"), count("\t5\n"), count(""), count("3-1")], [Some(5), Some(1), None, None]);
         assert!(allowed().is_some_and(|allowed| allowed >= Machine::here().cores));
     }
+
+    #[test]
+    fn as_many_things_fit_as_memory_has_room_for_and_any_number_where_that_is_not_known() {
+        let holds = |memory: Option<u64>, bytes: u64| Machine { cores: 1, has_quota: false, memory }.holds(bytes);
+        assert_eq!([holds(Some(1024), 256), holds(Some(1023), 256), holds(Some(255), 256)], [4, 3, 0]);
+        assert_eq!((holds(None, 256), holds(Some(7), 0)), (usize::MAX, 7));
+    }
 }

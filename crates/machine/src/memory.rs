@@ -239,4 +239,21 @@ mod tests {
         assert_eq!(stalled_percent(text), Some(0.19));
         assert_eq!(stalled_percent("some avg10=1.84"), None);
     }
+
+    #[test]
+    fn an_unlimited_group_and_one_with_more_left_than_the_machine_say_nothing() {
+        let file = |name: &str| format!("sys/fs/cgroup/web/{name}");
+        let (max, current) = (file("memory.max"), file("memory.current"));
+        let group = ("proc/self/cgroup", "0::/web\n");
+        for limit in ["max", "9223372036854771712", "1099511627776"] {
+            let files = [MEMINFO, V2, group, (max.as_str(), limit), (current.as_str(), "10485760")];
+            assert_eq!(seen(&files), (Some(1024 * MIB), Some((1024, 512, true))), "{limit}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_never_less_than_nothing() {
+        let standing = |used| Standing { limit: 100, used, is_machine: false, stalled_percent: None };
+        assert_eq!((standing(60).left(), standing(101).left()), (40, 0));
+    }
 }

@@ -429,3 +429,132 @@ async fn a_pause_is_no_part_of_the_time_for_which_a_request_may_wait() {
     assert!(scene.dispatch.queue.resume(now + Duration::from_secs(5)));
     assert!(ends(&scene) > before + Duration::from_secs(4));
 }
+
+#[tokio::test]
+async fn in_a_pause_no_last_try_begins_either() {
+    let mut scene = Scene::new(1, 1);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    suspect(&mut scene);
+    assert_eq!(pump(&mut scene), [], "its worker is emptied first");
+    scene.dispatch.queue.pause(Instant::now());
+    let thread = scene.thread(0, 0);
+    assert!(scene.dispatch.done(&thread, Duration::ZERO).next.is_empty());
+    assert_eq!(pump(&mut scene), []);
+    assert_eq!(scene.dispatch.waiting(), 1);
+    assert!(scene.dispatch.queue.resume(Instant::now()));
+    assert_eq!(pump(&mut scene), [(0, 0)]);
+}
+
+#[tokio::test]
+async fn a_last_try_without_any_worker_asks_for_one_and_ends_with_its_time() {
+    let mut scene = Scene::new(0, 0);
+    suspect(&mut scene);
+    let now = Instant::now();
+    assert!(scene.dispatch.lacks_workers(now).is_some());
+    assert!(scene.dispatch.overdue(now + Duration::from_secs(5)).is_empty());
+    assert_eq!(scene.dispatch.overdue(now + Duration::from_secs(11)).len(), 1);
+    assert_eq!(scene.dispatch.waiting(), 0);
+}
+
+#[tokio::test]
+async fn a_short_request_is_handed_ahead_to_a_worker_of_its_own_lane_until_that_has_as_many_as_it_may() {
+    let mut scene = Scene::new(2, 1);
+    scene.requests_are_short();
+    assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
+    let places: Vec<_> = (0..4).map(|_| scene.get(1)).collect();
+    assert_eq!(places, [Ok((1, 0)), Ok((1, 0)), Ok((1, 0)), Ok((0, 0))]);
+}
+
+#[tokio::test]
+async fn a_short_request_that_has_waited_for_long_gets_a_thread_of_its_own() {
+    let mut scene = Scene::new(1, 2);
+    scene.requests_are_short();
+    let places: Vec<_> = (0..5).map(|_| scene.get(0)).collect();
+    assert_eq!(places[3..], [Ok((0, 0)), Err("queued")], "one thread is enough for as many");
+    let orders = scene.dispatch.pump(Instant::now() + 2 * HOLD);
+    assert_eq!(orders.iter().map(|(thread, _)| thread.number).collect::<Vec<_>>(), [1]);
+}
+
+#[tokio::test]
+async fn of_workers_that_wait_the_one_with_the_fewest_requests_gets_the_next() {
+    let mut scene = Scene::new(2, 3);
+    assert_eq!((scene.get(0), scene.get(1)), (Ok((0, 0)), Ok((1, 0))));
+    scene.dispatch.workers.iter_mut().for_each(|worker| worker.activity = Activity::Waiting);
+    assert_eq!((scene.get(0), scene.get(0)), (Ok((0, 1)), Ok((1, 1))));
+}
+
+/// The worker may die with what stands behind another request, and that must not have run then.
+#[tokio::test]
+async fn what_is_not_safe_is_not_taken_from_the_queue_behind_another_request() {
+    let mut scene = Scene::new(1, 1);
+    scene.dispatch.queue = Backlog::new(100, Instant::now());
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    scene.requests_are_short();
+    let thread = scene.thread(0, 0);
+    let next = |scene: &mut Scene, waiting: &[(Method, usize)]| -> Vec<(Method, usize)> {
+        let now = Instant::now();
+        for (method, lane) in waiting {
+            let (mut job, reply) = job(method.clone(), *lane);
+            job.offered = now;
+            scene.replies.push(reply);
+            let _ = scene.dispatch.queue.push(job, now);
+        }
+        let next = scene.dispatch.done(&thread, Duration::from_micros(50)).next;
+        (1..next.len()).for_each(|_| drop(scene.dispatch.release(&thread, 1)));
+        next.iter().map(|job| (job.request.method.clone(), job.io_thread)).collect()
+    };
+    let waiting = [(Method::GET, 0), (Method::POST, 0), (Method::GET, 0)];
+    assert_eq!(next(&mut scene, &waiting), [(Method::GET, 0)]);
+    assert_eq!(next(&mut scene, &[]), [(Method::POST, 0), (Method::GET, 0)]);
+    let waiting = [(Method::GET, 0), (Method::GET, 9), (Method::POST, 0)];
+    assert_eq!(next(&mut scene, &waiting), [(Method::GET, 0), (Method::GET, 9)], "nor is it preferred");
+}
+
+#[tokio::test]
+async fn a_worker_goes_out_only_if_it_has_answered_something_since_and_is_missed_when_it_stays_away() {
+    let mut scene = Scene::new(1, 1);
+    scene.dispatch.workers[0].has_out_of_band = true;
+    let thread = scene.thread(0, 0);
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert!(scene.dispatch.done(&thread, Duration::ZERO).begins_out_of_band);
+    let (second, now) = (Duration::from_secs(1), Instant::now());
+    scene.dispatch.workers[0].out_of_band = Some(now);
+    assert_eq!(scene.dispatch.out_of_band_for(second, now + second), []);
+    assert_eq!(scene.dispatch.out_of_band_for(second, now + 2 * second), [(0, 1)]);
+    scene.dispatch.workers[0].out_of_band = None;
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert!(!scene.dispatch.release(&thread, 1).begins_out_of_band, "that was withdrawn from it");
+    assert_eq!(scene.get(0), Ok((0, 0)));
+    assert!(scene.dispatch.done(&thread, Duration::ZERO).begins_out_of_band);
+}
+
+#[tokio::test]
+async fn only_the_part_of_a_pause_in_which_a_request_has_waited_is_added_to_its_time() {
+    let mut scene = Scene::new(0, 0);
+    let (now, second) = (Instant::now(), Duration::from_secs(1));
+    scene.dispatch.queue.pause(now);
+    let (mut job, _reply) = job(Method::GET, 0);
+    job.offered = now + 4 * second;
+    let before = job.request.queue_deadline;
+    assert!(scene.dispatch.queue.push(job, now + 4 * second).is_ok());
+    assert!(scene.dispatch.queue.resume(now + 5 * second));
+    assert_eq!(scene.dispatch.queue.first().unwrap().request.queue_deadline, before + second);
+}
+
+#[tokio::test]
+async fn a_death_by_the_kernel_counts_for_less_and_what_must_not_run_twice_never_does() {
+    let (mut get, _get) = job(Method::GET, 0);
+    let tries: Vec<(bool, bool)> =
+        (0..7).map(|_| (get.may_replay(true, Death::OutOfMemory), get.is_last_try())).collect();
+    let not_last = [(true, false); 3];
+    assert_eq!(tries[..3], not_last);
+    assert_eq!(tries[3..], [(true, true), (true, true), (true, true), (false, true)]);
+    let (mut post, _post) = job(Method::POST, 0);
+    assert!(!post.may_replay(false, Death::Crash), "its worker may have begun it");
+    let (mut taken, _taken) = job(Method::GET, 0);
+    taken.is_taken = true;
+    assert!(!taken.may_replay(true, Death::Crash), "the application has had its connection");
+    let (mut answered, _answered) = job(Method::GET, 0);
+    answered.answer(Err(engine::Fault::Stopping));
+    assert!(!answered.may_replay(true, Death::Crash));
+}

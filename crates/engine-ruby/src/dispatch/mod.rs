@@ -258,10 +258,10 @@ impl Dispatch {
         completion
     }
 
-    /// Takes the next request on its last try for this worker, which has no other request; without one, ends the
-    /// isolation of the worker.
+    /// Takes the next request on its last try for this worker, which has no other request; without one, and in a pause,
+    /// ends the isolation of the worker.
     fn next_suspect(&mut self, at: usize, thread: u32) -> Option<Box<Job>> {
-        let job = self.suspects.pop_front();
+        let job = if self.queue.is_paused() { None } else { self.suspects.pop_front() };
         let worker = &mut self.workers[at];
         worker.isolation = if job.is_some() { Isolation::Running } else { Isolation::None };
         if job.is_some() {

@@ -208,7 +208,11 @@ impl Pool {
     /// Queues a request on a worker thread, or puts it back if the worker has just died.
     fn push(&self, thread: &Arc<WorkerThread>, job: Box<Job>) {
         if let Err(job) = thread.push(job) {
-            self.dispatch().put_back(vec![job], Instant::now());
+            {
+                let mut dispatch = self.dispatch();
+                dispatch.put_back(vec![job], Instant::now());
+                self.wake_watch(&mut dispatch);
+            }
             self.pump();
         }
     }

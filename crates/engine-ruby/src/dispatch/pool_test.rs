@@ -9,6 +9,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::*;
 use crate::dispatch::upgraded::EXIT_TIME;
+use crate::dispatch::worker_memory::Lent;
 use crate::wire::control::Control;
 use crate::wire::frames::{flag, frame, kind};
 
@@ -522,4 +523,164 @@ async fn a_stream_of_which_the_client_has_seen_nothing_runs_again() {
     pool.clone().read(busy.0, busy.1).await;
     until_read(&pool).await;
     assert_eq!(pool.dispatch().queue.len(), 1);
+}
+
+/// An answer to the request with this number.
+fn answer_to(seq: u32, status: u16, flags: u8) -> Bytes {
+    frame(kind::ANSWER, |out| {
+        out.put_u32(seq);
+        out.put_u16(status);
+        out.put_slice(&[flags, 0, 0, 0, 0, 0, 0]);
+    })
+}
+
+/// A thread with the number 3, the orders to its worker, and the end of the process.
+fn thread_alone() -> (WorkerThread, UnboundedReceiver<Bytes>, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (control, orders) = Control::new();
+    (WorkerThread::new(1, 3, Arc::new(control), ours.into_split().1), orders, theirs)
+}
+
+#[tokio::test]
+async fn an_answer_to_a_request_that_does_not_run_is_given_to_nobody() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let (busy, idle) = (&ends[0].0, &ends[1].0);
+    let (first, _first) = job(Method::GET);
+    let (second, _second) = job(Method::GET);
+    busy.push(first).map_err(|_| ()).unwrap();
+    busy.push(second).map_err(|_| ()).unwrap();
+    for seq in [2, 3] {
+        assert!(busy.receive(received(&answer_to(seq, 200, 0))).is_err(), "the first one runs, and not {seq}");
+    }
+    assert_eq!(busy.unanswered(), 2);
+    let failed = |number: u8| frame(number, |out| out.put_slice(&[0, 0, 0, 1, 0, b'E', 0]));
+    let lent = frame(kind::MEMORY, |out| out.put_bytes(1, 16));
+    let simple = [kind::CHUNK, kind::END, kind::FREE].map(|number| frame(number, |_| ()));
+    for sent in [&answer(0), &failed(kind::FAULT), &failed(kind::BAD), &lent].into_iter().chain(&simple) {
+        assert!(idle.receive(received(sent)).is_err(), "nothing runs: {sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_behind_another_begins_when_that_is_answered() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let thread = &ends[0].0;
+    let (first, _first) = job(Method::GET);
+    let (second, _second) = job(Method::GET);
+    thread.push(first).map_err(|_| ()).unwrap();
+    thread.push(second).map_err(|_| ()).unwrap();
+    let (answered, second) = (Instant::now(), Duration::from_secs(1));
+    thread.receive(received(&answer(0))).unwrap();
+    let look = thread.look(answered + second, second);
+    assert!(look.age <= second && look.pipelined == 0, "{look:?}");
+}
+
+#[tokio::test]
+async fn a_body_that_ends_or_fails_before_any_of_it_was_sent_is_whole_or_a_plain_fault() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let failed = frame(kind::FAULT, |out| out.put_slice(b"\0\0\0\x01\0E\0failed\0"));
+    for ((thread, ..), last) in ends.iter().zip([frame(kind::END, |_| ()), failed]) {
+        let (get, reply) = job(Method::GET);
+        thread.push(get).map_err(|_| ()).unwrap();
+        for part in [answer(flag::MORE), frame(kind::CHUNK, |out| out.put_slice(b" body"))] {
+            assert!(matches!(thread.receive(received(&part)).unwrap(), (Step::Nothing, 0)));
+        }
+        assert!(matches!(thread.receive(received(&last)).unwrap(), (Step::Done(_, false), 0)));
+        match (thread.number, reply.await.result) {
+            (0, Ok(response)) => assert!(matches!(&response.body, Body::Full(bytes) if bytes == "whole body")),
+            (1, Err(Fault::App(error))) => assert_eq!(error.class, "E"),
+            (_, other) => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_ends_in_its_work_after_an_answer_costs_no_request() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    let (get, reply) = job(Method::GET);
+    ends[0].0.push(get).map_err(|_| ()).unwrap();
+    ends[0].0.receive(received(&answer(flag::LATER))).unwrap();
+    assert!(ends[0].0.close(Fault::Stopping).is_empty());
+    assert!(reply.await.result.is_ok());
+}
+
+#[tokio::test]
+async fn a_worker_is_told_once_that_a_client_has_gone() {
+    let (thread, mut orders, _theirs) = thread_alone();
+    let (get, reply) = job(Method::GET);
+    thread.push(get).map_err(|_| ()).unwrap();
+    let second = Duration::from_secs(1);
+    thread.look(Instant::now(), second);
+    assert!(orders.try_recv().is_err(), "it waits");
+    drop(reply);
+    thread.look(Instant::now(), second);
+    thread.look(Instant::now(), second);
+    let cancelled = frame(kind::CANCEL, |out| {
+        out.put_u32(3);
+        out.put_u32(1);
+    });
+    assert_eq!((orders.try_recv().ok(), orders.try_recv().ok()), (Some(cancelled), None));
+}
+
+#[tokio::test]
+async fn a_part_that_nobody_wants_counts_as_read_and_one_that_cannot_be_read_does_not() {
+    let (thread, mut orders, _theirs) = thread_alone();
+    let lent = Lent { address: 8, length: 77 };
+    let (sink, _source) = engine::body::stream(9);
+    for (sink, taken) in [(None, 77), (Some(sink), 0)] {
+        thread.send_lent(sink, lent).await;
+        let released = frame(kind::RELEASE, |out| {
+            out.put_u32(3);
+            out.put_u64(taken);
+        });
+        assert_eq!(orders.try_recv().ok(), Some(released));
+    }
+}
+
+#[tokio::test]
+async fn of_upgraded_connections_that_the_application_never_opens_the_oldest_are_dropped() {
+    let (thread, _orders, _theirs) = thread_alone();
+    let mut replies = Vec::new();
+    for seq in 1..=40 {
+        let (get, reply) = job(Method::GET);
+        replies.push(reply);
+        thread.push(get).map_err(|_| ()).unwrap();
+        thread.receive(received(&answer_to(seq, 101, flag::UPGRADE))).unwrap();
+    }
+    assert!(thread.awaits_takeover());
+    assert!(thread.upgrade(1).is_none() && thread.upgrade(40).is_some());
+}
+
+#[tokio::test]
+async fn what_is_not_taken_is_refused_with_its_reason() {
+    let (pool, _inbox) = pool();
+    let call = || pool.call(Request::sample(Method::GET, "/"));
+    let _waiting: Vec<Reply> = (0..3).map(|_| call()).collect();
+    assert!(matches!(call().await.result, Err(Fault::QueueFull(3))));
+    pool.close();
+    assert!(matches!(call().await.result, Err(Fault::Stopping)));
+    assert_eq!((pool.unfinished(), pool.unanswered()), (3, 3));
+}
+
+#[tokio::test]
+async fn a_request_that_its_worker_did_not_live_to_get_waits_under_the_eye_of_the_timer() {
+    let (pool, _inbox) = pool();
+    let ends = worker(&pool);
+    pool.remove(1, None);
+    let (get, _reply) = job(Method::GET);
+    pool.push(&ends[0].0, get);
+    assert_eq!(pool.dispatch().queue.len(), 1);
+    assert!(!pool.dispatch().lacks_watch(), "it was woken");
+}
+
+#[tokio::test]
+async fn who_takes_snapshots_is_taken_to_watch() {
+    let (pool, _inbox) = pool();
+    assert!(!pool.is_watched_by_somebody());
+    pool.snapshot();
+    assert!(pool.is_watched_by_somebody());
 }

@@ -23,6 +23,7 @@ impl Fleet {
     pub(super) fn worker_connected(&mut self, id: u32, pid: u32) {
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.runs_as(pid);
+            worker.is_connected = true;
         }
     }
 
@@ -44,11 +45,11 @@ impl Fleet {
     }
 
     /// Adds a worker to dispatch when everything it needs is there. Its connections arrive in any order, so each event
-    /// tries.
+    /// tries. One that has ended meanwhile would get requests that nobody reads.
     fn add_worker(&mut self, id: u32) {
         let Some(worker) = self.workers.get(&id) else { return };
         let Some(pid) = worker.pid else { return };
-        if worker.life != Life::Booted || worker.threads < self.policy.threads {
+        if worker.life != Life::Booted || worker.threads < self.policy.threads || worker.end.is_some() {
             return;
         }
         if self.is_stopping() {

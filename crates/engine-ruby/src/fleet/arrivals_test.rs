@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::scene::{MOLD, Scene, pid, policy, raised};
 use super::*;
+use crate::exit::Exit;
 use crate::fleet::event::Event;
 use crate::fleet::log_line::LogLine;
 use crate::fleet::policy::Policy;
@@ -145,4 +146,18 @@ fn a_worker_that_leaves_has_a_successor_or_keeps_its_place_until_it_has_ended() 
     assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 3));
     scene.feed(Event::WorkerGone(1, None));
     assert_eq!(scene.fleet.places_held(), 2);
+}
+
+#[test]
+fn a_worker_that_has_ended_gets_no_requests_even_if_a_connection_of_it_is_seen_only_now() {
+    let exited = Event::Exited { mold: MOLD, worker: 1, pid: pid(1), exit: Exit::of(-9) };
+    for ends in [Event::WorkerDisconnected(1), exited] {
+        let mut scene = ordered(policy(1, 1));
+        scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+        scene.feed(Event::WorkerConnected(1, pid(1)));
+        scene.feed(Event::WorkerReady(1));
+        assert!(scene.feed(ends)[0].starts_with("LookAgain(1"));
+        assert_eq!(scene.feed(Event::ThreadConnected(1)), [""; 0]);
+        assert!(scene.ready().is_empty());
+    }
 }

@@ -141,3 +141,42 @@ fn of_several_that_boot_as_many_are_forgotten_as_are_too_many() {
     scene.feed(Event::Scale { min: 1, max: 1, loads: Vec::new() });
     assert_eq!((scene.fleet.staying(), scene.fleet.places_held()), (1, 3));
 }
+
+#[test]
+fn after_one_too_many_could_not_start_the_first_worker_still_comes_at_once() {
+    let mut scene = Scene::serving(policy(0, 3));
+    scene.feed(Event::Wanted);
+    scene.fill_and_serve();
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    scene.feed(Event::WorkerFailed(2, raised()));
+    assert_eq!(scene.feed(Event::Needed(0, vec![load(1, 0)])), ["Retire(1, Idle)"]);
+    assert_eq!(scene.feed(Event::Wanted), ["TakePlace { has_none: true }", "Grown(1)"]);
+}
+
+#[test]
+fn one_that_boots_only_to_leave_again_holds_up_no_other() {
+    let mut scene = elastic(1);
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    scene.feed(Event::Scale { min: 1, max: 1, loads: Vec::new() });
+    scene.feed(Event::Scale { min: 1, max: 3, loads: Vec::new() });
+    assert_eq!(scene.feed(Event::Wanted)[1..], ["Grown(2)"]);
+}
+
+#[test]
+fn a_worker_that_has_anything_left_to_do_is_not_idle() {
+    let mut scene = elastic(2);
+    let opening = Load { is_done: false, ..load(2, 0) };
+    assert_eq!(scene.feed(Event::Needed(1, vec![load(1, 1), opening])), [""; 0]);
+}
+
+#[test]
+fn bounds_are_taken_up_to_the_largest_number_and_refused_ones_change_nothing() {
+    let mut scene = elastic(1);
+    let scale = |min, max| Event::Scale { min, max, loads: Vec::new() };
+    assert!(scene.feed(scale(0, WORKERS_MAX + 1))[0].starts_with("Answer(Err("));
+    assert_eq!(scene.fleet.bounds(), (1, 3));
+    assert!(scene.feed(scale(0, WORKERS_MAX))[0].starts_with("Answer(Ok("));
+    assert_eq!((scene.fleet.bounds(), scene.fleet.wanted()), ((0, WORKERS_MAX), 1));
+}

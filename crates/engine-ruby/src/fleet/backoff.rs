@@ -105,4 +105,15 @@ mod tests {
         backoff.replaced(now);
         assert_eq!(backoff.pause(now), FIRST_PAUSE);
     }
+
+    #[test]
+    fn a_long_quiet_time_saves_up_no_more_immediate_replacements() {
+        let start = Instant::now();
+        let mut backoff = Backoff::new(start);
+        let later = start + Duration::from_secs(3600);
+        (0..BURST - 1).for_each(|_| backoff.replaced(later));
+        assert_eq!(backoff.pause(later), Duration::ZERO);
+        backoff.replaced(later);
+        assert_eq!(backoff.pause(later), FIRST_PAUSE);
+    }
 }

@@ -7,7 +7,7 @@ use super::action::{Action, Dead};
 use super::log_line::{LogLine, WorkerLine};
 use super::mold::{Connection, Mold, MoldState};
 use super::speaker::Speaker;
-use super::worker::{End, named};
+use super::worker::{End, WorkerProcess, named};
 use super::{Fleet, Stage};
 use crate::exit::Exit;
 use crate::exit_reason::ExitReason;
@@ -23,15 +23,15 @@ const LAST_FRAMES_TIME: Duration = Duration::from_millis(100);
 
 impl Fleet {
     /// Handles the end of a worker's control connection. If the worker was booting, its mold knows its exit and reports
-    /// it at once.
+    /// it at once, unless that is gone too.
     pub(super) fn worker_disconnected(&mut self, id: u32, now: Instant) {
-        match self.workers.get_mut(&id) {
-            Some(worker) if worker.is_booting() && worker.mold.is_some() && worker.end.is_none() => {
-                worker.end = Some(End::Disconnected);
-                self.act(Action::LookAgain(id, EXIT_REPORT_TIME));
-            }
-            _ => self.worker_ended(id, None, now),
+        let has_mold = |worker: &WorkerProcess| worker.mold.is_some_and(|mold| self.has_mold(mold));
+        let is_awaited = |worker: &WorkerProcess| worker.is_booting() && worker.end.is_none() && has_mold(worker);
+        if !self.workers.get(&id).is_some_and(is_awaited) {
+            return self.worker_ended(id, None, now);
         }
+        self.workers.entry(id).and_modify(|worker| worker.end = Some(End::Disconnected));
+        self.act(Action::LookAgain(id, EXIT_REPORT_TIME));
     }
 
     /// Handles the exit of a worker, reported by its mold.
@@ -163,6 +163,25 @@ impl Fleet {
             self.log(LogLine::MoldExited { pid, exit });
             // If more workers may be needed, another mold follows at once, but not again and again without a pause.
             self.backoff.failed(now);
+        }
+        self.end_unheard(now);
+    }
+
+    /// Ends workers whose molds are gone, and of which nothing more will be heard: those that ended while they booted,
+    /// and those that have not connected. These may have ended with their mold; if not, they are killed.
+    pub(super) fn end_unheard(&mut self, now: Instant) {
+        // At the start one may still connect, and the time of the start is limited.
+        if matches!(self.stage, Stage::Starting | Stage::Over) {
+            return;
+        }
+        let lacks_mold = |worker: &WorkerProcess| worker.mold.is_some_and(|mold| !self.has_mold(mold));
+        let is_unheard = |worker: &WorkerProcess| worker.end.is_some() || !worker.is_connected;
+        let unheard = self.workers.iter().filter(|(_, worker)| lacks_mold(worker) && is_unheard(worker));
+        let unheard: Vec<(u32, Option<u32>)> =
+            unheard.map(|(id, worker)| (*id, worker.pid.filter(|_| !worker.is_connected))).collect();
+        for (id, unconnected) in unheard {
+            unconnected.into_iter().for_each(|pid| self.act(Action::Kill(pid)));
+            self.worker_ended(id, None, now);
         }
     }
 }

@@ -252,3 +252,89 @@ fn at_the_start_what_ends_while_it_loads_the_application_did_not_end_in_a_hook()
     scene.feed(Event::WorkerDisconnected(1));
     assert!(scene.fleet.is_over());
 }
+
+#[test]
+fn a_worker_that_ends_with_its_mold_before_it_has_connected_is_replaced() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 2, pid: pid(2) });
+    let done = scene.mold_ends(MOLD, -9);
+    let ended = ["Remove(2)".to_owned(), "Forget(Worker(2))".to_owned()];
+    assert_eq!(done[..2], [format!("Forget(Mold({MOLD}))"), format!("Kill({})", pid(2))]);
+    assert_eq!(done[2..4], ended, "nobody would tell");
+    scene.pass(Duration::from_secs(1));
+    assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
+}
+
+#[test]
+fn a_worker_that_ended_while_it_booted_is_not_waited_for_when_its_mold_is_gone() {
+    for is_mold_first in [false, true] {
+        let mut scene = booting(policy(2, 2));
+        if is_mold_first {
+            scene.mold_ends(MOLD, -9);
+            scene.feed(Event::WorkerDisconnected(3));
+        } else {
+            scene.feed(Event::WorkerDisconnected(3));
+            assert!(scene.fleet.has_worker(3), "its mold will tell");
+            scene.mold_ends(MOLD, -9);
+        }
+        assert!(!scene.fleet.has_worker(3), "{is_mold_first}");
+    }
+}
+
+#[test]
+fn a_worker_that_boots_outlives_its_mold() {
+    let mut scene = booting(policy(2, 2));
+    scene.mold_ends(MOLD, 0);
+    scene.feed(Event::TimeoutsDue { is_called_off: false });
+    scene.feed(Event::WorkerReady(3));
+    assert_eq!(scene.ready(), [1, 3]);
+}
+
+#[test]
+fn at_the_start_a_worker_that_has_not_connected_when_its_mold_ends_may_still_come() {
+    let mut scene = Scene::new(policy(1, 1));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "yes");
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: pid(1) });
+    assert_eq!(scene.mold_ends(MOLD, 0), [format!("Forget(Mold({MOLD}))")]);
+    scene.feed(Event::WorkerConnected(1, pid(1)));
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerReady(1));
+    assert_eq!(scene.ready(), [1]);
+}
+
+#[test]
+fn workers_that_were_told_to_leave_are_replaced_without_a_pause_however_many_they_are() {
+    let mut scene = Scene::serving(policy(1, 1));
+    for worker in 1..=40 {
+        scene.feed(Event::Leaving(worker, ExitReason::MaxRequests));
+        scene.fill_and_serve();
+        scene.worker_ends(worker);
+        assert_eq!(scene.ready(), [worker + 1]);
+    }
+}
+
+#[test]
+fn a_mold_that_ends_while_it_loads_is_told_with_what_ended_it() {
+    let mut scene = Scene::new(policy(1, 1));
+    scene.is_killed_by_kernel = true;
+    scene.feed(Event::Fill);
+    scene.feed(Event::MoldConnected(MOLD));
+    let done = scene.mold_ends(MOLD, -9);
+    assert_eq!(done.last().unwrap(), "CannotStart(Ended(\"exited: killed by the kernel, out of memory\"))");
+
+    // Later the program is known to be a Ruby, connected or not.
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.mold_ends(MOLD, 0);
+    scene.worker_ends(1);
+    scene.pass(Duration::from_secs(1));
+    scene.feed(Event::Fill);
+    scene.read_log();
+    scene.feed(Event::MoldEnded(MOLD + 1, Exit::of(3)));
+    let log = scene.read_log();
+    let [LogLine::BootFailed { error, .. }] = &log[..] else { panic!("{log:?}") };
+    assert!(error.ends_with(": exited with status 3"), "{error}");
+}

@@ -62,8 +62,10 @@ impl Fleet {
         }
         let serving = self.workers.values().filter(|worker| worker.life == Life::Ready && worker.stays());
         let ready = serving.count();
-        // If there is no memory for a successor beside it, it is retired first, unless it is the last.
-        if ready <= self.wanted && (ready <= 1 || self.fitting(1, now) > 0) {
+        // If there is no memory for a successor beside it, it is retired first, unless it is the last. One that boots
+        // has its memory, and there need be none for another.
+        let boots = self.staying() > self.wanted;
+        if ready <= self.wanted && (ready <= 1 || boots || self.fitting(1, now) > 0) {
             return;
         }
         if let Some((id, reason)) = self.expired.pop_front() {
@@ -88,7 +90,9 @@ impl Fleet {
     }
 
     fn ping_every(&self) -> Duration {
-        (self.policy.worker_timeout / 4).clamp(PINGS.0, PINGS.1)
+        let limit = self.policy.worker_timeout;
+        // Without a limit a worker that hangs is only shown, and that is not urgent.
+        if limit.is_zero() { PINGS.1 } else { (limit / 4).clamp(PINGS.0, PINGS.1) }
     }
 
     fn check_heartbeats(&mut self, passed: Duration, out: Vec<(u32, u32)>, now: Instant) {

@@ -186,3 +186,95 @@ fn where_memory_does_not_hold_a_successor_worn_workers_still_go_one_after_the_ot
     assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), ["Retire(1, Recycle)"]);
     assert_eq!(scene.feed(Event::Expired(2, ExitReason::Recycle)), [""; 0], "the first has not ended");
 }
+
+#[test]
+fn a_worker_that_boots_is_not_asked_and_its_silence_is_no_reason_to_kill_it() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.worker_ends(1);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 2);
+    let done: Vec<String> = (0..70).flat_map(|_| scene.check_health(Duration::from_secs(1))).collect();
+    assert!(!done.iter().any(|action| action.starts_with("Ping") || action.starts_with("Kill")), "{done:?}");
+}
+
+#[test]
+fn the_silence_of_a_worker_on_its_way_out_is_no_news() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
+    (0..20).for_each(|_| drop(scene.check_health(Duration::from_secs(1))));
+    let log = scene.read_log();
+    assert!(matches!(log[..], [LogLine::Worker(2, Some(_), WorkerLine::Silent { .. })]), "{log:?}");
+}
+
+#[test]
+fn a_process_that_is_a_worker_is_weighed_once_and_one_that_loads_is_not() {
+    let mut scene = Scene::new(policy(2, 2));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "no");
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
+    scene.feed(Event::WorkerConnected(1, MOLD));
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerReady(1));
+    assert!(scene.fleet.has_mold(MOLD + 1), "it loads");
+    assert_eq!(scene.check_health(TICK), [format!("Weigh([(Worker(1), {MOLD})])")]);
+}
+
+#[test]
+fn where_memory_has_a_limit_or_is_tight_it_is_read_more_often() {
+    let is_weighed = |scene: &mut Scene, after: Duration| {
+        let done = scene.check_health(after);
+        scene.weigh(&[(1, 20)]);
+        done.iter().any(|action| action.starts_with("Weigh"))
+    };
+    let mut scene = Scene::serving(Policy { worker_memory: Some(500 * MIB), ..policy(1, 1) });
+    assert!(is_weighed(&mut scene, TICK));
+    assert_eq!([is_weighed(&mut scene, LIMITED - TICK), is_weighed(&mut scene, TICK)], [false, true]);
+    scene.standing = used(750);
+    scene.feed(Event::MemoryDue);
+    assert_eq!([is_weighed(&mut scene, GROWING - TICK), is_weighed(&mut scene, TICK)], [false, true]);
+}
+
+#[test]
+fn where_no_more_workers_may_come_a_young_one_is_weighed_as_seldom_as_others() {
+    let mut scene = Scene::serving(policy(1, 1));
+    assert_eq!(scene.check_health(TICK).len(), 1);
+    scene.weigh(&[(1, 20)]);
+    assert_eq!(scene.check_health(GROWING), [""; 0]);
+}
+
+#[test]
+fn without_a_limit_it_is_no_news_that_memory_cannot_be_read() {
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.feed(Event::Weighed(vec![(Speaker::Worker(1), None)]));
+    assert!(scene.read_log().is_empty());
+}
+
+#[test]
+fn without_a_limit_workers_are_asked_as_seldom_as_with_a_long_one() {
+    let mut scene = Scene::serving(Policy { worker_timeout: Duration::ZERO, ..policy(1, 1) });
+    let second = Duration::from_secs(1);
+    let pings = (0..11).filter(|_| scene.check_health(second).contains(&"Ping(1)".to_owned())).count();
+    assert_eq!((pings, scene.fleet.view().workers[0].state), (2, "ready"));
+    assert!(scene.read_log().is_empty(), "one answer may come a little late");
+}
+
+#[test]
+fn a_worn_worker_waits_for_a_successor_that_boots_though_there_is_no_memory_for_another() {
+    let mut scene = Scene::serving(policy(2, 4));
+    scene.weigh(&[(1, 100), (2, 100)]);
+    let look = |scene: &mut Scene, mib: u64| {
+        scene.standing = used(mib);
+        scene.pass(Duration::from_secs(1));
+        scene.feed(Event::MemoryDue);
+    };
+    look(&mut scene, 780);
+    assert_eq!(scene.feed(Event::Expired(1, ExitReason::Recycle)), [""; 0]);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 3);
+    look(&mut scene, 850);
+    assert_eq!(retired(&mut scene), [""; 0]);
+    assert!(scene.read_log().is_empty(), "no worker is missing");
+    scene.feed(Event::WorkerReady(3));
+    assert_eq!(retired(&mut scene), ["Retire(1, Recycle)"]);
+}

@@ -63,9 +63,9 @@ impl Mold {
         !matches!(self.state, MoldState::Loading | MoldState::CannotLoad)
     }
 
-    /// Returns whether it has forked workers or was ordered to.
+    /// Returns whether it may have orders to fork. One that makes way for another has none any more.
     pub fn is_forker(&self) -> bool {
-        matches!(self.state, MoldState::Forks | MoldState::Yielding(_))
+        self.state == MoldState::Forks
     }
 
     /// Returns whether it has announced its end.

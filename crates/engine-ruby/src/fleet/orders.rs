@@ -12,7 +12,7 @@ use crate::exit_reason::ExitReason;
 impl Fleet {
     /// Replaces all workers, one after the other.
     pub(super) fn recycle(&mut self, now: Instant) {
-        let booted = self.workers.iter().filter(|(_, worker)| !worker.is_booting());
+        let booted = self.workers.iter().filter(|(_, worker)| !worker.is_booting() && worker.stays());
         let ids: Vec<u32> = booted.map(|(id, _)| *id).collect();
         let workers = count(ids.len(), "worker");
         ids.into_iter().for_each(|id| self.expire(id, ExitReason::Recycle, now));

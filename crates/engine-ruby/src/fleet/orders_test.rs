@@ -61,3 +61,12 @@ fn a_worker_that_serves_is_asked_for_its_backtraces() {
     assert_eq!(scene.feed(Event::Backtraces(2)), [refused("worker 2 is booting")]);
     assert_eq!(scene.feed(Event::Backtraces(9)), [refused("there is no worker 9: there are 1, 2, 3")]);
 }
+
+#[test]
+fn workers_that_leave_anyway_are_not_counted_among_those_that_are_replaced() {
+    let mut scene = scene();
+    scene.serve(MOLD, 2);
+    scene.feed(Event::Leaving(1, ExitReason::MaxRequests));
+    assert_eq!(scene.feed(Event::Recycle), [ok("replacing 1 worker, one at a time")]);
+    assert_eq!(scene.fleet.expired, [(2, ExitReason::Recycle)]);
+}

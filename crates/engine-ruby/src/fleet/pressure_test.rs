@@ -204,3 +204,25 @@ fn a_shortage_that_lasts_is_not_told_anew_at_each_look() {
     }
     assert_eq!(scene.read_log().len(), 1);
 }
+
+#[test]
+fn where_there_is_memory_for_a_few_more_each_is_measured_before_the_next_which_is_no_shortage() {
+    let mut scene = Scene::serving(policy(1, 3));
+    scene.weigh(&[(1, 100)]);
+    look(&mut scene, 600);
+    assert_eq!(scene.feed(Event::Wanted), [""; 0], "it has just begun to serve");
+    assert!(scene.read_log().is_empty() && !scene.fleet.view().pool.is_held_by_memory);
+    scene.pass(GROWN);
+    scene.weigh(&[(1, 100)]);
+    assert_eq!(scene.feed(Event::Wanted)[1..], ["Grown(2)"]);
+}
+
+#[test]
+fn a_worker_that_had_to_leave_and_does_not_end_delays_the_next_no_longer_than_that() {
+    let mut scene = Scene::serving(policy(3, 3));
+    scene.weigh(&[(1, 100), (2, 300), (3, 200)]);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(2, Pressure)"]);
+    scene.pass(RELIEF_MAX - 2 * LOOK);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory"]);
+    assert_eq!(look(&mut scene, 960), ["LookAtMemory", "Retire(3, Pressure)"]);
+}

@@ -329,8 +329,8 @@ impl World {
             if mem::take(&mut worker.is_in_dispatch) {
                 return Some(Event::WorkerGone(id, None));
             }
-            // If it had not connected, the fleet might never hear of it when its mold died just then.
-            if !mem::replace(&mut worker.is_silence_heard, true) {
+            // Of one that had not connected, only its mold can tell.
+            if worker.is_connected && !mem::replace(&mut worker.is_silence_heard, true) {
                 return Some(Event::WorkerDisconnected(id));
             }
             self.workers.remove(&id);

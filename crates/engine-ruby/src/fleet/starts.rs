@@ -115,8 +115,12 @@ impl Fleet {
         if self.policy.retries_hooks { self.try_again(&error, now) } else { self.cannot_start(error, now) }
     }
 
-    /// A worker above the minimum is given up for a while: its failures must not delay those that are needed.
+    /// A worker above the minimum is given up for a while: its failures must not delay those that are needed. While
+    /// all processes are being ended, nothing is tried again, and what was starting has been killed.
     fn try_again(&mut self, error: &StartError, now: Instant) {
+        if self.is_stopping() {
+            return;
+        }
         let needed = self.policy.min_workers.max(1);
         // Without one that is wanted and missing it was a successor, or a mold: then fewer would be no remedy.
         let is_surplus = self.wanted > needed && (needed..self.wanted).contains(&self.staying());

@@ -1,6 +1,6 @@
 //! Molds start, fork, or make way for others.
 
-use super::super::scene::{FAILURE, MOLD, Scene, facts, pid, policy, raised};
+use super::super::scene::{FAILURE, MOLD, Scene, facts, load, pid, policy, raised};
 use super::*;
 use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
@@ -177,4 +177,87 @@ fn a_successor_that_cannot_start_takes_no_worker_from_those_that_serve() {
     let done = scene.check_health(Duration::from_millis(100));
     assert!(!done.iter().any(|action| action.starts_with("Retire")), "{done:?}");
     assert_eq!((scene.fleet.wanted, scene.ready()), (4, vec![1, 2, 3, 4]));
+}
+
+#[test]
+fn a_mold_that_made_way_takes_no_order_of_the_next_one_along() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Leaving(2, ExitReason::Recycle));
+    scene.feed(Event::Fill);
+    scene.feed(Event::MoldShares(MOLD, vec!["a socket".to_owned()]));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD + 1, "yes");
+    scene.feed(Event::Fill);
+    scene.read_log();
+    assert_eq!(scene.mold_ends(MOLD, 0), [format!("Forget(Mold({MOLD}))")]);
+    assert!(scene.read_log().is_empty(), "nothing has failed");
+    scene.serve(MOLD + 1, 4);
+    assert_eq!(scene.ready(), [1, 4]);
+}
+
+#[test]
+fn a_worker_has_the_lowest_index_that_is_free_and_keeps_it_until_it_has_ended() {
+    let mut scene = Scene::serving(policy(3, 3));
+    let indexes: Vec<u32> = (1..=3).map(|worker| scene.fleet.index(worker)).collect();
+    assert_eq!(indexes, [0, 1, 2]);
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
+    scene.fill_and_serve();
+    assert_eq!(scene.fleet.index(4), 3, "the first has not ended");
+    scene.worker_ends(1);
+    scene.worker_ends(2);
+    scene.fill_and_serve();
+    assert_eq!(scene.fleet.index(5), 0);
+}
+
+#[test]
+fn a_process_too_many_of_a_ruby_that_cannot_fork_becomes_no_worker() {
+    let mut scene = Scene::new(policy(3, 3));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "no");
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD + 1, "no");
+    scene.mold_ready(MOLD + 2, "no");
+    scene.feed(Event::Scale { min: 2, max: 2, loads: Vec::new() });
+    assert_eq!(scene.feed(Event::Fill), [format!("Fork {{ mold: {}, worker: 2 }}", MOLD + 1)]);
+    assert_eq!(scene.mold(MOLD + 2), MoldState::CannotFork);
+}
+
+#[test]
+fn a_ruby_that_cannot_fork_is_not_started_before_a_worker_is_wanted() {
+    let mut scene = Scene::new(policy(0, 2));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "no");
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
+    scene.feed(Event::WorkerConnected(1, MOLD));
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerReady(1));
+    assert_eq!(scene.feed(Event::Needed(0, vec![load(1, 0)])), ["Retire(1, Idle)"]);
+    scene.mold_ends(MOLD, 0);
+    scene.pass(Duration::from_secs(1));
+    assert_eq!(scene.feed(Event::Fill), [""; 0]);
+    scene.feed(Event::Wanted);
+    assert_eq!(scene.feed(Event::Fill), ["StartMold"]);
+}
+
+#[test]
+fn the_only_worker_that_is_wanted_is_tried_again_soon_however_few_are_kept() {
+    let mut scene = Scene::serving(policy(0, 2));
+    scene.feed(Event::Wanted);
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 1);
+    scene.feed(Event::WorkerFailed(1, raised()));
+    assert!(matches!(scene.read_log().last(), Some(LogLine::BootFailed { pause, .. }) if pause.as_millis() == 100));
+    assert_eq!(scene.fleet.wanted, 1);
+}
+
+#[test]
+fn what_a_mold_reports_under_one_name_says_nothing_about_another() {
+    let mut scene = Scene::serving(policy(1, 1));
+    let mut says = facts("yes");
+    says.push(("bundler".to_owned(), "no".to_owned()));
+    scene.feed(Event::MoldReady(MOLD, says));
+    assert!(scene.fleet.says("fork", "yes") && !scene.fleet.says("parallel", "yes"));
+    assert!(!scene.fleet.loads_in_workers());
 }

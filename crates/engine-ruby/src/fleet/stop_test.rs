@@ -83,3 +83,57 @@ fn it_is_told_to_stop_once() {
         assert_eq!(scene.feed(event), [""; 0]);
     }
 }
+
+#[test]
+fn what_was_still_starting_when_the_end_began_is_no_failed_boot() {
+    // On a Ruby that cannot fork, one process serves while another loads.
+    let mut scene = Scene::new(policy(2, 2));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "no");
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
+    scene.feed(Event::WorkerConnected(1, MOLD));
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerReady(1));
+    scene.feed(Event::MoldConnected(MOLD + 1));
+    let done = scene.feed(Event::Stop(scene.now + TIME));
+    assert_eq!(done, [format!("Kill({})", MOLD + 1), "Stop(Worker(1))".to_owned()]);
+    scene.read_log();
+    scene.mold_ends(MOLD + 1, -9);
+    assert!(scene.read_log().is_empty(), "nothing is tried again");
+
+    let mut scene = Scene::serving(policy(1, 1));
+    scene.feed(Event::Leaving(1, ExitReason::Recycle));
+    scene.feed(Event::Fill);
+    scene.boot(MOLD, 2);
+    scene.feed(Event::Stop(scene.now + TIME));
+    scene.read_log();
+    scene.feed(Event::WorkerFailed(2, crate::start_error::StartError::CalledOff));
+    assert!(scene.read_log().is_empty());
+}
+
+#[test]
+fn a_worker_that_boots_while_its_mold_is_to_fork_another_does_not_delay_the_end() {
+    // Its connection ends before its mold is gone, or after that; or it has none yet.
+    for case in 0..3 {
+        let mut scene = Scene::serving(policy(1, 1));
+        scene.feed(Event::Scale { min: 3, max: 3, loads: Vec::new() });
+        scene.feed(Event::Fill);
+        scene.feed(Event::Forked { mold: MOLD, worker: 2, pid: pid(2) });
+        if case < 2 {
+            scene.feed(Event::WorkerConnected(2, pid(2)));
+        }
+        let done = scene.feed(Event::Stop(scene.now + TIME));
+        assert_eq!(done[..2], ["Forget(Worker(3))".to_owned(), format!("Kill({MOLD})")], "it may be forking");
+        scene.worker_ends(1);
+        if case == 0 {
+            scene.feed(Event::WorkerDisconnected(2));
+        }
+        scene.mold_ends(MOLD, -9);
+        if case == 1 {
+            scene.feed(Event::WorkerDisconnected(2));
+        }
+        due(&mut scene);
+        assert!(scene.fleet.is_over(), "{case}");
+    }
+}

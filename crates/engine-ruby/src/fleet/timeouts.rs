@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::action::Action;
 use super::log_line::{LogLine, Waiting};
-use super::mold::Mold;
+use super::mold::{Mold, MoldState};
+use super::worker::WorkerProcess;
 use super::{Fleet, Stage};
 use crate::start_error::StartError;
 
@@ -32,6 +33,7 @@ impl Fleet {
             self.remind(now);
         }
         self.close_dead_connections(now);
+        self.end_unheard(now);
         let is_start = is_start && self.stage == Stage::Starting;
         if is_start && is_called_off {
             return self.cannot_start(StartError::CalledOff, now);
@@ -52,7 +54,14 @@ impl Fleet {
         let is_late = |since: Instant| now.saturating_duration_since(since) > limit;
         let booting = self.workers.values().filter(|worker| worker.is_booting() && is_late(worker.since));
         let (ordered, booting): (Vec<_>, Vec<_>) = booting.map(|worker| worker.pid).partition(Option::is_none);
-        let hangs = |mold: &Mold| !mold.is_loaded() || mold.is_forker() && !ordered.is_empty();
+        let is_ordered = |worker: &WorkerProcess| worker.pid.is_none() && is_late(worker.since);
+        let hangs = |mold: &Mold| match mold.state {
+            MoldState::Loading | MoldState::CannotLoad => true,
+            MoldState::Forks => !ordered.is_empty(),
+            // It has nothing else to do than to become this worker.
+            MoldState::Worker(worker) => self.workers.get(&worker).is_some_and(is_ordered),
+            MoldState::Yielding(_) | MoldState::CannotFork => false,
+        };
         let molds = self.molds.iter().filter(|(_, mold)| hangs(mold) && is_late(mold.since));
         molds.map(|(pid, _)| *pid).chain(booting.into_iter().flatten()).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::super::scene::{MOLD, Scene, pid, policy};
 use super::*;
+use crate::exit_reason::ExitReason;
 use crate::fleet::event::Event;
 
 const LATE: Event = Event::TimeoutsDue { is_called_off: false };
@@ -86,4 +87,34 @@ fn a_mold_that_hangs_while_it_loads_is_killed_even_where_a_start_has_no_limit() 
     assert_eq!(scene.feed(LATE), [""; 0]);
     scene.pass(Duration::from_millis(1));
     assert_eq!(scene.feed(LATE), [format!("Kill({})", MOLD + 1)]);
+}
+
+#[test]
+fn a_mold_that_hangs_before_a_fork_is_killed_and_not_the_one_that_made_way_for_it() {
+    let mut scene = Scene::serving(policy(2, 2));
+    scene.feed(Event::Leaving(2, ExitReason::Recycle));
+    scene.feed(Event::Fill);
+    scene.feed(Event::MoldShares(MOLD, vec!["a socket".to_owned()]));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD + 1, "yes");
+    scene.feed(Event::Fill);
+    assert_eq!(past(&mut scene), [format!("Kill({})", MOLD + 1)]);
+}
+
+#[test]
+fn a_process_that_does_not_become_the_worker_that_it_was_ordered_to_be_is_killed() {
+    let mut scene = Scene::new(policy(2, 2));
+    scene.feed(Event::Fill);
+    scene.mold_ready(MOLD, "no");
+    scene.feed(Event::Fill);
+    scene.feed(Event::Forked { mold: MOLD, worker: 1, pid: MOLD });
+    scene.feed(Event::WorkerConnected(1, MOLD));
+    scene.feed(Event::ThreadConnected(1));
+    scene.feed(Event::WorkerReady(1));
+    scene.mold_ready(MOLD + 1, "no");
+    assert_eq!(past(&mut scene), [""; 0], "it has no order");
+    scene.feed(Event::Fill);
+    assert_eq!(past(&mut scene), [format!("Kill({})", MOLD + 1)]);
+    scene.mold_ends(MOLD + 1, -9);
+    assert!(!scene.fleet.has_worker(2));
 }

@@ -58,6 +58,8 @@ pub struct WorkerProcess {
     pub pid: Option<u32>,
     /// The mold that forked it, until that has reported its exit.
     pub mold: Option<u32>,
+    /// Its control connection has been opened, whose end shows its own.
+    pub is_connected: bool,
     /// Number of its threads that have connected.
     pub threads: usize,
     /// Set when it is on its way out and does not count any more.
@@ -80,6 +82,7 @@ impl WorkerProcess {
             life: Life::Ordered,
             pid: None,
             mold: None,
+            is_connected: false,
             threads: 0,
             leave: None,
             end: None,

@@ -53,7 +53,11 @@ impl EventLoop {
             }
             Action::KeepPlace => self.share.iter().for_each(|share| share.keep()),
 
-            Action::Answer(outcome) => self.questions.answer(outcome),
+            Action::Answer(outcome) => {
+                // Whoever has ordered may look at once: a second TTIN counts from what the first has left.
+                self.pool.show(self.fleet.view());
+                self.questions.answer(outcome);
+            }
             Action::AskForBacktraces { worker, pid } => self.ask_for_backtraces(worker, pid),
             Action::Started(facts) => {
                 let _ = self.start.take().map(|start| start.send(Ok(facts)));

@@ -198,3 +198,25 @@ fn pairs(list: Vec<String>) -> Vec<(String, String)> {
     }
     pairs
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn names_and_values_alternate_and_a_name_without_a_value_is_left_out() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(pairs(list(&["fork", "yes", "rack", "3.1", "odd"])), [pair("fork", "yes"), pair("rack", "3.1")]);
+    }
+
+    #[test]
+    fn a_hook_that_failed_is_told_with_its_place_if_that_is_known() {
+        let told = |place: &str| failed_hook(list(&["after_fork", place, "IOError", "closed"])).to_string();
+        assert_eq!(told("hooks.rb:3"), "the hook after_fork (hooks.rb:3) failed: IOError: closed");
+        assert_eq!(told(""), "the hook after_fork failed: IOError: closed");
+    }
+}

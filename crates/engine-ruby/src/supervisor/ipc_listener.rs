@@ -188,3 +188,45 @@ async fn hijack(mut stream: UnixStream, hello: &Hello, pool: &Arc<Pool>) -> io::
     }));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::BufMut;
+
+    use super::*;
+    use crate::wire::frames::{VERSION, kind};
+
+    #[tokio::test]
+    async fn a_connection_shows_the_token_and_one_of_another_user_its_own_process() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let (own, server) = (std::process::id(), geteuid().as_raw());
+        let is_let_in = |uid: Option<u32>, pid: u32, token: &str| {
+            let hello = Hello { role: Role::Mold, worker: 0, slot: 0, seq: 0, pid, token: token.to_owned() };
+            Handshake { token: "secret".to_owned(), uid }.check(&ours, &hello).is_ok()
+        };
+        assert!(is_let_in(None, own, "secret") && is_let_in(None, own + 1, "secret"));
+        assert!(!is_let_in(None, own, "guessed") && !is_let_in(None, own, ""));
+        assert!(is_let_in(Some(server), own, "secret") && !is_let_in(Some(server), own + 1, "secret"));
+        assert!(!is_let_in(Some(server + 1), own, "secret"));
+    }
+
+    #[tokio::test]
+    async fn a_hello_is_read_to_its_end_and_no_further_and_none_is_long() {
+        let (mut ours, mut theirs) = UnixStream::pair().unwrap();
+        let sent = frames::frame(kind::HELLO, |out| {
+            out.put_slice(&[VERSION, 1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
+            out.put_slice(b"secret");
+        });
+        theirs.write_all(&sent).await.unwrap();
+        theirs.write_all(b"rest").await.unwrap();
+        let read = hello(&mut ours).await.unwrap();
+        assert_eq!((read.role, read.worker, read.pid, read.token.as_str()), (Role::Control, 7, 9, "secret"));
+        let mut rest = [0; 4];
+        ours.read_exact(&mut rest).await.unwrap();
+        assert_eq!(&rest, b"rest");
+        for length in [0, 1025] {
+            theirs.write_u32(length).await.unwrap();
+            assert!(hello(&mut ours).await.is_err(), "{length} bytes");
+        }
+    }
+}

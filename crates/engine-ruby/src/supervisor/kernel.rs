@@ -34,3 +34,19 @@ impl Kernel {
         self.kills.replace((now, self.memory.kills())).map(|(_, kills)| kills)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kills_are_dismissed_when_they_are_old_and_not_before() {
+        let mut kernel = Kernel::new();
+        let now = Instant::now();
+        assert_eq!(kernel.old_kills(now), None, "there was no reading before");
+        let known = kernel.kills.map(|(_, kills)| kills);
+        assert_eq!(kernel.old_kills(now + KILL_TIME / 2), None);
+        assert_eq!((kernel.old_kills(now + KILL_TIME), known.is_some()), (known, true));
+        assert_eq!(kernel.old_kills(now + KILL_TIME), None, "that reading is new");
+    }
+}

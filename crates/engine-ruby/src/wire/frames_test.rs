@@ -136,3 +136,54 @@ fn a_nul_in_a_header_is_found_by_the_count() {
     };
     assert!(why.contains("NUL"), "{why}");
 }
+
+#[test]
+fn the_longest_frame_is_taken_and_a_longer_one_is_not() {
+    let begun = |length: usize| {
+        let mut begun = BytesMut::new();
+        begun.put_u32(u32::try_from(length).unwrap());
+        begun.put_u8(kind::CHUNK);
+        begun
+    };
+    assert_eq!(take(&mut begun(LENGTH_MAX)), Ok(None), "the rest has not come");
+    assert!(take(&mut begun(LENGTH_MAX + 1)).is_err());
+    assert_eq!(take(&mut begun(1)), Ok(Some(Frame { kind: kind::CHUNK, payload: Bytes::new() })));
+}
+
+#[test]
+fn a_hello_of_another_kind_version_or_role_is_refused() {
+    let hello = |number: u8, version: u8, role: u8| {
+        let mut out = BytesMut::new();
+        out.put_slice(&[version, role]);
+        (1..=4).for_each(|field| out.put_u32(field));
+        out.put_slice(b"token");
+        Hello::read(Frame { kind: number, payload: out.freeze() })
+    };
+    let token = "token".to_owned();
+    let read = Hello { role: Role::Slot, worker: 1, slot: 2, seq: 3, pid: 4, token };
+    assert_eq!(hello(kind::HELLO, VERSION, 2), Ok(read));
+    let refused = [(kind::READY, VERSION, 2), (kind::HELLO, VERSION + 1, 2), (kind::HELLO, VERSION, 6)];
+    for (number, version, role) in refused {
+        assert!(hello(number, version, role).is_err(), "{number} {version} {role}");
+    }
+}
+
+#[test]
+fn a_worker_of_another_user_names_no_file_that_the_server_opens() {
+    let file = std::env::current_exe().unwrap();
+    let answer = || {
+        let mut payload = BytesMut::new();
+        payload.put_slice(&[0, 0, 0, 1, 0, 200, flag::FILE, 0, 0, 0, 0, 0, 0]);
+        payload.put_slice(file.as_os_str().as_encoded_bytes());
+        answer::read(payload.freeze()).unwrap()
+    };
+    assert!(matches!(answer().response(true).map(|made| made.body), Ok(Body::File(..))));
+    assert!(matches!(answer().response(false).map(|made| made.body), Err(Fault::BadAnswer(_))));
+}
+
+#[test]
+fn an_answer_to_head_whose_length_is_unknown_has_no_body_at_all() {
+    let payload = Bytes::from_static(&[0, 0, 0, 1, 0, 200, flag::UNASKED, 0, 0, 0, 0, 0, 0]);
+    let answer = answer::read(payload).unwrap();
+    assert!(!answer.is_open() && matches!(answer.response(true).map(|made| made.body), Ok(Body::Unasked)));
+}

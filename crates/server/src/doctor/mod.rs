@@ -202,6 +202,6 @@ mod tests {
         let shop = Path::new("shop");
         assert_eq!(read(&[shop, &page, &app]), (vec![page.clone()], 2), "a second application is refused");
         assert_eq!(read(&[&page]), (vec![], 1), "the only word may be an application");
-        assert_eq!(read(&[Path::new("--fresh"), &page]), (vec![], 1));
+        assert_eq!(read(&[Path::new("--fresh"), &page]), (vec![], 2));
     }
 }
