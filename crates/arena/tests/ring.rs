@@ -51,3 +51,11 @@ fn the_machine_itself_and_folders_of_others_are_refused_and_left_alone() {
         "mine\nmine\n"
     );
 }
+
+#[test]
+fn a_ring_needs_none_of_the_folders_that_come_with_the_program() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_arena"));
+    let output = command.args(["--home", "/nosuch", "ring", "here"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("here: a ring takes a path from the root"), "{said}");
+}

@@ -48,6 +48,11 @@ pub enum AbUntil {
     Seconds(u32),
 }
 
+/// An error, with instructions to install it, if ab is not here.
+pub fn ab_here() -> Result<(), String> {
+    AB.is_here()
+}
+
 /// Loads a path of the server on this port.
 pub fn ab(port: u16, path: &str, plan: &AbPlan) -> Result<Outcome, String> {
     if let Some(why) = too_many(plan.clients) {

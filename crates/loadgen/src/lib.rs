@@ -32,7 +32,7 @@ mod warm;
 mod work;
 mod wrk;
 
-pub use ab::{AbPlan, AbUntil, ab};
+pub use ab::{AbPlan, AbUntil, ab, ab_here};
 pub use ask::{Ask, AskParts, BodyRule, Expect, Workload};
 pub use check::{NotRight, check, check_patiently, is_busy, judge_patiently};
 pub use closed::{Closed, Until, closed, watch_closed};
@@ -45,10 +45,10 @@ pub use open::{Open, Phase, Steps, watch_open};
 pub use outcome::{Course, Outcome};
 pub use real_time::{forbid_real_time, may_be_real_time};
 pub use rng::SeededRng;
-pub use siege::{SiegePlan, SiegeUntil, siege};
+pub use siege::{SiegePlan, SiegeUntil, siege, siege_here};
 pub use tally::{LOAD_THREADS, Second, Seen, Watch, course_of};
 pub use warm::{Settled, Warmth, warm_up};
-pub use wrk::{WrkPlan, read_wrk, wrk};
+pub use wrk::{WrkPlan, read_wrk, wrk, wrk_here};
 
 use std::future::Future;
 use std::thread;

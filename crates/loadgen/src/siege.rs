@@ -75,6 +75,11 @@ pub enum SiegeUntil {
     Seconds(u32),
 }
 
+/// An error, with instructions to install it, if siege is not here.
+pub fn siege_here() -> Result<(), String> {
+    SIEGE.is_here()
+}
+
 /// Loads a path of the server on this port.
 pub fn siege(port: u16, path: &str, plan: &SiegePlan) -> Result<Outcome, String> {
     if let Some(why) = too_many(plan.clients) {

@@ -16,7 +16,10 @@ use super::scratch::Scratch;
 use super::usable_by;
 use crate::metric;
 use crate::outcome::Outcome;
-use crate::process::{LedgerEntry, gate, note};
+use crate::process::{LedgerEntry, gate, note, output_within};
+
+/// Time limit of a tool that only prints its version.
+const SAID_LIMIT: Duration = Duration::from_secs(60);
 
 /// An external load generator.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +83,13 @@ impl ToolOutput {
 }
 
 impl LoadTool {
+    /// An error, with instructions to install it, if its program cannot be started.
+    pub fn is_here(&self) -> Result<(), String> {
+        // None of them knows this option together with a load: each prints its version or its usage, and ends.
+        let told = output_within(Command::new(self.name).arg("-V"), SAID_LIMIT);
+        told.map(|_| ()).map_err(|error| self.missing(&error))
+    }
+
     /// Runs the tool. It must succeed within `limit`.
     pub fn run(&self, words: &[String], scratch: &Scratch, limit: Duration) -> Result<ToolOutput, String> {
         self.attempt(words, scratch, limit).map_err(|error| match error {

@@ -36,6 +36,11 @@ pub struct WrkPlan {
     pub timeout_s: u32,
 }
 
+/// An error, with instructions to install it, if wrk is not here.
+pub fn wrk_here() -> Result<(), String> {
+    WRK.is_here()
+}
+
 /// Loads a path of the server on this port.
 pub fn wrk(port: u16, path: &str, plan: &WrkPlan) -> Result<Outcome, String> {
     if let Some(why) = too_many(plan.connections) {

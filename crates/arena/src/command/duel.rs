@@ -16,8 +16,8 @@ use crate::duel::access_log::PATHS_MOST;
 use crate::duel::pace::Rate;
 use crate::duel::plan::{DuelPlan, RATE_LEAST, too_low};
 use crate::duel::{DuelOptions, DuelWorkload, Listener, Now, ReadyDuel, TimeLeft};
-use crate::record::Sample;
 use crate::record::folder::Folder;
+use crate::record::{Sample, machine};
 use crate::study::Watcher;
 use loadgen::K6Here;
 
@@ -126,6 +126,9 @@ impl DuelCommand {
             ));
         }
         let ready = ReadyDuel::make(&options)?;
+        if let Some(words) = machine::company() {
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
         let asked = json!({ "study": "duel", "command": options.command });
         let folder = Folder::create(&parent, "duel", &asked)?;
         options.logs = folder.logs();

@@ -7,7 +7,7 @@ use clap::Args;
 use super::home::{Home, Source};
 use super::words::say;
 use crate::contender::{self, Presence};
-use loadgen::k6_version;
+use loadgen::{ab_here, k6_version, siege_here, wrk_here};
 
 /// Lists contenders and studies.
 #[derive(Debug, Args)]
@@ -33,7 +33,11 @@ impl ListCommand {
                 }
             }
         }
-        say(out, "\nLoad (--load k6):")?;
+        say(out, "\nLoad tools (k6 with --load k6):")?;
+        for (name, here) in [("wrk", wrk_here()), ("ab", ab_here()), ("siege", siege_here())] {
+            let words = here.map_or_else(|why| format!("missing: {why}"), |()| "installed".to_owned());
+            say(out, &format!("  {name:<width$} {words}"))?;
+        }
         match k6_version() {
             Ok(version) => say(out, &format!("  {:<width$} {version}", "k6"))?,
             Err(why) => say(out, &format!("  {:<width$} missing: {why}", "k6"))?,

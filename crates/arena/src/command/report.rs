@@ -26,7 +26,7 @@ pub struct ReportCommand {
     #[arg(long, requires = "splice")]
     check: bool,
     /// Write a page that links to all of these runs.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "splice")]
     index: Option<PathBuf>,
 }
 

@@ -14,7 +14,7 @@ use crate::record::Sample;
 use crate::record::folder::Folder;
 use crate::record::machine;
 use crate::record::summary::Summary;
-use crate::study::{Context, Effort, Origin, ReadyRun, RunRequest, Studies, Study};
+use crate::study::{Context, Effort, Origin, ReadyRun, RunRequest, Studies, Study, check_tools};
 use loadgen::k6_version;
 
 /// Runs studies.
@@ -49,7 +49,7 @@ pub struct How {
     quick: bool,
     #[command(flatten)]
     pub(super) source: Source,
-    /// Only cases with this in their name; may be given several times.
+    /// Only cases with this in their name, series as a whole (ladder, not ladder@80); may be given several times.
     #[arg(long = "case", value_name = "WORD")]
     cases: Vec<String>,
     /// Rounds in each of which every contender has a turn; no further ones without --rounds-most.
@@ -58,7 +58,7 @@ pub struct How {
     /// Number of the last further round, in which only undecided cases are measured.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = rounds)]
     rounds_most: Option<u32>,
-    /// Seconds of each timed load.
+    /// Seconds of each timed load; wrk, ab and siege take whole ones.
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = above_0)]
     seconds: Option<f64>,
     /// Load generator in place of the study's own tools: k6. Loads that it cannot generate stay as they are.
@@ -117,7 +117,11 @@ impl RunCommand {
         let told = |error: String| format!("--resume {}: {error}", path.display());
         let folder = Folder::open(path)?;
         let _lock = folder.lock().map_err(told)?;
-        let asked: RunRequest = serde_json::from_value(folder.plan()?)
+        let plan = folder.plan()?;
+        if plan.get("study").is_some_and(|study| study == "duel") {
+            return Err(told("it is a duel, which cannot go on: begin anew with arena duel".to_owned()));
+        }
+        let asked: RunRequest = serde_json::from_value(plan)
             .map_err(|error| told(format!("its run.json is not that of a study: {error}")))?;
         if asked.machine.is_some() {
             return Err(told("it was loaded elsewhere: arena import --into adds to it".to_owned()));
@@ -145,9 +149,12 @@ impl RunCommand {
                  begin anew"
             )));
         }
+        takes_part(&ready, self.must.iter()).map_err(told)?;
+        let challenger = asked.challenge.as_ref().map(|challenge| challenge.name_in(study));
+        let must: Vec<String> = self.must.iter().cloned().chain(challenger).collect();
         let note = folder.mend()?;
         note.iter().try_for_each(|note| say(out, note))?;
-        passed(self.how.measure(ready, (&folder, home), &self.must, out)?)
+        passed(self.how.measure(ready, (&folder, home), &must, out)?)
     }
 }
 
@@ -190,9 +197,13 @@ impl How {
         must: &[String],
         out: &mut dyn Write,
     ) -> Result<Vec<String>, String> {
-        let asked = RunRequest { origin: Some(Origin::of(study, context)), ..asked };
         // A study that cannot run leaves no folder behind.
+        check_tools(&asked, study, context.figures)?;
+        let asked = RunRequest { origin: Some(Origin::of(study, context)), ..asked };
         let ready = ReadyRun::make(&asked, study, context, &[])?;
+        // With several studies each has some of them.
+        let own = must.iter().filter(|name| study.contenders.iter().any(|entry| entry.name() == **name));
+        takes_part(&ready, own)?;
         let plan = serde_json::to_value(&asked).map_err(|error| error.to_string())?;
         if let Some(words) = machine::company() {
             let _ = writeln!(std::io::stderr(), "{words}");
@@ -248,6 +259,15 @@ impl How {
     }
 }
 
+/// An error if one of these contenders, which must not be disqualified, takes no part in the run.
+fn takes_part<'a>(ready: &ReadyRun, mut must: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let names = ready.names();
+    match must.find(|name| !names.contains(&name.as_str())) {
+        Some(name) => Err(format!("--must {name}: it takes no part in this run, which has {}", names.join(", "))),
+        None => Ok(()),
+    }
+}
+
 /// Reasons why a run has not passed: installed contenders that could never be loaded, cases in which none could be, and
 /// contenders of --must that were disqualified. The failure of any other contender under load is a result, and is in
 /// the report.
@@ -258,22 +278,30 @@ fn verdict(summary: &Summary, folder: &Folder, must: &[String]) -> Result<Vec<St
     let mut failed: Vec<String> =
         missing.map(|who| format!("{}: {} is missing: {}", summary.study, who.name, who.missing.join("; "))).collect();
     for who in summary.contenders.iter().filter(|who| who.missing.is_empty()) {
-        let mut reasons = samples.iter().filter(|sample| sample.contender == who.name);
-        let was_loaded = reasons.clone().any(|sample| !sample.numbers.is_empty());
+        let own = || samples.iter().filter(|sample| sample.contender == who.name);
+        let was_loaded = own().any(|sample| !sample.numbers.is_empty());
         if was_loaded && !must.contains(&who.name) {
             continue;
         }
-        let reason = reasons.find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
+        let reason = own().find_map(|sample| Some((&sample.case, sample.disqualified.as_ref()?)));
+        let unfinished = || own().find_map(|sample| Some((&sample.case, void(sample)?)));
+        let reason = if was_loaded { reason } else { reason.or_else(unfinished) };
         failed.extend(reason.map(|(case, why)| format!("{}: {} in {case}: {why}", summary.study, who.name)));
     }
     let here = |name: &str| summary.contenders.iter().any(|who| who.name == name && who.missing.is_empty());
     for case in &summary.cases {
-        let mut own = samples.iter().filter(|sample| sample.case == case.name && here(&sample.contender));
-        let was_loaded = own.clone().any(|sample| !sample.numbers.is_empty());
-        let why = own.find_map(|sample| sample.disqualified.as_ref()).filter(|_| !was_loaded);
+        let own = || samples.iter().filter(|sample| sample.case == case.name && here(&sample.contender));
+        let was_loaded = own().any(|sample| !sample.numbers.is_empty());
+        let why = own().find_map(|sample| sample.disqualified.as_ref()).or_else(|| own().find_map(void));
+        let why = why.filter(|_| !was_loaded);
         failed.extend(why.map(|why| format!("{}: nothing was measured in {}: {why}", summary.study, case.name)));
     }
     Ok(failed)
+}
+
+/// Why a load has no figures although its server is not to blame: its tool did not finish it in any attempt.
+fn void(sample: &Sample) -> Option<&String> {
+    sample.told.last().filter(|_| sample.numbers.is_empty())
 }
 
 /// Version of k6, if `--load` names it; k6 is the only tool there is.
@@ -288,4 +316,33 @@ fn rounds(word: &str) -> Result<u32, String> {
 
 pub(super) fn passed(failed: Vec<String>) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::{Case, Who};
+
+    #[test]
+    fn a_tool_that_never_finished_a_load_fails_the_run() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::create(root.path(), "tiny", &serde_json::json!({})).unwrap();
+        let summary = Summary {
+            study: "tiny".into(),
+            contenders: vec![Who { name: "good".into(), ..Who::default() }],
+            cases: vec![Case { name: "page".into(), ..Case::default() }],
+            ..Summary::default()
+        };
+        let why = "siege ended after 0 s instead of 8 s";
+        let told = vec![why.to_owned()];
+        let void = Sample { case: "page".into(), contender: "good".into(), round: 1, told, ..Sample::default() };
+        folder.append(&void).unwrap();
+        let failed = verdict(&summary, &folder, &[]).unwrap();
+        let nothing = format!("tiny: nothing was measured in page: {why}");
+        assert_eq!(failed, [format!("tiny: good in page: {why}"), nothing]);
+        // In one round of two: the figures are those of the other.
+        let numbers = [("requests_per_s".to_owned(), 9.0)].into();
+        folder.append(&Sample { round: 2, numbers, told: Vec::new(), ..void }).unwrap();
+        assert_eq!(verdict(&summary, &folder, &["good".to_owned()]), Ok(Vec::new()));
+    }
 }

@@ -24,6 +24,9 @@ const PATHS_KNOWN_MAX: usize = 300_000;
 /// Most reasons that are counted separately; the rest are counted together.
 const REASONS_MAX: usize = 40;
 
+/// First bytes of a compressed file, and the program that unpacks it: gzip, Zstandard, xz.
+const PACKED: [(&[u8], &str); 3] = [(b"\x1f\x8b", "zcat"), (b"\x28\xb5\x2f\xfd", "zstdcat"), (b"\xfd7zXZ", "xzcat")];
+
 /// Contents of an access log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
@@ -59,9 +62,13 @@ pub fn read(mut log: impl BufRead, most: usize) -> Result<Recorded, String> {
     let mut tally = LogTally::default();
     let mut lines = 0;
     let mut bytes = Vec::new();
+    let cannot = |error: std::io::Error| format!("cannot read the access log: {error}");
+    let begin = log.fill_buf().map_err(cannot)?;
+    if let Some((_, program)) = PACKED.iter().find(|(mark, _)| begin.starts_with(mark)) {
+        return Err(format!("the access log is compressed: {program} FILE | arena duel config.ru --log -"));
+    }
     loop {
         bytes.clear();
-        let cannot = |error: std::io::Error| format!("cannot read the access log: {error}");
         let count = log.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes).map_err(cannot)?;
         if count == 0 || lines == LINES_MOST || (lines == LINES_VAIN && tally.seen.is_empty()) {
             break;
@@ -273,6 +280,13 @@ mod tests {
         assert!(read("".as_bytes(), 9).unwrap_err().contains("it is empty"));
         let error = read("hello\nyou\n".as_bytes(), 9).unwrap_err();
         assert!(error.contains("2 x not a request's line") && error.contains("combined"), "{error}");
+    }
+
+    #[test]
+    fn a_compressed_log_says_how_it_is_read() {
+        let packed = [&b"\x1f\x8b\x08\x00\n\n"[..], b"\x28\xb5\x2f\xfd\x04", b"\xfd7zXZ\x00"];
+        let programs = packed.map(|bytes| read(bytes, 9).unwrap_err().split(' ').nth(5).map(str::to_owned));
+        assert_eq!(programs, ["zcat", "zstdcat", "xzcat"].map(|name| Some(name.to_owned())));
     }
 
     #[test]

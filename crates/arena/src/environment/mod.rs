@@ -94,8 +94,9 @@ impl Environment {
         }
         if let Some(ring) = ring.as_ref().filter(|ring| !ring.join("proc/self").exists()) {
             return Err(format!(
-                "ring {}: it is no ring, or its /proc is not mounted; `arena ring` enters a ring that is there anew",
-                ring.display()
+                "ring {ring}: it is no ring, or its /proc is not mounted, as after a restart of this machine: \
+                 `arena ring {ring}` mounts it again",
+                ring = ring.display()
             ));
         }
         let foolsgold = find_foolsgold(options.foolsgold.as_deref())?;
@@ -104,7 +105,7 @@ impl Environment {
         let own = parent.join(name);
         [parent, std::env::temp_dir()].iter().for_each(|folder| sweep(folder));
         note(&LedgerEntry::Made(own.clone()));
-        fs::create_dir_all(&own).map_err(|error| format!("{}: {error} (a ring takes root)", own.display()))?;
+        fs::create_dir_all(&own).map_err(|error| not_made(&own, &error, ring.is_some()))?;
         let variables = if ring.is_some() { variables_of_ring() } else { variables_here()? };
         let environment = Environment { inner: Arc::new(Inner { ring, gemfile, foolsgold, own, variables }) };
         environment.check_bundle()?;
@@ -134,13 +135,15 @@ impl Environment {
         }
     }
 
-    /// Describes the environment variables of all programs for the record: those that are set, and the names of those
-    /// that are passed on.
+    /// Describes the environment variables of all programs for the record: those that are set, the names of those that
+    /// are passed on, and those by which servers and their processes are found again.
     pub fn variables_in_words(&self) -> String {
-        let set: Vec<String> = FOR_ALL.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let mut set: Vec<String> = FOR_ALL.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        set.extend(self.inner.gemfile.as_ref().map(|_| "BUNDLE_GEMFILE=Gemfile".to_owned()));
         let names: Vec<_> = self.inner.variables.keys().map(|name| name.to_string_lossy()).collect();
         let of = if self.inner.ring.is_some() { "the ring's own" } else { "the caller's" };
-        format!("{}; {of} {}; nothing else", set.join(" "), names.join(", "))
+        let found_by = "ARENA_RUN and ARENA_SERVER, by which the arena finds its processes";
+        format!("{}; {of} {}; beside these only {found_by}", set.join(" "), names.join(", "))
     }
 
     /// Replaces the home folder of the user that runs the servers by `~`: reports are read by others.
@@ -371,6 +374,12 @@ fn fingerprint_of_many(bytes: &[u8]) -> String {
     format!("{:016x}", step(hash, bytes.len() as u64))
 }
 
+/// Error about a folder that could not be made. Only in a ring it may be that the user is not root.
+fn not_made(folder: &Path, error: &std::io::Error, is_in_ring: bool) -> String {
+    let why = if is_in_ring { " (a ring takes root)" } else { "" };
+    format!("{}: {error}{why}", folder.display())
+}
+
 fn no_foolsgold(named: &Path) -> String {
     format!("--foolsgold {}: there is no such program", named.display())
 }
@@ -398,6 +407,23 @@ mod tests {
         let text = "GEM_PATH=/people/ann/.gem:/var/lib/gems/people/ann";
         assert_eq!(with_tilde(text, "/people/ann/"), "GEM_PATH=~/.gem:/var/lib/gems/people/ann");
         assert_eq!((with_tilde(text, "").as_str(), with_tilde(text, "/").as_str()), (text, text));
+    }
+
+    #[test]
+    fn a_ring_that_is_not_mounted_is_told_with_the_command_that_mounts_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let ring = folder.path().canonicalize().unwrap();
+        let options = EnvironmentOptions { ring: Some(ring.clone()), ..EnvironmentOptions::default() };
+        let told = Environment::open(&options).unwrap_err();
+        assert!(told.ends_with(&format!(": `arena ring {}` mounts it again", ring.display())), "{told}");
+    }
+
+    #[test]
+    fn a_full_disk_is_no_matter_of_rings() {
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let told = |is_in_ring| not_made(Path::new("/tmp/arena-1-0"), &full, is_in_ring);
+        assert_eq!(told(false), format!("/tmp/arena-1-0: {full}"));
+        assert_eq!(told(true), format!("/tmp/arena-1-0: {full} (a ring takes root)"));
     }
 
     #[test]
@@ -441,6 +467,16 @@ mod tests {
         let both = builds(&["foolsgold", "foolsgold-glibc"]);
         let other = both.strip_prefix(&format!("{before}, foolsgold-glibc ")).unwrap();
         assert!(!before.ends_with(other), "{both}");
+    }
+
+    #[test]
+    fn all_variables_are_told() {
+        let here = Environment::open(&EnvironmentOptions::default()).unwrap();
+        let told = here.variables_in_words();
+        let command = here.command("true", Path::new("/"));
+        let missing = |name: &&OsStr| !told.contains(&*name.to_string_lossy());
+        let missing: Vec<&OsStr> = command.get_envs().map(|(name, _)| name).filter(missing).collect();
+        assert!(missing.is_empty() && told.contains("ARENA_SERVER"), "{missing:?}: {told}");
     }
 
     #[test]

@@ -167,8 +167,15 @@ impl Folder {
         self.put(SUMMARY, &self.portable(&(lines(&value, LINES_DEEP) + "\n")))
     }
 
-    /// Reads the summary, if it has the format of this program.
+    /// Reads the summary, if the run has finished and it has the format of this program.
     pub fn read_summary(&self) -> Result<Summary, String> {
+        if !self.is_whole() {
+            let path = self.path.display();
+            return Err(format!(
+                "{path}: it has no {SUMMARY}: the run is not at its end yet, or was interrupted (of a study, arena run \
+                 --resume measures the rest; a duel begins anew)"
+            ));
+        }
         read_summary(&self.path.join(SUMMARY))
     }
 
@@ -315,6 +322,8 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let folder = Folder::create(root.path(), "x", &json!({})).expect("a run");
         assert_eq!(folder.samples(), Ok((vec![], None)));
+        let told = folder.read_summary().expect_err("a run without its end");
+        assert!(told.contains("was interrupted (of a study, arena run --resume measures the rest"), "{told}");
         folder.append(&sample(1)).expect("a line");
         folder.append(&sample(2)).expect("a line");
         let raw = folder.path().join(RAW);

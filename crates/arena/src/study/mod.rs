@@ -48,7 +48,7 @@ pub use import::Import;
 pub use origin::Origin;
 pub use plan::{Plan, PlannedCase};
 pub use published::Figures;
-pub use ready::ReadyRun;
+pub use ready::{ReadyRun, check_tools};
 pub use recipe::{ServiceName, Study, Tool};
 pub use request::RunRequest;
 pub use run::home;

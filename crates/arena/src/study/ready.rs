@@ -9,6 +9,7 @@ use super::by_k6;
 use super::context::Context;
 use super::origin::Origin;
 use super::plan::Plan;
+use super::published::Figures;
 use super::recipe::{Entry, Study, Tool};
 use super::request::RunRequest;
 use super::twin;
@@ -16,7 +17,7 @@ use crate::contender::{self, Presence};
 use crate::environment::Environment;
 use crate::record::machine;
 use crate::record::summary::{ALLOCATED_BY, Who};
-use loadgen::k6_version;
+use loadgen::{ab_here, k6_version, siege_here, wrk_here};
 
 /// A run whose options, contenders and cases have been checked.
 pub struct ReadyRun<'a> {
@@ -57,6 +58,11 @@ impl<'a> ReadyRun<'a> {
         let original = twin::original(&here, asked.effort.rounds, asked.seed);
         let twin = original.map(|entry| (twin::of(entry), entry.name().to_owned()));
         Ok(ReadyRun { asked, study, context, plan, who, twin, left_out })
+    }
+
+    /// Names of its contenders, installed or missing.
+    pub fn names(&self) -> Vec<&str> {
+        self.who.iter().map(|one| one.name.as_str()).collect()
     }
 
     /// Differences between now and the beginning of the run, with which its samples must not be mixed.
@@ -137,6 +143,30 @@ impl<'a> ReadyRun<'a> {
         }
     }
 }
+
+/// An error if a load tool of the chosen cases is not installed: every contender would be disqualified in these cases.
+pub fn check_tools(asked: &RunRequest, study: &Study, figures: &Figures) -> Result<(), String> {
+    if asked.k6.is_some() {
+        return Ok(());
+    }
+    let plan = Plan::of(study, asked, figures)?;
+    let lacking = |(tools, is_here): &(&[Tool], fn() -> Result<(), String>)| {
+        let loaded = plan.families.iter().map(|family| &family.recipe).filter(|case| tools.contains(&case.tool));
+        let names: Vec<&str> = loaded.map(|case| case.name.as_str()).collect();
+        if names.is_empty() {
+            return None;
+        }
+        let why = is_here().err()?;
+        let names = names.join(", ");
+        Some(format!("{why}. It loads {names}: without it, choose other cases (--case) or another tool (--load k6)"))
+    };
+    let lacking: Vec<String> = TOOLS.iter().filter_map(lacking).collect();
+    if lacking.is_empty() { Ok(()) } else { Err(lacking.join("\n")) }
+}
+
+/// The tools of each external load generator, and the question whether it is installed.
+const TOOLS: [(&[Tool], fn() -> Result<(), String>); 3] =
+    [(&[Tool::Wrk], wrk_here), (&[Tool::Ab], ab_here), (&[Tool::Siege, Tool::SiegeOnce], siege_here)];
 
 /// An installed contender.
 pub(super) struct Present<'a> {

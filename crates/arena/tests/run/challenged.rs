@@ -52,6 +52,20 @@ fn a_challenger_that_answers_wrongly_is_disqualified_and_the_exit_code_says_so()
 }
 
 #[test]
+fn a_challenge_that_goes_on_is_judged_as_at_its_beginning() {
+    let home = Home::with(&["good"]);
+    let theirs = home.path("mine.toml");
+    fs::write(&theirs, contender("liar")).unwrap();
+    let file = theirs.display().to_string();
+    let output = home.run(&["challenge", &file, "tiny", "--quick", "--against", "good"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let folder = home.folder().display().to_string();
+    let again = home.run(&["run", "--resume", &folder]);
+    assert_eq!(again.status.code(), Some(1), "{}", said(&again));
+    assert!(said(&again).contains("tiny: mine in page: "), "{}", said(&again));
+}
+
+#[test]
 fn a_challenge_that_cannot_be_run_says_why_and_leaves_no_folder() {
     let home = Home::with(&["good"]);
     let written = |name: &str, text: &str| {

@@ -21,6 +21,12 @@ fn what_is_wrong_is_said_at_once() {
     refused(&["run", "tiny", "--rounds", "0"], "from 1 to 100");
     refused(&["run", "--resume", "/tmp"], "no run's folder");
     refused(&["compare", "/tmp", "/tmp"], "no run's folder");
+    let duel = home.path("interrupted");
+    fs::create_dir(&duel).unwrap();
+    fs::write(duel.join("run.json"), "{ \"study\": \"duel\", \"command\": \"arena duel config.ru\" }").unwrap();
+    let duel = duel.to_str().unwrap();
+    refused(&["run", "--resume", duel], &format!("--resume {duel}: it is a duel, which cannot go on"));
+    refused(&["report", duel], &format!("{duel}: it has no summary.json: the run is not at its end yet"));
     fs::write(home.path("arena/studies/other.toml"), study(&["good"], "hammer")).unwrap();
     refused(&["list"], "hammer");
     let twice = study(&["good", "good"], "ladder");
@@ -36,7 +42,15 @@ fn what_is_wrong_is_said_at_once() {
 fn what_is_refused_leaves_no_folder_behind() {
     let home = Home::with(&["good"]);
     let rackup = home.path("apps/tiny/config.ru").display().to_string();
-    let rows: [(&[&str], &str); 9] = [
+    let two = study(&["good"], "closed").replace(
+        "contenders = [",
+        "contenders = [{ recipe = \"good\", name = \"second\", workers = 1, threads = 1, in_quick = false }, ",
+    );
+    fs::write(home.path("arena/studies/two.toml"), two).unwrap();
+    let rows: [(&[&str], &str); 12] = [
+        (&["run", "two", "--must", "second", "--only", "good"], "--must second: it takes no part in this run"),
+        (&["run", "two", "--must", "second", "--quick"], "--must second: it takes no part in this run, which has good"),
+        (&["run", "two", "--must", "third"], "--must third: no chosen study has a contender of that name"),
         (&["run", "tiny", "--only", "zzz"], "--only zzz: tiny has good"),
         (&["run", "tiny", "--only", "good", "--without", "oo"], "--only good --without oo: tiny has good"),
         (&["run", "tiny", "--case", "zzz"], "--case zzz: tiny has page"),
@@ -53,6 +67,27 @@ fn what_is_refused_leaves_no_folder_behind() {
         assert!(!output.status.success() && told.contains(says), "{words:?}: {told}");
         assert!(!told.contains("what was measured") && !home.path("arena/runs").exists(), "{words:?}: {told}");
     }
+}
+
+#[test]
+fn a_load_tool_that_is_missing_is_told_before_anything_is_started() {
+    let home = Home::with(&["good"]);
+    let none = home.path("nothing");
+    fs::create_dir(&none).unwrap();
+    let run = |words: &[&str]| said(&home.arena(words).env("PATH", &none).output().unwrap());
+    for (tool, says) in [
+        ("wrk", "tiny: wrk is not here; on Debian: apt install wrk. It loads page: without it, choose other cases"),
+        ("ab", "tiny: ab is not here; on Debian: apt install apache2-utils. It loads page: "),
+        ("siege", "tiny: siege is not here; on Debian: apt install siege. It loads page: "),
+        // The arena's own loop: what is missing are the contenders.
+        ("closed", "tiny: none of the contenders is here"),
+    ] {
+        fs::write(home.path("arena/studies/tiny.toml"), study(&["good"], tool)).unwrap();
+        let words = run(&["run", "tiny"]);
+        assert!(words.contains(says) && !home.path("arena/runs").exists(), "{tool}: {words}");
+    }
+    let words = run(&["list"]);
+    assert!(words.contains("missing: siege is not here; on Debian: apt install siege"), "{words}");
 }
 
 #[test]
@@ -105,6 +140,8 @@ fn a_run_goes_on_only_as_it_began_and_for_one_program() {
     held.lock().unwrap();
     assert!(resumed().contains("another arena is writing there"), "{}", resumed());
     drop(held);
+    let words = said(&home.run(&["run", "--resume", &path, "--must", "goof"]));
+    assert!(words.contains("--must goof: it takes no part in this run, which has good"), "{words}");
     assert!(resumed().contains("run folder: "), "{}", resumed());
 }
 
@@ -235,7 +272,8 @@ fn what_is_given_wrongly_is_named() {
     let gemfile = home.path("Gemfile");
     fs::write(&gemfile, "raise 'this bundle is broken'\n").unwrap();
     let gemfile = gemfile.to_str().unwrap();
-    let rows: [(&[&str], &[&str]); 16] = [
+    let rows: [(&[&str], &[&str]); 17] = [
+        (&["report", "run", "--splice", "a.md", "--index", "b.html"], &["cannot be used with"]),
         (&["list", "--foolsgold", "/no/such"], &["--foolsgold /no/such: there is no such program"]),
         (&["list", "--gemfile", gemfile], &["Bundler says", "this bundle is broken"]),
         (&["run", "tiny", "--rounds", "-1"], &["'-1' for '--rounds <N>': it is a whole number from 1 to 100"]),
