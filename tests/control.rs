@@ -384,8 +384,12 @@ fn a_server_that_starts_says_so() {
     assert_eq!(Client::unix(&socket).get("/healthz").status, 200);
     let output = server::command().current_dir(&folder).args(["status", "--control", "c.sock"]).output().unwrap();
     assert!(output.status.success() && said(&output).contains("starting since"), "{}", said(&output));
+    let since = || get(&socket, "/v1/status").1["server"]["since_ms"].as_u64();
+    let began = since();
+    assert!(began.is_some());
     fs::write(folder.join("go"), "").unwrap();
     assert!(within(PATIENCE, || ready().status == 200));
+    assert_eq!(since(), began, "loading belongs to the time that it has been up");
     child.kill().unwrap();
     child.wait().unwrap();
     fs::remove_dir_all(folder).unwrap();

@@ -149,7 +149,10 @@ fn prometheus_gets_the_newer_form_when_it_asks_for_it() {
 #[test]
 fn the_page_about_metrics_names_them_all_and_no_others() {
     let (_server, port) = start(&app("", "\"gold\""), &["--engine", "ruby"]);
-    let text = ask(port, "/metrics", "").text();
+    let look = || ask(port, "/metrics", "").text();
+    // The memory of workers is read when they have been there for a moment.
+    assert!(support::within(support::PATIENCE, || look().contains("process=\"workers\"")), "{}", look());
+    let text = look();
     let heads = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let shown: BTreeSet<&str> = heads.map(|head| head.split(' ').next().unwrap()).collect();
     let page = std::fs::read_to_string(server::repository().join("docs/metrics.md")).unwrap();

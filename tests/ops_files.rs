@@ -74,13 +74,25 @@ fn a_pid_file_that_was_left_behind_is_taken_over() {
     let folder = server::folder();
     fs::write(folder.join("config.ru"), app("", "1")).unwrap();
     // A number that is in use: in a container it often is.
-    fs::write(folder.join("a.pid"), format!("{}\n", std::process::id())).unwrap();
+    fs::write(folder.join("a.pid"), "1\n").unwrap();
     let mut server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
     assert!(server.logs("was left behind"), "{}", server.log());
     assert!(within(PATIENCE, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
     server.signal(Signal::KILL);
     assert!(server.ended(PATIENCE).is_some());
     assert!(server.folder.join("a.pid").exists());
+}
+
+/// As `rails server` has, up to whose version 7.0 config/puma.rb names the file that Rails itself writes.
+#[test]
+fn a_pid_file_of_the_process_that_starts_the_server_was_not_left_behind() {
+    let folder = server::folder();
+    fs::write(folder.join("config.ru"), app("", "1")).unwrap();
+    fs::write(folder.join("a.pid"), format!("{}\n", std::process::id())).unwrap();
+    let server = Server::spawn(folder, &[], &["-b", "tcp://127.0.0.1:0", "--pidfile", "a.pid", "-t", "1"]);
+    assert!(server.logs("which has started this server"), "{}", server.log());
+    assert!(!server.log().contains("was left behind"), "{}", server.log());
+    assert!(within(PATIENCE, || pid_in(&server.folder.join("a.pid")) == Some(server.id())));
 }
 
 #[test]

@@ -55,6 +55,30 @@ fn the_status_that_systemd_shows_says_that_the_server_drains_before_it_stops() {
 }
 
 #[test]
+fn a_reload_that_ends_while_the_server_drains_leaves_the_status_as_it_is() {
+    let folder = server::folder();
+    let gate = folder.join("gate");
+    let slow = format!("sleep 0.01 while File.exist?({:?})", gate.display().to_string());
+    fs::write(folder.join("config.ru"), app(&slow, "1")).unwrap();
+    let manager = Manager::listen(&folder.join("notify"));
+    let notify = folder.join("notify").display().to_string();
+    let program = ruby::program();
+    let options = ["-b", "tcp://127.0.0.1:0", "--engine", "ruby", "--ruby", &program, "-w", "1", "--drain-lag", "1h"];
+    let server = Server::spawn(folder, &[("NOTIFY_SOCKET", &notify)], &options);
+    manager.hears("STATUS=serving");
+    fs::write(&gate, "").unwrap();
+    server.signal(Signal::USR1);
+    manager.hears("RELOADING=1");
+    server.signal(Signal::TERM);
+    manager.hears("STATUS=draining");
+    fs::remove_file(&gate).unwrap();
+    let told = manager.hears("READY=1");
+    assert!(!told.contains("STATUS="), "{told}\n{}", server.log());
+    server.signal(Signal::TERM);
+    manager.hears("STOPPING=1");
+}
+
+#[test]
 fn systemd_is_told_that_the_server_is_ready_when_the_last_of_several_reloads_has_ended() {
     let folder = server::folder();
     let gate = folder.join("gate");

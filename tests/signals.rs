@@ -167,6 +167,30 @@ fn as_in_unicorn_a_server_without_a_terminal_can_rest() {
 }
 
 #[test]
+fn a_signal_ends_the_pause_that_a_signal_began_and_no_other() {
+    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
+    let server = ruby::serve(config, &["-w", "1", "--signals", "unicorn"]);
+    server.signal(Signal::WINCH);
+    assert!(server.logs("SIGWINCH: "), "{}", server.log());
+    server.done(&["resume"]);
+    server.done(&["pause"]);
+    server.signal(Signal::HUP);
+    assert!(server.logs("generation 2 serves"), "{}", server.log());
+    let status = server.done(&["status", "--json"]);
+    assert!(status.contains("\"is_paused\":true"), "{status}\n{}", server.log());
+    server.done(&["resume"]);
+    assert_eq!(server.text("/"), "ok", "{}", server.log());
+}
+
+#[test]
+fn a_bound_that_a_signal_meets_is_told_and_not_the_number_of_workers() {
+    let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
+    let server = ruby::serve(config, &["--min-workers", "0", "--max-workers", "2"]);
+    server.signal(Signal::TTOU);
+    assert!(server.logs("SIGTTOU: there must be 1 worker at least"), "{}", server.log());
+}
+
+#[test]
 fn an_elastic_pool_moves_by_one_worker_within_its_bounds() {
     let config = "run lambda { |env| [200, {}, [\"ok\"]] }";
     let server = ruby::serve(config, &["--min-workers", "1", "--max-workers", "2"]);

@@ -104,7 +104,9 @@ fn decoded(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name;
     while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        // The parser of numbers takes a sign, too.
+        let digits = behind.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
         match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) if *first == b'%' => {
                 out.push(byte);
@@ -155,6 +157,13 @@ mod tests {
         );
         assert_eq!(shown("full", "token=abc"), "?token=abc");
         assert_eq!(shown("none", "token=abc"), "");
+    }
+
+    #[test]
+    fn a_sign_is_no_digit_of_a_percent_encoding() {
+        for (name, expected) in [("%41%+6%2b", "A%+6+"), ("%-1%", "%-1%"), ("%4", "%4"), ("%4g", "%4g")] {
+            assert_eq!(decoded(name.as_bytes()), expected.as_bytes(), "{name}");
+        }
     }
 
     #[test]

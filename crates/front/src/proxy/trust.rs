@@ -4,7 +4,10 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
+
+/// Bits in front of the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2).
+const MAPPED_BITS: u8 = 96;
 
 /// Peers to trust: `private`, `none`, `all`, an IP address or a CIDR network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +33,7 @@ impl FromStr for Trusted {
             _ => {}
         }
         let network = word.parse::<IpNet>().ok().or_else(|| word.parse::<IpAddr>().ok().map(IpNet::from));
-        network.map(Trusted::Network).ok_or_else(|| {
+        network.map(|network| Trusted::Network(canonical(network))).ok_or_else(|| {
             format!("\"{word}\" must be private, none, all, an IP address or a network such as 10.0.0.0/8")
         })
     }
@@ -66,6 +69,14 @@ impl Trusted {
             }
         }
     }
+}
+
+/// The IPv4 network of one that is written with IPv4-mapped IPv6 addresses: peers with such an address count as IPv4.
+fn canonical(network: IpNet) -> IpNet {
+    let IpNet::V6(written) = network else { return network };
+    let length = written.prefix_len().checked_sub(MAPPED_BITS);
+    let mapped = written.addr().to_ipv4_mapped().zip(length);
+    mapped.and_then(|(address, length)| Ipv4Net::new(address, length).ok()).map_or(network, IpNet::V4)
 }
 
 /// Whether the peer of a connection is trusted. One whose address is unknown, because it has disconnected, is not.
@@ -105,6 +116,19 @@ mod tests {
             assert!(!trusts_ip(&words, ip), "{ip}");
         }
         assert!(trusts_ip(&["all"], "8.8.8.8") && !trusts_ip(&["none"], "127.0.0.1"));
+    }
+
+    #[test]
+    fn ipv4_is_trusted_also_where_it_is_written_as_ipv6() {
+        let words = ["::ffff:10.0.0.0/104", "::ffff:203.0.113.7", "::ffff:c633:6400/120"];
+        for ip in ["10.1.2.3", "::ffff:10.1.2.3", "203.0.113.7", "198.51.100.9"] {
+            assert!(trusts_ip(&words, ip), "{ip}");
+        }
+        for ip in ["11.0.0.1", "203.0.113.8", "198.51.101.1", "::a00:1"] {
+            assert!(!trusts_ip(&words, ip), "{ip}");
+        }
+        assert_eq!("::ffff:10.0.0.0/104".parse::<Trusted>().unwrap().to_string(), "10.0.0.0/8");
+        assert!(trusts_ip(&["::ffff:0:0/96"], "8.8.8.8") && !trusts_ip(&["::/0"], "8.8.8.8"));
     }
 
     #[test]

@@ -240,10 +240,12 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
         rows
     });
     let memory = apps.iter().flat_map(|app| {
-        let workers = app.snapshot.workers.iter().filter_map(|worker| worker.pss_kib).sum::<u64>();
-        let molds = app.snapshot.molds.iter().filter_map(|mold| mold.pss_kib).sum::<u64>();
-        let row = |kind, kib: u64| app.with(&[("process", kind)], Value::Gauge(kib as f64 * 1024.0));
-        [row("workers", workers), row("molds", molds)]
+        let workers: Vec<Option<u64>> = app.snapshot.workers.iter().map(|worker| worker.pss_kib).collect();
+        let molds: Vec<Option<u64>> = app.snapshot.molds.iter().map(|mold| mold.pss_kib).collect();
+        let kinds = [("workers", known_kib(&workers)), ("molds", known_kib(&molds))];
+        kinds.into_iter().filter_map(move |(kind, kib)| {
+            kib.map(|kib| app.with(&[("process", kind)], Value::Gauge(kib as f64 * 1024.0)))
+        })
     });
     vec![
         Family { name: "foolsgold_workers", help: "Workers by state", rows: states.collect() },
@@ -269,6 +271,12 @@ fn of_workers(apps: &[Shown]) -> Vec<Family> {
             rows: memory.collect(),
         },
     ]
+}
+
+/// The sum of the sizes that are known; `None` where there are processes and no size is known.
+fn known_kib(sizes: &[Option<u64>]) -> Option<u64> {
+    let is_known = sizes.is_empty() || sizes.iter().any(Option::is_some);
+    is_known.then(|| sizes.iter().flatten().sum())
 }
 
 fn of_deploys(apps: &[Shown]) -> Vec<Family> {
@@ -320,8 +328,41 @@ mod tests {
     use std::sync::Arc;
     use std::time::SystemTime;
 
+    use engine::snapshot::{MoldView, WorkerView};
+
     use super::*;
     use crate::admin::state::ServerFolders;
+
+    /// The memory of an application by kind of process, in bytes.
+    fn memory(workers: &[Option<u64>], molds: &[Option<u64>]) -> Vec<(String, f64)> {
+        let workers = workers.iter().map(|kib| WorkerView { pss_kib: *kib, ..WorkerView::default() }).collect();
+        let molds = molds.iter().map(|kib| MoldView { pss_kib: *kib, ..MoldView::default() }).collect();
+        let shown = Shown {
+            labels: Vec::new(),
+            snapshot: Snapshot { workers, molds, ..Snapshot::default() },
+            reading: Reading::default(),
+            longest: Peaks::default(),
+            faults: [0; Fault::NAMES.len()],
+            generation: 1,
+            last_deploy: None,
+            is_reloading: false,
+        };
+        let all = of_workers(&[shown]);
+        let family = all.into_iter().find(|family| family.name == "foolsgold_memory_bytes").unwrap();
+        let rows = family.rows.into_iter().map(|(labels, value)| {
+            let Value::Gauge(bytes) = value else { panic!("{value:?} is no gauge") };
+            (labels[0].1.clone(), bytes)
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn memory_that_is_not_known_is_not_shown_as_none() {
+        let row = |kind: &str, kib: u32| (kind.to_owned(), f64::from(kib) * 1024.0);
+        assert!(memory(&[None, None], &[None]).is_empty());
+        assert_eq!(memory(&[None], &[]), [row("molds", 0)]);
+        assert_eq!(memory(&[Some(3), None, Some(4)], &[Some(5)]), [row("workers", 7), row("molds", 5)]);
+    }
 
     #[test]
     fn while_applications_are_loaded_the_start_of_the_process_is_shown() {

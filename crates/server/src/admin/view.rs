@@ -1,7 +1,7 @@
 //! Status of the server and its applications, as the control API prints it. docs/control.md documents the fields.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Instant, UNIX_EPOCH};
 
 use engine::{Fault, Snapshot};
 use machine::Memory;
@@ -30,6 +30,7 @@ pub struct ServerView {
     /// `starting`, `serving`, `draining`.
     pub state: String,
     pub ready: bool,
+    /// When the program started, in milliseconds since 1970, and the seconds since then; loading counts.
     pub since_ms: u64,
     pub uptime_s: f64,
     /// Time since the shutdown began.
@@ -111,14 +112,13 @@ impl StatusView {
 impl ServerView {
     /// The status of a server that loads its applications.
     pub fn starting(state: &AdminState) -> ServerView {
-        let since = state.since.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         ServerView {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             state: "starting".to_owned(),
             ready: false,
-            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            uptime_s: rounded(state.since.elapsed().unwrap_or_default().as_secs_f64()),
+            since_ms: since_ms(state),
+            uptime_s: uptime_s(state),
             draining_s: None,
             started_in: state.place.started_in.clone(),
             folder: state.place.folder.display().to_string(),
@@ -136,15 +136,14 @@ impl ServerView {
 
     fn look(state: &AdminState, running: &RunningServer) -> ServerView {
         let server = &running.server;
-        let since = server.since().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let counts = &running.counts;
         ServerView {
             version: server.version().to_owned(),
             pid: std::process::id(),
             state: running.state().to_owned(),
             ready: server.is_ready(),
-            since_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
-            uptime_s: rounded(server.since().elapsed().unwrap_or_default().as_secs_f64()),
+            since_ms: since_ms(state),
+            uptime_s: uptime_s(state),
             draining_s: server.draining_for().map(|time| rounded(time.as_secs_f64())),
             started_in: state.place.started_in.clone(),
             folder: state.place.folder.display().to_string(),
@@ -164,6 +163,15 @@ impl ServerView {
             log: state.logs.view(),
         }
     }
+}
+
+fn since_ms(state: &AdminState) -> u64 {
+    let since = state.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn uptime_s(state: &AdminState) -> f64 {
+    rounded(state.since.elapsed().unwrap_or_default().as_secs_f64())
 }
 
 impl MemoryView {

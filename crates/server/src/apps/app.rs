@@ -90,6 +90,8 @@ impl PastCounts {
 pub struct Overrides {
     pub scale: Option<(usize, usize)>,
     pub is_paused: bool,
+    /// Number of pauses that were ordered.
+    pauses: u64,
     /// The server is shutting down: pauses are refused.
     is_ending: bool,
 }
@@ -157,6 +159,12 @@ impl App {
         self.overrides().is_paused
     }
 
+    /// Number of the pause that lasts; `None` if there is none. A later pause has another number.
+    pub fn pause_number(&self) -> Option<u64> {
+        let overrides = self.overrides();
+        overrides.is_paused.then_some(overrides.pauses)
+    }
+
     /// Reloads the application. On failure the old code goes on, and the error says why. Blocks; not for I/O threads. A
     /// call during a reload waits for the next one.
     pub fn reload(self: &Arc<App>) -> Result<String, String> {
@@ -189,6 +197,7 @@ impl App {
         }
         let told = self.engine().order(order)?;
         overrides.is_paused = is_paused;
+        overrides.pauses += u64::from(is_paused);
         self.shutdown.set_paused(is_paused);
         Ok(told)
     }

@@ -42,9 +42,14 @@ fn bounds(app: &Value) -> String {
 }
 
 fn server_text(server: &Value, is_wide: bool) -> String {
-    let since = server["draining_s"].as_f64().unwrap_or_else(|| number(&server["uptime_s"]));
     let (version, pid, state) = (text(&server["version"]), text(&server["pid"]), text(&server["state"]));
-    let mut out = format!("foolsgold {version}, process {pid}, {state} since {}", lasting(since));
+    let uptime = lasting(number(&server["uptime_s"]));
+    let state = match server["draining_s"].as_f64().map(lasting) {
+        Some(time) => format!("{state} since {time}"),
+        None if state == "serving" => format!("up {uptime}, {state}"),
+        None => format!("{state} since {uptime}"),
+    };
+    let mut out = format!("foolsgold {version}, process {pid}, {state}");
     let listeners: Vec<String> = rows(&server["listeners"]).iter().map(text).collect();
     // A server that loads its applications has no listeners yet.
     if !listeners.is_empty() {
@@ -265,7 +270,7 @@ mod tests {
     fn status_is_a_table_where_there_is_room() {
         let text = status_text(&status(), None);
         for words in [
-            "foolsgold 1.0, process 4194303, serving since 1m 30s on tcp://a:1",
+            "foolsgold 1.0, process 4194303, up 1m 30s, serving on tcp://a:1",
             "2 open, 9 since the start\nmemory: 2.0 MiB (PSS) in the server; 100.0 MiB of the cgroup's",
             "3 of 4",
             "3810",
@@ -276,6 +281,21 @@ mod tests {
             "generation 2 goes on:\n  line one\n  line two\n",
         ] {
             assert!(text.contains(words), "{words:?} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_time_beside_the_state_is_that_of_the_state() {
+        for (state, draining, expected) in [
+            ("starting", None, "process 4194303, starting since 1m 30s on"),
+            ("serving", None, "process 4194303, up 1m 30s, serving on"),
+            ("draining", Some(5.0), "process 4194303, draining since 5s on"),
+        ] {
+            let mut status = status();
+            status["server"]["state"] = json!(state);
+            status["server"]["draining_s"] = json!(draining);
+            let text = status_text(&status, None);
+            assert!(text.contains(expected), "{expected:?} is not in\n{text}");
         }
     }
 

@@ -107,7 +107,9 @@ impl SettingsReader<'_> {
                 "can be reached from other machines: add --admin-token TOKEN, or none if everybody may look; or take \
                  127.0.0.1",
             ),
-            Ok(front::Bind::Inherited(_)) => self.refuse(&given, "must be a port, tcp://HOST:PORT or unix:///PATH"),
+            Ok(front::Bind::Inherited(_)) => {
+                self.refuse(&given, "must be a port, tcp://HOST:PORT, unix:///PATH or off");
+            }
             Ok(_) => {}
         }
         bind.ok()

@@ -418,15 +418,13 @@ fn unknown_flag(spelt: &str) -> String {
     }
 }
 
-/// Whether a variable is one of those that Kubernetes sets in every container for a service named `fools-gold`, as
-/// Docker did for a linked container: `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others give the address of that service
-/// and are no settings of this server.
-fn is_service_link(key: &str, value: &OsStr) -> bool {
-    match key.strip_prefix(OWN_VARIABLES) {
-        Some("PORT") => value.to_str().is_some_and(|value| value.contains("://")),
-        Some(rest) => rest.starts_with("PORT_") || rest.starts_with("SERVICE_HOST") || rest.starts_with("SERVICE_PORT"),
-        None => false,
-    }
+/// Whether a variable is one of those that Kubernetes sets in every container for a service, as Docker did for a linked
+/// container: beside `fools-gold`, `fools-gold-web` or `passenger`, `FOOLS_GOLD_PORT=tcp://10.0.0.1:80` and others give
+/// the address of that service and are no settings of this server.
+pub fn is_service_link(key: &str, value: &OsStr) -> bool {
+    let is_address = || value.to_str().is_some_and(|value| value.contains("://"));
+    let is_part = ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT_"].iter().any(|part| key.contains(part));
+    is_part || (key.ends_with("_PORT") && is_address())
 }
 
 /// A warning about a variable with our prefix that is no option.
@@ -541,6 +539,9 @@ mod tests {
             ("FOOLS_GOLD_SERVICE_HOST", "10.96.0.7"),
             ("FOOLS_GOLD_SERVICE_PORT_HTTP", "80"),
             ("FOOLS_GOLD_PORT_80_TCP_ADDR", "10.96.0.7"),
+            ("FOOLS_GOLD_WEB_PORT", "tcp://10.96.0.8:80"),
+            ("FOOLS_GOLD_WEB_SERVICE_HOST", "10.96.0.8"),
+            ("FOOLS_GOLD_WEB_PORT_80_TCP", "tcp://10.96.0.8:80"),
             ("PORT", "3000"),
         ];
         let asked = ask(&[], &of_kubernetes);

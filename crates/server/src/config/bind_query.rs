@@ -51,9 +51,13 @@ pub fn parse(text: &str, umask: Option<u32>) -> Result<Endpoint, String> {
     Ok(Endpoint { bind, options })
 }
 
+/// Permission bits in octal, also with 0 or 0o in front.
+pub fn permission_bits(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0o").unwrap_or(text), 8).ok().filter(|bits| *bits <= 0o777)
+}
+
 fn octal(text: &str, example: &str) -> Result<u32, String> {
-    let bits = u32::from_str_radix(text.strip_prefix("0o").unwrap_or(text), 8).ok().filter(|bits| *bits <= 0o777);
-    bits.ok_or_else(|| format!("must be an octal number up to 0777, such as {example}"))
+    permission_bits(text).ok_or_else(|| format!("must be an octal number up to 0777, such as {example}"))
 }
 
 /// Puma reads `umask=27` as a decimal number, which no user means.

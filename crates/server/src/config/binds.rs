@@ -25,7 +25,7 @@ impl SettingsReader<'_> {
     /// program's own variables, which replace a `PORT` that the platform may always set, and that replaces a file's.
     pub fn binds(&mut self) -> Vec<Endpoint> {
         let (mut binds, mut port_alone): (Vec<Endpoint>, _) = (Vec::new(), None);
-        let umask = u32::from_str_radix(&self.pick(Name::Umask).value, 8).ok();
+        let umask = bind_query::permission_bits(&self.pick(Name::Umask).value);
         for Said { given, uri, is_port } in self.addresses() {
             match bind_query::parse(&uri, umask) {
                 Ok(one) if binds.iter().any(|other| other.bind == one.bind) => {}

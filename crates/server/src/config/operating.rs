@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::arguments::{Arguments, Problem};
+use crate::config::bind_query::permission_bits;
 use crate::config::options::Name;
 use crate::config::reader::SettingsReader;
 use crate::config::signal_map::Habit;
-use crate::process::identity::Identity;
+use crate::process::identity::{Identity, group_number, user_number};
 use crate::process::sockets::Activated;
 use crate::process::stream::Stream;
 
@@ -89,7 +90,7 @@ impl SettingsReader<'_> {
         let names = [Name::LogFile, Name::RedirectStdout, Name::RedirectStderr];
         let [both, out, err] = names.map(|name| self.path(name));
         for (name, path) in names.into_iter().zip([&both, &out, &err]) {
-            if path.as_ref().is_some_and(|path| path.ends_with("/") || path.is_dir()) {
+            if path.as_ref().is_some_and(|path| is_folder(path)) {
                 let given = self.pick(name);
                 self.refuse(&given, "is a folder; name a file in it");
             }
@@ -121,10 +122,26 @@ impl SettingsReader<'_> {
 
     fn identity(&mut self) -> Option<Identity> {
         let (user, group) = (self.optional(Name::User), self.optional(Name::Group));
+        let unknown_user = user.as_deref().and_then(|user| user_number(user).err());
+        let unknown_group = group.as_deref().and_then(|group| group_number(group).err());
+        if unknown_user.is_some() || unknown_group.is_some() {
+            self.refuse_one(Name::User, unknown_user);
+            self.refuse_one(Name::Group, unknown_group);
+            return None;
+        }
+        let name = if user.is_some() { Name::User } else { Name::Group };
         Identity::find(user.as_deref(), group.as_deref()).unwrap_or_else(|why| {
-            self.problems.push(Problem(why));
+            self.refuse_one(name, Some(why));
             None
         })
+    }
+
+    /// Adds an error about the value of an option, if there is one.
+    fn refuse_one(&mut self, name: Name, why: Option<String>) {
+        if let Some(why) = why {
+            let given = self.pick(name);
+            self.refuse(&given, &why);
+        }
     }
 
     fn octal(&mut self, name: Name, example: &str) -> Option<u32> {
@@ -132,7 +149,7 @@ impl SettingsReader<'_> {
         if given.value.is_empty() {
             return None;
         }
-        let bits = u32::from_str_radix(&given.value, 8).ok().filter(|bits| *bits <= 0o777);
+        let bits = permission_bits(&given.value);
         if bits.is_none() {
             self.refuse(&given, &format!("must be an octal number up to 777, such as {example}"));
         }
@@ -152,6 +169,11 @@ impl SettingsReader<'_> {
             }
         }
     }
+}
+
+/// Whether a path names a folder, which need not exist. (`Path::ends_with` knows no slash at the end.)
+fn is_folder(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/") || path.is_dir()
 }
 
 /// The absolute path, which stays valid when the working directory changes.

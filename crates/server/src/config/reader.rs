@@ -79,7 +79,8 @@ impl SettingsReader<'_> {
     /// The same for a part of the value.
     pub fn number_of(&mut self, given: &RawValue, text: &str) -> u64 {
         let plain = |number: u64| number.to_string();
-        let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match given.name.row().kind {
+        let kind = given.name.row().kind;
+        let (parsed, form, least, most, show): (_, _, _, _, fn(u64) -> String) = match kind {
             Kind::Size(least, most) => (parse_size(text), SIZE_FORM, least, most, show_size),
             Kind::SizeOrNone(least, most) => (parse_size(text), SIZE_OR_NONE_FORM, least, most, show_size),
             Kind::Time(least, most) => (parse_time(text), TIME_FORM, least, most, show_time),
@@ -88,15 +89,19 @@ impl SettingsReader<'_> {
             Kind::CountOrAuto(least, most) => (text.parse().ok(), "a whole number or auto", least, most, plain),
             _ => (None, "a number", 0, 0, plain),
         };
+        let or_word = match kind {
+            Kind::SizeOrNone(..) | Kind::TimeOrNone(..) => ", or none",
+            Kind::CountOrAuto(..) => ", or auto",
+            _ => "",
+        };
+        let range = || format!("must be from {} to {}{or_word}", show(least), show(most));
         match parsed {
             Some(number) if (least..=most).contains(&number) => return number,
-            Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}", show(least))),
-            Some(_) => self.refuse(given, &format!("must be from {} to {}", show(least), show(most))),
+            Some(_) if most == u64::MAX => self.refuse(given, &format!("must be at least {}{or_word}", show(least))),
+            Some(_) => self.refuse(given, &range()),
             // Too large for the type, but a number.
             None if is_too_large(text) && most == u64::MAX => self.refuse(given, "is too large"),
-            None if is_too_large(text) => {
-                self.refuse(given, &format!("must be from {} to {}", show(least), show(most)));
-            }
+            None if is_too_large(text) => self.refuse(given, &range()),
             None => self.refuse(given, &format!("must be {form}")),
         }
         0

@@ -260,7 +260,7 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
     let count = "must be a whole number";
     let size = "must be a whole number of bytes, or one with B, KB, KiB, MB, MiB, GB or GiB, such as 64MiB";
     let time = "must be a whole number of seconds, or one with ms, s, m or h, such as 30s or 500ms";
-    let cases: [(&str, &str, &str); 18] = [
+    let cases: [(&str, &str, &str); 20] = [
         ("--threads", "0", "must be from 1 to 1024"),
         ("-t", "many", count),
         ("-p", "65536", "must be from 0 to 65535"),
@@ -269,7 +269,9 @@ fn each_bad_value_is_refused_with_its_origin_and_what_would_be_right() {
         ("--memory-limit", "64MiBs", size),
         ("--header-bytes", "4KiB", "must be from 8KiB to 16MiB"),
         ("--keep-alive", "0.5s", time),
-        ("--request-time", "25h", "must be from 1ms to 24h"),
+        ("--request-time", "25h", "must be from 1ms to 24h, or none"),
+        ("--workers", "2000", "must be from 0 to 1024, or auto"),
+        ("--workers", "99999999999999999999", "must be from 0 to 1024, or auto"),
         ("--engine", "cruby", "must be auto, mruby, ruby"),
         ("--workers", "many", "must be a whole number or auto"),
         ("--threads", "99999999999999999999", "must be from 1 to 1024"),
@@ -314,7 +316,23 @@ fn a_folder_in_the_place_of_a_log_file_is_refused_with_the_option_that_names_it(
         assert_eq!(refused(&[option, "/"]), expected);
         assert_eq!(refused(&[&log[..], &[option, "/"]].concat()), expected);
     }
-    assert_eq!(refused(&["--log-file", "/"]), ["--log-file /: is a folder; name a file in it"]);
+    for path in ["/", "no-such-folder/"] {
+        assert_eq!(refused(&["--log-file", path]), [format!("--log-file {path}: is a folder; name a file in it")]);
+    }
+}
+
+#[test]
+fn permission_bits_are_octal_with_and_without_a_prefix() {
+    for text in ["27", "027", "0027", "0o27", "0o027"] {
+        let settings = resolved(&["--umask", text, "-b", "unix:///tmp/x"], &[]).unwrap();
+        assert_eq!(settings.operating.umask, Some(0o27), "{text}");
+        assert_eq!(settings.binds[0].options.mode, None, "{text}: the umask decides, and not all users may connect");
+    }
+    assert_eq!(resolved(&["--state-permission", "0o640"], &[]).unwrap().operating.state_bits, Some(0o640));
+    for text in ["0o", "0x27", "28", "1000", "u=rw"] {
+        let expected = format!("--umask {text}: must be an octal number up to 777, such as 027");
+        assert_eq!(resolved(&["--umask", text], &[]).unwrap_err(), [expected]);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use engine::brief;
 use front::{Bind, Listener, Stop};
@@ -27,7 +27,6 @@ struct Inner {
     stop: Stop,
     drain_lag: Duration,
     drain_time: Duration,
-    since: SystemTime,
     /// Whether the listeners accept connections.
     is_open: AtomicBool,
     is_draining: AtomicBool,
@@ -53,7 +52,6 @@ impl ServerHandle {
             stop,
             drain_lag,
             drain_time,
-            since: SystemTime::now(),
             is_open: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             ending: OnceLock::new(),
@@ -71,11 +69,6 @@ impl ServerHandle {
     /// Version of this program.
     pub fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
-    }
-
-    /// When the server started.
-    pub fn since(&self) -> SystemTime {
-        self.0.since
     }
 
     /// Whether load balancers should send requests: the server listens and is not shutting down.

@@ -145,12 +145,13 @@ impl Signals {
 }
 
 fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
-    let mut is_resting = false;
+    let mut pauses = Vec::new();
     while let Ok((name, action)) = errands.recv() {
-        // As in Unicorn, these end a pause.
-        if is_resting && matches!(action, SignalAction::Reload | SignalAction::More) {
-            is_resting = false;
-            tell(name, order_all(server, &Order::Resume));
+        // As in Unicorn, these end a pause that a signal has begun.
+        if matches!(action, SignalAction::Reload | SignalAction::More)
+            && let Some(outcome) = end_pauses(server, &std::mem::take(&mut pauses))
+        {
+            tell(name, outcome);
         }
         let outcome = match action {
             SignalAction::Reload => {
@@ -163,13 +164,16 @@ fn run(errands: &Receiver<Errand>, server: &ServerHandle) {
             SignalAction::More => scale(server, true),
             SignalAction::Fewer => scale(server, false),
             SignalAction::Recycle => order_all(server, &Order::Recycle),
-            SignalAction::Pause => match pause(server) {
-                None => continue,
-                Some(outcome) => {
-                    is_resting = outcome.is_ok();
-                    outcome
-                }
-            },
+            // A terminal sends WINCH whenever its window changes.
+            SignalAction::Pause if is_at_terminal() => continue,
+            SignalAction::Pause if server.is_followed() => {
+                Ok("the new process serves, too, until this one ends by SIGQUIT; to go back, end that one".into())
+            }
+            SignalAction::Pause => {
+                let outcome = order_all(server, &Order::Pause);
+                pauses = server.apps().all().iter().map(|app| app.pause_number()).collect();
+                outcome
+            }
             SignalAction::Backtraces => backtraces(server),
             SignalAction::End | SignalAction::EndNow | SignalAction::Ignore | SignalAction::ReopenLogs => continue,
         };
@@ -184,17 +188,17 @@ fn tell(name: &str, outcome: Result<String, String>) {
     }
 }
 
-/// Unicorn's WINCH. Ignored at a terminal, which sends it whenever its window changes.
-fn pause(server: &ServerHandle) -> Option<Result<String, String>> {
-    if io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal() {
-        return None;
-    }
-    if server.is_followed() {
-        return Some(
-            Ok("the new process serves, too, until this one ends by SIGQUIT; to go back, end that one".into()),
-        );
-    }
-    Some(order_all(server, &Order::Pause))
+fn is_at_terminal() -> bool {
+    io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
+}
+
+/// Ends the pauses with these numbers, one for each application, as far as they last; `None` if none does: it was ended
+/// by a command, after which another one may have begun that no signal ends.
+fn end_pauses(server: &ServerHandle, numbers: &[Option<u64>]) -> Option<Result<String, String>> {
+    let apps = server.apps().all().iter().zip(numbers);
+    let lasting = apps.filter(|(app, number)| number.is_some() && app.pause_number() == **number);
+    let lasting: Vec<&Arc<App>> = lasting.map(|(app, _)| app).collect();
+    (!lasting.is_empty()).then(|| each_of(server, lasting, |app| app.order(Order::Resume)))
 }
 
 fn order_all(server: &ServerHandle, order: &Order) -> Result<String, String> {
@@ -224,10 +228,10 @@ fn step(
     more: bool,
 ) -> Result<String, String> {
     if more && wanted >= most {
-        return Err(format!("there may be {} at most: foolsgold scale sets other bounds", count(wanted, "worker")));
+        return Err(format!("there may be {} at most: foolsgold scale sets other bounds", count(most, "worker")));
     }
     if !more && wanted <= fewest {
-        return Err(format!("there must be {} at least: foolsgold scale sets other bounds", count(wanted, "worker")));
+        return Err(format!("there must be {} at least: foolsgold scale sets other bounds", count(fewest, "worker")));
     }
     let count = if more { wanted + 1 } else { wanted - 1 };
     if !more {
@@ -249,11 +253,19 @@ fn backtraces(server: &ServerHandle) -> Result<String, String> {
 
 /// Runs an action for each application and joins the outcomes; an error if any failed.
 fn each(server: &ServerHandle, action: impl Fn(&Arc<App>) -> Result<String, String>) -> Result<String, String> {
-    let apps = server.apps().all();
-    let outcomes: Vec<_> = apps.iter().map(|app| (app.name(), action(app))).collect();
+    each_of(server, server.apps().all().iter().collect(), action)
+}
+
+/// The same for some of the applications.
+fn each_of(
+    server: &ServerHandle,
+    apps: Vec<&Arc<App>>,
+    action: impl Fn(&Arc<App>) -> Result<String, String>,
+) -> Result<String, String> {
+    let several = server.apps().all().len() > 1;
+    let outcomes: Vec<_> = apps.into_iter().map(|app| (app.name(), action(app))).collect();
     let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
-    let words =
-        outcomes.into_iter().map(|(name, outcome)| named(apps.len() > 1, name, outcome.unwrap_or_else(|why| why)));
+    let words = outcomes.into_iter().map(|(name, outcome)| named(several, name, outcome.unwrap_or_else(|why| why)));
     let words = words.collect::<Vec<_>>().join("; ");
     if failed { Err(words) } else { Ok(words) }
 }

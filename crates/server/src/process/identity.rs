@@ -24,17 +24,16 @@ pub struct Identity {
 
 impl Identity {
     /// Looks up user and group, each a name or a number. The group is the user's own unless given, or that of this
-    /// process if it is the user already.
+    /// process if it is the user already. The error does not say where they were set.
     pub fn find(user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, String> {
         if user.is_none() && group.is_none() {
             return Ok(None);
         }
-        let told = |option: &str, word: &str, why: String| format!("{option} {word}: {why}");
-        let account = user.map(|user| find_user(user).map_err(|why| told("--user", user, why))).transpose()?;
+        let account = user.map(find_user).transpose()?;
         let gid = match (group, &account) {
-            (Some(group), _) => find_group(group).map_err(|why| told("--group", group, why))?,
+            (Some(group), _) => find_group(group)?,
             (None, Some(found)) => usual_group(found, (getuid(), getgid()))
-                .ok_or("--user is a number that has no account: say --group too")?,
+                .ok_or("is a number that has no account: say --group too")?,
             (None, None) => getgid(),
         };
         let (uid, name) = account.map_or((getuid(), None), |(uid, _, name)| (uid, name));
@@ -42,8 +41,7 @@ impl Identity {
         if !getuid().is_root() && !identity.is_current() {
             let who = show_user(getuid());
             return Err(format!(
-                "only root can become {identity}, and this process runs as {who}: start it as root, or leave out \
-                 --user and --group"
+                "only root can become {identity}, and this process runs as {who}: start it as root, or leave it out"
             ));
         }
         Ok(Some(identity))
@@ -176,8 +174,8 @@ mod tests {
     #[test]
     fn nonsense_is_refused_with_what_is_wrong() {
         let refusal = |user, group| Identity::find(user, group).unwrap_err();
-        assert_eq!(refusal(Some("no-such-user"), None), "--user no-such-user: there is no such user");
-        assert_eq!(refusal(None, Some("no-such-group")), "--group no-such-group: there is no such group");
+        assert_eq!(refusal(Some("no-such-user"), None), "there is no such user");
+        assert_eq!(refusal(None, Some("no-such-group")), "there is no such group");
         assert_eq!(Identity::find(None, None), Ok(None));
         if getuid().is_root() {
             assert!(refusal(Some("54321"), None).contains("say --group too"));

@@ -42,6 +42,8 @@ fn named(environment: &[(OsString, OsString)]) -> Result<Vec<(&str, &str, RawFd)
     let mut all = Vec::new();
     for (name, value) in pairs {
         let numbers: Vec<&str> = match name {
+            // The address of a service of this name (Kubernetes), which says nothing about sockets.
+            STARTER if value.contains("://") => continue,
             // `0.0.0.0:80=3;/run/web.sock=4`
             STARTER => value.split(';').map(|one| one.rsplit_once('=').map_or("", |(_, number)| number)).collect(),
             // `3,4`
@@ -95,6 +97,7 @@ mod tests {
         }
         assert!(with(UNICORN, "4000").unwrap_err().contains("file descriptor 4000 cannot be taken"));
         assert!(with(UNICORN, "").unwrap().is_empty());
+        assert!(with(STARTER, "tcp://10.96.0.7:80").unwrap().is_empty(), "a service in Kubernetes");
         assert!(with("UNICORN_WORKERS", "7").unwrap().is_empty());
     }
 }

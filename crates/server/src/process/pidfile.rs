@@ -4,6 +4,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -24,7 +25,7 @@ pub struct Pidfile {
     /// Locked, if the file system has locks.
     file: File,
     links: Links,
-    /// The process id that was in it, of a server that has exited.
+    /// The process id that was in it, of a server that has exited, or of the process that started this one.
     pub left_by: Option<u32>,
 }
 
@@ -66,7 +67,7 @@ impl Pidfile {
                 ));
             }
             // Without locks only the number tells.
-            Err(TryLockError::Error(_)) if pid.is_some_and(|pid| pid != process::id() && is_alive(pid)) => {
+            Err(TryLockError::Error(_)) if pid.is_some_and(is_of_another) => {
                 return Err(format!(
                     "the pid file {shown} names process {text}, which runs: end it or remove the file"
                 ));
@@ -188,6 +189,12 @@ fn old(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Whether a number is that of a process to which the file may belong. One that has started this process gives it away:
+/// `rails server`, whose file config/puma.rb names, too, and the previous server in an upgrade.
+fn is_of_another(pid: u32) -> bool {
+    ![process::id(), parent_id()].contains(&pid) && is_alive(pid)
+}
+
 fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     // A permission error means that the process exists.
@@ -226,6 +233,16 @@ mod tests {
         assert!(Pidfile::claim(folder.path(), Links::All).is_err());
         let missing = folder.path().join("no/a.pid");
         assert!(Pidfile::claim(&missing, Links::All).unwrap_err().contains("cannot be written"));
+    }
+
+    #[test]
+    fn without_locks_it_is_that_of_a_running_process_but_not_of_who_started_this_one() {
+        let mut other = process::Command::new("sleep").arg("60").spawn().unwrap();
+        let is_other = is_of_another(other.id());
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(is_other && !is_of_another(other.id()), "a process that runs, and then does not");
+        assert!(!is_of_another(process::id()) && !is_of_another(parent_id()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The files that name the serving process: pid file and state file.
 
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -61,7 +62,12 @@ impl RunFiles {
                 let file = Pidfile::claim(path, links)?;
                 if let Some(pid) = file.left_by {
                     let shown = path.display();
-                    info!(target: "server", "the pid file {shown} was left behind by process {pid}, and is taken over");
+                    // `rails server` writes its own id into the file that config/puma.rb names, too.
+                    let whose = match pid == parent_id() {
+                        true => format!("names process {pid}, which has started this server"),
+                        false => format!("was left behind by process {pid}"),
+                    };
+                    info!(target: "server", "the pid file {shown} {whose}, and is taken over");
                 }
                 Pid::Ours(file)
             }

@@ -22,9 +22,15 @@ const FIRST: RawFd = 3;
 /// Shortest interval between watchdog notifications.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Number of reloads and upgrades that are running. Locked while a message about them is sent, so that the messages
-/// come in order.
-static RUNNING: Mutex<usize> = Mutex::new(0);
+/// What the messages depend on. Locked while one is sent, so that they come in order.
+static PROGRESS: Mutex<Progress> = Mutex::new(Progress { running: 0, is_ending: false });
+
+struct Progress {
+    /// Number of reloads and upgrades that are running.
+    running: usize,
+    /// The status says that the server drains or shuts down, and no reload that ends meanwhile changes that.
+    is_ending: bool,
+}
 
 fn tell(state: &[NotifyState<'_>]) {
     static HAS_FAILED: AtomicBool = AtomicBool::new(false);
@@ -46,13 +52,13 @@ fn tell(state: &[NotifyState<'_>]) {
 
 /// Notifies that the server is ready, for the first time or again; only of the status while a reload is running.
 pub fn ready(status: &str) {
-    tell_unless_reloading(*RUNNING.lock(), status);
+    tell_progress(&PROGRESS.lock(), status);
 }
 
 /// Notifies that a reload or an upgrade has begun; [`reloaded`] must follow, unless the server shuts down.
 pub fn reloading(status: &str) {
-    let mut running = RUNNING.lock();
-    *running += 1;
+    let mut progress = PROGRESS.lock();
+    progress.running += 1;
     let mut state = vec![NotifyState::Reloading];
     state.extend(NotifyState::monotonic_usec_now());
     state.push(NotifyState::Status(status));
@@ -61,27 +67,33 @@ pub fn reloading(status: &str) {
 
 /// Notifies that a reload or an upgrade has ended. The server is ready when the last one has.
 pub fn reloaded(status: &str) {
-    let mut running = RUNNING.lock();
-    *running = running.saturating_sub(1);
-    tell_unless_reloading(*running, status);
+    let mut progress = PROGRESS.lock();
+    progress.running = progress.running.saturating_sub(1);
+    tell_progress(&progress, status);
 }
 
-fn tell_unless_reloading(running: usize, status: &str) {
-    if running == 0 {
-        tell(&[NotifyState::Ready, NotifyState::Status(status)]);
-    } else {
-        tell(&[NotifyState::Status(status)]);
+fn tell_progress(progress: &Progress, status: &str) {
+    // Also of a server that drains: to systemd a reload lasts until this.
+    let ready = (progress.running == 0).then_some(NotifyState::Ready);
+    let status = (!progress.is_ending).then_some(NotifyState::Status(status));
+    let state: Vec<NotifyState<'_>> = ready.into_iter().chain(status).collect();
+    if !state.is_empty() {
+        tell(&state);
     }
 }
 
 /// Notifies that load balancers should send no more requests, before the shutdown begins: of the status only, since a
 /// successor may be the service by then.
 pub fn draining(status: &str) {
+    let mut progress = PROGRESS.lock();
+    progress.is_ending = true;
     tell(&[NotifyState::Status(status)]);
 }
 
 /// Notifies that the server is shutting down.
 pub fn stopping(status: &str) {
+    let mut progress = PROGRESS.lock();
+    progress.is_ending = true;
     tell(&[NotifyState::Stopping, NotifyState::Status(status)]);
 }
 

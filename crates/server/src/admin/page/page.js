@@ -262,7 +262,11 @@ const total = (kinds) => kinds.reduce((sum, [, count]) => sum + count, 0);
 function showTiles(app, server) {
   const { recent } = app;
   const [p99, unit] = time(recent.service.p99_ms).split(" ");
-  const pss = [...app.workers, ...app.molds].reduce((sum, one) => sum + (one.pss_kib ?? 0), 0);
+  const processes = [...app.workers, ...app.molds].filter((one) => one.pid);
+  const pss = processes.reduce((sum, one) => sum + (one.pss_kib ?? 0), 0);
+  // Where the kernel does not report the size of other processes, the number is the server's alone.
+  const isWhole = !processes.length || processes.some((one) => one.pss_kib !== null);
+  const whose = isWhole ? "Memory (PSS)" : "Memory of the server";
   const own = server.process.pss_kib ?? server.process.rss_kib ?? 0;
   const [memory, memoryUnit] = size(pss + own).split(" ");
   const [failed, refused] = troubles(app).map(total);
@@ -277,7 +281,7 @@ function showTiles(app, server) {
     tile("Response time", p99, `${unit} p99`, `median ${time(recent.service.p50_ms)}`),
     tile("Waiting", number(app.queued), "", waited, app.queued ? "warn" : ""),
     tile("Running", number(app.busy), `of ${number(app.capacity)}`, `generation ${app.generation}`),
-    tile("Memory (PSS)", memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
+    tile(whose, memory, memoryUnit, left, server.memory?.is_short ? "bad" : ""),
   );
 }
 

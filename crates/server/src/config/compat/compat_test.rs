@@ -363,6 +363,17 @@ fn keys_of_passenger_have_their_lines() {
     assert_eq!(translation.rackup.as_deref(), Some(Path::new("shop")), "the application is beside its file");
 }
 
+/// In Kubernetes, in every container.
+#[test]
+fn variables_of_a_service_named_passenger_are_no_keys_of_passenger() {
+    let calls = |port: &'static str| {
+        let variable = |name: &str| ["PASSENGER_PORT", "PASSENGER_SSL_PORT"].contains(&name).then(|| port.to_owned());
+        passenger::read("{ \"port\": 4000 }", variable).unwrap()
+    };
+    assert_eq!(calls("tcp://10.96.0.7:80").len(), 1, "the file's port counts");
+    assert_eq!(calls("4001").last().map(|call| call.written.clone()).as_deref(), Some("PASSENGER_SSL_PORT=4001"));
+}
+
 #[test]
 fn variables_of_passengers_file_are_for_the_application() {
     let variables = |value: Value| {

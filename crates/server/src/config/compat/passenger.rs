@@ -1,5 +1,6 @@
 //! The keys of Passengerfile.json and their translations.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use nix::unistd::geteuid;
@@ -9,6 +10,7 @@ use super::lenient_json::{self, Entry};
 use super::puma::{absolute, capped_backlog, tcp};
 use super::record::Directive;
 use super::translation::{Does, Known, Translation, What, text};
+use crate::config::arguments::is_service_link;
 
 const TLS: &str = "there is no TLS in this version: end it in front";
 const CACHE: &str = "responses are not cached";
@@ -133,7 +135,8 @@ pub fn read(json: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
     });
     let in_environment = KNOWN.iter().filter(|(name, _)| !NOT_IN_VARIABLES.contains(name)).filter_map(|(name, _)| {
         let key = format!("PASSENGER_{}", name.to_uppercase());
-        let value = variable(&key).filter(|value| !value.is_empty())?;
+        let counts = |value: &String| !value.is_empty() && !is_service_link(&key, OsStr::new(value));
+        let value = variable(&key).filter(counts)?;
         let written = format!("{key}={value}");
         let args = vec![Value::String(value)];
         Some(Directive { name: (*name).to_owned(), line: None, file: None, args, written })
